@@ -1,0 +1,229 @@
+"""One frozen configuration value, and the layers that it is put together from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Annotated, Any, Literal
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from attrs import frozen
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+
+from infinite_memory.errors import ConfigurationError
+from infinite_memory.model.memory import GLOBAL
+
+__all__ = [
+    "CONFIG_FILE",
+    "DEFAULT_HOME",
+    "Config",
+    "Effective",
+    "Limits",
+    "Logging",
+    "environment_name",
+    "keys",
+    "load",
+]
+
+CONFIG_FILE = "infinite_memory_config.json"
+DEFAULT_HOME = Path("~/.infinite-memory")
+_PREFIX = "INFINITE_MEMORY_"
+_MAX_FILE_BYTES = 1 << 20
+
+
+def _known_zone(name: str | None) -> str | None:
+    if name is None:
+        return None
+    try:
+        ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        raise ValueError("no such time zone; use an IANA name such as Europe/Berlin") from error
+    return name
+
+
+def _absolute(path: Path) -> Path:
+    path = path.expanduser()
+    if not path.is_absolute():
+        raise ValueError("give an absolute path, or one that begins with ~")
+    return path
+
+
+_Path = Annotated[Path, AfterValidator(_absolute)]
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", str_max_length=4096)
+
+
+class Limits(_Section):
+    """How large one memory may be, in bytes of UTF-8."""
+
+    max_text_bytes: Annotated[int, Field(ge=1, le=64 << 20)] = 1 << 20
+    max_context_bytes: Annotated[int, Field(ge=2, le=8 << 20)] = 64 << 10
+
+
+class Logging(_Section):
+    """What the command line and the server write down of their own work."""
+
+    level: Literal["debug", "info", "warning", "error"] = "warning"
+    file: _Path | None = None
+
+
+class Config(_Section):
+    """Everything that can be set; good without any file.
+
+    `store` None is the SQLite database in `home`; otherwise a target as for `MemoryStore.open`.
+    `embedder` is "bundled" or the folder of an exported model. `time_zone` None is the machine's.
+    """
+
+    home: _Path = DEFAULT_HOME.expanduser()
+    store: str | None = None
+    embedder: str = "bundled"
+    default_scope: Annotated[str, Field(min_length=1, max_length=128)] = GLOBAL
+    strict_scopes: bool = False
+    time_zone: Annotated[str | None, AfterValidator(_known_zone)] = None
+    limits: Limits = Limits()
+    logging: Logging = Logging()
+
+
+@frozen(kw_only=True)
+class Effective:
+    """A configuration, and for each key (dotted) where its value came from."""
+
+    config: Config
+    origins: Mapping[str, str]
+
+    def rows(self) -> Iterator[tuple[str, object, str]]:
+        """Yield (key, value, origin) for every key."""
+        for key in keys():
+            value: object = self.config
+            for name in key.split("."):
+                value = getattr(value, name)
+            yield key, value, self.origins[key]
+
+
+def keys() -> list[str]:
+    """Return every key, dotted where it lies in a section."""
+    found: list[str] = []
+    for name, field in Config.model_fields.items():
+        section = field.annotation
+        if isinstance(section, type) and issubclass(section, _Section):
+            found.extend(f"{name}.{inner}" for inner in section.model_fields)
+        else:
+            found.append(name)
+    return found
+
+
+def environment_name(key: str) -> str:
+    """Return the environment variable that sets `key`."""
+    return _PREFIX + key.replace(".", "_").upper()
+
+
+def load(
+    *,
+    home: str | Path | None = None,
+    flags: Mapping[str, str] | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> Effective:
+    """Put the configuration together: the file, over it `environment`, over it `flags`.
+
+    The file is the one in the home folder. `flags` are values by dotted key; `environment` is
+    searched for names that begin with INFINITE_MEMORY_. Neither is read from the process here.
+
+    Raises:
+        ConfigurationError: a key is unknown, or a value cannot be used; the message says where.
+    """
+    from_environment = _environment_layer(environment or {})
+    from_flags = {
+        key: (value, f"--{key.replace('_', '-')}") for key, value in (flags or {}).items()
+    }
+    layers = {**from_environment, **from_flags}
+    if home is not None:
+        layers["home"] = (str(home), "--home")
+    folder = Config(home=_checked_home(*layers["home"])).home if "home" in layers else Config().home
+    values = {**_file_layer(folder / CONFIG_FILE), **layers}
+    for key, (_, origin) in values.items():
+        _refuse_unknown(key, keys(), origin)
+    config = _validated(values)
+    return Effective(
+        config=config,
+        origins={key: values[key][1] if key in values else "default" for key in keys()},
+    )
+
+
+_Layer = dict[str, tuple[Any, str]]
+
+
+def _checked_home(value: str, origin: str) -> Path:
+    try:
+        return Config.model_validate({"home": value}).home
+    except ValidationError as error:
+        raise ConfigurationError(f"{origin}: home = {value!r}: {_reason(error)}") from error
+
+
+def _environment_layer(environment: Mapping[str, str]) -> _Layer:
+    names = {environment_name(key): key for key in keys()}
+    layer: _Layer = {}
+    for name, value in environment.items():
+        if name.startswith(_PREFIX):
+            _refuse_unknown(name, list(names), "the environment")
+            layer[names[name]] = (value, name)
+    return layer
+
+
+def _file_layer(path: Path) -> _Layer:
+    try:
+        with path.open("rb") as file:
+            content = file.read(_MAX_FILE_BYTES + 1)
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise ConfigurationError(f"{path} cannot be read: {error.strerror}") from error
+    try:
+        document = json.loads(content) if len(content) <= _MAX_FILE_BYTES else None
+    except (ValueError, RecursionError) as error:
+        raise ConfigurationError(f"{path} is not valid JSON: {error}") from error
+    if not isinstance(document, dict):
+        raise ConfigurationError(f"{path} must hold one JSON object of at most 1 MiB")
+    if "home" in document:
+        raise ConfigurationError(
+            f"{path}: home cannot be set in the file that it locates;"
+            f" set {environment_name('home')} or give --home"
+        )
+    layer: _Layer = {}
+    sections = {key.split(".")[0] for key in keys() if "." in key}
+    for name, value in document.items():
+        if name in sections and isinstance(value, dict):
+            layer.update({f"{name}.{inner}": (v, str(path)) for inner, v in value.items()})
+        else:
+            layer[name] = (value, str(path))
+    return layer
+
+
+def _refuse_unknown(name: str, known: list[str], origin: str) -> None:
+    if name in known:
+        return
+    near = get_close_matches(name, known, n=1, cutoff=0.0)[0]
+    raise ConfigurationError(
+        f"{origin}: there is no setting {name!r:.100}; the nearest is {near!r}"
+    )
+
+
+def _validated(values: _Layer) -> Config:
+    nested: dict[str, Any] = {}
+    for key, (value, _) in values.items():
+        *section, name = key.split(".")
+        target = nested.setdefault(section[0], {}) if section else nested
+        target[name] = value
+    try:
+        return Config.model_validate(nested)
+    except ValidationError as error:
+        key = ".".join(str(place) for place in error.errors()[0]["loc"])
+        value, origin = values.get(key, (None, "the configuration"))
+        raise ConfigurationError(f"{origin}: {key} = {value!r:.200}: {_reason(error)}") from error
+
+
+def _reason(error: ValidationError) -> str:
+    return error.errors()[0]["msg"].removeprefix("Value error, ")

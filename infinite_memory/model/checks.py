@@ -1,0 +1,184 @@
+"""What a value must be to be stored: each check returns the value as it is kept, or raises."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Collection, Iterable, Mapping
+from datetime import UTC, datetime
+from difflib import get_close_matches
+from enum import StrEnum
+from typing import TypeVar
+
+from infinite_memory.errors import InvalidInput
+from infinite_memory.model.memory import JsonValue
+from infinite_memory.model.scope import fold_name
+
+__all__ = [
+    "check_choice",
+    "check_context",
+    "check_count",
+    "check_field",
+    "check_flag",
+    "check_label",
+    "check_labels",
+    "check_moment",
+    "check_text",
+]
+
+MAX_LABEL_CHARS = 256
+MAX_LABELS = 256
+MAX_DEPTH = 32
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_INT64 = range(-(2**63), 2**63)
+
+Choice = TypeVar("Choice", bound=StrEnum)
+
+
+def check_text(value: object, name: str, *, max_bytes: int) -> str:
+    """Return a text that is not blank, is storable, and takes at most `max_bytes` in UTF-8."""
+    text = _storable(value, name)
+    if not text.strip():
+        raise InvalidInput(f"{name} is empty: there is nothing to remember")
+    size = len(text) if text.isascii() else len(text.encode())
+    if size > max_bytes:
+        raise InvalidInput(
+            f"{name} has {size:,} bytes and the limit is {max_bytes:,}: divide it,"
+            " or raise limits.max_text_bytes in the configuration"
+        )
+    return text
+
+
+def check_label(value: object, name: str, *, max_chars: int = MAX_LABEL_CHARS) -> str:
+    """Return a short name on one line, without white space around it."""
+    label = _storable(value, name).strip()
+    if not label or len(label) > max_chars or not label.isprintable():
+        raise InvalidInput(
+            f"{name} {label!r:.100} cannot be used: give 1 to {max_chars} printable characters"
+        )
+    return label
+
+
+def check_labels(values: object, name: str, *, max_chars: int = MAX_LABEL_CHARS) -> tuple[str, ...]:
+    """Return short names, each once: the first spelling counts, letter case does not."""
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        raise InvalidInput(f"{name} must be a list of texts, not {values!r:.100}")
+    kept = {
+        fold_name(label): label
+        for label in reversed([check_label(v, name, max_chars=max_chars) for v in values])
+    }
+    if len(kept) > MAX_LABELS:
+        raise InvalidInput(f"{name} has {len(kept)} entries and the limit is {MAX_LABELS}")
+    return tuple(reversed(kept.values()))
+
+
+def check_choice(value: object, kinds: type[Choice], name: str) -> Choice:
+    """Return the member of an enumeration that `value` is or names."""
+    options = [str(option) for option in kinds]
+    if isinstance(value, str) and value in options:
+        return kinds(value)
+    near = get_close_matches(str(value), options, n=1, cutoff=0.0)[0]
+    raise InvalidInput(
+        f"{name} {value!r:.100} is unknown: the nearest is {near!r}, all are {', '.join(options)}"
+    )
+
+
+def check_field(name: object, known: Collection[str]) -> None:
+    """Refuse the name of a field that a memory does not have."""
+    if name not in known:
+        near = get_close_matches(str(name), list(known), n=1, cutoff=0.0)[0]
+        raise InvalidInput(f"a memory has no field {name!r:.100}; the nearest is {near!r}")
+
+
+def check_moment(value: object, name: str) -> datetime:
+    """Return an aware datetime in UTC."""
+    if not isinstance(value, datetime):
+        raise InvalidInput(f"{name} must be a datetime, not {value!r:.100}")
+    if value.utcoffset() is None:
+        raise InvalidInput(
+            f"{name} {value.isoformat()} has no time zone: give one, such as tzinfo=UTC"
+        )
+    try:
+        return value.astimezone(UTC)
+    except OverflowError as error:
+        raise InvalidInput(
+            f"{name} {value.isoformat()} lies outside the years 1 to 9999"
+        ) from error
+
+
+def check_flag(value: object, name: str) -> bool:
+    """Return a boolean that is one, and not merely true or false in effect."""
+    if isinstance(value, bool):
+        return value
+    raise InvalidInput(f"{name} must be true or false, not {value!r:.100}")
+
+
+def check_count(value: object, name: str, *, low: int, high: int) -> int:
+    """Return an integer within [low, high]."""
+    if isinstance(value, int) and not isinstance(value, bool) and low <= value <= high:
+        return value
+    raise InvalidInput(
+        f"{name} {value!r:.100} cannot be used: give a whole number, {low} to {high}"
+    )
+
+
+def check_context(value: object, *, max_bytes: int) -> dict[str, JsonValue]:
+    """Return a deep copy of a JSON object that is finite, shallow and small enough.
+
+    Nested at most 32 levels; integers within 64 bits; at most `max_bytes` as JSON in UTF-8.
+    """
+    if not isinstance(value, Mapping):
+        raise InvalidInput(f"context must be an object with names and values, not {value!r:.100}")
+    copied = {
+        _storable(k, "a name in context"): _json(v, f"context.{k}", 2) for k, v in value.items()
+    }
+    size = len(json.dumps(copied, ensure_ascii=False).encode())
+    if size > max_bytes:
+        raise InvalidInput(
+            f"context has {size:,} bytes as JSON and the limit is {max_bytes:,}: shorten it,"
+            " or raise limits.max_context_bytes in the configuration"
+        )
+    return copied
+
+
+def _json(value: object, place: str, depth: int) -> JsonValue:
+    if depth > MAX_DEPTH:
+        raise InvalidInput(f"{place:.100} is nested deeper than {MAX_DEPTH} levels: flatten it")
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return _storable(value, place)
+    if isinstance(value, int):
+        if value in _INT64:
+            return value
+        raise InvalidInput(f"{place:.100} is an integer beyond 64 bits: give it as text")
+    if isinstance(value, float):
+        if math.isfinite(value):
+            return value
+        raise InvalidInput(f"{place:.100} is {value}, which is no finite number: leave it out")
+    if isinstance(value, Mapping):
+        return {
+            _storable(k, f"a name in {place:.100}"): _json(v, f"{place}.{k}"[:120], depth + 1)
+            for k, v in value.items()
+        }
+    if isinstance(value, list | tuple):
+        return [_json(inner, f"{place}[{i}]"[:120], depth + 1) for i, inner in enumerate(value)]
+    raise InvalidInput(
+        f"{place:.100} is a {type(value).__name__}, which JSON cannot hold: give it as text"
+    )
+
+
+def _storable(value: object, name: str) -> str:
+    """Return a string that every storage keeps exactly: no NUL, no half of a surrogate pair."""
+    if not isinstance(value, str):
+        raise InvalidInput(f"{name:.100} must be a text, not {value!r:.100}")
+    if "\0" in value:
+        position = value.index("\0")
+        raise InvalidInput(f"{name:.100} has a NUL character at position {position}: remove it")
+    if not value.isascii() and (lone := _SURROGATE.search(value)):
+        raise InvalidInput(
+            f"{name:.100} has a lone surrogate {lone.group()!a} at position {lone.start()},"
+            " which is no character: remove or replace it"
+        )
+    return value

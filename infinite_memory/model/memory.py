@@ -1,0 +1,83 @@
+"""A memory: one piece of text, with where it came from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from enum import StrEnum
+from typing import TypeAlias
+
+from attrs import field, frozen
+
+__all__ = ["GLOBAL", "JsonValue", "Kind", "Memory", "Origin", "Status"]
+
+GLOBAL = "Global"
+"""The scope that always exists."""
+
+JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
+"""What JSON can hold, without numbers that are not finite."""
+
+
+class Kind(StrEnum):
+    """What sort of thing a memory is."""
+
+    MESSAGE = "message"
+    NOTE = "note"
+    FACT = "fact"
+    SUMMARY = "summary"
+    PROBLEM = "problem"
+    SOLUTION = "solution"
+    CODE_CHANGE = "code_change"
+    DISCUSSION = "discussion"
+    DECISION = "decision"
+    LESSON = "lesson"
+    REMINDER = "reminder"
+
+
+class Status(StrEnum):
+    """Where a memory stands: only a current one is found unless others are asked for."""
+
+    CURRENT = "current"
+    SUPERSEDED = "superseded"
+    ARCHIVED = "archived"
+    FORGOTTEN = "forgotten"
+
+
+class Origin(StrEnum):
+    """Who brought a memory in."""
+
+    USER = "user"
+    ASSISTANT = "assistant"
+    TOOL = "tool"
+    IMPORT = "import"
+    DREAM = "dream"
+
+
+@frozen(kw_only=True)
+class Memory:
+    """One piece of text with where it came from.
+
+    Every datetime is aware and in UTC. A value of this class has been validated: it is made by the
+    operations and by the storage, not by hand.
+    """
+
+    id: str
+    text: str
+    kind: Kind = Kind.NOTE
+    title: str | None = None
+    scope: str = GLOBAL
+    tags: tuple[str, ...] = ()
+    context: Mapping[str, JsonValue] = field(factory=dict)
+    conversation_id: str | None = None
+    speaker: str | None = None
+    origin: Origin = Origin.USER
+    happened_at: datetime
+    stored_at: datetime
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
+    key: str | None = None
+    status: Status = Status.CURRENT
+    important: bool = False
+    sources: tuple[str, ...] = ()
+    attachments: tuple[str, ...] = ()
+    revision: int = 1

@@ -1,0 +1,130 @@
+"""What a storage keeps, and the writes it carries out."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TypeAlias
+
+import numpy as np
+from attrs import cmp_using, field, frozen
+from numpy.typing import NDArray
+
+from infinite_memory.model.memory import Memory
+from infinite_memory.model.scope import Scope
+
+__all__ = [
+    "Attach",
+    "Change",
+    "Changes",
+    "Embedding",
+    "Erase",
+    "EraseScope",
+    "Page",
+    "Put",
+    "PutScope",
+    "Record",
+    "Size",
+    "Write",
+]
+
+
+@frozen(kw_only=True)
+class Embedding:
+    """The passages of one text and their vectors, made by one model.
+
+    `spans` are half-open character ranges of the text, shape (passages, 2), int32; `vectors` are
+    unit vectors, shape (passages, dimensions), float32.
+    """
+
+    model: str
+    spans: NDArray[np.int32] = field(eq=cmp_using(eq=np.array_equal))
+    vectors: NDArray[np.float32] = field(eq=cmp_using(eq=np.array_equal))
+
+
+@frozen(kw_only=True)
+class Record:
+    """A memory as a storage keeps it: with its embedding, if it has one yet."""
+
+    memory: Memory
+    embedding: Embedding | None = None
+
+
+@frozen(kw_only=True)
+class Put:
+    """Store `memory`, whose current revision must be `expected`; 0 means that its id must be free.
+
+    A replaced revision is kept in the history. `embedding` None drops the one that was there.
+    """
+
+    memory: Memory
+    expected: int
+    embedding: Embedding | None = None
+
+
+@frozen(kw_only=True)
+class Attach:
+    """Give an embedding to that revision of a memory; nothing where it is not current."""
+
+    id: str
+    revision: int
+    embedding: Embedding
+
+
+@frozen(kw_only=True)
+class Erase:
+    """Remove a memory for good: text, history, vectors. Its id stays, in the feed."""
+
+    id: str
+
+
+@frozen(kw_only=True)
+class PutScope:
+    """Create a scope, or replace the one of that name."""
+
+    scope: Scope
+
+
+@frozen(kw_only=True)
+class EraseScope:
+    """Remove a scope; the memories that are in it stay as they are."""
+
+    name: str
+
+
+Write: TypeAlias = Put | Attach | Erase | PutScope | EraseScope
+
+
+@frozen(kw_only=True)
+class Change:
+    """The latest state of one memory: its record, or None where it was erased."""
+
+    id: str
+    record: Record | None
+
+
+@frozen(kw_only=True)
+class Changes:
+    """A stretch of the change feed, oldest first, and the cursor to go on from."""
+
+    items: tuple[Change, ...]
+    cursor: int
+
+
+@frozen(kw_only=True)
+class Page:
+    """Memories in the order newest first, and the cursor of the next page, None at the end."""
+
+    memories: tuple[Memory, ...]
+    next: str | None
+
+
+@frozen(kw_only=True)
+class Size:
+    """How much a storage holds: memories by (scope, kind, status), revisions, embeddings, bytes."""
+
+    memories: dict[tuple[str, str, str], int]
+    revisions: int
+    embedded: dict[str, int]
+    size_bytes: int
+    oldest: datetime | None
+    newest: datetime | None

@@ -1,0 +1,123 @@
+"""The interfaces that can be implemented by others; users never subclass.
+
+`infinite_memory.testing` has the contract that an implementation of `Storage` must pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from infinite_memory.model.criteria import Criteria
+from infinite_memory.model.memory import Memory
+from infinite_memory.model.record import Changes, Page, Record, Size, Write
+from infinite_memory.model.scope import Scope
+
+__all__ = ["Embedder", "Storage"]
+
+
+class Storage(Protocol):
+    """Keeps records. Knows nothing of policy: what to keep, find or forget is decided above it.
+
+    Every method may be called from any thread. What `commit` has returned from is durable, and is
+    seen by every read that starts afterwards, through this object or any other open on the same
+    store, in this process or another. A method of a closed storage raises `StoreClosed`; what
+    cannot be reached raises `StorageUnavailable`; a record that is not as it was written raises
+    `StoreDamaged` and is never returned.
+    """
+
+    @property
+    def identity(self) -> str:
+        """The UUID that this store was given when it was created; it never changes."""
+
+    def commit(self, writes: Sequence[Write]) -> int:
+        """Carry out all of `writes` in order, or none; return the cursor of the feed after them.
+
+        Raises:
+            Conflict: a `Put` expected another revision than the one that is there.
+        """
+
+    def get(self, ids: Collection[str]) -> dict[str, Record]:
+        """Return the records with these ids; an id that does not exist is left out."""
+
+    def find(self, criteria: Criteria, *, limit: int, after: str | None = None) -> Page:
+        """Return at most `limit` memories that meet `criteria`, newest `happened_at` first.
+
+        Equal times are ordered by id, descending. `after` is the `next` of an earlier page.
+
+        Raises:
+            InvalidInput: `after` is no such cursor.
+        """
+
+    def history(self, memory_id: str) -> list[Memory]:
+        """Return every revision of a memory, oldest first, the current one last; [] if unknown."""
+
+    def changes(self, after: int, *, limit: int) -> Changes:
+        """Return the latest state of at most `limit` memories changed since the cursor `after`.
+
+        Oldest change first; a memory that changed twice appears once, at its last change; 0 reads
+        from the beginning. A reader that always goes on from the returned cursor misses no write,
+        whichever process made it. It may be told of the same state twice.
+        """
+
+    def position(self) -> int:
+        """Return the cursor behind the last change; cheap enough to ask before every search."""
+
+    def pending(self, model: str, *, limit: int) -> list[str]:
+        """Return at most `limit` ids of memories without an embedding by `model`, oldest first.
+
+        Forgotten memories are left out.
+        """
+
+    def scopes(self) -> dict[str, Scope]:
+        """Return every scope by name; `Global` is always among them."""
+
+    def measure(self) -> Size:
+        """Count what is stored."""
+
+    def scrub(self) -> None:
+        """Make sure that no byte of what was erased is left in the files of this store."""
+
+    def close(self) -> None:
+        """Release everything that this object opened. Closing twice does nothing."""
+
+
+class Embedder(Protocol):
+    """Turns text into unit vectors. The same text gives the same vector, however it is batched.
+
+    Every method may be called from any thread.
+    """
+
+    @property
+    def model(self) -> str:
+        """The name of the model and a digest of its files; vectors of two models never mix."""
+
+    @property
+    def dimensions(self) -> int:
+        """The length of a vector."""
+
+    @property
+    def background(self) -> float:
+        """The cosine that two unrelated texts have on average; models differ widely in it."""
+
+    def understands(self, text: str) -> bool:
+        """Tell whether the model was made for the language that `text` is written in."""
+
+    def spans(self, text: str) -> NDArray[np.int32]:
+        """Cut `text` into overlapping passages that fit the model's window, on sentence boundaries.
+
+        Returns half-open character ranges, shape (passages, 2), at least one.
+        """
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return one unit vector a text to be found, shape (len(texts), dimensions).
+
+        Raises:
+            EmbedderError: the model cannot be loaded or run.
+        """
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        """Return the unit vector of a question, shape (dimensions,)."""
