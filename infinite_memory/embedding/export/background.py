@@ -1,0 +1,44 @@
+"""Measures how alike a model finds texts that have nothing to do with each other."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from infinite_memory.embedding.runtime import Runtime
+
+__all__ = ["measure_background"]
+
+# Scores are divided by one less the background.
+_HIGHEST = 0.99
+_UNRELATED = (
+    "The bread has to rest for an hour before it goes into the oven.",
+    "Her train to Lisbon leaves at a quarter past nine.",
+    "The database refused the connection because the password had expired.",
+    "We painted the fence green last summer.",
+    "He plays the cello in a small orchestra.",
+    "Glaciers in the northern valley have lost a third of their ice.",
+    "The contract can be ended with three months of notice.",
+    "My knee hurts whenever I climb the stairs.",
+    "Two goals in the last minute decided the match.",
+    "Bees find their way home by the position of the sun.",
+    "The parser fails on nested comments.",
+    "Taxes on imported steel were raised again.",
+    "Our daughter lost her first tooth yesterday.",
+    "The novel tells of a lighthouse keeper and his brother.",
+    "Please order more paper for the printer.",
+    "A new species of frog was described in Borneo.",
+)
+
+
+def measure_background(runtime: Runtime, prefix: str) -> float:
+    """Return the mean cosine of sixteen unrelated sentences, to two decimals, at most 0.99.
+
+    Running the model also proves that what was exported can be run.
+
+    Raises:
+        EmbedderError: it cannot.
+    """
+    vectors = np.stack([runtime.vector(prefix + text) for text in _UNRELATED])
+    pairs = np.triu_indices(len(vectors), 1)
+    mean = float((vectors @ vectors.T)[pairs].mean())
+    return min(round(mean, 2), _HIGHEST)

@@ -1,0 +1,95 @@
+"""Writes an exported model: the graph, the tokenizer, and the manifest that describes both."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from attrs import evolve, frozen
+
+from infinite_memory.embedding.export.background import measure_background
+from infinite_memory.embedding.export.bert import build_bert
+from infinite_memory.embedding.export.precision import Precision
+from infinite_memory.embedding.export.source import read_source
+from infinite_memory.embedding.manifest import MANIFEST, MODEL, TOKENIZER, FileRecord, Manifest
+from infinite_memory.embedding.runtime import Runtime
+from infinite_memory.embedding.scripts import covered_scripts
+from infinite_memory.errors import EmbedderError
+
+__all__ = ["Export", "export_model"]
+
+
+@frozen(kw_only=True)
+class Export:
+    """What an export wrote: the manifest, and the path of each file with its size in bytes."""
+
+    manifest: Manifest
+    files: dict[Path, int]
+
+
+def export_model(
+    source: Path,
+    out: Path,
+    *,
+    precision: Precision = Precision.INT8,
+    name: str | None = None,
+    query_prefix: str | None = None,
+    document_prefix: str | None = None,
+) -> Export:
+    """Turn a sentence-transformers directory of BERT's family into one that `OnnxEmbedder` opens.
+
+    The same input gives the same bytes. `name` and the prefixes replace what the source says of
+    itself. The manifest is written last, so that an export that was cut short is never taken for a
+    model; files of an earlier export in `out` are replaced.
+
+    Raises:
+        EmbedderError: the source cannot be exported, `out` cannot be written, or the package onnx
+            is not installed.
+    """
+    checkpoint = read_source(source)
+    if out.resolve() == source.resolve():
+        raise EmbedderError(f"{out} is the source itself; name another directory to export to")
+    contents = {
+        MODEL: build_bert(checkpoint.shape, checkpoint.weights, precision),
+        TOKENIZER: checkpoint.tokenizer.encode(),
+    }
+    manifest = Manifest(
+        name=checkpoint.name if name is None else name,
+        dimensions=checkpoint.shape.hidden,
+        max_tokens=checkpoint.shape.max_tokens,
+        pooling=checkpoint.shape.pooling,
+        precision=str(precision),
+        query_prefix=checkpoint.query_prefix if query_prefix is None else query_prefix,
+        document_prefix=checkpoint.document_prefix if document_prefix is None else document_prefix,
+        background=0.0,
+        scripts=(),
+        files={file: _record(content) for file, content in contents.items()},
+    )
+    _write(out, contents)
+    runtime = Runtime(out, manifest)
+    manifest = evolve(
+        manifest,
+        background=measure_background(runtime, manifest.document_prefix),
+        scripts=covered_scripts(runtime.vocabulary()),
+    )
+    contents[MANIFEST] = manifest.dump().encode()
+    _write(out, contents)
+    sizes = {out / file: len(content) for file, content in contents.items()}
+    return Export(manifest=manifest, files=sizes)
+
+
+def _record(content: bytes) -> FileRecord:
+    return FileRecord(size_bytes=len(content), sha256=hashlib.sha256(content).hexdigest())
+
+
+def _write(out: Path, contents: dict[str, bytes]) -> None:
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        (out / MANIFEST).unlink(missing_ok=True)
+        for file, content in contents.items():
+            (out / file).write_bytes(content)
+    except OSError as error:
+        raise EmbedderError(
+            f"{error.filename or out} cannot be written ({error.strerror}); name a directory that"
+            " can be"
+        ) from error

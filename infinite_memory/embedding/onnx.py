@@ -1,0 +1,177 @@
+"""The embedder that runs an exported model on this machine's processor."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Lock
+from types import TracebackType
+from weakref import WeakSet
+
+import numpy as np
+from numpy.typing import NDArray
+
+from infinite_memory.embedding.manifest import check_digest, read_manifest
+from infinite_memory.embedding.runtime import Runtime
+from infinite_memory.embedding.scripts import written_in
+from infinite_memory.text.passages import cut_passages
+
+__all__ = ["OnnxEmbedder"]
+
+_MAX_WORKERS = 8
+# A passage that begins inside a word may have a few more tokens alone than in its text.
+_MARGIN = 8
+
+
+class OnnxEmbedder:
+    """Embeds with the model in a directory that `export_model` wrote. Opens no connection.
+
+    Opening reads the manifest only; the model is loaded by the first use, once for all threads,
+    and again in a process that was forked from this one. A text longer than the window is cut at
+    its end: embed its passages instead. Closing releases the model; a later use loads it again.
+    """
+
+    def __init__(self, directory: Path, *, workers: int | None = None) -> None:
+        """Open the model in `directory`.
+
+        `workers` is the number of threads that share a call of `embed`, by default one for each
+        processor and at most 8.
+
+        Raises:
+            EmbedderError: the directory holds no model that this version can use.
+        """
+        self._directory = directory
+        self._manifest = read_manifest(directory)
+        self._workers = workers or min(os.cpu_count() or 1, _MAX_WORKERS)
+        self._lock = Lock()
+        self._runtime: Runtime | None = None
+        self._pool: ThreadPoolExecutor | None = None
+        _open.add(self)
+
+    @property
+    def model(self) -> str:
+        """The name of the model and a digest of its files and prefixes."""
+        return self._manifest.identity
+
+    @property
+    def dimensions(self) -> int:
+        """The length of a vector."""
+        return self._manifest.dimensions
+
+    @property
+    def max_tokens(self) -> int:
+        """The length of the model's window in tokens, the special ones at both ends included."""
+        return self._manifest.max_tokens
+
+    @property
+    def background(self) -> float:
+        """The mean cosine of unrelated texts, as measured when the model was exported."""
+        return self._manifest.background
+
+    def understands(self, text: str) -> bool:
+        """Tell whether `text` is written mostly in a script that the model's vocabulary covers."""
+        return written_in(text, self._manifest.scripts)
+
+    def spans(self, text: str) -> NDArray[np.int32]:
+        """Cut `text` into overlapping passages that fit the window, shape (passages, 2).
+
+        They overlap by at most a fifth of the window. Cut anywhere but inside a word, a passage has
+        the same tokens alone as in its text; inside one, a margin takes up the difference, and what
+        might still be cut off at its end stands at the beginning of the next passage too.
+        """
+        runtime = self._load()
+        tokens, window = runtime.offsets(text), runtime.window(self._manifest.document_prefix)
+        if len(tokens) > window:
+            window = max(1, window - _MARGIN)
+        return cut_passages(text, tokens, window=window, overlap=window // 5)
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return one unit vector a text, shape (len(texts), dimensions).
+
+        Raises:
+            EmbedderError: the model cannot be loaded or run.
+        """
+        prefix, rows = self._manifest.document_prefix, np.empty((0, self.dimensions), np.float32)
+        # The longest first, so that no thread is left alone with one at the end.
+        unique = sorted(dict.fromkeys(texts), key=len, reverse=True)
+        if unique:
+            rows = np.stack(self._run([prefix + text for text in unique]))
+        number = {text: row for row, text in enumerate(unique)}
+        vectors: NDArray[np.float32] = rows[[number[text] for text in texts]] if unique else rows
+        return vectors
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        """Return the unit vector of a question, shape (dimensions,).
+
+        Raises:
+            EmbedderError: the model cannot be loaded or run.
+        """
+        return self._load().vector(self._manifest.query_prefix + text)
+
+    def verify(self) -> None:
+        """Hash the files of the model; takes a moment.
+
+        Raises:
+            EmbedderError: a file is missing or is not the one that was exported.
+        """
+        for name, record in self._manifest.files.items():
+            check_digest(self._directory / name, record)
+
+    def close(self) -> None:
+        """Release the model and the threads. Closing twice does nothing."""
+        with self._lock:
+            pool, self._pool, self._runtime = self._pool, None, None
+        if pool is not None:
+            pool.shutdown()
+
+    def __enter__(self) -> OnnxEmbedder:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _run(self, texts: list[str]) -> list[NDArray[np.float32]]:
+        runtime = self._load()
+        if len(texts) == 1 or self._workers == 1:
+            return [runtime.vector(text) for text in texts]
+        with self._lock:
+            if self._pool is None:
+                self._pool = ThreadPoolExecutor(self._workers, thread_name_prefix="embed")
+            # Submitted under the lock, so that closing cannot come in between.
+            futures = [self._pool.submit(runtime.vector, text) for text in texts]
+        try:
+            return [future.result() for future in futures]
+        finally:
+            for future in futures:
+                future.cancel()
+
+    def _load(self) -> Runtime:
+        with self._lock:
+            if self._runtime is None:
+                self._runtime = Runtime(self._directory, self._manifest)
+            return self._runtime
+
+    def _reset(self) -> None:
+        self._lock = Lock()
+        self._runtime = None
+        self._pool = None
+
+
+_open: WeakSet[OnnxEmbedder] = WeakSet()
+
+
+def _forget_in_child() -> None:
+    """Start afresh after a fork, which neither session nor threads nor a held lock survive."""
+    for embedder in list(_open):
+        embedder._reset()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_in_child)

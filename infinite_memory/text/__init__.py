@@ -1,0 +1,1 @@
+"""Text as terms and as passages."""
