@@ -1,0 +1,1 @@
+"""The derived index: two arms, one score."""

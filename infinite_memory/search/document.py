@@ -1,0 +1,120 @@
+"""What the index holds of one memory."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from hashlib import blake2b
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+
+from infinite_memory.model.codec import to_micros
+from infinite_memory.model.memory import JsonValue, Kind, Memory, Status
+from infinite_memory.model.record import Record
+from infinite_memory.model.scope import fold_name
+from infinite_memory.text.tokens import terms
+
+__all__ = ["KINDS", "STATUSES", "Document", "describe", "hash_id", "hash_tag", "hash_term"]
+
+KINDS = tuple(Kind)
+STATUSES = tuple(Status)
+_MAX_CONTEXT_TERMS = 200
+_NO_SPANS = np.empty((0, 2), np.int32)
+
+
+@frozen(kw_only=True)
+class Document:
+    """One memory as the index holds it.
+
+    `terms` counts the hashes of the index terms; `labels` are the hashes of its tags. `vectors` has
+    shape (passages, dimensions), float32, with no row while the memory is not embedded.
+    """
+
+    id: str
+    scope: str
+    kind: int
+    status: int
+    speaker: str
+    conversation: str
+    happened: int
+    stored: int
+    terms: Mapping[int, int]
+    labels: frozenset[int]
+    spans: NDArray[np.int32]
+    vectors: NDArray[np.float32]
+
+
+def describe(record: Record, *, model: str, dimensions: int) -> Document:
+    """Return what the index holds of `record`, without vectors by another model."""
+    memory, embedding = record.memory, record.embedding
+    usable = embedding is not None and embedding.model == model
+    return Document(
+        id=memory.id,
+        scope=memory.scope,
+        kind=KINDS.index(memory.kind),
+        status=STATUSES.index(memory.status),
+        speaker=memory.speaker or "",
+        conversation=memory.conversation_id or "",
+        happened=to_micros(memory.happened_at),
+        stored=to_micros(memory.stored_at),
+        terms=Counter(hash_term(term) for term in _words_of(memory)),
+        labels=frozenset(hash_tag(tag) for tag in memory.tags),
+        spans=embedding.spans if embedding is not None and usable else _NO_SPANS,
+        vectors=(
+            embedding.vectors
+            if embedding is not None and usable
+            else np.empty((0, dimensions), np.float32)
+        ),
+    )
+
+
+def hash_term(term: str) -> int:
+    """Return the 64-bit number that stands for an index term; the same in every process."""
+    return _hash("w", term)
+
+
+def hash_tag(tag: str) -> int:
+    """Return the 64-bit number that stands for a tag, whatever its letter case."""
+    return _hash("t", fold_name(tag))
+
+
+def hash_id(memory_id: str) -> int:
+    """Return the 64-bit number under which the id of a memory is looked up."""
+    return _hash("i", memory_id)
+
+
+def _hash(space: str, text: str) -> int:
+    digest = blake2b(text.encode(), digest_size=8, person=space.encode()).digest()
+    return int.from_bytes(digest, "little")
+
+
+def _words_of(memory: Memory) -> Iterator[str]:
+    """Yield the terms by which a memory can be found: its text, and what is known about it."""
+    yield from terms(memory.text)
+    for extra in (memory.title, memory.speaker, memory.key):
+        if extra:
+            yield from terms(extra)
+    for tag in memory.tags:
+        yield from terms(tag)
+    yield from _date_terms(memory.happened_at)
+    found = terms("\n".join(_strings(memory.context)))
+    yield from found[:_MAX_CONTEXT_TERMS]
+
+
+def _date_terms(moment: datetime) -> list[str]:
+    """Return the words by which people name a day: "8 May 2023"."""
+    return terms(f"{moment:%B} {moment.day} {moment.year}")
+
+
+def _strings(value: JsonValue | Mapping[str, JsonValue]) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for inner in value.values():
+            yield from _strings(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _strings(inner)

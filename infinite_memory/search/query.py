@@ -1,0 +1,55 @@
+"""A question to the index, and what it answers."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from attrs import frozen
+
+from infinite_memory.model.criteria import Criteria
+from infinite_memory.model.hits import Explanation
+
+__all__ = ["Arm", "Candidate", "Question", "Ranking"]
+
+
+class Arm(StrEnum):
+    """The two ways of finding: cosine of vectors, and BM25 of words."""
+
+    MEANING = "meaning"
+    WORDS = "words"
+
+
+@frozen(kw_only=True)
+class Question:
+    """What to look for, by words and by meaning, among the memories that meet `criteria`.
+
+    `threshold` is a score in [0, 1]; what lies under it is counted and left out.
+    """
+
+    text: str
+    criteria: Criteria
+    limit: int
+    threshold: float
+    arms: frozenset[Arm] = frozenset(Arm)
+    explain: bool = False
+
+
+@frozen(kw_only=True)
+class Candidate:
+    """The id of a memory that was found, with its score in [0, 1] and how it came to it."""
+
+    id: str
+    score: float
+    explanation: Explanation | None
+
+
+@frozen(kw_only=True)
+class Ranking:
+    """Candidates, best first; the counts are those of `infinite_memory.model.hits.Hits`."""
+
+    candidates: tuple[Candidate, ...]
+    eligible: int
+    more: int
+    below: int
+    pending: int
+    note: str | None

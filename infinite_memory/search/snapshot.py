@@ -1,0 +1,161 @@
+"""The index as a file that is mapped into memory, so that starting is a map and not a load.
+
+The file begins with a line of JSON: format, identity of the store, model, cursor, names, and for
+each array its type, shape, place and checksum; the arrays follow, each at a multiple of 64 bytes.
+It holds nothing that the store does not: a file that is missing, damaged, foreign or of another
+format is passed over, and the index is built from the store. The checksums of all but the vectors
+are verified when it is mapped: reading every vector would be a load and not a map, and a damaged
+one can do no more than misplace its memory in a ranking.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from contextlib import suppress
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+
+from infinite_memory.search.segment import ARRAYS, Segment
+from infinite_memory.search.view import Part, View
+
+__all__ = ["Snapshot"]
+
+_log = logging.getLogger(__name__)
+_FORMAT = 1
+_ALIGN = 64
+_UNVERIFIED = "vectors"
+_MAX_HEADER_BYTES = 64 << 20
+_DTYPES = {"uint64", "int64", "int32", "int8", "uint8", "float32"}
+
+
+class Snapshot:
+    """The snapshot of the index of one store and one model, in a folder that may be deleted."""
+
+    def __init__(self, folder: Path, *, identity: str, model: str, dimensions: int) -> None:
+        self._folder = folder
+        self._identity = identity
+        self._model = model
+        self._dimensions = dimensions
+        self._path = folder / f"{blake2b(model.encode(), digest_size=8).hexdigest()}.index"
+
+    def read(self) -> View | None:
+        """Map the snapshot, or return None where there is none that can be used."""
+        try:
+            with self._path.open("rb") as file:
+                header = json.loads(file.readline(_MAX_HEADER_BYTES))
+                start = _aligned(file.tell())
+                size = os.fstat(file.fileno()).st_size
+            if not self._is_ours(header):
+                return None
+            return self._view(header, start, size)
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+            _log.warning("the snapshot %s is passed over: %s", self._path, error)
+            return None
+
+    def write(self, view: View) -> bool:
+        """Write a compact view for the next process; False where the disk does not let it.
+
+        The file appears whole or not at all, and one that others have mapped stays as it is.
+        """
+        if len(view.parts) != 1:
+            return False
+        header, arrays = self._encoded(view.parts[0].segment, view.cursor)
+        temporary = self._path.with_suffix(f".{os.getpid()}.tmp")
+        try:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with temporary.open("wb") as file:
+                os.fchmod(file.fileno(), 0o600)
+                file.write(header)
+                for array in arrays:
+                    file.write(b"\0" * (_aligned(file.tell()) - file.tell()))
+                    file.write(array.data)
+            temporary.replace(self._path)
+        except OSError as error:
+            _log.warning("the snapshot %s could not be written: %s", self._path, error)
+            with suppress(OSError):
+                temporary.unlink(missing_ok=True)
+            return False
+        return True
+
+    def remove(self) -> None:
+        """Delete the snapshot, if there is one."""
+        with suppress(FileNotFoundError):
+            self._path.unlink()
+
+    def _is_ours(self, header: Any) -> bool:
+        return isinstance(header, dict) and (
+            header.get("format"),
+            header.get("identity"),
+            header.get("model"),
+            header.get("dimensions"),
+        ) == (_FORMAT, self._identity, self._model, self._dimensions)
+
+    def _encoded(self, segment: Segment, cursor: int) -> tuple[bytes, list[NDArray[np.generic]]]:
+        arrays = [np.ascontiguousarray(getattr(segment, name)) for name in ARRAYS]
+        places, offset = [], 0
+        for name, array in zip(ARRAYS, arrays, strict=True):
+            places.append([name, str(array.dtype), list(array.shape), offset, crc32(array.data)])
+            offset = _aligned(offset + array.nbytes)
+        body: dict[str, Any] = {
+            "format": _FORMAT,
+            "identity": self._identity,
+            "model": self._model,
+            "dimensions": self._dimensions,
+            "cursor": cursor,
+            "names": segment.names,
+            "arrays": places,
+        }
+        body["digest"] = _digest(body)
+        return json.dumps(body).encode() + b"\n", arrays
+
+    def _view(self, header: dict[str, Any], start: int, size: int) -> View:
+        if header.pop("digest") != _digest(header):
+            raise ValueError("its header is damaged")
+        arrays = {}
+        for name, dtype, shape, offset, checksum in header["arrays"]:
+            if dtype not in _DTYPES:
+                raise ValueError(f"an array of the type {dtype!r}")
+            length = int(np.prod(shape, dtype=object)) * np.dtype(dtype).itemsize
+            if start + offset + length > size:
+                raise ValueError("it is cut short")
+            arrays[name] = (
+                np.memmap(self._path, dtype, "r", start + offset, tuple(shape))
+                if length
+                else np.empty(tuple(shape), dtype)
+            )
+            if name != _UNVERIFIED and crc32(arrays[name].data) != checksum:
+                raise ValueError(f"its array {name} is damaged")
+        segment = Segment(names=tuple(header["names"]), **arrays)
+        _check_shapes(segment, self._dimensions)
+        alive = np.ones(len(segment), np.bool_)
+        return View(parts=(Part(segment=segment, alive=alive),), cursor=int(header["cursor"]))
+
+
+def _aligned(offset: int) -> int:
+    return -(-offset // _ALIGN) * _ALIGN
+
+
+def _digest(body: dict[str, Any]) -> str:
+    return blake2b(json.dumps(body).encode(), digest_size=16).hexdigest()
+
+
+def _check_shapes(segment: Segment, dimensions: int) -> None:
+    documents, passages = len(segment), len(segment.vectors)
+    if (
+        segment.vectors.shape != (passages, dimensions)
+        or segment.passage_start[-1] != passages
+        or len(segment.spans) != passages
+        or segment.id_start[-1] != len(segment.id_bytes)
+        or segment.term_start[-1] != len(segment.posting_doc)
+        or any(len(getattr(segment, name)) != documents for name in ("scope", "kind", "happened"))
+    ):
+        raise ValueError("its arrays do not fit together")

@@ -1,0 +1,60 @@
+"""The arm of words: BM25 over postings."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from infinite_memory.search.document import hash_term
+from infinite_memory.search.segment import Segment
+
+__all__ = ["bm25"]
+
+K1 = 1.2
+B = 0.75
+
+Scores = NDArray[np.float32]
+
+
+def bm25(
+    query_terms: Sequence[str],
+    segments: Sequence[Segment],
+    eligible: Sequence[NDArray[np.bool_]],
+) -> tuple[list[Scores], float]:
+    """Return the BM25 score of every document, and that of an ideal one.
+
+    Okapi BM25 with k1 = 1.2, b = 0.75 and the idf log(1 + (N - n + 0.5) / (n + 0.5)) of Robertson
+    and Zaragoza, "The Probabilistic Relevance Framework" (2009). N, n and the mean length count the
+    eligible documents alone, so that what a search may not see does not move its scores. One
+    float32 array of shape (n,) a segment, 0 where not eligible. The ideal document has the mean
+    length and each term of the question once, so its score is the sum of their idf.
+    """
+    scores = [np.zeros(len(segment), np.float32) for segment in segments]
+    total = sum(int(np.count_nonzero(mask)) for mask in eligible)
+    if not total:
+        return scores, 0.0
+    lengths = sum(float(s.length[mask].sum()) for s, mask in zip(segments, eligible, strict=True))
+    mean_length = max(lengths / total, 1.0)
+    ideal = 0.0
+    for term, repeats in Counter(hash_term(term) for term in query_terms).items():
+        found = [
+            _eligible_postings(s, term, mask) for s, mask in zip(segments, eligible, strict=True)
+        ]
+        holding = sum(len(docs) for docs, _ in found)
+        weight = repeats * float(np.log1p((total - holding + 0.5) / (holding + 0.5)))
+        ideal += weight
+        for segment, (docs, counts), score in zip(segments, found, scores, strict=True):
+            saturation = K1 * (1 - B + B * segment.length[docs] / np.float32(mean_length))
+            score[docs] += np.float32(weight * (K1 + 1)) * (counts / (counts + saturation))
+    return scores, ideal
+
+
+def _eligible_postings(
+    segment: Segment, term: int, mask: NDArray[np.bool_]
+) -> tuple[NDArray[np.int32], Scores]:
+    docs, counts = segment.postings(term)
+    kept = mask[docs]
+    return docs[kept], counts[kept].astype(np.float32)

@@ -1,0 +1,140 @@
+"""Text as index terms: English words, identifiers and paths, and scripts without spaces.
+
+A plain word becomes its stem. A compound (`parse_url`, `HttpServer`, `src/app.py`, `v3.2.1`,
+`well-known`) is kept whole and also split into its parts. Chinese, Japanese, Thai and other scripts
+that are written without spaces become single characters and pairs of them, and Chinese words of
+three characters and more are kept whole as well.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import unicodedata
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import pairwise
+
+import Stemmer
+
+from infinite_memory.text.stopwords import STOP_WORDS
+
+__all__ = ["fold", "has_han", "terms", "words"]
+
+_HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af"
+_KANA_AND_SOUTH_EAST_ASIA = "\u3040-\u30ff\u31f0-\u31ff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
+_UNSPACED = _HAN + _KANA_AND_SOUTH_EAST_ASIA
+_WORD = rf"(?:(?![{_UNSPACED}])[^\W_])+"
+_CHUNK = re.compile(
+    rf"(?P<unspaced>[{_UNSPACED}]+)"
+    # Word characters joined inside by one or two of the signs that names, paths and versions use,
+    # and the two languages whose names end in signs.
+    rf"|(?P<compound>{_WORD}(?:(?:['’]|[_./\\:@#+-]{{1,2}}){_WORD})*(?:(?<=[CcFf])(?:\+\+|\#))?)"
+)
+_PLACE = re.compile(r"[:@]")
+_STEP = re.compile(r"[:@/\\]")
+_PART = re.compile(_WORD)
+_CAMEL = re.compile(r"[A-Z]+(?![a-z])|[A-Z][a-z]+|[a-z]+|\d+|[^A-Za-z\d]+")
+_APOSTROPHE = re.compile(r"['’](?:s|re|ve|ll|d|m|t)?\b", re.IGNORECASE)
+_GROUPED_DIGITS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_HAN_RUN = re.compile(rf"[{_HAN}]+")
+_LAST_LATIN = "\u024f"
+_MAX_TERM = 64
+
+_stemmer = Stemmer.Stemmer("english", 0)
+_stemmer_lock = threading.Lock()
+
+
+def fold(text: str) -> str:
+    """Return `text` without differences of letter case, width and, on Latin letters, accents."""
+    if text.isascii():
+        return text.lower()
+    decomposed = unicodedata.normalize("NFKD", text.casefold())
+    kept: list[str] = []
+    for character in decomposed:
+        if unicodedata.combining(character) and kept and kept[-1] <= _LAST_LATIN:
+            continue
+        kept.append(character)
+    return unicodedata.normalize("NFC", "".join(kept))
+
+
+def has_han(text: str) -> bool:
+    """Tell whether `text` holds a Chinese character."""
+    return not text.isascii() and _HAN_RUN.search(text) is not None
+
+
+def terms(text: str) -> list[str]:
+    """Return the index terms of `text`, each as often as it occurs.
+
+    The same function serves documents and questions, so that both meet in the same terms.
+    """
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text)
+    found: list[str] = []
+    for match in _CHUNK.finditer(_GROUPED_DIGITS.sub("", text)):
+        if match.lastgroup == "unspaced":
+            found.extend(_unspaced(match.group()))
+        else:
+            chunk = match.group()
+            found.extend(_cached(chunk) if len(chunk) <= _MAX_TERM else _compound(chunk))
+    return found
+
+
+def words(text: str) -> list[str]:
+    """Return the words of `text` in order, folded but neither stemmed nor filtered."""
+    return [fold(match.group()) for match in _PART.finditer(text)]
+
+
+def _compound(chunk: str) -> tuple[str, ...]:
+    """Return the terms of word characters joined by signs."""
+    if chunk.isalpha() and (chunk.islower() or chunk.istitle() or chunk.isupper()):
+        return tuple(_word(chunk))
+    bare = _APOSTROPHE.sub("", chunk)
+    found: list[str] = []
+    # "src/app.py:42" is found as it stands, as "src/app.py" and as "app.py".
+    whole = {bare, *_PLACE.split(bare), *_STEP.split(bare)}
+    for part in _PART.findall(bare):
+        pieces = _CAMEL.findall(part)
+        if len(pieces) > 1:
+            whole.add(part)
+        else:
+            whole.discard(part)
+        for piece in pieces:
+            found.extend(_word(piece))
+    # Each whole once: it says that the parts stood together, which the parts alone do not.
+    found.extend(sorted(_stem(fold(name)) for name in whole if 0 < len(name) <= _MAX_TERM))
+    return tuple(found)
+
+
+_cached = lru_cache(maxsize=200_000)(_compound)
+
+
+def _word(word: str) -> Iterator[str]:
+    folded = fold(word)[:_MAX_TERM]
+    if folded not in STOP_WORDS:
+        yield _stem(folded)
+
+
+def _stem(folded: str) -> str:
+    if not folded.isascii() or not folded.isalpha():
+        return folded
+    # A Stemmer object may not be used by two threads at once.
+    with _stemmer_lock:
+        return str(_stemmer.stemWord(folded))
+
+
+def _unspaced(run: str) -> Iterator[str]:
+    folded = fold(run)
+    yield from folded
+    for first, second in pairwise(folded):
+        yield first + second
+    for match in _HAN_RUN.finditer(folded):
+        if len(match.group()) > 2:
+            yield from (word for word in _cut(match.group()) if len(word) > 2)
+
+
+def _cut(run: str) -> list[str]:
+    # Imported at first use: its dictionary takes 70 ms, which a text without Chinese need not pay.
+    import rjieba  # noqa: PLC0415
+
+    return list(rjieba.cut_for_search(run))

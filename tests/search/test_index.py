@@ -1,0 +1,342 @@
+"""The derived index: whatever happened, it answers as one that was built anew."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+import pytest
+from attrs import evolve
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from infinite_memory.model.criteria import Criteria
+from infinite_memory.model.memory import Kind, Memory, Status
+from infinite_memory.model.record import Attach, Embedding, Erase, Put, Record
+from infinite_memory.search.document import describe
+from infinite_memory.search.index import SearchIndex
+from infinite_memory.search.query import Question, Ranking
+from infinite_memory.search.segment import ARRAYS, Segment, build, merge
+from infinite_memory.search.snapshot import Snapshot
+from infinite_memory.search.speakers import without_names
+from infinite_memory.search.vectors import ABSENT, best_passage, cosines
+from infinite_memory.search.view import View
+from infinite_memory.search.words import K1, B, bm25
+from infinite_memory.storage.inmemory.storage import InMemoryStorage
+from infinite_memory.testing.embedders import HashingEmbedder
+from infinite_memory.text.tokens import terms
+
+MAY = datetime(2023, 5, 8, tzinfo=UTC)
+EMBEDDER = HashingEmbedder()
+WORDS = ["harbour", "lights", "tea", "rocket", "deadline", "Alice", "数据库", "parse_url"]
+
+
+def memory(number: int, text: str, **fields: object) -> Memory:
+    moment = MAY + timedelta(days=number)
+    return evolve(
+        Memory(id=f"m{number}", text=text, happened_at=moment, stored_at=moment), **fields
+    )
+
+
+def embedding(text: str) -> Embedding:
+    spans = EMBEDDER.spans(text)
+    return Embedding(
+        model=EMBEDDER.model, spans=spans, vectors=EMBEDDER.embed([text[a:b] for a, b in spans])
+    )
+
+
+def record(number: int, text: str, **fields: object) -> Record:
+    return Record(memory=memory(number, text, **fields), embedding=embedding(text))
+
+
+def segment_of(*records: Record) -> Segment:
+    return build(
+        [describe(r, model=EMBEDDER.model, dimensions=EMBEDDER.dimensions) for r in records],
+        dimensions=EMBEDDER.dimensions,
+    )
+
+
+def ask(index: SearchIndex, text: str, **fields: object) -> Ranking:
+    question = Question(text=text, criteria=Criteria(), limit=10, threshold=0.0, explain=True)
+    return index.search(evolve(question, **fields))
+
+
+def test_bm25_is_the_published_formula() -> None:
+    texts = ["tea tea harbour", "harbour lights at night", "rocket tea", "nothing of it"]
+    segment = segment_of(*(record(i, text) for i, text in enumerate(texts)))
+    everything = np.ones(len(segment), bool)
+    (scores,), ideal = bm25(terms("tea harbour tea"), [segment], [everything])
+    counts = [Counter(terms(text)) for text in texts]
+    lengths = [int(n) for n in segment.length]
+    mean = sum(lengths) / len(lengths)
+    idf = {}
+    for term in set(terms("tea harbour")):
+        n = sum(term in count for count in counts)
+        idf[term] = math.log(1 + (len(texts) - n + 0.5) / (n + 0.5))
+    for i, count in enumerate(counts):
+        expected = sum(
+            repeats
+            * idf[term]
+            * count[term]
+            * (K1 + 1)
+            / (count[term] + K1 * (1 - B + B * lengths[i] / mean))
+            for term, repeats in Counter(terms("tea harbour tea")).items()
+        )
+        assert scores[i] == pytest.approx(expected, rel=1e-5)
+    assert ideal == pytest.approx(2 * idf["tea"] + idf["harbour"])
+
+
+def test_bm25_counts_only_what_may_be_seen() -> None:
+    records = [record(i, "tea harbour" if i % 2 else "tea") for i in range(10)]
+    segment = segment_of(*records)
+    visible = np.array([i % 2 == 1 for i in range(10)])
+    (scores,), ideal = bm25(terms("harbour"), [segment], [visible])
+    alone = segment_of(*(r for i, r in enumerate(records) if i % 2))
+    (expected,), expected_ideal = bm25(terms("harbour"), [alone], [np.ones(5, bool)])
+    assert ideal == pytest.approx(expected_ideal)
+    assert scores[visible] == pytest.approx(expected)
+    assert not scores[~visible].any()
+    nothing, none = bm25(terms("tea"), [segment], [np.zeros(10, bool)])
+    assert none == 0.0
+    assert not nothing[0].any()
+
+
+@pytest.mark.parametrize("share", [0.05, 0.5, 1.0])
+def test_the_cosine_of_a_document_is_that_of_its_best_passage(share: float) -> None:
+    rng = np.random.default_rng(3)
+    long = "first sentence about tea. " * 30 + "a rocket leaves the harbour. " * 30
+    records = [record(i, long if i % 3 == 0 else "short tea") for i in range(60)]
+    records[5] = Record(memory=records[5].memory)
+    segment = segment_of(*records)
+    mask = rng.random(60) < share
+    mask[[0, 5]] = True
+    query = EMBEDDER.embed_query("rocket harbour")
+    scores = cosines(query, segment, mask)
+    for doc, made in enumerate(records):
+        if not mask[doc] or made.embedding is None:
+            assert scores[doc] == ABSENT
+        else:
+            assert scores[doc] == pytest.approx(float((made.embedding.vectors @ query).max()))
+    start, end = best_passage(query, segment, 0) or (0, 0)
+    assert "rocket" in long[start:end]
+    assert best_passage(query, segment, 5) is None
+    assert (cosines(query, segment, np.zeros(60, bool)) == ABSENT).all()
+
+
+def test_merging_keeps_the_living_as_if_they_had_been_built_together() -> None:
+    records = [
+        record(i, " ".join(WORDS[: 1 + i % 8]), scope=f"s{i % 3}", tags=("a",) * (i % 2))
+        for i in range(30)
+    ]
+    records[7] = Record(memory=records[7].memory)
+    one, two = segment_of(*records[:20]), segment_of(*records[20:])
+    alive = np.array([i % 4 != 0 for i in range(20)])
+    merged = merge([(one, alive), (two, np.ones(10, bool))])
+    expected = segment_of(*(r for i, r in enumerate(records) if i >= 20 or i % 4))
+    for name in ARRAYS:
+        if name in ("scope", "speaker", "conversation"):
+            named = [merged.names[code] for code in getattr(merged, name)]
+            assert named == [expected.names[code] for code in getattr(expected, name)]
+        else:
+            assert np.array_equal(getattr(merged, name), getattr(expected, name)), name
+    assert merged.find("m1") == 0
+    assert merged.find("m0") is None
+    assert [merged.id_of(i) for i in range(3)] == ["m1", "m2", "m3"]
+
+
+changes = st.lists(
+    st.tuples(
+        st.sampled_from(["put", "put", "put", "erase", "forget", "attach"]),
+        st.integers(0, 7),
+        st.lists(st.sampled_from(WORDS), min_size=1, max_size=6),
+        st.booleans(),
+    ),
+    max_size=60,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(changes)
+def test_an_index_that_followed_every_change_equals_one_built_anew(
+    steps: list[tuple[str, int, list[str], bool]],
+) -> None:
+    storage = InMemoryStorage()
+    followed = SearchIndex(storage, EMBEDDER)
+    for verb, number, words, look in steps:
+        held = storage.get([f"m{number}"]).get(f"m{number}")
+        text = " ".join(words)
+        if verb == "put" or (held is None and verb == "forget"):
+            revision = held.memory.revision if held else 0
+            put = memory(number, text, revision=revision + 1)
+            vectors = embedding(text) if look else None
+            storage.commit([Put(memory=put, expected=revision, embedding=vectors)])
+        elif held is not None and verb == "forget":
+            gone = evolve(held.memory, status=Status.FORGOTTEN, revision=held.memory.revision + 1)
+            storage.commit([Put(memory=gone, expected=held.memory.revision)])
+        elif held is not None and verb == "attach":
+            vectors = embedding(held.memory.text)
+            storage.commit(
+                [Attach(id=held.memory.id, revision=held.memory.revision, embedding=vectors)]
+            )
+        elif held is not None:
+            storage.commit([Erase(id=held.memory.id)])
+        if look:
+            followed.refresh()
+    anew = SearchIndex(storage, EMBEDDER)
+    assert len(followed.refresh()) == len(anew.refresh())
+    for query in (*WORDS, "tea at the harbour"):
+        for criteria in (Criteria(), Criteria(statuses=frozenset({Status.CURRENT}))):
+            mine = ask(followed, query, criteria=criteria)
+            theirs = ask(anew, query, criteria=criteria)
+            assert [c.id for c in mine.candidates] == [c.id for c in theirs.candidates]
+            assert [c.score for c in mine.candidates] == pytest.approx(
+                [c.score for c in theirs.candidates], abs=2e-6
+            )
+            assert (mine.eligible, mine.pending) == (theirs.eligible, theirs.pending)
+
+
+def test_many_small_changes_leave_few_segments() -> None:
+    view = View()
+    for i in range(300):
+        document = describe(record(i, "tea"), model=EMBEDDER.model, dimensions=EMBEDDER.dimensions)
+        view = view.changed([document], [], cursor=i, dimensions=EMBEDDER.dimensions)
+    assert len(view) == 300
+    assert len(view.parts) <= 10
+    emptied = view.changed([], [f"m{i}" for i in range(300)], cursor=301, dimensions=64)
+    assert len(emptied) == 0
+    assert emptied.parts == ()
+    assert emptied.compact() == emptied
+
+
+def filled(count: int = 40) -> InMemoryStorage:
+    storage = InMemoryStorage()
+    storage.commit(
+        [
+            Put(
+                memory=memory(i, f"tea number {i}", kind=Kind.FACT, tags=("hot",)),
+                expected=0,
+                embedding=embedding(f"tea number {i}"),
+            )
+            for i in range(count)
+        ]
+    )
+    return storage
+
+
+def snapshot_for(storage: InMemoryStorage, folder: Path, **other: object) -> Snapshot:
+    fields = {"identity": storage.identity, "model": EMBEDDER.model, "dimensions": 64, **other}
+    return Snapshot(folder, **fields)  # type: ignore[arg-type]
+
+
+def test_a_snapshot_is_mapped_and_answers_as_the_index_that_wrote_it(tmp_path: Path) -> None:
+    storage = filled()
+    snapshot = snapshot_for(storage, tmp_path / "index")
+    built = SearchIndex(storage, EMBEDDER)
+    assert snapshot.read() is None
+    assert snapshot.write(built.refresh().compact())
+    view = snapshot.read()
+    assert view is not None
+    assert isinstance(view.parts[0].segment.vectors, np.memmap)
+    mapped = SearchIndex(storage, EMBEDDER, snapshot=snapshot)
+    assert ask(mapped, "number 7") == ask(built, "number 7")
+    storage.commit([Erase(id="m7")])
+    assert ask(mapped, "number 7") == ask(built, "number 7")
+    assert "m7" not in {c.id for c in ask(mapped, "number 7").candidates}
+
+
+def test_an_index_writes_its_snapshot_when_enough_has_changed(tmp_path: Path) -> None:
+    storage = filled(40)
+    index = SearchIndex(storage, EMBEDDER, snapshot=snapshot_for(storage, tmp_path))
+    index.save()
+    assert list(tmp_path.iterdir()) == []
+    storage.commit([Put(memory=memory(i, "more"), expected=0) for i in range(100, 700)])
+    index.save()
+    (file,) = tmp_path.iterdir()
+    written = file.stat().st_mtime_ns
+    index.save()
+    assert file.stat().st_mtime_ns == written
+    assert len(snapshot_for(storage, tmp_path).read() or ()) == 640
+    index.discard()
+    index.discard()
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "other", [{"identity": "another"}, {"model": "another"}, {"dimensions": 32}]
+)
+def test_a_snapshot_of_another_store_or_model_is_passed_over(
+    tmp_path: Path, other: dict[str, object]
+) -> None:
+    storage = filled()
+    foreign = snapshot_for(storage, tmp_path, **other)
+    assert foreign.write(SearchIndex(storage, EMBEDDER).refresh().compact())
+    (file,) = tmp_path.iterdir()
+    ours = snapshot_for(storage, tmp_path)
+    if ours._path != file:
+        file.rename(ours._path)
+    assert ours.read() is None
+
+
+def test_a_snapshot_from_the_future_of_its_store_is_passed_over(tmp_path: Path) -> None:
+    storage = filled(600)
+    snapshot = snapshot_for(storage, tmp_path)
+    view = SearchIndex(storage, EMBEDDER).refresh().compact()
+    assert snapshot.write(evolve(view, cursor=10**6))
+    index = SearchIndex(storage, EMBEDDER, snapshot=snapshot)
+    assert index.refresh().cursor == storage.position()
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.data())
+def test_a_damaged_snapshot_never_crashes_the_reader(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    storage = filled(20)
+    folder = tmp_path_factory.mktemp("index")
+    snapshot = snapshot_for(storage, folder)
+    snapshot.write(SearchIndex(storage, EMBEDDER).refresh().compact())
+    (file,) = folder.iterdir()
+    content = bytearray(file.read_bytes())
+    place = data.draw(st.integers(0, len(content) - 1))
+    if data.draw(st.booleans()):
+        del content[place:]
+    else:
+        content[place] ^= 1 << data.draw(st.integers(0, 7))
+    file.write_bytes(content)
+    view = snapshot.read()
+    if view is not None:
+        intact = SearchIndex(storage, EMBEDDER).refresh().compact().parts[0].segment
+        mapped = view.parts[0].segment
+        for name in ARRAYS:
+            if name != "vectors":
+                assert np.array_equal(getattr(mapped, name), getattr(intact, name)), name
+    index = SearchIndex(storage, EMBEDDER, snapshot=snapshot)
+    assert "m7" in {c.id for c in ask(index, "number 7").candidates}
+
+
+def test_a_folder_that_cannot_be_written_costs_only_the_snapshot(tmp_path: Path) -> None:
+    (tmp_path / "index").write_text("a file where the folder should be")
+    storage = filled(600)
+    index = SearchIndex(storage, EMBEDDER, snapshot=snapshot_for(storage, tmp_path / "index"))
+    index.save()
+    assert len(ask(index, "number 7").candidates) == 10
+    assert index._snapshot is not None
+    assert index._snapshot.write(View()) is False
+
+
+@pytest.mark.parametrize(
+    ("question", "names", "expected"),
+    [
+        ("When did Caroline's cat arrive?", {"Caroline"}, "When did cat arrive?"),
+        ("what does ANNA LEE think", {"Anna Lee"}, "what does think"),
+        ("Caroline?", {"Caroline"}, "Caroline?"),
+        ("no names here", set(), "no names here"),
+    ],
+)
+def test_names_of_speakers_are_taken_out_of_a_question(
+    question: str, names: set[str], expected: str
+) -> None:
+    assert without_names(question, names) == expected

@@ -1,0 +1,117 @@
+"""Index terms: English, code, Chinese."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from infinite_memory.text.tokens import fold, has_han, terms, words
+
+
+@pytest.mark.parametrize(
+    ("document", "question"),
+    [
+        ("We were running the migrations", "run migration"),
+        ("Caroline's birthday party", "caroline birthday"),
+        ("call parse_url() first", "parse_url"),
+        ("call parse_url() first", "parse url"),
+        ("class HttpServerError(Exception)", "http server error"),
+        ("class HttpServerError(Exception)", "httpservererror"),
+        ("see src/app/main.py:42", "src/app/main.py"),
+        ("see src/app/main.py:42", "main.py"),
+        ("upgraded to v3.2.1 today", "v3.2.1"),
+        ("a well-known problem", "well known"),
+        ("a well-known problem", "well-known"),
+        ("it cost 1,000,000 dollars", "1000000"),
+        ("the café in Köln", "cafe koln"),
+        ("written in C++ and C#", "c++"),
+        ("ｆｕｌｌ width", "full"),
+        ("我们昨天讨论了数据库", "讨论"),
+        ("我们昨天讨论了数据库", "数据库"),
+        ("在 getUserName() 里修复了空指针", "getusername 修复"),
+        ("東京タワーへ行った", "タワー"),
+        ("Straße", "strasse"),
+    ],
+)
+def test_a_question_meets_a_document_in_the_same_terms(document: str, question: str) -> None:
+    assert set(terms(question)) <= set(terms(document))
+
+
+@pytest.mark.parametrize("text", ["", "the of and", "?!…", "a I you"])
+def test_text_without_content_has_no_terms(text: str) -> None:
+    assert terms(text) == []
+
+
+def test_negations_are_content() -> None:
+    assert "not" in terms("do not deploy")
+
+
+def test_c_and_its_cousins_are_told_apart() -> None:
+    assert set(terms("c++")) != set(terms("c#"))
+    assert set(terms("c")) < set(terms("c++"))
+
+
+def test_every_occurrence_counts() -> None:
+    assert terms("cache the cache").count("cach") == 2
+
+
+def test_chinese_becomes_characters_pairs_and_long_words() -> None:
+    assert terms("数据库") == ["数", "据", "库", "数据", "据库", "数据库"]
+
+
+def test_words_are_folded_and_kept_in_order() -> None:
+    assert words("When did Caroline's Café open?") == [
+        "when",
+        "did",
+        "caroline",
+        "s",
+        "cafe",
+        "open",
+    ]
+
+
+def test_han_is_recognised() -> None:
+    assert has_han("fix 数据库")
+    assert not has_han("fix database")
+    assert not has_han("カタカナ")
+
+
+def test_vowel_signs_that_are_letters_of_a_script_are_kept() -> None:
+    assert fold("हिन्दी") == "हिन्दी"
+
+
+def test_a_very_long_run_of_letters_is_bounded() -> None:
+    assert all(len(term) <= 64 for term in terms("a" * 100_000 + "/" + "b" * 100_000))
+
+
+@given(st.text())
+def test_any_text_gives_terms_without_white_space(text: str) -> None:
+    for term in terms(text):
+        assert term
+        assert not any(character.isspace() for character in term)
+
+
+@given(st.text())
+def test_the_same_text_gives_the_same_terms(text: str) -> None:
+    assert terms(text) == terms(text)
+
+
+def test_threads_stem_without_disturbing_each_other() -> None:
+    texts = [f"running{i} jumps connection relational{i}" for i in range(300)]
+    expected = [terms(text) for text in texts]
+    wrong: list[int] = []
+
+    def work() -> None:
+        for i, text in enumerate(texts):
+            if terms(text.upper().lower()) != expected[i]:
+                wrong.append(i)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
