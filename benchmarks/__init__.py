@@ -1,0 +1,1 @@
+"""Measurements: how good the retrieval is, and how long things take."""

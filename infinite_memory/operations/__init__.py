@@ -1,0 +1,1 @@
+"""Verbs: what the product does, one a file."""

@@ -1,0 +1,102 @@
+"""Give memories their vectors. Never inside a transaction: the text is durable before."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from infinite_memory.errors import EmbedderError
+from infinite_memory.model.memory import Memory
+from infinite_memory.model.record import Attach, Embedding
+from infinite_memory.operations.services import Services
+from infinite_memory.protocols import Embedder
+
+__all__ = ["catch_up", "embed_memories", "embed_new"]
+
+_log = logging.getLogger(__name__)
+_BATCH_MEMORIES = 256
+_BATCH_CHARS = 1 << 20
+# A passage of 256 tokens takes up to 50 ms. A longer text than this is found by its words at once
+# and embedded by `catch_up`, so that no write takes minutes.
+_MAX_CHARS_AT_ONCE = 50_000
+
+
+def embed_memories(embedder: Embedder, memories: Sequence[Memory]) -> list[Embedding]:
+    """Return the embedding of each memory's text, computed in one go.
+
+    Raises:
+        EmbedderError: the model cannot be loaded or run.
+    """
+    spans = [embedder.spans(memory.text) for memory in memories]
+    passages = [
+        memory.text[start:end]
+        for memory, cuts in zip(memories, spans, strict=True)
+        for start, end in cuts
+    ]
+    vectors = embedder.embed(passages)
+    ends = np.cumsum([len(cuts) for cuts in spans])[:-1]
+    return [
+        Embedding(model=embedder.model, spans=cuts, vectors=rows)
+        for cuts, rows in zip(spans, np.split(vectors, ends), strict=True)
+    ]
+
+
+def embed_new(services: Services, memories: Sequence[Memory]) -> frozenset[str]:
+    """Embed memories that were just stored; return the ids of those that can be found by meaning.
+
+    The others, too long to wait for or refused by the model, are found by their words, and
+    `catch_up` embeds them later.
+    """
+    short = [memory for memory in memories if len(memory.text) <= _MAX_CHARS_AT_ONCE]
+    return frozenset(memory.id for memory in short) if _attach(services, short) else frozenset()
+
+
+def catch_up(services: Services, *, limit: int) -> int:
+    """Embed at most `limit` memories that have no vector by the current model; return how many.
+
+    Some are left where a text is long, where a process ended between storing a text and embedding
+    it, where the model could not be run, and where another model was configured.
+    """
+    done = 0
+    while done < limit:
+        wanted = min(_BATCH_MEMORIES, limit - done)
+        pending = services.storage.pending(services.embedder.model, limit=wanted)
+        if not pending:
+            break
+        for batch in _batches(services, pending):
+            if not _attach(services, batch):
+                return done
+            done += len(batch)
+    return done
+
+
+def _attach(services: Services, memories: Sequence[Memory]) -> bool:
+    """Embed stored memories and store their vectors; False where the model cannot be run."""
+    if not memories:
+        return True
+    try:
+        embeddings = embed_memories(services.embedder, memories)
+    except EmbedderError as error:
+        _log.warning("%d memories wait to be embedded: %s", len(memories), error)
+        return False
+    services.storage.commit(
+        [
+            Attach(id=memory.id, revision=memory.revision, embedding=embedding)
+            for memory, embedding in zip(memories, embeddings, strict=True)
+        ]
+    )
+    return True
+
+
+def _batches(services: Services, ids: Sequence[str]) -> Iterator[list[Memory]]:
+    """Yield the memories of these ids in batches of bounded length."""
+    batch: list[Memory] = []
+    for memory_id in ids:
+        for record in services.storage.get([memory_id]).values():
+            batch.append(record.memory)
+        if sum(len(memory.text) for memory in batch) >= _BATCH_CHARS:
+            yield batch
+            batch = []
+    yield batch

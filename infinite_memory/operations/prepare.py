@@ -1,0 +1,108 @@
+"""From what a caller gave to a memory that can be stored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Any
+
+from infinite_memory.errors import InvalidInput, UnknownScope
+from infinite_memory.model.checks import (
+    check_choice,
+    check_context,
+    check_field,
+    check_flag,
+    check_label,
+    check_labels,
+    check_moment,
+    check_text,
+)
+from infinite_memory.model.draft import Draft
+from infinite_memory.model.ids import check_id, new_id
+from infinite_memory.model.memory import Kind, Memory, Origin, Status
+from infinite_memory.model.scope import Scope
+from infinite_memory.operations.scopes import check_scope_name, known_scope
+from infinite_memory.operations.services import Services
+
+__all__ = ["check_validity", "checked", "memory_of", "place_of"]
+
+_MAX_TITLE_CHARS = 500
+_AS_GIVEN = (
+    *("text", "kind", "title", "tags", "context", "conversation_id", "speaker", "origin"),
+    *("valid_from", "valid_to", "key", "important", "sources", "attachments"),
+)
+
+
+def memory_of(
+    draft: Draft, services: Services, scopes: Mapping[str, Scope], now: datetime
+) -> Memory:
+    """Return the memory that `draft` describes.
+
+    Raises:
+        InvalidInput: a field cannot be used.
+        UnknownScope: scopes are strict and there is none of that name.
+    """
+    scope = draft.scope if draft.scope is not None else services.config.default_scope
+    fields = {name: getattr(draft, name) for name in _AS_GIVEN}
+    happened_at = now if draft.happened_at is None else draft.happened_at
+    values = checked({**fields, "happened_at": happened_at}, services)
+    check_validity(values["valid_from"], values["valid_to"])
+    return Memory(
+        id=new_id(now, services.random_bytes) if draft.id is None else check_id(draft.id),
+        scope=place_of(scope, scopes, strict=services.config.strict_scopes),
+        stored_at=now,
+        **values,
+    )
+
+
+def checked(values: Mapping[str, Any], services: Services) -> dict[str, Any]:
+    """Return the fields of a memory in `values`, each as it is stored.
+
+    Raises:
+        InvalidInput: a field cannot be used.
+    """
+    limits = services.config.limits
+    checks: dict[str, Callable[[Any], Any]] = {
+        "text": lambda v: check_text(v, "text", max_bytes=limits.max_text_bytes),
+        "kind": lambda v: check_choice(v, Kind, "kind"),
+        "title": lambda v: _optional(v, "title", max_chars=_MAX_TITLE_CHARS),
+        "tags": lambda v: check_labels(v, "tags", max_chars=128),
+        "context": lambda v: check_context(v, max_bytes=limits.max_context_bytes),
+        "conversation_id": lambda v: _optional(v, "conversation_id"),
+        "speaker": lambda v: _optional(v, "speaker"),
+        "origin": lambda v: check_choice(v, Origin, "origin"),
+        "happened_at": lambda v: check_moment(v, "happened_at"),
+        "valid_from": lambda v: None if v is None else check_moment(v, "valid_from"),
+        "valid_to": lambda v: None if v is None else check_moment(v, "valid_to"),
+        "key": lambda v: _optional(v, "key"),
+        "status": lambda v: check_choice(v, Status, "status"),
+        "important": lambda v: check_flag(v, "important"),
+        "sources": lambda v: tuple(check_id(s) for s in check_labels(v, "sources")),
+        "attachments": lambda v: check_labels(v, "attachments", max_chars=2048),
+    }
+    for name in values:
+        check_field(name, checks)
+    return {name: checks[name](value) for name, value in values.items()}
+
+
+def place_of(name: str, scopes: Mapping[str, Scope], *, strict: bool) -> str:
+    """Return the scope that a memory goes into: the existing spelling, or a new name."""
+    wanted = check_scope_name(name)
+    try:
+        return known_scope(wanted, scopes).name
+    except UnknownScope:
+        if strict:
+            raise
+        return wanted
+
+
+def _optional(value: object, name: str, *, max_chars: int = 256) -> str | None:
+    return None if value is None else check_label(value, name, max_chars=max_chars)
+
+
+def check_validity(start: datetime | None, end: datetime | None) -> None:
+    """Refuse a range of validity that ends before it begins."""
+    if start is not None and end is not None and end <= start:
+        raise InvalidInput(
+            f"valid_to {end.isoformat()} must be later than valid_from {start.isoformat()}"
+        )

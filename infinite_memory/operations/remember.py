@@ -1,0 +1,198 @@
+"""Remember: check, store durably, embed, answer with a receipt."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+from attrs import evolve
+
+from infinite_memory.errors import Conflict, InvalidInput
+from infinite_memory.model.draft import Draft
+from infinite_memory.model.memory import Memory, Status
+from infinite_memory.model.receipt import Outcome, Receipt, Searchable
+from infinite_memory.model.record import Put, PutScope, Record, Write
+from infinite_memory.model.scope import Scope, fold_name
+from infinite_memory.operations.embed import embed_new
+from infinite_memory.operations.prepare import memory_of
+from infinite_memory.operations.services import Services
+
+__all__ = ["Progress", "receipt_of", "remember", "remember_many"]
+
+Progress = Callable[[int, int], None]
+"""Told after each batch how many memories are done, and of how many."""
+
+_BATCH_MEMORIES = 256
+_BATCH_BYTES = 4 << 20
+# Somebody may take an id between the look and the commit; more often than this is no accident.
+_ATTEMPTS = 5
+
+
+def remember(services: Services, draft: Draft) -> Receipt:
+    """Store one memory and return its receipt.
+
+    Raises:
+        InvalidInput: a field cannot be used.
+        Conflict: its id belongs to a memory with another content.
+    """
+    wanted = _prepared(services, [draft])
+    return _stored(services, wanted)[0]
+
+
+def remember_many(
+    services: Services, drafts: Iterable[Draft], progress: Progress | None = None
+) -> list[Receipt]:
+    """Store many memories; return their receipts in the same order.
+
+    All are checked before the first is stored. They are stored in batches, each as a whole; after
+    an interruption the same call with the same ids goes on where it stopped.
+
+    Raises:
+        InvalidInput: a draft cannot be used; the message says which, counted from 1.
+        Conflict: an id belongs to a memory with another content; earlier batches stay stored.
+    """
+    wanted = _prepared(services, list(drafts), number=True)
+    receipts: list[Receipt] = []
+    for batch in _batches(wanted):
+        receipts.extend(_stored(services, batch))
+        if progress is not None:
+            progress(len(receipts), len(wanted))
+    return receipts
+
+
+def receipt_of(memory: Memory, outcome: Outcome, searchable: Searchable) -> Receipt:
+    """Return the receipt of a write that left `memory` as it is now."""
+    return Receipt(
+        id=memory.id,
+        outcome=outcome,
+        revision=memory.revision,
+        scope=memory.scope,
+        stored_at=memory.stored_at,
+        searchable=searchable,
+    )
+
+
+# A memory to be stored, and whether the caller said when it happened.
+_Wanted = tuple[Memory, bool]
+
+
+def _prepared(
+    services: Services, drafts: Sequence[Draft], *, number: bool = False
+) -> list[_Wanted]:
+    scopes, now = services.storage.scopes(), services.clock()
+    spelling: dict[str, str] = {}
+    seen: dict[str, _Wanted] = {}
+    wanted: list[_Wanted] = []
+    for position, draft in enumerate(drafts, 1):
+        try:
+            memory = memory_of(draft, services, scopes, now)
+            # The first spelling of a scope that does not exist yet is that of the whole batch.
+            memory = evolve(
+                memory, scope=spelling.setdefault(fold_name(memory.scope), memory.scope)
+            )
+            item = (memory, draft.happened_at is not None)
+            if not _same(memory, seen.setdefault(memory.id, item)[0], times=item[1]):
+                raise InvalidInput(f"id {memory.id!r} is given twice, with two contents")
+        except InvalidInput as error:
+            if not number:
+                raise
+            raise type(error)(f"memory {position} of {len(drafts)}: {error}") from error
+        wanted.append(item)
+    return wanted
+
+
+def _batches(wanted: Sequence[_Wanted]) -> Iterator[list[_Wanted]]:
+    batch: list[_Wanted] = []
+    size = 0
+    for item in wanted:
+        batch.append(item)
+        size += len(item[0].text)
+        if len(batch) == _BATCH_MEMORIES or size >= _BATCH_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _stored(services: Services, wanted: Sequence[_Wanted]) -> list[Receipt]:
+    """Store one batch as a whole, then embed it."""
+    for attempt in range(1, _ATTEMPTS + 1):
+        existing = services.storage.get({memory.id for memory, _ in wanted})
+        earlier = {
+            memory.id: _unchanged(services, memory, existing[memory.id], times=times)
+            for memory, times in wanted
+            if memory.id in existing
+        }
+        fresh = {memory.id: memory for memory, _ in wanted if memory.id not in existing}
+        try:
+            if fresh:
+                services.storage.commit(_writes(services, fresh))
+            break
+        except Conflict:
+            if attempt == _ATTEMPTS:
+                raise
+    embedded = embed_new(services, list(fresh.values()))
+    first = {
+        memory.id: receipt_of(
+            memory,
+            Outcome.STORED,
+            Searchable.MEANING if memory.id in embedded else Searchable.WORDS,
+        )
+        for memory in fresh.values()
+    }
+    return [_receipt(memory, first, earlier) for memory, _ in wanted]
+
+
+def _receipt(memory: Memory, first: dict[str, Receipt], earlier: Mapping[str, Receipt]) -> Receipt:
+    """Return the receipt of a memory; the second of the same id in a batch changed nothing."""
+    if memory.id in earlier:
+        return earlier[memory.id]
+    receipt = first[memory.id]
+    first[memory.id] = evolve(receipt, outcome=Outcome.UNCHANGED)
+    return receipt
+
+
+def _writes(services: Services, fresh: Mapping[str, Memory]) -> list[Write]:
+    scopes = services.storage.scopes()
+    new = sorted({memory.scope for memory in fresh.values()} - scopes.keys())
+    return [
+        *(PutScope(scope=Scope(name=name)) for name in new),
+        *(Put(memory=memory, expected=0) for memory in fresh.values()),
+    ]
+
+
+def _unchanged(services: Services, memory: Memory, record: Record, *, times: bool) -> Receipt:
+    """Return the receipt of a memory that had been stored before under this id.
+
+    Raises:
+        Conflict: the id belongs to another content, or what it had was forgotten.
+    """
+    current = record.memory
+    if current.status is Status.FORGOTTEN:
+        raise Conflict(
+            f"id {memory.id!r} belongs to a memory that was forgotten: revise it to bring it back,"
+            " or choose another id"
+        )
+    if not any(
+        _same(memory, known, times=times)
+        for known in (current, *services.storage.history(memory.id))
+    ):
+        raise Conflict(
+            f"id {memory.id!r} belongs to another memory, {current.text!r:.120}: choose another id,"
+            f" or revise revision {current.revision}"
+        )
+    embedding = record.embedding
+    meaning = embedding is not None and embedding.model == services.embedder.model
+    searchable = Searchable.MEANING if meaning else Searchable.WORDS
+    return receipt_of(current, Outcome.UNCHANGED, searchable)
+
+
+def _same(one: Memory, other: Memory, *, times: bool) -> bool:
+    """Tell whether two memories say the same; when it happened counts if the caller gave it."""
+    adopted = evolve(
+        other,
+        stored_at=one.stored_at,
+        revision=one.revision,
+        status=one.status,
+        happened_at=other.happened_at if times else one.happened_at,
+    )
+    return one == adopted

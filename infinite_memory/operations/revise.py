@@ -1,0 +1,99 @@
+"""Revise: a new revision takes the place of the old one, which stays in the history."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from attrs import evolve
+
+from infinite_memory.errors import Conflict, InvalidInput, NotFound
+from infinite_memory.model.checks import check_count
+from infinite_memory.model.ids import check_id
+from infinite_memory.model.memory import Memory, Status
+from infinite_memory.model.receipt import Outcome, Receipt, Searchable
+from infinite_memory.model.record import Put, PutScope, Record, Write
+from infinite_memory.model.scope import Scope
+from infinite_memory.operations.embed import embed_new
+from infinite_memory.operations.prepare import check_validity, checked, place_of
+from infinite_memory.operations.remember import receipt_of
+from infinite_memory.operations.services import Services
+
+__all__ = ["existing", "revise"]
+
+
+def existing(services: Services, memory_id: str) -> Record:
+    """Return the record of that id.
+
+    Raises:
+        NotFound: there is none.
+    """
+    record = services.storage.get([check_id(memory_id)]).get(memory_id)
+    if record is None:
+        raise NotFound(f"there is no memory {memory_id!r}: it was never stored, or erased for good")
+    return record
+
+
+def revise(
+    services: Services, memory_id: str, *, revision: int, changes: Mapping[str, Any]
+) -> Receipt:
+    """Change the fields in `changes` of a memory whose current revision is `revision`.
+
+    Raises:
+        NotFound: there is no such memory.
+        Conflict: it has another revision by now; the message shows the text it has.
+        InvalidInput: a field cannot be used.
+    """
+    check_count(revision, "revision", low=1, high=2**62)
+    record = existing(services, memory_id)
+    before = record.memory
+    _check_revision(before, revision)
+    scopes = services.storage.scopes()
+    after = evolve(before, **_values(services, changes, scopes))
+    check_validity(after.valid_from, after.valid_to)
+    keeps_vectors = record.embedding is not None and after.text == before.text
+    if after == before:
+        return receipt_of(before, Outcome.UNCHANGED, _searchable(before, keeps_vectors))
+    after = evolve(after, revision=revision + 1, stored_at=services.clock())
+    writes: list[Write] = [
+        Put(
+            memory=after,
+            expected=revision,
+            embedding=record.embedding if keeps_vectors else None,
+        )
+    ]
+    if after.scope not in scopes:
+        writes.insert(0, PutScope(scope=Scope(name=after.scope)))
+    try:
+        services.storage.commit(writes)
+    except Conflict:
+        _check_revision(existing(services, memory_id).memory, revision)
+        raise
+    embedded = keeps_vectors or after.id in embed_new(services, [after])
+    return receipt_of(after, Outcome.REVISED, _searchable(after, embedded))
+
+
+def _values(
+    services: Services, changes: Mapping[str, Any], scopes: Mapping[str, Scope]
+) -> dict[str, Any]:
+    if not changes:
+        raise InvalidInput("nothing to revise: give at least one field and its new value")
+    values = checked({k: v for k, v in changes.items() if k != "scope"}, services)
+    if "scope" in changes:
+        strict = services.config.strict_scopes
+        values["scope"] = place_of(changes["scope"], scopes, strict=strict)
+    return values
+
+
+def _check_revision(memory: Memory, revision: int) -> None:
+    if memory.revision != revision:
+        raise Conflict(
+            f"memory {memory.id!r} has revision {memory.revision} by now, not {revision}; its text"
+            f" is {memory.text!r:.500}: read it again and decide"
+        )
+
+
+def _searchable(memory: Memory, embedded: bool) -> Searchable:
+    if memory.status is Status.FORGOTTEN:
+        return Searchable.NOT
+    return Searchable.MEANING if embedded else Searchable.WORDS

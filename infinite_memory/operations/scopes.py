@@ -1,0 +1,205 @@
+"""Scopes: find the one that is meant, create, change and remove them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
+
+from attrs import evolve
+
+from infinite_memory.errors import Conflict, InvalidInput, UnknownScope
+from infinite_memory.model.checks import check_choice, check_flag, check_label, check_labels
+from infinite_memory.model.criteria import Criteria
+from infinite_memory.model.memory import GLOBAL
+from infinite_memory.model.record import EraseScope, PutScope
+from infinite_memory.model.scope import Scope, Sensitivity, fold_name, visible_from
+from infinite_memory.operations.services import Services
+from infinite_memory.text.tokens import words
+
+__all__ = [
+    "ALL",
+    "check_scope_name",
+    "create_scope",
+    "delete_scope",
+    "known_scope",
+    "searched_scopes",
+    "update_scope",
+]
+
+ALL = "ALL"
+"""Asks a search for every scope."""
+
+_MAX_NAME_CHARS = 128
+
+
+def check_scope_name(name: object) -> str:
+    """Return the name of a scope without white space around it.
+
+    Raises:
+        InvalidInput: it is empty, longer than 128 characters, not printable, or the word ALL.
+    """
+    checked = check_label(name, "scope", max_chars=_MAX_NAME_CHARS)
+    if fold_name(checked) == fold_name(ALL):
+        raise InvalidInput(f"scope {checked!r} cannot be used: {ALL} stands for every scope")
+    return checked
+
+
+def known_scope(name: str, scopes: Mapping[str, Scope]) -> Scope:
+    """Return the scope of that name, whatever its letter case.
+
+    Raises:
+        UnknownScope: there is none; the message names the nearest.
+    """
+    found = _folded(scopes).get(fold_name(name))
+    if found is not None:
+        return found
+    near = get_close_matches(name, list(scopes), n=1, cutoff=0.0)[0]
+    raise UnknownScope(f"there is no scope {name!r:.160}: the nearest is {near!r}; create it first")
+
+
+def searched_scopes(
+    asked: str | Iterable[str] | None, question: str, services: Services
+) -> frozenset[str] | None:
+    """Return the scopes that a search sees, or None for all.
+
+    Each scope that is asked for opens itself, its parents and `Global`. Where none is asked for,
+    the default scope is searched, and any scope that the question itself names, by its name or a
+    keyword, unless it is private or inactive.
+    """
+    scopes = services.storage.scopes()
+    if asked is None:
+        names = [services.config.default_scope, *_named_in(question, scopes.values())]
+        # The default scope need not exist before something is stored in it.
+        found = [_folded(scopes).get(fold_name(name), Scope(name=name)).name for name in names]
+    else:
+        given = [asked] if isinstance(asked, str) else list(asked)
+        if not given:
+            raise InvalidInput(f"scope is an empty list: name a scope, give {ALL}, or leave it out")
+        wanted = [check_label(name, "scope", max_chars=_MAX_NAME_CHARS) for name in given]
+        if fold_name(ALL) in map(fold_name, wanted):
+            inactive = any(not scope.active for scope in scopes.values())
+            return frozenset(n for n, s in scopes.items() if s.active) if inactive else None
+        found = [known_scope(name, scopes).name for name in wanted]
+    return frozenset(seen for name in found for seen in visible_from(name, scopes))
+
+
+def create_scope(
+    services: Services,
+    name: str,
+    *,
+    description: str,
+    parent: str | None,
+    keywords: Sequence[str],
+    sensitivity: str,
+) -> Scope:
+    """Create a scope; creating it again just as it is does nothing.
+
+    Raises:
+        Conflict: a scope of that name exists and is different.
+        UnknownScope: there is no such parent.
+    """
+    scopes = services.storage.scopes()
+    scope = Scope(
+        name=check_scope_name(name),
+        description=_description(description),
+        parent=known_scope(parent, scopes).name if parent is not None else None,
+        keywords=check_labels(keywords, "keywords"),
+        sensitivity=check_choice(sensitivity, Sensitivity, "sensitivity"),
+    )
+    existing = _folded(scopes).get(fold_name(scope.name))
+    if existing == scope:
+        return existing
+    if existing is not None:
+        raise Conflict(f"the scope {existing.name!r} exists and is different: update it instead")
+    services.storage.commit([PutScope(scope=scope)])
+    return scope
+
+
+def update_scope(
+    services: Services,
+    name: str,
+    *,
+    description: str | None,
+    parent: str | None,
+    keywords: Sequence[str] | None,
+    active: bool | None,
+    sensitivity: str | None,
+) -> Scope:
+    """Change what is given of a scope and leave the rest; a `parent` of "" takes the parent away.
+
+    Raises:
+        UnknownScope: there is no such scope, or no such parent.
+        InvalidInput: the scope would become its own ancestor, or `Global` inactive.
+    """
+    scopes = services.storage.scopes()
+    scope = known_scope(name, scopes)
+    if description is not None:
+        scope = evolve(scope, description=_description(description))
+    if parent is not None:
+        scope = evolve(scope, parent=known_scope(parent, scopes).name if parent else None)
+    if keywords is not None:
+        scope = evolve(scope, keywords=check_labels(keywords, "keywords"))
+    if active is not None:
+        scope = evolve(scope, active=check_flag(active, "active"))
+    if sensitivity is not None:
+        scope = evolve(scope, sensitivity=check_choice(sensitivity, Sensitivity, "sensitivity"))
+    if scope.name == GLOBAL and (scope.parent or not scope.active):
+        raise InvalidInput(f"{GLOBAL} is the scope of last resort: always active, without a parent")
+    if scope.parent and scope.name in visible_from(scope.parent, scopes):
+        raise InvalidInput(
+            f"{scope.parent!r} cannot be the parent of {scope.name!r}: it lies below it already"
+        )
+    services.storage.commit([PutScope(scope=scope)])
+    return scope
+
+
+def delete_scope(services: Services, name: str) -> None:
+    """Remove a scope that is empty.
+
+    Raises:
+        UnknownScope: there is no such scope.
+        Conflict: memories, or other scopes, are in it.
+        InvalidInput: it is `Global`.
+    """
+    scopes = services.storage.scopes()
+    scope = known_scope(name, scopes)
+    if scope.name == GLOBAL:
+        raise InvalidInput(f"{GLOBAL} always exists and cannot be deleted")
+    children = sorted(other.name for other in scopes.values() if other.parent == scope.name)
+    if children:
+        raise Conflict(f"the scope {scope.name!r} is the parent of {', '.join(children)}")
+    held = services.storage.find(Criteria(scopes=frozenset({scope.name})), limit=1)
+    if held.memories:
+        raise Conflict(
+            f"the scope {scope.name!r} still holds memories, forgotten ones included:"
+            " move them, or erase them with a hard forget"
+        )
+    services.storage.commit([EraseScope(name=scope.name)])
+
+
+def _folded(scopes: Mapping[str, Scope]) -> dict[str, Scope]:
+    return {fold_name(name): scope for name, scope in scopes.items()}
+
+
+def _named_in(question: str, scopes: Iterable[Scope]) -> list[str]:
+    """Return the names of the open scopes whose name or keyword stands in `question`."""
+    asked = words(question)
+    return [
+        scope.name
+        for scope in scopes
+        if scope.active
+        and scope.sensitivity is Sensitivity.NORMAL
+        and any(_contains(asked, words(name)) for name in (scope.name, *scope.keywords))
+    ]
+
+
+def _contains(asked: Sequence[str], name: Sequence[str]) -> bool:
+    """Tell whether the words of `name` stand in `asked`, one after the other."""
+    size = len(name)
+    return bool(name) and any(
+        asked[start : start + size] == name for start in range(len(asked) - size + 1)
+    )
+
+
+def _description(text: object) -> str:
+    return "" if text == "" else check_label(text, "description", max_chars=2000)

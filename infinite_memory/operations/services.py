@@ -1,0 +1,25 @@
+"""What every operation works with."""
+
+from __future__ import annotations
+
+from attrs import frozen
+
+from infinite_memory.clock import Clock
+from infinite_memory.config import Config
+from infinite_memory.model.ids import RandomBytes
+from infinite_memory.protocols import Embedder, Storage
+from infinite_memory.search.index import SearchIndex
+
+__all__ = ["Services"]
+
+
+@frozen(kw_only=True)
+class Services:
+    """The parts of an open store."""
+
+    storage: Storage
+    embedder: Embedder
+    index: SearchIndex
+    config: Config
+    clock: Clock
+    random_bytes: RandomBytes

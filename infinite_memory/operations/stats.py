@@ -1,0 +1,59 @@
+"""Stats: how much is stored, and where."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import datetime
+
+from attrs import frozen
+
+from infinite_memory.model.memory import Status
+from infinite_memory.operations.services import Services
+
+__all__ = ["Stats", "stats"]
+
+
+@frozen(kw_only=True)
+class Stats:
+    """Counts of what a store holds.
+
+    `memories` counts all but the forgotten ones, as do the counts by scope and kind; `by_status`
+    counts every memory. `embedded` counts the memories that have vectors by the model in use,
+    `revisions` the earlier revisions that are kept.
+    """
+
+    memories: int
+    by_scope: dict[str, int]
+    by_kind: dict[str, int]
+    by_status: dict[str, int]
+    embedded: int
+    revisions: int
+    size_bytes: int
+    oldest: datetime | None
+    newest: datetime | None
+    model: str
+
+
+def stats(services: Services) -> Stats:
+    """Count what the store holds now."""
+    size = services.storage.measure()
+    by_scope: Counter[str] = Counter(dict.fromkeys(services.storage.scopes(), 0))
+    by_kind: Counter[str] = Counter()
+    by_status: Counter[str] = Counter()
+    for (scope, kind, status), count in size.memories.items():
+        by_status[status] += count
+        if status != Status.FORGOTTEN:
+            by_scope[scope] += count
+            by_kind[kind] += count
+    return Stats(
+        memories=by_scope.total(),
+        by_scope=dict(sorted(by_scope.items())),
+        by_kind=dict(sorted(by_kind.items())),
+        by_status=dict(sorted(by_status.items())),
+        embedded=size.embedded.get(services.embedder.model, 0),
+        revisions=size.revisions,
+        size_bytes=size.size_bytes,
+        oldest=size.oldest,
+        newest=size.newest,
+        model=services.embedder.model,
+    )

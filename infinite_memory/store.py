@@ -1,0 +1,302 @@
+"""`MemoryStore`: the one object that people hold."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, Unpack
+
+from infinite_memory.clock import Clock, system_clock
+from infinite_memory.config import Config, load
+from infinite_memory.embedding import open_embedder
+from infinite_memory.errors import StoreClosed
+from infinite_memory.model.criteria import Conditions
+from infinite_memory.model.draft import Details, Draft
+from infinite_memory.model.hits import Hits
+from infinite_memory.model.ids import RandomBytes
+from infinite_memory.model.memory import Memory
+from infinite_memory.model.receipt import Receipt
+from infinite_memory.model.record import Page
+from infinite_memory.operations.browse import browse
+from infinite_memory.operations.embed import catch_up
+from infinite_memory.operations.forget import forget
+from infinite_memory.operations.remember import Progress, remember, remember_many
+from infinite_memory.operations.revise import existing, revise
+from infinite_memory.operations.scope_group import Scopes
+from infinite_memory.operations.search import search
+from infinite_memory.operations.services import Services
+from infinite_memory.operations.stats import Stats, stats
+from infinite_memory.protocols import Embedder, Storage
+from infinite_memory.search.index import SearchIndex
+from infinite_memory.search.snapshot import Snapshot
+from infinite_memory.storage.opening import IN_MEMORY, open_storage
+
+__all__ = ["MemoryStore"]
+
+
+class MemoryStore:
+    """A long-term memory on this machine.
+
+    Open one with `MemoryStore.open` and close it, best with `with`. Every method may be called from
+    any thread, and any number of processes may have the same store open at once. It does not cross
+    a fork: open another one in the child.
+
+    Where a scope is a parameter: a name, or a list of names, opens those scopes with their parents
+    and `Global`; "ALL" opens every scope; None the default scope, and in a search also any scope
+    that the question itself names.
+    """
+
+    def __init__(self, services: Services) -> None:
+        """Take over `services`; `close` closes them. Use `open` unless you bring your own parts."""
+        self._parts: Services | None = services
+
+    @classmethod
+    def open(
+        cls,
+        target: str | os.PathLike[str] | None = None,
+        *,
+        config: Config | None = None,
+        storage: Storage | None = None,
+        embedder: Embedder | None = None,
+        clock: Clock = system_clock,
+        random_bytes: RandomBytes = os.urandom,
+    ) -> Self:
+        """Open the store at `target`, creating it if there is none.
+
+        `target` is None for the home folder, a folder, or "memory://" for one that ends with the
+        process. Without `config` the file in the home folder is read, if there is one. `storage`
+        and `embedder` take the place of those that the configuration names.
+
+        Raises:
+            ConfigurationError: a setting cannot be used.
+            StorageError: the database cannot be opened; nothing was changed.
+            EmbedderError: the configured model is not complete.
+        """
+        effective, address = _resolve(target, config)
+        keeper = open_storage(address) if storage is None else storage
+        model = open_embedder(effective.embedder) if embedder is None else embedder
+        in_files = storage is None and address != IN_MEMORY
+        snapshot = (
+            Snapshot(
+                Path(address) / "index",
+                identity=keeper.identity,
+                model=model.model,
+                dimensions=model.dimensions,
+            )
+            if in_files
+            else None
+        )
+        return cls(
+            Services(
+                storage=keeper,
+                embedder=model,
+                index=SearchIndex(keeper, model, snapshot=snapshot),
+                config=effective,
+                clock=clock,
+                random_bytes=random_bytes,
+            )
+        )
+
+    def remember(
+        self,
+        text: str,
+        *,
+        id: str | None = None,  # noqa: A002 - the word that the caller's own data uses
+        kind: str = "note",
+        scope: str | None = None,
+        tags: Sequence[str] = (),
+        happened_at: datetime | None = None,
+        **details: Unpack[Details],
+    ) -> Receipt:
+        """Store one memory; when this returns, it is durable and every process finds it.
+
+        An `id` of your own makes the write idempotent: doing it again changes nothing. `scope`
+        defaults to the configured one and is created if it does not exist, unless scopes are
+        strict. `happened_at` must be aware and defaults to now. `details` are title, context,
+        conversation_id, speaker, origin, valid_from, valid_to, key, important, sources and
+        attachments.
+
+        Raises:
+            InvalidInput: a value cannot be used; the message shows it and the way out.
+            Conflict: the id belongs to a memory with another content.
+            StorageError: it could not be stored.
+        """
+        draft = Draft(
+            text=text,
+            id=id,
+            kind=kind,
+            scope=scope,
+            tags=tags,
+            happened_at=happened_at,
+            **details,
+        )
+        return remember(self._services, draft)
+
+    def remember_many(
+        self, drafts: Iterable[Draft | Mapping[str, Any]], *, progress: Progress | None = None
+    ) -> list[Receipt]:
+        """Store many memories; return their receipts in the same order.
+
+        A mapping has the fields of a `Draft`. All are checked before the first is stored; they are
+        stored in batches, each as a whole. With ids of your own, the same call goes on where an
+        interrupted one stopped. `progress` is told (done, total) after each batch.
+
+        Raises:
+            InvalidInput: a draft cannot be used; the message says which, counted from 1.
+            Conflict: an id belongs to a memory with another content.
+        """
+        made = (draft if isinstance(draft, Draft) else Draft.of(draft) for draft in drafts)
+        return remember_many(self._services, made, progress)
+
+    def search(
+        self,
+        query: str,
+        *,
+        limit: int = 5,
+        threshold: float | None = None,
+        arms: Iterable[str] = ("meaning", "words"),
+        explain: bool = False,
+        **conditions: Unpack[Conditions],
+    ) -> Hits:
+        """Return the memories that answer `query` best, by meaning and by words, best first.
+
+        It sees everything that was stored before it began, by whichever process. What scores under
+        `threshold` (0 to 1) is counted and left out. `arms` can be narrowed to "meaning" or to
+        "words". `explain` adds to each hit how it came to its score. `conditions` are scope, tags,
+        kinds, statuses, conversation_id, since and until: see `Conditions`.
+
+        Raises:
+            InvalidInput: a value cannot be used.
+            UnknownScope: a scope was asked for that does not exist.
+        """
+        return search(
+            self._services,
+            query,
+            conditions,
+            limit=limit,
+            threshold=threshold,
+            arms=arms,
+            explain=explain,
+        )
+
+    def browse(
+        self, *, limit: int = 20, after: str | None = None, **conditions: Unpack[Conditions]
+    ) -> Page:
+        """Return memories in the order of `happened_at`, newest first, page by page.
+
+        `after` is the `next` of the page before; `conditions` are those of `search`.
+
+        Raises:
+            InvalidInput: a value cannot be used.
+            UnknownScope: a scope was asked for that does not exist.
+        """
+        return browse(self._services, conditions, limit=limit, after=after)
+
+    def get(self, memory_id: str) -> Memory:
+        """Return the memory of that id, whatever its scope and status.
+
+        Raises:
+            NotFound: there is none.
+        """
+        return existing(self._services, memory_id).memory
+
+    def history(self, memory_id: str) -> list[Memory]:
+        """Return every revision of a memory, oldest first.
+
+        Raises:
+            NotFound: there is no such memory.
+        """
+        existing(self._services, memory_id)
+        return self._services.storage.history(memory_id)
+
+    def revise(self, memory_id: str, *, revision: int, **changes: Any) -> Receipt:
+        """Change fields of a memory whose current revision is `revision`; the old one is kept.
+
+        `changes` are fields as `remember` takes them, except `id`; `status="current"` brings back
+        what was forgotten.
+
+        Raises:
+            NotFound: there is no such memory.
+            Conflict: it was changed since; the message shows the text it has now.
+            InvalidInput: a value cannot be used, or nothing was given to change.
+        """
+        return revise(self._services, memory_id, revision=revision, changes=changes)
+
+    def forget(self, memory_id: str, *, hard: bool = False) -> Receipt:
+        """Take a memory out of every result; `hard` erases it with its history for good.
+
+        Raises:
+            NotFound: there is no such memory.
+        """
+        return forget(self._services, memory_id, hard=hard)
+
+    @property
+    def scopes(self) -> Scopes:
+        """The scopes of this store."""
+        return Scopes(self._services)
+
+    @property
+    def config(self) -> Config:
+        """The configuration in force."""
+        return self._services.config
+
+    def stats(self) -> Stats:
+        """Count what is stored."""
+        return stats(self._services)
+
+    def catch_up(self, *, limit: int = 1000) -> int:
+        """Embed at most `limit` memories that wait for their vectors; return how many it did."""
+        return catch_up(self._services, limit=limit)
+
+    def warm_up(self) -> None:
+        """Load the model and the index now, so that the first search need not wait for them.
+
+        Raises:
+            EmbedderError: the model cannot be loaded.
+        """
+        self._services.index.refresh()
+        self._services.embedder.embed_query("warm up")
+
+    def close(self) -> None:
+        """Release everything; every other method then raises StoreClosed. Twice does nothing."""
+        parts, self._parts = self._parts, None
+        if parts is None:
+            return
+        try:
+            parts.index.save()
+        finally:
+            parts.storage.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @property
+    def _services(self) -> Services:
+        if self._parts is None:
+            raise StoreClosed("this store is closed: open it again with MemoryStore.open")
+        return self._parts
+
+
+def _resolve(target: str | os.PathLike[str] | None, config: Config | None) -> tuple[Config, str]:
+    """Return the configuration in force and the address of the store."""
+    if target is None:
+        found = load().config if config is None else config
+        return found, found.store or str(found.home)
+    address = os.fspath(target)
+    if config is not None:
+        return config, address
+    if "://" in address:
+        return load().config, address
+    folder = Path(address).expanduser().absolute()
+    return load(home=folder).config, str(folder)

@@ -1,0 +1,55 @@
+"""What most tests start from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from infinite_memory import Config, MemoryStore
+from infinite_memory.testing.embedders import HashingEmbedder
+
+OpenStore = Callable[..., MemoryStore]
+
+
+class SteppingClock:
+    """A clock that goes on by one second each time it is read."""
+
+    def __init__(self) -> None:
+        self.now = datetime(2026, 5, 1, 12, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        self.now += timedelta(seconds=1)
+        return self.now
+
+
+@pytest.fixture
+def clock() -> SteppingClock:
+    return SteppingClock()
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def open_store(
+    request: pytest.FixtureRequest, tmp_path: Path, clock: SteppingClock
+) -> Iterator[OpenStore]:
+    """Open stores of one backend with a quick embedder; on SQLite all share one folder."""
+    opened: list[MemoryStore] = []
+
+    def open_one(**settings: Any) -> MemoryStore:
+        target = tmp_path / "home" if request.param == "sqlite" else "memory://"
+        config = Config(home=tmp_path / "home", **settings)
+        store = MemoryStore.open(target, config=config, embedder=HashingEmbedder(), clock=clock)
+        opened.append(store)
+        return store
+
+    yield open_one
+    for store in opened:
+        store.close()
+
+
+@pytest.fixture
+def store(open_store: OpenStore) -> MemoryStore:
+    return open_store()
