@@ -78,7 +78,7 @@ class Config(_Section):
     `embedder` is "bundled" or the folder of an exported model. `time_zone` None is the machine's.
     """
 
-    home: _Path = DEFAULT_HOME.expanduser()
+    home: _Path = Field(default=DEFAULT_HOME, validate_default=True)
     store: str | None = None
     embedder: str = "bundled"
     default_scope: Annotated[str, Field(min_length=1, max_length=128)] = GLOBAL

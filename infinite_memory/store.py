@@ -76,8 +76,8 @@ class MemoryStore:
             EmbedderError: the configured model is not complete.
         """
         effective, address = _resolve(target, config)
-        keeper = open_storage(address) if storage is None else storage
         model = open_embedder(effective.embedder) if embedder is None else embedder
+        keeper = open_storage(address) if storage is None else storage
         in_files = storage is None and address != IN_MEMORY
         snapshot = (
             Snapshot(

@@ -1,0 +1,122 @@
+"""Configuration: layers, origins, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from infinite_memory import Config, ConfigurationError, load
+from infinite_memory.config import CONFIG_FILE, environment_name, keys
+
+
+def write(home: Path, content: Any) -> Path:
+    path = home / CONFIG_FILE
+    path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+    return path
+
+
+def test_it_is_good_without_any_file(tmp_path: Path) -> None:
+    effective = load(home=tmp_path)
+    assert effective.config == Config(home=tmp_path)
+    assert set(effective.origins.values()) == {"default", "--home"}
+
+
+def test_without_anything_the_home_is_in_the_users_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert load().config.home == tmp_path / ".infinite-memory"
+
+
+def test_flags_go_over_the_environment_over_the_file(tmp_path: Path) -> None:
+    path = write(
+        tmp_path,
+        {
+            "default_scope": "file",
+            "embedder": "/file",
+            "strict_scopes": True,
+            "limits": {"max_text_bytes": 1, "max_context_bytes": 2},
+        },
+    )
+    effective = load(
+        environment={
+            "INFINITE_MEMORY_HOME": str(tmp_path),
+            "INFINITE_MEMORY_EMBEDDER": "/environment",
+            "INFINITE_MEMORY_LIMITS_MAX_TEXT_BYTES": "10",
+            "PATH": "/bin",
+        },
+        flags={"limits.max_text_bytes": "100"},
+    )
+    assert effective.config.default_scope == "file"
+    assert effective.config.strict_scopes is True
+    assert effective.config.embedder == "/environment"
+    assert effective.config.limits.max_text_bytes == 100
+    assert effective.config.limits.max_context_bytes == 2
+    rows = {key: (value, origin) for key, value, origin in effective.rows()}
+    assert set(rows) == set(keys())
+    assert rows["home"] == (tmp_path, "INFINITE_MEMORY_HOME")
+    assert rows["default_scope"] == ("file", str(path))
+    assert rows["embedder"] == ("/environment", "INFINITE_MEMORY_EMBEDDER")
+    assert rows["limits.max_text_bytes"] == (100, "--limits.max-text-bytes")
+    assert rows["time_zone"] == (None, "default")
+
+
+def test_every_key_has_a_variable_of_its_own() -> None:
+    assert len({environment_name(key) for key in keys()}) == len(keys())
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ({"default_scop": "x"}, "no setting 'default_scop'; the nearest is 'default_scope'"),
+        ({"limits": {"max_text": 1}}, "nearest is 'limits.max_text_bytes'"),
+        ({"limits": 5}, "no setting 'limits'"),
+        ({"limits": {"max_text_bytes": -1}}, "limits.max_text_bytes = -1: .*greater than"),
+        ({"time_zone": "Mars/Olympus"}, "'Mars/Olympus': no such time zone"),
+        ({"logging": {"file": "relative.log"}}, "give an absolute path"),
+        ({"logging": {"level": "loud"}}, "logging.level = 'loud'"),
+        ({"home": "/elsewhere"}, "home cannot be set in the file"),
+        ("[1, 2]", "must hold one JSON object"),
+        ("{not json", "is not valid JSON"),
+        ("[" * 100_000, "is not valid JSON"),
+        (" " * (1 << 20) + "{}", "at most 1 MiB"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_refused_by_name(
+    tmp_path: Path, content: Any, message: str
+) -> None:
+    path = write(tmp_path, content)
+    with pytest.raises(ConfigurationError, match=message) as caught:
+        load(home=tmp_path)
+    assert str(path) in str(caught.value)
+
+
+def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
+    (tmp_path / CONFIG_FILE).mkdir()
+    with pytest.raises(ConfigurationError, match="cannot be read"):
+        load(home=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"environment": {"INFINITE_MEMORY_STOER": "x"}}, "nearest is 'INFINITE_MEMORY_STORE'"),
+        ({"environment": {"INFINITE_MEMORY_STRICT_SCOPES": "perhaps"}}, "STRICT_SCOPES: strict"),
+        ({"environment": {"INFINITE_MEMORY_HOME": "relative"}}, "INFINITE_MEMORY_HOME: home"),
+        ({"flags": {"stoer": "x"}}, "nearest is 'store'"),
+        ({"home": "relative"}, "--home: home = 'relative': give an absolute path"),
+    ],
+)
+def test_a_value_from_outside_that_cannot_be_used_is_refused(
+    settings: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        load(**settings)
+
+
+def test_a_time_zone_is_known_by_its_name(tmp_path: Path) -> None:
+    write(tmp_path, {"time_zone": "Asia/Shanghai"})
+    assert load(home=tmp_path).config.time_zone == "Asia/Shanghai"
