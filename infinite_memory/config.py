@@ -50,6 +50,10 @@ def _absolute(path: Path) -> Path:
     return path
 
 
+def _address(store: str | None) -> str | None:
+    return store if store is None or "://" in store else str(_absolute(Path(store)))
+
+
 _Path = Annotated[Path, AfterValidator(_absolute)]
 
 
@@ -74,12 +78,16 @@ class Logging(_Section):
 class Config(_Section):
     """Everything that can be set; good without any file.
 
-    `store` None is the SQLite database in `home`; otherwise a target as for `MemoryStore.open`.
+    Making one by hand raises pydantic's ValidationError, a ValueError; `load` raises a
+    ConfigurationError that says where the value came from.
+
+    `store` None is the SQLite database in `home`; otherwise a target as for `MemoryStore.open`, a
+    folder being absolute.
     `embedder` is "bundled" or the folder of an exported model. `time_zone` None is the machine's.
     """
 
     home: _Path = Field(default=DEFAULT_HOME, validate_default=True)
-    store: str | None = None
+    store: Annotated[str | None, AfterValidator(_address)] = None
     embedder: str = "bundled"
     default_scope: Annotated[str, Field(min_length=1, max_length=128)] = GLOBAL
     strict_scopes: bool = False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack, closing
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -49,9 +50,10 @@ class MemoryStore:
     that the question itself names.
     """
 
-    def __init__(self, services: Services) -> None:
-        """Take over `services`; `close` closes them. Use `open` unless you bring your own parts."""
+    def __init__(self, services: Services, owned: ExitStack) -> None:
+        """Work with `services` and close `owned` at the end. Use `open` instead."""
         self._parts: Services | None = services
+        self._owned = owned
 
     @classmethod
     def open(
@@ -68,7 +70,8 @@ class MemoryStore:
 
         `target` is None for the home folder, a folder, or "memory://" for one that ends with the
         process. Without `config` the file in the home folder is read, if there is one. `storage`
-        and `embedder` take the place of those that the configuration names.
+        and `embedder` take the place of those that the configuration names, and stay open when the
+        store is closed.
 
         Raises:
             ConfigurationError: a setting cannot be used.
@@ -76,29 +79,22 @@ class MemoryStore:
             EmbedderError: the configured model is not complete.
         """
         effective, address = _resolve(target, config)
-        model = open_embedder(effective.embedder) if embedder is None else embedder
-        keeper = open_storage(address) if storage is None else storage
-        in_files = storage is None and address != IN_MEMORY
-        snapshot = (
-            Snapshot(
-                Path(address) / "index",
-                identity=keeper.identity,
-                model=model.model,
-                dimensions=model.dimensions,
-            )
-            if in_files
-            else None
-        )
-        return cls(
-            Services(
-                storage=keeper,
-                embedder=model,
-                index=SearchIndex(keeper, model, snapshot=snapshot),
+        with ExitStack() as owned:
+            if embedder is None:
+                embedder = owned.enter_context(closing(open_embedder(effective.embedder)))
+            snapshots = None if storage is not None or address == IN_MEMORY else Path(address)
+            if storage is None:
+                storage = owned.enter_context(closing(open_storage(address)))
+            index = SearchIndex(storage, embedder, snapshot=_snapshot(snapshots, storage, embedder))
+            services = Services(
+                storage=storage,
+                embedder=embedder,
+                index=index,
                 config=effective,
                 clock=clock,
                 random_bytes=random_bytes,
             )
-        )
+            return cls(services, owned.pop_all())
 
     def remember(
         self,
@@ -265,10 +261,8 @@ class MemoryStore:
         parts, self._parts = self._parts, None
         if parts is None:
             return
-        try:
+        with self._owned:
             parts.index.save()
-        finally:
-            parts.storage.close()
 
     def __enter__(self) -> Self:
         return self
@@ -288,15 +282,26 @@ class MemoryStore:
         return self._parts
 
 
+def _snapshot(folder: Path | None, storage: Storage, embedder: Embedder) -> Snapshot | None:
+    if folder is None:
+        return None
+    return Snapshot(
+        folder / "index",
+        identity=storage.identity,
+        model=embedder.model,
+        dimensions=embedder.dimensions,
+    )
+
+
 def _resolve(target: str | os.PathLike[str] | None, config: Config | None) -> tuple[Config, str]:
-    """Return the configuration in force and the address of the store."""
-    if target is None:
-        found = load().config if config is None else config
-        return found, found.store or str(found.home)
-    address = os.fspath(target)
-    if config is not None:
-        return config, address
-    if "://" in address:
-        return load().config, address
-    folder = Path(address).expanduser().absolute()
-    return load(home=folder).config, str(folder)
+    """Return the configuration in force and the address of the store, a folder being absolute."""
+    address = None if target is None else os.fspath(target)
+    if config is None:
+        home = address if address is not None and "://" not in address else None
+        config = load(home=None if home is None else _folder(home)).config
+    address = address or config.store or str(config.home)
+    return config, address if "://" in address else _folder(address)
+
+
+def _folder(path: str) -> str:
+    return str(Path(path).expanduser().absolute())

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from infinite_memory import Config, ConfigurationError, EmbedderError, MemoryStore
+from infinite_memory import Config, ConfigurationError, EmbedderError, MemoryStore, load
 from infinite_memory.config import CONFIG_FILE
 from infinite_memory.testing.embedders import HashingEmbedder
 
@@ -59,8 +59,10 @@ def test_an_address_that_no_backend_serves_is_refused(address: str) -> None:
 
 
 def test_a_relative_store_in_the_configuration_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match="no absolute path"):
-        MemoryStore.open(config=Config(home=tmp_path, store="here"))
+    with pytest.raises(ConfigurationError, match="--store: store = 'here': give an absolute"):
+        load(home=tmp_path, flags={"store": "here"})
+    with pytest.raises(ValueError, match="give an absolute path"):
+        Config(home=tmp_path, store="here")
 
 
 def test_a_model_that_is_not_there_is_refused_before_anything_is_made(tmp_path: Path) -> None:
