@@ -1,0 +1,5 @@
+"""Where records are kept: `inmemory` is the reference, `sqlite` the embedded default."""
+
+from __future__ import annotations
+
+__all__: list[str] = []

@@ -1,0 +1,75 @@
+"""How a connection to the database is opened: one set of rules for all of them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import apsw
+
+from infinite_memory.errors import StorageUnavailable
+
+__all__ = ["BUSY_SECONDS", "RULES", "check_library", "connect", "connect_immutable"]
+
+BUSY_SECONDS = 30.0
+"""How long a call waits for others before it gives up."""
+
+RULES = {
+    "trusted_schema": 0,
+    "foreign_keys": 1,
+    "cell_size_check": 1,
+    "mmap_size": 0,
+    "secure_delete": 1,
+    "synchronous": 2,
+    "wal_autocheckpoint": 0,
+    "temp_store": 2,
+    **({"fullfsync": 1, "checkpoint_fullfsync": 1} if sys.platform == "darwin" else {}),
+}
+"""The pragmas of every connection: durable, wary of the file, and nothing left of what is erased.
+
+`synchronous` 2 is FULL and `temp_store` 2 is MEMORY. Checkpoints are made under the writers' lock
+alone, hence no automatic ones.
+"""
+
+_FIXED_BRANCHES = {(3, 44): 6, (3, 50): 7, (3, 51): 3}
+
+
+def check_library(version: str) -> None:
+    """Refuse a SQLite that corrupts databases shared by processes.
+
+    The defect, a race between a checkpoint and a writer that resets the log, is in 3.7.0 to 3.51.2
+    and was mended in 3.51.3, 3.50.7 and 3.44.6.
+
+    Raises:
+        StorageUnavailable: `version` has it.
+    """
+    numbers = tuple(int(part) for part in version.split("."))
+    branch, patch = numbers[:2], (*numbers, 0)[2]
+    if branch > (3, 51) or patch >= _FIXED_BRANCHES.get((branch[0], branch[1]), sys.maxsize):
+        return
+    raise StorageUnavailable(
+        f"SQLite {version}, which apsw brought, can corrupt a database that several processes "
+        "share: install a newer one with `pip install --upgrade apsw`"
+    )
+
+
+def connect(path: Path, *, vfs: str | None, create: bool = False) -> apsw.Connection:
+    """Open the database for reading and writing, under the rules that every connection keeps."""
+    flags = apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if create else 0)
+    connection = apsw.Connection(str(path), flags=flags, vfs=vfs)
+    # The last connection to close would write the log back without holding the writers' lock.
+    connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+    connection.set_busy_timeout(int(BUSY_SECONDS * 1000))
+    # One by one: a script would stop at the first pragma that answers with a row.
+    for name, value in RULES.items():
+        connection.pragma(name, value)
+    return connection
+
+
+def connect_immutable(path: Path, *, vfs: str | None) -> apsw.Connection:
+    """Open the main file alone, without locks, log or any change: to look at a suspect file."""
+    return apsw.Connection(
+        f"{path.absolute().as_uri()}?immutable=1",
+        flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI,
+        vfs=vfs,
+    )

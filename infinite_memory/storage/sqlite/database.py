@@ -1,0 +1,258 @@
+"""The connections to one database: a writer under the lock, and readers of snapshots."""
+
+from __future__ import annotations
+
+import logging
+import os
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import apsw
+
+from infinite_memory.errors import StorageUnavailable, StoreClosed, StoreDamaged
+from infinite_memory.storage.sqlite.connections import BUSY_SECONDS, check_library, connect
+from infinite_memory.storage.sqlite.creation import Places, ensure_store
+from infinite_memory.storage.sqlite.faults import DAMAGE, damaged_database, storage_error
+from infinite_memory.storage.sqlite.ledger import read_ledger, update_ledger
+from infinite_memory.storage.sqlite.lock import WriterLock
+from infinite_memory.storage.sqlite.migrations import migrate
+
+__all__ = ["Database", "Snapshot"]
+
+_Result = TypeVar("_Result")
+
+_CHECKPOINT_PAGES = 1000
+_RETRY_PAGES = 500
+_IDLE_READERS = 4
+
+_logger = logging.getLogger("infinite_memory.storage")
+_open_databases: weakref.WeakSet[Database] = weakref.WeakSet()
+_inherited: list[Database] = []
+
+
+class Snapshot:
+    """The database as it was when the first row was read; every cursor ends with it."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self.connection = connection
+        self._cursors: list[apsw.Cursor] = []
+
+    def rows(self, sql: str, bindings: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+        """Run a query and return its rows, which are read as they are asked for."""
+        cursor = self.connection.cursor()
+        self._cursors.append(cursor)
+        return cursor.execute(sql, bindings)
+
+    def close(self) -> None:
+        """End every query: an unfinished one would hold the connection in the past."""
+        for cursor in self._cursors:
+            cursor.close(True)
+
+
+class Database:
+    """One open database. Any thread may use it; a forked child may not."""
+
+    def __init__(self, folder: Path, *, vfs: str | None) -> None:
+        check_library(apsw.sqlite_lib_version())
+        self.places = Places(folder.absolute())
+        self.path = self.places.database
+        self._vfs = vfs
+        self._lock = WriterLock(self.places.lock, timeout_seconds=BUSY_SECONDS)
+        self.identity = ensure_store(self.places, self._lock, vfs)
+        self._process = os.getpid()
+        self._closed = False
+        self._damage: StoreDamaged | None = None
+        self._log_pages = 0
+        self._checkpoint_at = _CHECKPOINT_PAGES
+        self._idle: list[apsw.Connection] = []
+        with self._lock.held(), self._faults():
+            self._writer = self._open_writer()
+        _open_databases.add(self)
+
+    def _open_writer(self) -> apsw.Connection:
+        connection = connect(self.path, vfs=self._vfs)
+        try:
+            connection.pragma("journal_mode", "wal")
+            if migrate(connection, self.path):
+                connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+            identity = read_ledger(connection, self.path).identity
+            if identity != self.identity:
+                raise damaged_database(self.path, f"is the store {identity}, not {self.identity}")
+        except BaseException:
+            connection.close()
+            raise
+        connection.set_wal_hook(self._count_log)
+        return connection
+
+    def _count_log(self, _connection: apsw.Connection, _name: str, pages: int) -> int:
+        self._log_pages = pages
+        return int(apsw.SQLITE_OK)
+
+    @contextmanager
+    def read(self) -> Iterator[Snapshot]:
+        """Give a snapshot for the length of a block.
+
+        Raises:
+            StoreClosed: the store was closed, or opened before a fork.
+            StorageUnavailable: it cannot be read.
+            StoreDamaged: SQLite found the file damaged; from then on nothing is written.
+        """
+        self._check_open()
+        with self._faults():
+            connection = self._borrow()
+            snapshot = Snapshot(connection)
+            try:
+                connection.execute("BEGIN")
+                yield snapshot
+            finally:
+                snapshot.close()
+                self._give_back(connection)
+
+    def transaction(self, work: Callable[[apsw.Connection, bytes], _Result]) -> _Result:
+        """Run `work` in one durable transaction, or leave everything as it was.
+
+        `work` writes the token that it is given into the ledger, by which the outcome is looked
+        up if the commit itself reports an error.
+
+        Raises:
+            StoreClosed, StorageUnavailable, StoreDamaged: as for `read`.
+        """
+        self._check_open()
+        with self._lock.held(), self._faults():
+            self._check_open()
+            if self._damage is not None:
+                raise StoreDamaged(f"nothing is written any more: {self._damage}")
+            token = os.urandom(16)
+            self._writer.execute("BEGIN IMMEDIATE")
+            try:
+                result = work(self._writer, token)
+            except BaseException:
+                self._roll_back()
+                raise
+            self._commit(token)
+            self._checkpoint_if_due()
+            return result
+
+    def _commit(self, token: bytes) -> None:
+        try:
+            self._writer.execute("COMMIT")
+        except apsw.Error as error:
+            if not self._is_durable(token, error):
+                raise
+
+    def _is_durable(self, token: bytes, cause: apsw.Error) -> bool:
+        """Tell whether a commit that reported an error took place all the same.
+
+        What it wrote may be in the log whole and yet not count; a crash at this moment would make
+        it count. So another transaction is written over it, or behind it, to settle the question.
+        """
+        try:
+            self._roll_back()
+            self._writer.execute("BEGIN IMMEDIATE")
+            ledger = read_ledger(self._writer, self.path)
+            update_ledger(
+                self._writer, ledger.after(sequence=ledger.sequence, token=os.urandom(16))
+            )
+            self._writer.execute("COMMIT")
+        except apsw.Error as error:
+            self._roll_back()
+            raise StorageUnavailable(
+                f"{storage_error(cause, self.path)}; most likely nothing was stored, but that "
+                "could not be made certain: look for the memory before you store it again"
+            ) from error
+        return ledger.token == token
+
+    def _roll_back(self) -> None:
+        if self._writer.in_transaction:
+            self._writer.execute("ROLLBACK")
+
+    def _checkpoint_if_due(self) -> None:
+        """Copy the log into the database once it has grown; if that fails, nothing is lost."""
+        if self._log_pages < self._checkpoint_at:
+            return
+        try:
+            pages, done = self._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+        except apsw.Error as error:
+            self._remember(error)
+            _logger.warning("%s: the log could not be copied yet: %s", self.path, error)
+            pages, done = self._log_pages, 0
+        # A reader holds the rest back: try again a little later, not at every commit.
+        self._checkpoint_at = _CHECKPOINT_PAGES if done == pages else pages + _RETRY_PAGES
+
+    def scrub(self) -> None:
+        """Empty the log into the database, so that no byte of what was erased stays in a file."""
+        self._check_open()
+        with self._lock.held(), self._faults():
+            self._check_open()
+            self._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+            self._checkpoint_at = _CHECKPOINT_PAGES
+
+    def size_bytes(self) -> int:
+        """Return the size of the database and its log."""
+        log = self.places.log
+        return self.path.stat().st_size + (log.stat().st_size if log.exists() else 0)
+
+    def close(self) -> None:
+        """Close every connection; the last one of all processes leaves no log behind."""
+        if self._process != os.getpid():
+            return
+        with self._lock.held():
+            if self._closed:
+                return
+            self._closed = True
+            while self._idle:
+                self._idle.pop().close()
+            with closing(self._writer):
+                if self._damage is None:
+                    self._writer.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
+                    self._checkpoint_at = 0
+                    self._checkpoint_if_due()
+
+    def _check_open(self) -> None:
+        if self._process != os.getpid():
+            raise StoreClosed(
+                f"the store {self.path} was opened before this process was forked, and a database "
+                "must not be used across a fork: open it again in this process"
+            )
+        if self._closed:
+            raise StoreClosed(f"the store {self.path} was closed: open it again")
+
+    def _borrow(self) -> apsw.Connection:
+        try:
+            return self._idle.pop()
+        except IndexError:
+            connection = connect(self.path, vfs=self._vfs)
+            connection.execute("PRAGMA query_only = ON")
+            return connection
+
+    def _give_back(self, connection: apsw.Connection) -> None:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        if self._closed or len(self._idle) >= _IDLE_READERS:
+            connection.close()
+        else:
+            self._idle.append(connection)
+
+    @contextmanager
+    def _faults(self) -> Iterator[None]:
+        try:
+            yield
+        except apsw.Error as error:
+            self._remember(error)
+            raise storage_error(error, self.path) from error
+
+    def _remember(self, error: apsw.Error) -> None:
+        if isinstance(error, DAMAGE) and self._damage is None:
+            self._damage = damaged_database(self.path, f"is damaged ({error})")
+
+
+def _keep_inherited() -> None:
+    """Keep a forked child from ever closing what it inherited, which would touch the files."""
+    _inherited.extend(_open_databases)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_keep_inherited)

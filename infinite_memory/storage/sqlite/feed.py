@@ -1,0 +1,100 @@
+"""The change feed: memories by their last change, and the ids of erased ones among them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from heapq import merge
+from pathlib import Path
+
+from infinite_memory.model.record import Change, Changes
+from infinite_memory.storage.sqlite.damage import DamageLog
+from infinite_memory.storage.sqlite.database import Snapshot
+from infinite_memory.storage.sqlite.ledger import read_ledger
+from infinite_memory.storage.sqlite.records import RECORDS, decode_record
+from infinite_memory.storage.sqlite.seal import seal, seal_fits
+
+__all__ = ["read_changes", "read_pending", "seal_erased"]
+
+_KIND = b"erased"
+_SEQUENCE = 16
+
+_MODELS = """
+WITH RECURSIVE seen (model) AS (
+    SELECT min(embedded_by) FROM memories
+    UNION ALL
+    SELECT (SELECT min(embedded_by) FROM memories WHERE embedded_by > seen.model)
+    FROM seen WHERE seen.model IS NOT NULL
+)
+SELECT model FROM seen WHERE model IS NOT NULL AND model <> ?
+"""
+_WAITING = """
+SELECT sequence, CAST(id AS BLOB) FROM memories
+WHERE embedded_by IS ? AND status <> 'forgotten' ORDER BY sequence
+"""
+
+
+def read_changes(
+    snapshot: Snapshot, after: int, *, limit: int, path: Path, damage: DamageLog
+) -> Changes:
+    """Return the latest state of at most `limit` memories changed since the cursor `after`.
+
+    Sequence numbers are given under the writers' lock, so they become visible in their order.
+    """
+    position = read_ledger(snapshot.connection, path).sequence
+    items: list[Change] = []
+    cursor = after
+    news = merge(
+        _stored(snapshot, after, damage), _erased(snapshot, after, damage), key=lambda each: each[0]
+    )
+    for sequence, change in news:
+        if len(items) == limit:
+            return Changes(items=tuple(items), cursor=cursor)
+        items.append(change)
+        cursor = sequence
+    return Changes(items=tuple(items), cursor=position)
+
+
+def _stored(snapshot: Snapshot, after: int, damage: DamageLog) -> Iterator[tuple[int, Change]]:
+    rows = snapshot.rows(f"{RECORDS} WHERE m.sequence > ? ORDER BY m.sequence", (after,))
+    for row in rows:
+        record = decode_record(row, damage)
+        if record is None:
+            damage.skip_record(str(row[0], errors="replace"))
+        else:
+            yield row[_SEQUENCE], Change(id=record.memory.id, record=record)
+
+
+def _erased(snapshot: Snapshot, after: int, damage: DamageLog) -> Iterator[tuple[int, Change]]:
+    rows = snapshot.rows(
+        "SELECT sequence, CAST(id AS BLOB), checksum FROM erased WHERE sequence > ? "
+        "ORDER BY sequence",
+        (after,),
+    )
+    for sequence, memory_id, checksum in rows:
+        if seal_fits(_KIND, (sequence,), (memory_id,), checksum):
+            yield sequence, Change(id=memory_id.decode(), record=None)
+        else:
+            damage.skip_record(str(memory_id, errors="replace"))
+
+
+def seal_erased(memory_id: str, sequence: int) -> bytes:
+    """Return the checksum of the line that an erased memory leaves."""
+    return seal(_KIND, (sequence,), (memory_id.encode(),))
+
+
+def read_pending(snapshot: Snapshot, model: str, *, limit: int, damage: DamageLog) -> list[str]:
+    """Return ids of memories that are not embedded by `model`, by their last change.
+
+    Each other model is a range of an index that is in order already, so nothing is sorted.
+    """
+    others = [None, *(name for (name,) in snapshot.rows(_MODELS, (model,)))]
+    waiting = merge(*(snapshot.rows(_WAITING, (name,)) for name in others))
+    left_out = damage.records
+    ids: list[str] = []
+    for _, blob in waiting:
+        memory_id = str(blob, errors="replace")
+        if memory_id not in left_out:
+            ids.append(memory_id)
+        if len(ids) == limit:
+            break
+    return ids

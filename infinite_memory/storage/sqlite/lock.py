@@ -1,0 +1,202 @@
+"""The one lock of the writers: fair between threads, and a file lock between processes."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from infinite_memory.errors import StorageUnavailable
+
+if sys.platform == "win32":  # pragma: no cover
+    import msvcrt
+else:
+    import fcntl
+
+__all__ = ["FairLock", "WriterLock"]
+
+_held_files: set[int] = set()
+
+
+class FairLock:
+    """A lock of threads that is given in the order in which it was asked for."""
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._waiting: deque[threading.Lock] = deque()
+        self._held = False
+
+    def acquire(self, timeout_seconds: float) -> bool:
+        """Wait for the lock at most so long; tell whether it was given."""
+        with self._guard:
+            if not self._held:
+                self._held = True
+                return True
+            gate = threading.Lock()
+            gate.acquire()
+            self._waiting.append(gate)
+        if gate.acquire(timeout=timeout_seconds):
+            return True
+        with self._guard:
+            if gate in self._waiting:
+                self._waiting.remove(gate)
+                return False
+        return True  # it was handed over at the very end of the wait
+
+    def release(self) -> None:
+        """Hand the lock to whoever has waited longest."""
+        with self._guard:
+            if self._waiting:
+                self._waiting.popleft().release()
+            else:
+                self._held = False
+
+
+class WriterLock:
+    """Excludes every other writer of the store, in this process and in others.
+
+    The file is of its own, never the database, since closing any descriptor of a database file
+    would drop the locks that SQLite holds on it.
+    """
+
+    def __init__(self, path: Path, *, timeout_seconds: float) -> None:
+        self.path = path
+        self._timeout_seconds = timeout_seconds
+        self._threads = FairLock()
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Hold the lock for the length of a block.
+
+        Raises:
+            StorageUnavailable: it was not free in time, or its file cannot be opened.
+        """
+        deadline = time.monotonic() + self._timeout_seconds
+        if not self._threads.acquire(self._timeout_seconds):
+            raise self._late()
+        try:
+            descriptor = self._acquire_file(deadline)
+            try:
+                yield
+            finally:
+                _release(descriptor)
+        finally:
+            self._threads.release()
+
+    def _acquire_file(self, deadline: float) -> int:
+        try:
+            descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
+            _held_files.add(descriptor)
+            try:
+                if _try_lock(descriptor) or _wait_for_lock(descriptor, deadline):
+                    return descriptor
+            except OSError:
+                _forget(descriptor)
+                raise
+        except OSError as error:
+            raise StorageUnavailable(
+                f"the lock file {self.path} cannot be used: {error.strerror}: "
+                "check the folder and its permissions"
+            ) from error
+        raise self._late()
+
+    def _late(self) -> StorageUnavailable:
+        return StorageUnavailable(
+            f"another writer has held {self.path} for {self._timeout_seconds:g} s: look for a "
+            "process that is stopped or hangs, end it, and try again; nothing was stored"
+        )
+
+
+def _forget(descriptor: int) -> None:
+    _held_files.discard(descriptor)
+    os.close(descriptor)
+
+
+if sys.platform == "win32":  # pragma: no cover
+
+    def _try_lock(descriptor: int) -> bool:
+        try:
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        except OSError as error:
+            if error.errno in (errno.EACCES, errno.EDEADLOCK):
+                return False
+            raise
+        return True
+
+    def _wait_for_lock(descriptor: int, deadline: float) -> bool:
+        while time.monotonic() < deadline:
+            time.sleep(0.005)
+            if _try_lock(descriptor):
+                return True
+        _forget(descriptor)
+        return False
+
+    def _release(descriptor: int) -> None:
+        os.lseek(descriptor, 0, os.SEEK_SET)
+        msvcrt.locking(descriptor, msvcrt.LK_UNLCK, 1)
+        _forget(descriptor)
+
+else:
+
+    def _try_lock(descriptor: int) -> bool:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+    def _wait_for_lock(descriptor: int, deadline: float) -> bool:
+        """Stand in the kernel's queue, from a thread because `flock` itself knows no time-out.
+
+        Trying again and again instead would let the busiest process starve the others.
+        """
+        wait = _Wait(descriptor)
+        threading.Thread(target=wait.run, name="infinite-memory-lock", daemon=True).start()
+        return wait.result(deadline)
+
+    class _Wait:
+        """One wait for the file lock, which its thread or whoever gives up ends, never both."""
+
+        def __init__(self, descriptor: int) -> None:
+            self._descriptor = descriptor
+            self._guard = threading.Lock()
+            self._done = threading.Event()
+            self._error: OSError | None = None
+            self._abandoned = False
+
+        def run(self) -> None:
+            try:
+                fcntl.flock(self._descriptor, fcntl.LOCK_EX)
+            except OSError as error:
+                self._error = error
+            with self._guard:
+                self._done.set()
+                if self._abandoned:
+                    _forget(self._descriptor)
+
+        def result(self, deadline: float) -> bool:
+            self._done.wait(max(0.0, deadline - time.monotonic()))
+            with self._guard:
+                if not self._done.is_set():
+                    self._abandoned = True
+                    return False
+            if self._error is not None:
+                raise self._error
+            return True
+
+    def _release(descriptor: int) -> None:
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
+        _forget(descriptor)
+
+    def _drop_inherited() -> None:
+        """Close the lock files that a fork copied, else the child would hold its parent's lock."""
+        for descriptor in list(_held_files):
+            _forget(descriptor)
+
+    os.register_at_fork(after_in_child=_drop_inherited)

@@ -1,0 +1,62 @@
+"""The marker: a small file beside the database that says that a store exists, and which."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from pathlib import Path
+
+from infinite_memory.errors import StorageUnavailable, StoreDamaged
+
+__all__ = ["read_marker", "sync_folder", "write_marker"]
+
+_LINE = re.compile(r"infinite-memory store ([0-9a-f-]{36})\n")
+
+
+def read_marker(path: Path) -> str | None:
+    """Return the identity of the store that `path` marks, or None where there is no marker.
+
+    Raises:
+        StoreDamaged: the file does not read as a marker.
+        StorageUnavailable: the file cannot be read.
+    """
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise StorageUnavailable(
+            f"{path} cannot be read: {error.strerror}: check the folder and its permissions"
+        ) from error
+    match = _LINE.fullmatch(content.decode("ascii", errors="replace"))
+    if match is None:
+        raise StoreDamaged(
+            f"{path} does not read as the marker of a store, so the database beside it is suspect "
+            "too and was left alone: restore a backup, or, if you know that the database is good, "
+            "remove the marker"
+        )
+    return match[1]
+
+
+def write_marker(path: Path, identity: str) -> None:
+    """Write the marker of the store `identity`, whole or not at all, durably."""
+    partial = path.with_name(path.name + ".new")
+    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with open(descriptor, "wb") as file:  # noqa: PTH123 -- a descriptor, for its mode
+        file.write(f"infinite-memory store {identity}\n".encode("ascii"))
+        file.flush()
+        os.fsync(file.fileno())
+    partial.replace(path)
+    sync_folder(path.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in `folder` durable; Windows does so by itself and has no call for it."""
+    if sys.platform == "win32":  # pragma: no cover
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

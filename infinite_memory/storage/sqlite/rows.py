@@ -1,0 +1,161 @@
+"""Memories as rows: one column a field, and a checksum over all of them.
+
+Text is read back as bytes, since a damaged row may hold what is no UTF-8.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from attrs import frozen
+
+from infinite_memory.errors import InvalidInput
+from infinite_memory.model.codec import from_micros, to_micros
+from infinite_memory.model.memory import JsonValue, Kind, Memory, Origin, Status
+from infinite_memory.storage.sqlite.seal import seal, seal_fits
+
+__all__ = ["INSERT", "SELECTED", "UPDATE", "MemoryRow", "decode_memory"]
+
+_KIND = b"memory"
+_TEXTS = (
+    "id",
+    "kind",
+    "status",
+    "scope",
+    "title",
+    "text",
+    "tags",
+    "context",
+    "conversation_id",
+    "speaker",
+    "origin",
+    "key",
+    "sources",
+    "attachments",
+    "embedded_by",
+)
+_NUMBERS = (
+    "revision",
+    "sequence",
+    "happened_at",
+    "stored_at",
+    "valid_from",
+    "valid_to",
+    "important",
+)
+_COLUMNS = [f'"{name}"' for name in (*_TEXTS, *_NUMBERS, "checksum")]
+
+SELECTED = ", ".join(
+    [f'CAST(m."{name}" AS BLOB)' for name in _TEXTS]
+    + [f'm."{name}"' for name in (*_NUMBERS, "checksum")]
+)
+"""The columns that `decode_memory` takes, of a table of memories called m."""
+
+INSERT = f"INSERT INTO memories ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
+UPDATE = f"UPDATE memories SET {', '.join(f'{name} = ?' for name in _COLUMNS)} WHERE number = ?"
+
+_DECODER = json.JSONDecoder()
+_KINDS = {each.value.encode(): each for each in Kind}
+_STATUSES = {each.value.encode(): each for each in Status}
+_ORIGINS = {each.value.encode(): each for each in Origin}
+
+
+@frozen
+class MemoryRow:
+    """A memory ready to be written, but for what only the transaction knows."""
+
+    texts: tuple[str | None, ...]
+    blobs: tuple[bytes | None, ...]
+    numbers: tuple[int | None, ...]
+
+    @classmethod
+    def encode(cls, memory: Memory, embedded_by: str | None) -> MemoryRow:
+        """Return the row of `memory`.
+
+        Raises:
+            InvalidInput: it holds what no database can keep, such as a lone surrogate.
+        """
+        try:
+            texts = _texts(memory, embedded_by)
+            blobs = tuple([None if text is None else text.encode() for text in texts])
+        except (TypeError, ValueError, RecursionError) as error:
+            raise InvalidInput(f"memory {memory.id!r} cannot be stored: {error}") from error
+        return cls(texts, blobs, _numbers(memory))
+
+    def bindings(self, sequence: int) -> tuple[Any, ...]:
+        """Return what `INSERT` and `UPDATE` bind, with the checksum, for a change so numbered."""
+        numbers = (self.numbers[0], sequence, *self.numbers[1:])
+        return (*self.texts, *numbers, seal(_KIND, numbers, self.blobs))
+
+
+def _texts(memory: Memory, embedded_by: str | None) -> tuple[str | None, ...]:
+    return (
+        memory.id,
+        memory.kind.value,
+        memory.status.value,
+        memory.scope,
+        memory.title,
+        memory.text,
+        _dump(list(memory.tags)),
+        _dump(dict(memory.context)),
+        memory.conversation_id,
+        memory.speaker,
+        memory.origin.value,
+        memory.key,
+        _dump(list(memory.sources)),
+        _dump(list(memory.attachments)),
+        embedded_by,
+    )
+
+
+def _dump(value: list[str] | dict[str, JsonValue]) -> str:
+    if not value:
+        return "[]" if isinstance(value, list) else "{}"
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+def _numbers(memory: Memory) -> tuple[int | None, ...]:
+    return (
+        memory.revision,
+        to_micros(memory.happened_at),
+        to_micros(memory.stored_at),
+        None if memory.valid_from is None else to_micros(memory.valid_from),
+        None if memory.valid_to is None else to_micros(memory.valid_to),
+        int(memory.important),
+    )
+
+
+def decode_memory(row: tuple[Any, ...]) -> Memory | None:
+    """Return the memory in a row of `SELECTED`, or None if the row is not as it was written."""
+    blobs, numbers = row[:15], row[15:22]
+    if not seal_fits(_KIND, numbers, blobs, row[22]):
+        return None
+    title, conversation_id, speaker, key = blobs[4], blobs[8], blobs[9], blobs[11]
+    valid_from, valid_to = numbers[4], numbers[5]
+    return Memory(
+        id=blobs[0].decode(),
+        text=blobs[5].decode(),
+        kind=_KINDS[blobs[1]],
+        title=None if title is None else title.decode(),
+        scope=blobs[3].decode(),
+        tags=_names(blobs[6]),
+        context={} if blobs[7] == b"{}" else _DECODER.raw_decode(blobs[7].decode())[0],
+        conversation_id=None if conversation_id is None else conversation_id.decode(),
+        speaker=None if speaker is None else speaker.decode(),
+        origin=_ORIGINS[blobs[10]],
+        happened_at=from_micros(numbers[2]),
+        stored_at=from_micros(numbers[3]),
+        valid_from=None if valid_from is None else from_micros(valid_from),
+        valid_to=None if valid_to is None else from_micros(valid_to),
+        key=None if key is None else key.decode(),
+        status=_STATUSES[blobs[2]],
+        important=bool(numbers[6]),
+        sources=_names(blobs[12]),
+        attachments=_names(blobs[13]),
+        revision=numbers[0],
+    )
+
+
+def _names(blob: bytes) -> tuple[str, ...]:
+    return () if blob == b"[]" else tuple(_DECODER.raw_decode(blob.decode())[0])

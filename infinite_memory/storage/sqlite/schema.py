@@ -1,0 +1,110 @@
+"""The tables. Their readable columns hold one field each, times in microseconds since 1970.
+
+`checksum` is `seal` over every other column of its row. `embedded_by` repeats the model of the
+embedding, so that what waits for one is found without reading vectors. `memory_tags` and the
+indexes are derived from the rows of `memories`, against which every result is checked again.
+"""
+
+from __future__ import annotations
+
+import apsw
+
+__all__ = ["APPLICATION_ID", "SCHEMA_VERSION", "create_tables"]
+
+APPLICATION_ID = 0x494E464D
+"""Says in the header of the file whose it is: INFM."""
+
+SCHEMA_VERSION = 1
+
+_TABLES = """
+CREATE TABLE store (
+    one INTEGER PRIMARY KEY CHECK (one = 1),
+    identity TEXT NOT NULL,
+    sequence INTEGER NOT NULL,
+    token BLOB NOT NULL,
+    checksum BLOB NOT NULL
+) STRICT;
+
+CREATE TABLE memories (
+    number INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    revision INTEGER NOT NULL,
+    sequence INTEGER NOT NULL UNIQUE,
+    kind TEXT NOT NULL,
+    status TEXT NOT NULL,
+    scope TEXT NOT NULL,
+    title TEXT,
+    text TEXT NOT NULL,
+    tags TEXT NOT NULL,
+    context TEXT NOT NULL,
+    conversation_id TEXT,
+    speaker TEXT,
+    origin TEXT NOT NULL,
+    happened_at INTEGER NOT NULL,
+    stored_at INTEGER NOT NULL,
+    valid_from INTEGER,
+    valid_to INTEGER,
+    "key" TEXT,
+    important INTEGER NOT NULL,
+    sources TEXT NOT NULL,
+    attachments TEXT NOT NULL,
+    embedded_by TEXT,
+    checksum BLOB NOT NULL
+) STRICT;
+CREATE INDEX memories_by_time ON memories (happened_at, id);
+CREATE INDEX memories_by_scope ON memories (scope, happened_at, id, kind, status);
+CREATE INDEX memories_by_kind ON memories (kind, happened_at, id);
+CREATE INDEX memories_by_conversation ON memories (conversation_id, happened_at, id)
+    WHERE conversation_id IS NOT NULL;
+CREATE INDEX memories_by_key ON memories ("key") WHERE "key" IS NOT NULL;
+CREATE INDEX memories_by_embedding ON memories (embedded_by, sequence, status);
+
+CREATE TABLE memory_tags (
+    folded TEXT NOT NULL,
+    happened_at INTEGER NOT NULL,
+    id TEXT NOT NULL,
+    number INTEGER NOT NULL REFERENCES memories (number) ON DELETE CASCADE,
+    PRIMARY KEY (folded, happened_at, id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX memory_tags_by_memory ON memory_tags (number);
+
+CREATE TABLE embeddings (
+    number INTEGER PRIMARY KEY REFERENCES memories (number) ON DELETE CASCADE,
+    model TEXT NOT NULL,
+    dimensions INTEGER NOT NULL,
+    spans BLOB NOT NULL,
+    vectors BLOB NOT NULL,
+    checksum BLOB NOT NULL
+) STRICT;
+
+CREATE TABLE revisions (
+    id TEXT NOT NULL,
+    revision INTEGER NOT NULL,
+    body TEXT NOT NULL,
+    checksum BLOB NOT NULL,
+    UNIQUE (id, revision)
+) STRICT;
+
+CREATE TABLE erased (
+    sequence INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    checksum BLOB NOT NULL
+) STRICT;
+
+CREATE TABLE scopes (
+    name TEXT PRIMARY KEY NOT NULL,
+    description TEXT NOT NULL,
+    parent TEXT,
+    keywords TEXT NOT NULL,
+    active INTEGER NOT NULL,
+    sensitivity TEXT NOT NULL,
+    checksum BLOB NOT NULL
+) STRICT;
+"""
+
+
+def create_tables(connection: apsw.Connection) -> None:
+    """Create every table in a new database, inside the transaction of the caller."""
+    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+    connection.execute(_TABLES)

@@ -1,0 +1,73 @@
+"""Scopes as rows, with a checksum over each."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import apsw
+
+from infinite_memory.errors import InvalidInput
+from infinite_memory.model.memory import GLOBAL
+from infinite_memory.model.scope import Scope, Sensitivity
+from infinite_memory.storage.sqlite.damage import DamageLog
+from infinite_memory.storage.sqlite.database import Snapshot
+from infinite_memory.storage.sqlite.seal import seal, seal_fits
+
+__all__ = ["erase_scope", "put_scope", "read_scopes"]
+
+_KIND = b"scope"
+
+
+def read_scopes(snapshot: Snapshot, damage: DamageLog) -> dict[str, Scope]:
+    """Return every sound scope by name, and `Global` in any case."""
+    scopes = {GLOBAL: Scope(name=GLOBAL)}
+    rows = snapshot.rows(
+        "SELECT CAST(name AS BLOB), CAST(description AS BLOB), CAST(parent AS BLOB), "
+        "CAST(keywords AS BLOB), CAST(sensitivity AS BLOB), active, checksum FROM scopes"
+    )
+    for *blobs, active, checksum in rows:
+        if seal_fits(_KIND, (active,), blobs, checksum):
+            scope = _decode(blobs, active)
+            scopes[scope.name] = scope
+        else:
+            damage.skip_record("scope " + str(blobs[0], errors="replace"))
+    return scopes
+
+
+def _decode(blobs: list[Any], active: int) -> Scope:
+    name, description, parent, keywords, sensitivity = blobs
+    return Scope(
+        name=name.decode(),
+        description=description.decode(),
+        parent=None if parent is None else parent.decode(),
+        keywords=tuple(json.loads(keywords.decode())),
+        active=bool(active),
+        sensitivity=Sensitivity(sensitivity.decode()),
+    )
+
+
+def put_scope(connection: apsw.Connection, scope: Scope) -> None:
+    """Create or replace a scope, inside the transaction of the caller.
+
+    Raises:
+        InvalidInput: it holds what no database can keep, such as a lone surrogate.
+    """
+    keywords = json.dumps(list(scope.keywords), ensure_ascii=False)
+    texts = (scope.name, scope.description, scope.parent, keywords, scope.sensitivity.value)
+    try:
+        blobs = [None if text is None else text.encode() for text in texts]
+    except UnicodeEncodeError as error:
+        raise InvalidInput(f"scope {scope.name!r} cannot be stored: {error}") from error
+    active = int(scope.active)
+    connection.execute(
+        "INSERT OR REPLACE INTO scopes "
+        "(name, description, parent, keywords, sensitivity, active, checksum) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (*texts, active, seal(_KIND, (active,), blobs)),
+    )
+
+
+def erase_scope(connection: apsw.Connection, name: str) -> None:
+    """Remove a scope if it is there, inside the transaction of the caller."""
+    connection.execute("DELETE FROM scopes WHERE name = ?", (name,))

@@ -1,0 +1,191 @@
+"""`Storage` in one SQLite database, shared by any number of threads and processes."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from pathlib import Path
+
+import apsw
+
+from infinite_memory.model.codec import from_micros
+from infinite_memory.model.criteria import Criteria
+from infinite_memory.model.memory import Memory, Status
+from infinite_memory.model.record import Attach, Changes, Erase, Page, Put, Record, Size, Write
+from infinite_memory.model.scope import Scope
+from infinite_memory.storage.paging import check_limit, decode_cursor
+from infinite_memory.storage.sqlite.damage import DamageLog
+from infinite_memory.storage.sqlite.database import Database, Snapshot
+from infinite_memory.storage.sqlite.feed import read_changes, read_pending
+from infinite_memory.storage.sqlite.finding import find_page
+from infinite_memory.storage.sqlite.ledger import read_ledger, update_ledger
+from infinite_memory.storage.sqlite.records import read_history, read_records
+from infinite_memory.storage.sqlite.scopes import read_scopes
+from infinite_memory.storage.sqlite.writing import Writing, encode_rows
+from infinite_memory.storage.vetting import check_writes, refuse_conflicts
+
+__all__ = ["SqliteStorage"]
+
+
+class SqliteStorage:
+    """The embedded default. A record that is damaged is left out of what is listed, never returned.
+
+    `damaged` names the records that were found damaged so far; asking for one of them by its id
+    raises `StoreDamaged`.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._damage = DamageLog(database.path)
+
+    @classmethod
+    def open(cls, folder: Path, *, vfs: str | None = None) -> SqliteStorage:
+        """Open the store in `folder`, or make one where there is nothing yet.
+
+        `vfs` names a virtual file system that was registered with apsw, to simulate faults.
+
+        Raises:
+            StoreDamaged: what is in the folder is suspect; nothing was changed.
+            SchemaTooNew: a newer version wrote it; nothing was changed.
+            StorageUnavailable: the folder cannot be used.
+        """
+        return cls(Database(folder, vfs=vfs))
+
+    @property
+    def identity(self) -> str:
+        """The UUID of this store."""
+        return self._database.identity
+
+    @property
+    def damaged(self) -> frozenset[str]:
+        """Ids of the memories found damaged so far, and `scope` with the name of such a scope."""
+        return self._damage.records
+
+    def commit(self, writes: Sequence[Write]) -> int:
+        """Carry out all of `writes` in order, or none; see `Storage.commit`."""
+        check_writes(writes)
+        if not writes:
+            return self.position()
+        rows = encode_rows(writes)
+
+        def work(connection: apsw.Connection, token: bytes) -> int:
+            ledger = read_ledger(connection, self._database.path)
+            writing = Writing(connection, ledger.sequence, self._damage)
+            refuse_conflicts(writes, writing.revision)
+            for write, row in zip(writes, rows, strict=True):
+                writing.apply(write, row)
+            update_ledger(connection, ledger.after(sequence=writing.sequence, token=token))
+            return writing.sequence
+
+        position = self._database.transaction(work)
+        self._note_renewed(writes)
+        return position
+
+    def _note_renewed(self, writes: Sequence[Write]) -> None:
+        for write in writes:
+            if isinstance(write, Erase):
+                self._damage.erased(write.id)
+            elif isinstance(write, Attach):
+                self._damage.renewed(write.id)
+            elif isinstance(write, Put):
+                self._damage.renewed(write.memory.id)
+
+    def get(self, ids: Collection[str]) -> dict[str, Record]:
+        """Return the records with these ids; see `Storage.get`."""
+        with self._database.read() as snapshot:
+            return read_records(snapshot, ids, self._damage)
+
+    def find(self, criteria: Criteria, *, limit: int, after: str | None = None) -> Page:
+        """Return a page of memories, newest first; see `Storage.find`."""
+        check_limit(limit)
+        bound = None if after is None else decode_cursor(after)
+        with self._database.read() as snapshot:
+            return find_page(snapshot, criteria, bound, limit=limit, damage=self._damage)
+
+    def history(self, memory_id: str) -> list[Memory]:
+        """Return every revision of a memory; see `Storage.history`."""
+        with self._database.read() as snapshot:
+            return read_history(snapshot, memory_id, self._damage)
+
+    def changes(self, after: int, *, limit: int) -> Changes:
+        """Return what changed since the cursor `after`; see `Storage.changes`."""
+        check_limit(limit)
+        path = self._database.path
+        with self._database.read() as snapshot:
+            return read_changes(snapshot, after, limit=limit, path=path, damage=self._damage)
+
+    def position(self) -> int:
+        """Return the cursor behind the last change."""
+        with self._database.read() as snapshot:
+            return read_ledger(snapshot.connection, self._database.path).sequence
+
+    def pending(self, model: str, *, limit: int) -> list[str]:
+        """Return ids of memories without an embedding by `model`; see `Storage.pending`."""
+        check_limit(limit)
+        with self._database.read() as snapshot:
+            damaged = read_records(snapshot, sorted(self._damage.embeddings), self._damage)
+            again = [
+                record.memory.id
+                for record in damaged.values()
+                if record.embedding is None and record.memory.status is not Status.FORGOTTEN
+            ][:limit]
+            waiting = read_pending(snapshot, model, limit=limit, damage=self._damage)
+        return list(dict.fromkeys([*again, *waiting]))[:limit]
+
+    def scopes(self) -> dict[str, Scope]:
+        """Return every scope by name; `Global` is always among them."""
+        with self._database.read() as snapshot:
+            return read_scopes(snapshot, self._damage)
+
+    def measure(self) -> Size:
+        """Count what is stored; `size_bytes` is the database with its log."""
+        with self._database.read() as snapshot:
+            oldest, newest = _bounds(snapshot)
+            return Size(
+                memories=_counts(snapshot),
+                revisions=next(snapshot.rows("SELECT count(*) FROM revisions"))[0],
+                embedded=_embedded(snapshot),
+                size_bytes=self._database.size_bytes(),
+                oldest=oldest,
+                newest=newest,
+            )
+
+    def scrub(self) -> None:
+        """Empty the log into the database, where erased bytes were overwritten with zeros."""
+        self._database.scrub()
+
+    def close(self) -> None:
+        """Close every connection. Closing twice does nothing."""
+        self._database.close()
+
+
+def _counts(snapshot: Snapshot) -> dict[tuple[str, str, str], int]:
+    rows = snapshot.rows(
+        "SELECT CAST(scope AS BLOB), CAST(kind AS BLOB), CAST(status AS BLOB), count(*) "
+        "FROM memories GROUP BY scope, kind, status"
+    )
+    return {
+        (
+            str(scope, errors="replace"),
+            str(kind, errors="replace"),
+            str(status, errors="replace"),
+        ): n
+        for scope, kind, status, n in rows
+    }
+
+
+def _embedded(snapshot: Snapshot) -> dict[str, int]:
+    rows = snapshot.rows(
+        "SELECT CAST(embedded_by AS BLOB), count(*) FROM memories "
+        "WHERE embedded_by IS NOT NULL GROUP BY embedded_by"
+    )
+    return {str(model, errors="replace"): count for model, count in rows}
+
+
+def _bounds(snapshot: Snapshot) -> tuple[datetime | None, datetime | None]:
+    bounds = (
+        next(snapshot.rows("SELECT min(happened_at) FROM memories"))[0],
+        next(snapshot.rows("SELECT max(happened_at) FROM memories"))[0],
+    )
+    oldest, newest = (None if bound is None else from_micros(bound) for bound in bounds)
+    return oldest, newest

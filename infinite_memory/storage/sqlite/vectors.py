@@ -1,0 +1,60 @@
+"""Embeddings as rows: raw little-endian buffers, bound to their memory by a checksum."""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from infinite_memory.model.record import Embedding
+from infinite_memory.storage.sqlite.seal import seal, seal_fits
+
+__all__ = ["INSERT_EMBEDDING", "SELECTED_EMBEDDING", "decode_embedding", "encode_embedding"]
+
+_KIND = b"embedding"
+_SPANS = np.dtype("<i4")
+_VECTORS = np.dtype("<f4")
+
+SELECTED_EMBEDDING = "CAST(e.model AS BLOB), e.dimensions, e.spans, e.vectors, e.checksum"
+"""The columns that `decode_embedding` takes, of a table of embeddings called e."""
+
+INSERT_EMBEDDING = (
+    "INSERT OR REPLACE INTO embeddings (number, model, dimensions, spans, vectors, checksum) "
+    "VALUES (?, ?, ?, ?, ?, ?)"
+)
+
+
+def encode_embedding(memory_id: str, revision: int, embedding: Embedding) -> tuple[Any, ...]:
+    """Return what `INSERT_EMBEDDING` binds after the number of the row."""
+    spans = embedding.spans.astype(_SPANS, copy=False).tobytes()
+    vectors = embedding.vectors.astype(_VECTORS, copy=False).tobytes()
+    dimensions = embedding.vectors.shape[1]
+    checksum = seal(
+        _KIND,
+        (revision, dimensions),
+        (memory_id.encode(), embedding.model.encode(), spans, vectors),
+    )
+    return embedding.model, dimensions, spans, vectors, checksum
+
+
+def decode_embedding(
+    memory_id: str, revision: int, embedded_by: bytes, row: tuple[Any, ...]
+) -> Embedding | None:
+    """Return the embedding in a row of `SELECTED_EMBEDDING`, or None if it is damaged.
+
+    The arrays are read-only views of what SQLite returned.
+    """
+    model, dimensions, spans_blob, vectors_blob, checksum = row
+    blobs = (memory_id.encode(), model, spans_blob, vectors_blob)
+    if model != embedded_by or not seal_fits(_KIND, (revision, dimensions), blobs, checksum):
+        return None
+    passages = len(spans_blob) // 8
+    if len(spans_blob) != passages * 8 or len(vectors_blob) != passages * dimensions * 4:
+        return None  # sealed like this by a faulty writer: the text is the truth
+    spans = np.ndarray((passages, 2), _SPANS, spans_blob)
+    vectors = np.ndarray((passages, dimensions), _VECTORS, vectors_blob)
+    # The squared length is quicker than a look at every number, and finite only if they all are.
+    if not (isfinite(np.vdot(vectors, vectors)) or np.isfinite(vectors).all()):
+        return None
+    return Embedding(model=embedded_by.decode(), spans=spans, vectors=vectors)

@@ -1,0 +1,234 @@
+"""Damage inside a sound database file: a damaged record is never returned, the others are."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+
+import apsw
+import numpy as np
+import pytest
+from attrs import evolve
+
+from infinite_memory.errors import InvalidInput, StoreDamaged
+from infinite_memory.model.criteria import Criteria
+from infinite_memory.model.memory import GLOBAL
+from infinite_memory.model.record import Attach, Erase, PutScope
+from infinite_memory.model.scope import Scope
+from infinite_memory.storage.sqlite import SqliteStorage
+from infinite_memory.storage.sqlite.seal import seal, seal_fits
+from infinite_memory.storage.sqlite.vectors import decode_embedding, encode_embedding
+from infinite_memory.testing.storage_contract import make_embedding, make_memory, put
+
+_COLUMNS = [
+    "revision",
+    "kind",
+    "status",
+    "scope",
+    "title",
+    "text",
+    "tags",
+    "context",
+    "conversation_id",
+    "speaker",
+    "origin",
+    "happened_at",
+    "stored_at",
+    "valid_from",
+    "valid_to",
+    "key",
+    "important",
+    "sources",
+    "attachments",
+    "embedded_by",
+    "checksum",
+]
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return tmp_path
+
+
+@pytest.fixture
+def storage(home: Path) -> Iterator[SqliteStorage]:
+    storage = SqliteStorage.open(home)
+    storage.commit([put("a", embedding=make_embedding(1)), put("b", embedding=make_embedding(2))])
+    yield storage
+    storage.close()
+
+
+def _alter(home: Path, sql: str) -> None:
+    connection = apsw.Connection(str(home / "memory.db"))
+    connection.execute(sql)
+    connection.close()
+
+
+@pytest.mark.parametrize("column", _COLUMNS)
+def test_a_change_to_any_column_is_noticed(storage: SqliteStorage, home: Path, column: str) -> None:
+    value = "x'00'" if column == "checksum" else "7777"
+    _alter(home, f"UPDATE memories SET \"{column}\" = {value} WHERE id = 'a'")
+    with pytest.raises(StoreDamaged, match=r"'a' in .*memory\.db is not as it was written"):
+        storage.get(["a"])
+    assert storage.damaged == {"a"}
+    with pytest.raises(StoreDamaged):
+        storage.history("a")
+    assert list(storage.get(["b"])) == ["b"]
+
+
+def test_a_damaged_memory_is_left_out_of_every_list(
+    storage: SqliteStorage, home: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    _alter(home, "UPDATE memories SET text = CAST(x'ff00fe' AS TEXT) WHERE id = 'a'")
+    with caplog.at_level(logging.WARNING):
+        assert [change.id for change in storage.changes(0, limit=1).items] == ["b"]
+        assert storage.changes(0, limit=9).cursor == storage.position()
+    assert [record.message for record in caplog.records] == [
+        f"{home / 'memory.db'}: the record 'a' was not written like this: "
+        "it is left out of every result"
+    ]
+    assert [memory.id for memory in storage.find(Criteria(), limit=9).memories] == ["b"]
+    assert storage.pending("another model", limit=9) == ["b"]
+    assert storage.damaged == {"a"}
+    assert sum(storage.measure().memories.values()) == 2
+
+
+def test_an_altered_sequence_is_noticed(storage: SqliteStorage, home: Path) -> None:
+    _alter(home, "UPDATE memories SET sequence = 1000 WHERE id = 'a'")
+    assert [change.id for change in storage.changes(0, limit=9).items] == ["b"]
+    assert storage.damaged == {"a"}
+
+
+def test_swapped_rows_are_noticed(storage: SqliteStorage, home: Path) -> None:
+    _alter(
+        home,
+        "UPDATE memories SET id = 'c' WHERE id = 'a'; UPDATE memories SET id = 'a' WHERE id = 'b';"
+        "UPDATE memories SET id = 'b' WHERE id = 'c'",
+    )
+    for memory_id in "ab":
+        with pytest.raises(StoreDamaged):
+            storage.get([memory_id])
+
+
+def test_a_damaged_memory_cannot_pass_into_the_history_and_can_be_erased(
+    storage: SqliteStorage, home: Path
+) -> None:
+    _alter(home, "UPDATE memories SET text = 'forged' WHERE id = 'a'")
+    with pytest.raises(StoreDamaged):
+        storage.commit([put("c"), put("a", revision=2)])
+    with pytest.raises(StoreDamaged):
+        storage.commit([Attach(id="a", revision=1, embedding=make_embedding())])
+    assert storage.get(["c"]) == {}
+    storage.commit([Erase(id="a")])
+    assert storage.damaged == frozenset()
+    storage.commit([put("a", text="restored")])
+    assert storage.get(["a"])["a"].memory.text == "restored"
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE embeddings SET vectors = zeroblob(64) WHERE number = 1",
+        "UPDATE embeddings SET vectors = zeroblob(63) WHERE number = 1",
+        "UPDATE embeddings SET spans = zeroblob(16) WHERE number = 1",
+        "UPDATE embeddings SET dimensions = 4 WHERE number = 1",
+        "UPDATE embeddings SET model = 'model-b' WHERE number = 1",
+        "UPDATE embeddings SET checksum = zeroblob(16) WHERE number = 1",
+        "DELETE FROM embeddings WHERE number = 1",
+        "UPDATE embeddings SET number = number + 10; UPDATE embeddings SET number = 1 "
+        "WHERE number = 12",
+    ],
+)
+def test_a_damaged_embedding_counts_as_none_and_waits_to_be_made_anew(
+    storage: SqliteStorage, home: Path, damage: str
+) -> None:
+    _alter(home, damage)
+    record = storage.get(["a"])["a"]
+    assert (record.memory, record.embedding) == (make_memory("a"), None)
+    assert storage.pending("model-a", limit=1) == ["a"]
+    assert storage.damaged == frozenset()
+    storage.commit([Attach(id="a", revision=1, embedding=make_embedding(3))])
+    assert storage.get(["a"])["a"].embedding == make_embedding(3)
+    assert "a" not in storage.pending("model-a", limit=9)
+
+
+def test_vectors_that_are_not_finite_are_not_returned_even_with_a_good_checksum() -> None:
+    nan = evolve(make_embedding(), vectors=np.full((2, 8), np.nan, dtype=np.float32))
+    huge = evolve(make_embedding(), vectors=np.full((2, 8), 3e38, dtype=np.float32))
+    short = evolve(make_embedding(), vectors=np.zeros((1, 8), dtype=np.float32))
+    for embedding, expected in ((nan, None), (short, None), (huge, huge)):
+        model, *rest = encode_embedding("a", 1, embedding)
+        found = decode_embedding("a", 1, model.encode(), (model.encode(), *rest))
+        assert found == expected
+
+
+def test_a_damaged_revision_is_not_returned(storage: SqliteStorage, home: Path) -> None:
+    storage.commit([put("a", revision=2)])
+    _alter(home, "UPDATE revisions SET body = replace(body, 'text of', 'lies of')")
+    with pytest.raises(StoreDamaged, match="revision 1 in the history of memory 'a'"):
+        storage.history("a")
+    assert storage.get(["a"])["a"].memory.revision == 2
+
+
+def test_a_damaged_scope_and_a_damaged_tombstone_are_left_out(
+    storage: SqliteStorage, home: Path
+) -> None:
+    storage.commit([PutScope(scope=Scope(name="s")), PutScope(scope=Scope(name="t"))])
+    storage.commit([Erase(id="a")])
+    _alter(home, "UPDATE scopes SET parent = 'x' WHERE name = 's'; UPDATE erased SET id = 'b'")
+    assert set(storage.scopes()) == {GLOBAL, "t"}
+    assert [change.id for change in storage.changes(0, limit=9).items] == ["b"]
+    assert storage.damaged == {"scope s", "b"}
+
+
+def test_a_change_counter_that_was_altered_stops_reading_the_feed_and_writing(
+    storage: SqliteStorage, home: Path
+) -> None:
+    _alter(home, "UPDATE store SET sequence = 1")
+    for call in (storage.position, lambda: storage.changes(0, limit=1)):
+        with pytest.raises(StoreDamaged, match="counts its changes"):
+            call()
+    with pytest.raises(StoreDamaged, match="counts its changes"):
+        storage.commit([put("c")])
+    assert list(storage.get(["a", "c"])) == ["a"]
+
+
+def test_what_no_database_can_keep_is_refused_before_anything_is_written(
+    storage: SqliteStorage,
+) -> None:
+    before = storage.position()
+    for bad in (
+        put("x", text="lone \ud800"),
+        put("x", tags=("\udfff",)),
+        put("x", context={"n": float("nan")}),
+        PutScope(scope=Scope(name="s", description="\ud800")),
+    ):
+        with pytest.raises(InvalidInput, match="cannot be stored"):
+            storage.commit([put("y"), bad])
+    assert storage.position() == before
+    assert storage.get(["x", "y"]) == {}
+
+
+def test_a_malformed_page_ends_all_writing_and_the_files_are_left_alone(home: Path) -> None:
+    storage = SqliteStorage.open(home)
+    storage.commit([put(f"m{number}", text="y" * 3000) for number in range(50)])
+    storage.close()
+    with (home / "memory.db").open("r+b") as file:  # no store is open now
+        file.seek(-4096 * 20, 2)
+        file.write(b"\xee" * 4096 * 20)
+    before = (home / "memory.db").read_bytes()
+    storage = SqliteStorage.open(home)
+    with pytest.raises(StoreDamaged, match="is damaged"):
+        storage.changes(0, limit=100)
+    with pytest.raises(StoreDamaged, match="nothing is written any more"):
+        storage.commit([put("late")])
+    storage.close()
+    assert (home / "memory.db").read_bytes() == before
+
+
+@pytest.mark.parametrize("numbers", [("one",), (1.5,), (2**64,)])
+def test_a_value_of_a_wrong_type_never_fits_a_checksum(numbers: tuple[object, ...]) -> None:
+    assert not seal_fits(b"memory", numbers, (), seal(b"memory", (1,), ()))
+    assert not seal_fits(b"memory", (1,), ("text",), seal(b"memory", (1,), (b"text",)))
+    assert not seal_fits(b"memory", (1,), (b"text",), None)

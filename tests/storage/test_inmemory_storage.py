@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import Phase, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from infinite_memory.model.record import Attach, Changes, Record, Write
+from infinite_memory.protocols import Storage
+from infinite_memory.storage.inmemory import InMemoryStorage
+from infinite_memory.testing.storage_contract import StorageContract
+from infinite_memory.testing.storage_machine import storage_machine
+
+_walks = settings(max_examples=15, stateful_step_count=20, deadline=None)
+_hunt = settings(
+    max_examples=300,
+    stateful_step_count=25,
+    deadline=None,
+    database=None,
+    derandomize=True,
+    phases=[Phase.generate],
+)
+
+
+class TestInMemoryStorage(StorageContract):
+    shared = False
+
+    def open(self, home: Path) -> Storage:  # noqa: ARG002 -- nothing is on disk
+        return InMemoryStorage()
+
+
+def test_the_reference_agrees_with_itself() -> None:
+    machine = storage_machine(lambda _: InMemoryStorage(), shared=False)
+    run_state_machine_as_test(machine, settings=_walks)
+
+
+class _LosesAttach(InMemoryStorage):
+    def commit(self, writes: list[Write]) -> int:
+        return super().commit([write for write in writes if not isinstance(write, Attach)])
+
+
+class _SkipsInTheFeed(InMemoryStorage):
+    def changes(self, after: int, *, limit: int) -> Changes:
+        changes = super().changes(after, limit=limit)
+        return Changes(items=changes.items[:2], cursor=changes.cursor)
+
+
+class _CommitsHalf(InMemoryStorage):
+    def commit(self, writes: list[Write]) -> int:
+        return [super(_CommitsHalf, self).commit([write]) for write in writes][-1:][0]
+
+
+class _DropsEmbeddings(InMemoryStorage):
+    def get(self, ids: list[str]) -> dict[str, Record]:
+        return {key: Record(memory=found.memory) for key, found in super().get(ids).items()}
+
+
+@pytest.mark.parametrize("broken", [_LosesAttach, _SkipsInTheFeed, _CommitsHalf, _DropsEmbeddings])
+def test_the_machine_catches_a_broken_storage(broken: type[InMemoryStorage]) -> None:
+    machine = storage_machine(lambda _: broken(), shared=False)
+    with pytest.raises((AssertionError, IndexError, BaseExceptionGroup)):
+        run_state_machine_as_test(machine, settings=_hunt)
