@@ -36,20 +36,31 @@ class Storage(Protocol):
     def commit(self, writes: Sequence[Write]) -> int:
         """Carry out all of `writes` in order, or none; return the cursor of the feed after them.
 
+        To erase what does not exist, and to attach to a revision that is not current, changes
+        nothing. Writes of scopes do not move the feed. A damaged memory can be erased, not revised.
+
         Raises:
             Conflict: a `Put` expected another revision than the one that is there.
+            InvalidInput: a `Put` does not raise the revision, or an embedding is malformed.
+            StorageUnavailable: it was not carried out; or the message says that the outcome is
+                unknown, and then the caller looks before it tries again.
         """
 
     def get(self, ids: Collection[str]) -> dict[str, Record]:
-        """Return the records with these ids; an id that does not exist is left out."""
+        """Return the records with these ids; an id that does not exist is left out.
+
+        Raises:
+            StoreDamaged: one of them is damaged; ask for the others without it.
+        """
 
     def find(self, criteria: Criteria, *, limit: int, after: str | None = None) -> Page:
         """Return at most `limit` memories that meet `criteria`, newest `happened_at` first.
 
-        Equal times are ordered by id, descending. `after` is the `next` of an earlier page.
+        Equal times are ordered by id, descending. `after` is the `next` of an earlier page. What
+        is damaged is left out, here, in the feed and in `pending`.
 
         Raises:
-            InvalidInput: `after` is no such cursor.
+            InvalidInput: `after` is no such cursor, or `limit` is less than 1.
         """
 
     def history(self, memory_id: str) -> list[Memory]:
@@ -60,16 +71,17 @@ class Storage(Protocol):
 
         Oldest change first; a memory that changed twice appears once, at its last change; 0 reads
         from the beginning. A reader that always goes on from the returned cursor misses no write,
-        whichever process made it. It may be told of the same state twice.
+        whichever process made it. It may be told of the same state twice. A cursor beyond the end
+        gives nothing and the cursor of the end.
         """
 
     def position(self) -> int:
         """Return the cursor behind the last change; cheap enough to ask before every search."""
 
     def pending(self, model: str, *, limit: int) -> list[str]:
-        """Return at most `limit` ids of memories without an embedding by `model`, oldest first.
+        """Return at most `limit` ids of memories without a sound embedding by `model`.
 
-        Forgotten memories are left out.
+        Those that changed longest ago come first; forgotten memories are left out.
         """
 
     def scopes(self) -> dict[str, Scope]:

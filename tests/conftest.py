@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
-from infinite_memory import Config, MemoryStore
-from infinite_memory.testing.embedders import HashingEmbedder
+pytest.register_assert_rewrite("infinite_memory.testing")
+
+from infinite_memory import Config, MemoryStore  # noqa: E402
+from infinite_memory.testing.embedders import HashingEmbedder  # noqa: E402
 
 OpenStore = Callable[..., MemoryStore]
 

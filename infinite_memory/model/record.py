@@ -120,7 +120,11 @@ class Page:
 
 @frozen(kw_only=True)
 class Size:
-    """How much a storage holds: memories by (scope, kind, status), revisions, embeddings, bytes."""
+    """How much a storage holds.
+
+    `memories` are counted by (scope, kind, status) and `embedded` by model; `revisions` counts
+    those that were replaced; `oldest` and `newest` are moments of `happened_at`.
+    """
 
     memories: dict[tuple[str, str, str], int]
     revisions: int

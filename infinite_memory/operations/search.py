@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from datetime import datetime
 
-from infinite_memory.errors import InvalidInput
+from infinite_memory.errors import InvalidInput, StoreDamaged
 from infinite_memory.model.checks import check_choice, check_count, check_labels, check_moment
 from infinite_memory.model.criteria import Conditions, Criteria
 from infinite_memory.model.hits import Hit, Hits
 from infinite_memory.model.memory import Kind, Status
+from infinite_memory.model.record import Record
 from infinite_memory.operations.scopes import searched_scopes
 from infinite_memory.operations.services import Services
 from infinite_memory.search.query import Arm, Question
 
 __all__ = ["DEFAULT_THRESHOLD", "MAX_LIMIT", "criteria_of", "search"]
 
+_log = logging.getLogger(__name__)
 DEFAULT_THRESHOLD = 0.1
 MAX_LIMIT = 1000
 _MAX_QUESTION_CHARS = 100_000
@@ -79,7 +83,7 @@ def search(
         explain=explain,
     )
     ranking = services.index.search(question)
-    records = services.storage.get([candidate.id for candidate in ranking.candidates])
+    records = _records(services, [candidate.id for candidate in ranking.candidates])
     scopes = question.criteria.scopes
     return Hits(
         items=tuple(
@@ -99,6 +103,19 @@ def search(
         pending=ranking.pending,
         note=ranking.note,
     )
+
+
+def _records(services: Services, ids: Sequence[str]) -> dict[str, Record]:
+    """Return the records of these ids; one that was damaged since it was indexed is left out."""
+    try:
+        return services.storage.get(ids)
+    except StoreDamaged as error:
+        _log.error("%s", error)
+    records: dict[str, Record] = {}
+    for memory_id in ids:
+        with suppress(StoreDamaged):
+            records.update(services.storage.get([memory_id]))
+    return records
 
 
 def _question_text(text: object) -> str:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import apsw
 import pytest
 
 from infinite_memory import Config, ConfigurationError, EmbedderError, MemoryStore, load
@@ -22,9 +23,7 @@ def test_a_folder_is_opened_with_the_configuration_in_it(tmp_path: Path) -> None
     assert (tmp_path / "memory.db").exists()
 
 
-def test_the_home_folder_is_the_default(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_home_folder_is_the_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     with MemoryStore.open(embedder=HashingEmbedder()) as store:
         store.remember("x", id="x")
@@ -115,3 +114,15 @@ def test_what_is_erased_for_good_is_in_no_file_any_more(tmp_path: Path) -> None:
     assert files
     for path in files:
         assert secret.encode() not in path.read_bytes(), path
+
+
+def test_a_record_damaged_since_it_was_indexed_is_left_out_and_the_others_are_found(
+    tmp_path: Path,
+) -> None:
+    with MemoryStore.open(tmp_path, embedder=HashingEmbedder()) as store:
+        store.remember_many([{"text": f"tea number {i}", "id": f"t{i}"} for i in range(3)])
+        assert len(store.search("tea")) == 3
+        connection = apsw.Connection(str(tmp_path / "memory.db"))
+        connection.execute("UPDATE memories SET text = 'forged' WHERE id = 't1'")
+        connection.close()
+        assert {hit.memory.id for hit in store.search("tea")} == {"t0", "t2"}

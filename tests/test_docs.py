@@ -1,0 +1,99 @@
+"""Every example in the documentation runs, and every link leads somewhere."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import infinite_memory
+from infinite_memory.config import Config, environment_name, keys
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
+FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)(?:#[^)]*)?\)")
+# Those install a package, which .ci/run does.
+INSTALLS = re.compile(r"\bpip install\b")
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return [code for kind, code in FENCE.findall(page.read_text("utf-8")) if kind == language]
+
+
+def name_of(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+def surroundings(home: Path) -> dict[str, str]:
+    kept = {k: v for k, v in os.environ.items() if not k.startswith("INFINITE_MEMORY_")}
+    scripts = str(Path(sys.executable).parent)
+    path = f"{scripts}{os.pathsep}{kept.get('PATH', '')}"
+    return {**kept, "HOME": str(home), "PATH": path, "COLUMNS": "100"}
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if blocks(p, "python")], ids=name_of)
+def test_the_python_of_a_page_runs_from_top_to_bottom(page: Path, tmp_path: Path) -> None:
+    code = "\n".join(blocks(page, "python"))
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env=surroundings(tmp_path),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if blocks(p, "console")], ids=name_of)
+def test_the_commands_of_a_page_run_from_top_to_bottom(page: Path, tmp_path: Path) -> None:
+    lines = [
+        line[2:]
+        for block in blocks(page, "console")
+        for line in block.splitlines()
+        if line.startswith("$ ") and not INSTALLS.search(line)
+    ]
+    for line in lines:
+        done = subprocess.run(
+            ["bash", "-c", line],
+            cwd=tmp_path,
+            env=surroundings(tmp_path),
+            capture_output=True,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            check=False,
+        )
+        assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_link_leads_to_a_file(page: Path) -> None:
+    for target in LINK.findall(page.read_text("utf-8")):
+        if "://" not in target and (ROOT / "infinite_memory").exists():
+            assert (page.parent / target).exists(), target
+
+
+def test_every_public_name_is_in_the_reference() -> None:
+    page = (ROOT / "docs" / "reference" / "python.md").read_text("utf-8")
+    assert [name for name in infinite_memory.__all__ if f"`{name}" not in page] == []
+    store = infinite_memory.MemoryStore
+    methods = [name for name in vars(store) if not name.startswith("_")]
+    assert [name for name in methods if f"`{name}" not in page] == []
+
+
+def test_every_setting_is_in_the_reference_with_its_default() -> None:
+    page = (ROOT / "docs" / "reference" / "configuration.md").read_text("utf-8")
+    for key in keys():
+        assert f"| `{key}` | `{environment_name(key)}` |" in page
+    assert str(Config().limits.max_text_bytes) in page.replace(",", "")
+
+
+def test_every_decision_is_listed() -> None:
+    folder = ROOT / "docs" / "decisions"
+    index = (folder / "README.md").read_text("utf-8")
+    assert [p.name for p in sorted(folder.glob("[0-9]*.md")) if p.name not in index] == []
