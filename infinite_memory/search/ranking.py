@@ -4,7 +4,7 @@
 
 `meaning` is (cosine - background) / (1 - background), where the background is the cosine that two
 unrelated texts have under the model. `words` is the BM25 score as a share of what a document of
-mean length gets that holds every word of the question once. `speaker` is 1 where the question names
+mean length gets that holds the words of the question once. `speaker` is 1 where the question names
 who said it. All three mean the same for every question, store and model, so that a score can be
 compared and held against a threshold; normalising by the best and worst candidate of each question
 ranks no better (measured on the development sets) and would call the best of nothing a match.

@@ -15,6 +15,7 @@ __all__ = ["bm25"]
 
 K1 = 1.2
 B = 0.75
+_TELLING = 10
 
 Scores = NDArray[np.float32]
 
@@ -29,8 +30,11 @@ def bm25(
     Okapi BM25 with k1 = 1.2, b = 0.75 and the idf log(1 + (N - n + 0.5) / (n + 0.5)) of Robertson
     and Zaragoza, "The Probabilistic Relevance Framework" (2009). N, n and the mean length count the
     eligible documents alone, so that what a search may not see does not move its scores. One
-    float32 array of shape (n,) a segment, 0 where not eligible. The ideal document has the mean
-    length and each term of the question once, so its score is the sum of their idf.
+    float32 array of shape (n,) a segment, 0 where not eligible.
+
+    The ideal document has the mean length and the terms of the question once each, where the i-th
+    of them, most telling first, counts 10 / (10 + i): nothing answers every word of a long question,
+    and a text that answers the ten most telling ones is no worse a match for it.
     """
     scores = [np.zeros(len(segment), np.float32) for segment in segments]
     total = sum(int(np.count_nonzero(mask)) for mask in eligible)
@@ -38,18 +42,19 @@ def bm25(
         return scores, 0.0
     lengths = sum(float(s.length[mask].sum()) for s, mask in zip(segments, eligible, strict=True))
     mean_length = max(lengths / total, 1.0)
-    ideal = 0.0
+    weights: list[float] = []
     for term, repeats in Counter(hash_term(term) for term in query_terms).items():
         found = [
             _eligible_postings(s, term, mask) for s, mask in zip(segments, eligible, strict=True)
         ]
         holding = sum(len(docs) for docs, _ in found)
-        weight = repeats * float(np.log1p((total - holding + 0.5) / (holding + 0.5)))
-        ideal += weight
+        idf = float(np.log1p((total - holding + 0.5) / (holding + 0.5)))
+        weights.extend([idf] * repeats)
         for segment, (docs, counts), score in zip(segments, found, scores, strict=True):
             saturation = K1 * (1 - B + B * segment.length[docs] / np.float32(mean_length))
-            score[docs] += np.float32(weight * (K1 + 1)) * (counts / (counts + saturation))
-    return scores, ideal
+            score[docs] += np.float32(repeats * idf * (K1 + 1)) * (counts / (counts + saturation))
+    weights.sort(reverse=True)
+    return scores, sum(w * _TELLING / (_TELLING + i) for i, w in enumerate(weights))
 
 
 def _eligible_postings(

@@ -20,11 +20,11 @@ from infinite_memory.storage.sqlite.ledger import read_ledger, update_ledger
 from infinite_memory.storage.sqlite.lock import WriterLock
 from infinite_memory.storage.sqlite.migrations import migrate
 
-__all__ = ["Database", "Snapshot"]
+__all__ = ["CHECKPOINT_PAGES", "Database", "Snapshot"]
 
 _Result = TypeVar("_Result")
 
-_CHECKPOINT_PAGES = 1000
+CHECKPOINT_PAGES = 1000
 _RETRY_PAGES = 500
 _IDLE_READERS = 4
 
@@ -55,7 +55,9 @@ class Snapshot:
 class Database:
     """One open database. Any thread may use it; a forked child may not."""
 
-    def __init__(self, folder: Path, *, vfs: str | None) -> None:
+    def __init__(
+        self, folder: Path, *, vfs: str | None, checkpoint_pages: int = CHECKPOINT_PAGES
+    ) -> None:
         check_library(apsw.sqlite_lib_version())
         self.places = Places(folder.absolute())
         self.path = self.places.database
@@ -66,7 +68,7 @@ class Database:
         self._closed = False
         self._damage: StoreDamaged | None = None
         self._log_pages = 0
-        self._checkpoint_at = _CHECKPOINT_PAGES
+        self._checkpoint_pages = self._checkpoint_at = checkpoint_pages
         self._idle: list[apsw.Connection] = []
         with self._lock.held(), self._faults():
             self._writer = self._open_writer()
@@ -180,7 +182,7 @@ class Database:
             _logger.warning("%s: the log could not be copied yet: %s", self.path, error)
             pages, done = self._log_pages, 0
         # A reader holds the rest back: try again a little later, not at every commit.
-        self._checkpoint_at = _CHECKPOINT_PAGES if done == pages else pages + _RETRY_PAGES
+        self._checkpoint_at = self._checkpoint_pages if done == pages else pages + _RETRY_PAGES
 
     def scrub(self) -> None:
         """Empty the log into the database, so that no byte of what was erased stays in a file."""
@@ -188,7 +190,7 @@ class Database:
         with self._lock.held(), self._faults():
             self._check_open()
             self._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-            self._checkpoint_at = _CHECKPOINT_PAGES
+            self._checkpoint_at = self._checkpoint_pages
 
     def size_bytes(self) -> int:
         """Return the size of the database and its log."""

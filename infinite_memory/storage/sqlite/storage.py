@@ -15,7 +15,7 @@ from infinite_memory.model.record import Attach, Changes, Erase, Page, Put, Reco
 from infinite_memory.model.scope import Scope
 from infinite_memory.storage.paging import check_limit, decode_cursor
 from infinite_memory.storage.sqlite.damage import DamageLog
-from infinite_memory.storage.sqlite.database import Database, Snapshot
+from infinite_memory.storage.sqlite.database import CHECKPOINT_PAGES, Database, Snapshot
 from infinite_memory.storage.sqlite.feed import read_changes, read_pending
 from infinite_memory.storage.sqlite.finding import find_page
 from infinite_memory.storage.sqlite.ledger import read_ledger, update_ledger
@@ -39,17 +39,20 @@ class SqliteStorage:
         self._damage = DamageLog(database.path)
 
     @classmethod
-    def open(cls, folder: Path, *, vfs: str | None = None) -> SqliteStorage:
+    def open(
+        cls, folder: Path, *, vfs: str | None = None, checkpoint_pages: int = CHECKPOINT_PAGES
+    ) -> SqliteStorage:
         """Open the store in `folder`, or make one where there is nothing yet.
 
-        `vfs` names a virtual file system that was registered with apsw, to simulate faults.
+        `vfs` names a virtual file system that was registered with apsw, to simulate faults. The
+        log is copied into the database whenever it has grown to `checkpoint_pages`.
 
         Raises:
             StoreDamaged: what is in the folder is suspect; nothing was changed.
             SchemaTooNew: a newer version wrote it; nothing was changed.
             StorageUnavailable: the folder cannot be used.
         """
-        return cls(Database(folder, vfs=vfs))
+        return cls(Database(folder, vfs=vfs, checkpoint_pages=checkpoint_pages))
 
     @property
     def identity(self) -> str:
