@@ -87,8 +87,9 @@ def hash_id(memory_id: str) -> int:
 
 
 def _hash(space: str, text: str) -> int:
-    digest = blake2b(text.encode(), digest_size=8, person=space.encode()).digest()
-    return int.from_bytes(digest, "little")
+    # A storage that was written by others may hold half a surrogate pair, which no input has.
+    digest = blake2b(text.encode(errors="surrogatepass"), digest_size=8, person=space.encode())
+    return int.from_bytes(digest.digest(), "little")
 
 
 def _words_of(memory: Memory) -> Iterator[str]:

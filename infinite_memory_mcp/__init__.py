@@ -1,0 +1,32 @@
+"""The MCP server of Infinite Memory: a thin adapter; each tool makes one call on the library.
+
+Importing this is quick, and needs no SDK before one of its names is used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from infinite_memory_mcp.application import build_server
+    from infinite_memory_mcp.lazy_store import LazyStore
+    from infinite_memory_mcp.stdio import serve
+
+__all__ = ["LazyStore", "build_server", "serve"]
+
+_HOMES = {"LazyStore": "lazy_store", "build_server": "application", "serve": "stdio"}
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first asked for."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """List the public names, imported yet or not."""
+    return sorted({*globals(), *__all__})

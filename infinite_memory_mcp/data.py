@@ -1,0 +1,99 @@
+"""Answers as data: what a program reads, and the JSON Schemas that describe it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from attrs import asdict
+
+from infinite_memory.model.codec import iso, to_json
+from infinite_memory.model.hits import Hit, Hits
+from infinite_memory.model.memory import Memory
+from infinite_memory.model.receipt import Receipt
+from infinite_memory_mcp.render import NOTICE
+
+__all__ = [
+    "FOUND",
+    "RECEIPT",
+    "hits_data",
+    "memory_data",
+    "object_schema",
+    "page_data",
+    "receipt_data",
+]
+
+_TEXT = {"type": "string"}
+_WHOLE = {"type": "integer"}
+
+
+def object_schema(**properties: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of an object that has at least these properties."""
+    return {"type": "object", "properties": properties, "required": list(properties)}
+
+
+RECEIPT = object_schema(id=_TEXT, outcome=_TEXT, revision=_WHOLE)
+"""The answer to a write."""
+
+FOUND = object_schema(
+    memories={"type": "array", "items": object_schema(id=_TEXT, text=_TEXT)},
+)
+"""The answer to a search."""
+
+
+def receipt_data(receipt: Receipt) -> dict[str, Any]:
+    """Return a receipt."""
+    data: dict[str, Any] = {
+        "id": receipt.id,
+        "outcome": str(receipt.outcome),
+        "revision": receipt.revision,
+        "scope": receipt.scope,
+        "stored_at": iso(receipt.stored_at),
+        "searchable": str(receipt.searchable),
+    }
+    if receipt.erased:
+        data["erased"] = list(receipt.erased)
+    return data
+
+
+def memory_data(memory: Memory) -> dict[str, Any]:
+    """Return a memory without the fields that say nothing."""
+    return {
+        name: value
+        for name, value in to_json(memory).items()
+        if value is not None and value is not False and value not in ([], {})
+    }
+
+
+def hits_data(hits: Hits, ordered: Iterable[Hit]) -> dict[str, Any]:
+    """Return the result of a search, its hits in the order `ordered`."""
+    data: dict[str, Any] = {
+        "notice": NOTICE,
+        "memories": [_hit_data(hit) for hit in ordered],
+        "more": hits.more,
+        "below": hits.below,
+        "pending": hits.pending,
+    }
+    if hits.scopes is not None:
+        data["scopes"] = list(hits.scopes)
+    if hits.note is not None:
+        data["note"] = hits.note
+    return data
+
+
+def page_data(memories: Iterable[Memory], cursor: str | None) -> dict[str, Any]:
+    """Return one page of memories and the cursor of the next."""
+    data: dict[str, Any] = {
+        "notice": NOTICE,
+        "memories": [memory_data(memory) for memory in memories],
+    }
+    if cursor is not None:
+        data["cursor"] = cursor
+    return data
+
+
+def _hit_data(hit: Hit) -> dict[str, Any]:
+    data = {**memory_data(hit.memory), "score": round(hit.score, 4)}
+    if hit.explanation is not None:
+        data["explanation"] = asdict(hit.explanation)
+    return data

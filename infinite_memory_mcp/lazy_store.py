@@ -1,0 +1,113 @@
+"""The one store of a server, opened when it is first needed."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from infinite_memory.errors import InfiniteMemoryError, StoreClosed
+
+if TYPE_CHECKING:
+    from infinite_memory.store import MemoryStore
+
+__all__ = ["LazyStore"]
+
+_log = logging.getLogger(__name__)
+_QUIET_SECONDS = 0.25
+# Small, so that closing need not wait long for a batch.
+_CATCH_UP_MEMORIES = 32
+
+
+class LazyStore:
+    """A store that is opened by the first call that needs it, or in the background before that.
+
+    Opening takes far longer than answering what a client asks first, and may fail; then every call
+    is told why, and the next one tries again. Every method may be called from any thread.
+    """
+
+    def __init__(
+        self, opener: Callable[[], MemoryStore], *, quiet_seconds: float = _QUIET_SECONDS
+    ) -> None:
+        """Open with `opener`, in the background once `quiet_seconds` passed without a request."""
+        self._opener = opener
+        self._quiet_seconds = quiet_seconds
+        self._opening = threading.Lock()
+        self._store: MemoryStore | None = None
+        self._scheduling = threading.Lock()
+        self._timer: threading.Timer | None = None
+        self._warming = False
+        self._closed = threading.Event()
+
+    def get(self) -> MemoryStore:
+        """Return the store, opening it if it is not open yet.
+
+        Raises:
+            InfiniteMemoryError: it cannot be opened; asking again tries again.
+        """
+        with self._opening:
+            if self._closed.is_set():
+                raise StoreClosed("the server is stopping: nothing was changed")
+            if self._store is None:
+                self._store = self._opener()
+            return self._store
+
+    def warm_up_when_quiet(self) -> None:
+        """Open the store and load its model in the background, once no request came for a moment.
+
+        Each call starts the wait anew, so that the work never competes with a client's first
+        requests. Once it has begun, this does nothing until `embed_when_quiet`.
+        """
+        with self._scheduling:
+            if self._warming or self._closed.is_set():
+                return
+            if self._timer is not None:
+                self._timer.cancel()
+            self._timer = threading.Timer(self._quiet_seconds, self._warm_up)
+            self._timer.name = "warm-up"
+            self._timer.start()
+
+    def embed_when_quiet(self) -> None:
+        """Embed in the background what was stored without its vectors, at the next quiet moment."""
+        with self._scheduling:
+            self._warming = False
+
+    def close(self) -> None:
+        """Close the store if it was opened. Closing twice does nothing."""
+        self._closed.set()
+        with self._scheduling:
+            if self._timer is not None:
+                self._timer.cancel()
+        with self._opening:
+            store, self._store = self._store, None
+        if store is not None:
+            store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _warm_up(self) -> None:
+        with self._scheduling:
+            if self._warming:
+                return
+            self._warming = True
+        try:
+            store = self.get()
+            store.warm_up()
+            while not self._closed.is_set() and store.catch_up(limit=_CATCH_UP_MEMORIES):
+                pass
+        except StoreClosed:
+            return
+        except InfiniteMemoryError as error:
+            # Whoever calls a tool is told; this is for whoever reads the log.
+            _log.warning("the store could not be made ready: %s", error)

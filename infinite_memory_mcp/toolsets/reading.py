@@ -1,0 +1,165 @@
+"""The tools that find what is stored."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import Field
+
+from infinite_memory.errors import InvalidInput
+from infinite_memory.model.moments import read_moment
+from infinite_memory_mcp.arguments import Arguments, Labels, Limit, Scopes
+from infinite_memory_mcp.data import FOUND, hits_data, page_data
+from infinite_memory_mcp.render import hits_text, page_text
+from infinite_memory_mcp.tool import Answer, ToolSpec
+
+if TYPE_CHECKING:
+    from infinite_memory.model.hits import Hits
+    from infinite_memory.model.record import Page
+    from infinite_memory.store import MemoryStore
+
+__all__ = ["READING"]
+
+_Searched = Annotated[
+    Scopes,
+    Field(description="A scope or several; each opens its parents and Global; ALL opens all"),
+]
+_BEST = "best match first"
+
+
+class RetrieveMemory(Arguments):
+    """What `retrieve_memory` takes."""
+
+    query: str = Field(description="A question or key words")
+    scope: _Searched = None
+    tags: Labels = Field([], description="All required")
+    kinds: Labels = Field([])
+    limit: Limit = 5
+    threshold: float | None = Field(None, description="Lowest score, 0 to 1")
+    explain: bool = Field(False, description="Say why each was found")
+
+
+class RecallMemory(Arguments):
+    """What `recall_memory` takes."""
+
+    query: str
+    since: str | None = Field(None, description="ISO 8601 date or time")
+    until: str | None = Field(None, description="ISO 8601, not included")
+    scope: Scopes = None
+    limit: Limit = 10
+
+
+class SearchByTag(Arguments):
+    """What `search_by_tag` takes."""
+
+    tags: Labels = Field(description="All required")
+    query: str | None = None
+    scope: Scopes = None
+    limit: Limit = 20
+    cursor: str | None = Field(None, description="From the page before; not with query")
+
+
+class SearchByScope(Arguments):
+    """What `search_by_scope` takes."""
+
+    scope: _Searched
+    query: str | None = None
+    limit: Limit = 20
+    cursor: str | None = None
+
+
+def retrieve_memory(store: MemoryStore, asked: RetrieveMemory) -> Answer:
+    """Find what is remembered about something, by meaning and by words.
+
+    Use it before you answer anything that may depend on the user, their projects or what was
+    decided earlier.
+    """
+    return _ranked(store.search(**asked.model_dump()))
+
+
+def recall_memory(store: MemoryStore, asked: RecallMemory) -> Answer:
+    """Tell what was said or happened about something, oldest first, with absolute dates.
+
+    Use it for "when", "what happened" or "last week"; turn words of time into dates yourself.
+    """
+    zone = store.config.time_zone
+    hits = store.search(
+        asked.query,
+        scope=asked.scope,
+        since=_moment(asked.since, zone),
+        until=_moment(asked.until, zone),
+        limit=asked.limit,
+    )
+    ordered = sorted(hits, key=lambda hit: (hit.memory.happened_at, hit.memory.id))
+    return Answer(
+        text=hits_text(hits, ordered, order="oldest first"), data=hits_data(hits, ordered)
+    )
+
+
+def search_by_tag(store: MemoryStore, asked: SearchByTag) -> Answer:
+    """Find memories that have all of these tags: with a query the best, without it the newest."""
+    if asked.query is None:
+        return _paged(
+            store.browse(scope=asked.scope, tags=asked.tags, limit=asked.limit, after=asked.cursor)
+        )
+    _refuse_cursor(asked.cursor)
+    return _ranked(store.search(asked.query, scope=asked.scope, tags=asked.tags, limit=asked.limit))
+
+
+def search_by_scope(store: MemoryStore, asked: SearchByScope) -> Answer:
+    """Look into a scope: with a query the best matches, without it everything, newest first."""
+    if asked.query is None:
+        return _paged(store.browse(scope=asked.scope, limit=asked.limit, after=asked.cursor))
+    _refuse_cursor(asked.cursor)
+    return _ranked(store.search(asked.query, scope=asked.scope, limit=asked.limit))
+
+
+def _moment(text: str | None, zone: str | None) -> datetime | None:
+    return None if text is None else read_moment(text, zone)
+
+
+def _refuse_cursor(cursor: str | None) -> None:
+    if cursor is not None:
+        raise InvalidInput(
+            f"cursor {cursor!r:.100} cannot be used with a query: leave one out, or raise limit"
+        )
+
+
+def _ranked(hits: Hits) -> Answer:
+    return Answer(text=hits_text(hits, hits, order=_BEST), data=hits_data(hits, hits))
+
+
+def _paged(page: Page) -> Answer:
+    return Answer(
+        text=page_text(page.memories, page.next), data=page_data(page.memories, page.next)
+    )
+
+
+READING = (
+    ToolSpec(
+        run=retrieve_memory,
+        arguments=RetrieveMemory,
+        title="Search memories",
+        answers=FOUND,
+        reads=True,
+    ),
+    ToolSpec(
+        run=recall_memory,
+        arguments=RecallMemory,
+        title="Recall a time",
+        answers=FOUND,
+        reads=True,
+    ),
+    ToolSpec(
+        run=search_by_tag, arguments=SearchByTag, title="Search by tag", answers=FOUND, reads=True
+    ),
+    ToolSpec(
+        run=search_by_scope,
+        arguments=SearchByScope,
+        title="Search a scope",
+        answers=FOUND,
+        reads=True,
+    ),
+)
+"""The tools that search and browse."""

@@ -1,0 +1,136 @@
+"""The tools that store, change and take away."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pydantic import Field
+
+from infinite_memory.model.moments import read_moment
+from infinite_memory_mcp.arguments import Arguments, Labels, Object
+from infinite_memory_mcp.data import RECEIPT, receipt_data
+from infinite_memory_mcp.render import receipt_text
+from infinite_memory_mcp.tool import Answer, ToolSpec
+
+if TYPE_CHECKING:
+    from infinite_memory.model.receipt import Receipt
+    from infinite_memory.store import MemoryStore
+
+__all__ = ["WRITING"]
+
+
+class StoreMemory(Arguments):
+    """What `store_memory` takes."""
+
+    text: str = Field(description="One self-contained statement, with names and absolute dates")
+    scope: str | None = Field(None, description="Compartment, such as a project; made if new")
+    tags: Labels = Field([])
+    kind: str = Field(
+        "note",
+        description="message, note, fact, summary, problem, solution, code_change, discussion,"
+        " decision, lesson or reminder",
+    )
+    title: str | None = None
+    speaker: str | None = Field(None, description="Who said it")
+    conversation_id: str | None = None
+    happened_at: str | None = Field(None, description="ISO 8601 date or time; now if left out")
+    key: str | None = Field(None, description="What a fact is about, such as alice/birthday")
+    important: bool = False
+    context: Object = Field({}, description="Anything else, as names and values")
+    id: str | None = Field(None, description="Your own id makes a retry harmless")
+
+
+class UpdateMemory(Arguments):
+    """What `update_memory` takes."""
+
+    id: str
+    revision: int | None = Field(
+        None, description="The one you read: keeps you from overwriting a change you never saw"
+    )
+    text: str | None = None
+    scope: str | None = None
+    tags: Labels | None = Field(None, description="Replace all tags")
+    kind: str | None = None
+    title: str | None = Field(None, description='"" removes it; so for speaker and key')
+    speaker: str | None = None
+    happened_at: str | None = None
+    key: str | None = None
+    important: bool | None = None
+    context: Object | None = None
+    status: str | None = Field(
+        None, description="current (also brings back), superseded or archived"
+    )
+
+
+class DeleteMemory(Arguments):
+    """What `delete_memory` takes."""
+
+    id: str
+    permanently: bool = Field(False, description="Erase text, history and vectors; no way back")
+
+
+def store_memory(store: MemoryStore, asked: StoreMemory) -> Answer:
+    """Store something worth keeping: a fact, preference, decision, solution, lesson or event.
+
+    Use it whenever the user says so or something will matter in a later conversation. What it
+    acknowledges is durable. Never store secrets.
+    """
+    fields = asked.model_dump(exclude={"text", "happened_at"})
+    happened_at = asked.happened_at
+    moment = None if happened_at is None else read_moment(happened_at, store.config.time_zone)
+    # The assistant wrote it down, whoever said it; a caller cannot claim another origin.
+    return _answer(store.remember(asked.text, happened_at=moment, origin="assistant", **fields))
+
+
+def update_memory(store: MemoryStore, asked: UpdateMemory) -> Answer:
+    """Change a stored memory when it is wrong, out of date or in the wrong place.
+
+    Only the arguments you give change; earlier revisions are kept.
+    """
+    revision = store.get(asked.id).revision if asked.revision is None else asked.revision
+    changes = _changes(asked, store.config.time_zone)
+    return _answer(store.revise(asked.id, revision=revision, **changes))
+
+
+def delete_memory(store: MemoryStore, asked: DeleteMemory) -> Answer:
+    """Forget a memory when the user asks for it: it is out of every result at once.
+
+    It can be brought back, unless `permanently`: ask the user before that.
+    """
+    return _answer(store.forget(asked.id, hard=asked.permanently))
+
+
+def _changes(asked: UpdateMemory, zone: str | None) -> dict[str, Any]:
+    # An argument that is null was left out: many clients send every argument.
+    changes = asked.model_dump(exclude={"id", "revision"}, exclude_none=True)
+    for name in ("title", "speaker", "key"):
+        if changes.get(name) == "":
+            changes[name] = None
+    if "happened_at" in changes:
+        changes["happened_at"] = read_moment(changes["happened_at"], zone)
+    return changes
+
+
+def _answer(receipt: Receipt) -> Answer:
+    return Answer(text=receipt_text(receipt), data=receipt_data(receipt))
+
+
+WRITING = (
+    ToolSpec(run=store_memory, arguments=StoreMemory, title="Store a memory", answers=RECEIPT),
+    ToolSpec(
+        run=update_memory,
+        arguments=UpdateMemory,
+        title="Change a memory",
+        answers=RECEIPT,
+        destroys=True,
+    ),
+    ToolSpec(
+        run=delete_memory,
+        arguments=DeleteMemory,
+        title="Forget a memory",
+        answers=RECEIPT,
+        destroys=True,
+        repeatable=True,
+    ),
+)
+"""The tools that change the store."""

@@ -1,0 +1,177 @@
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from mcp import Client
+from numpy.typing import NDArray
+from talking import call, refusal
+
+from infinite_memory import EmbedderError, MemoryStore, StorageUnavailable, StoreClosed
+from infinite_memory.testing.embedders import HashingEmbedder
+from infinite_memory_mcp.application import build_server
+from infinite_memory_mcp.lazy_store import LazyStore
+
+Open = Callable[..., MemoryStore]
+
+
+class Signalling(HashingEmbedder):
+    """Tells when it is asked for a vector, and can be broken."""
+
+    def __init__(self, *, broken: bool = False) -> None:
+        super().__init__()
+        self.used = threading.Event()
+        self.broken = broken
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        self.used.set()
+        if self.broken:
+            raise EmbedderError("the model is broken")
+        return super().embed_query(text)
+
+
+def opener_of(embedder: HashingEmbedder) -> Callable[[], MemoryStore]:
+    return lambda: MemoryStore.open("memory://", embedder=embedder)
+
+
+def test_it_opens_one_store_however_many_threads_ask() -> None:
+    opened = []
+
+    def opener() -> MemoryStore:
+        opened.append(MemoryStore.open("memory://", embedder=HashingEmbedder()))
+        return opened[-1]
+
+    with LazyStore(opener) as memory, ThreadPoolExecutor(8) as threads:
+        stores = list(threads.map(lambda _: memory.get(), range(32)))
+    assert len(opened) == 1
+    assert all(store is opened[0] for store in stores)
+
+
+def test_closing_closes_the_store_and_nothing_is_opened_after() -> None:
+    memory = LazyStore(opener_of(HashingEmbedder()))
+    store = memory.get()
+    memory.close()
+    memory.close()
+    with pytest.raises(StoreClosed):
+        store.stats()
+    with pytest.raises(StoreClosed, match="the server is stopping"):
+        memory.get()
+    memory.warm_up_when_quiet()
+
+
+def test_a_failed_opening_is_told_and_tried_again() -> None:
+    attempts = []
+
+    def opener() -> MemoryStore:
+        attempts.append(1)
+        if len(attempts) == 1:
+            raise StorageUnavailable("the disk is away")
+        return MemoryStore.open("memory://", embedder=HashingEmbedder())
+
+    with LazyStore(opener) as memory:
+        with pytest.raises(StorageUnavailable, match="the disk is away"):
+            memory.get()
+        assert memory.get() is memory.get()
+    assert len(attempts) == 2
+
+
+def test_it_warms_up_once_requests_pause_and_embeds_what_waits() -> None:
+    embedder = Signalling(broken=True)
+    with LazyStore(opener_of(embedder), quiet_seconds=0.01) as memory:
+        receipt = memory.get().remember("waits for its vector")
+        assert receipt.searchable == "words"
+        embedder.used.clear()
+        embedder.broken = False
+        for _ in range(3):
+            memory.warm_up_when_quiet()
+        assert embedder.used.wait(10)
+        wait_for_warm_up()
+        assert memory.get().stats().embedded == 1
+        memory.warm_up_when_quiet()
+        assert not warming()
+
+
+def test_a_model_that_cannot_be_loaded_is_logged_and_the_store_still_serves(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    embedder = Signalling(broken=True)
+    with (
+        caplog.at_level(logging.WARNING),
+        LazyStore(opener_of(embedder), quiet_seconds=0) as memory,
+    ):
+        memory.warm_up_when_quiet()
+        assert embedder.used.wait(10)
+        wait_for_warm_up()
+        assert memory.get().remember("found by its words").searchable == "words"
+    assert "could not be made ready: the model is broken" in caplog.text
+
+
+def test_closing_while_it_warms_up_ends_the_warming() -> None:
+    memory = LazyStore(opener_of(HashingEmbedder()), quiet_seconds=0)
+    memory.warm_up_when_quiet()
+    memory.close()
+    wait_for_warm_up()
+    assert not warming()
+
+
+@pytest.mark.anyio
+async def test_every_call_is_told_why_the_store_does_not_open_until_it_does(era: str) -> None:
+    broken = True
+
+    def opener() -> MemoryStore:
+        if broken:
+            raise StorageUnavailable("the disk is away: put it back")
+        return MemoryStore.open("memory://", embedder=HashingEmbedder())
+
+    with LazyStore(opener, quiet_seconds=600) as memory:
+        async with Client(build_server(memory), mode=era) as client:
+            for _ in range(2):
+                assert await refusal(client, "get_memory_stats") == "the disk is away: put it back"
+            broken = False
+            assert (await call(client, "get_memory_stats"))["memories"] == 0
+
+
+@pytest.mark.anyio
+async def test_a_defect_is_logged_and_the_server_goes_on(
+    era: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    def opener() -> MemoryStore:
+        raise ZeroDivisionError("secret detail")
+
+    with LazyStore(opener, quiet_seconds=600) as memory:
+        async with Client(build_server(memory), mode=era) as client:
+            read = await refusal(client, "get_memory_stats")
+            written = await refusal(client, "store_memory", text="x")
+            assert len((await client.list_tools()).tools) == 10
+    assert "get_memory_stats failed through a defect" in read
+    assert read.endswith("Nothing was changed.")
+    assert "Whether it was carried out is unknown" in written
+    assert "secret detail" not in read + written
+    assert "ZeroDivisionError: secret detail" in caplog.text
+
+
+def warming() -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if thread.name == "warm-up"]
+
+
+def wait_for_warm_up() -> None:
+    for thread in warming():
+        thread.join(10)
+
+
+@pytest.mark.anyio
+async def test_a_long_text_is_embedded_at_the_next_quiet_moment(era: str) -> None:
+    embedder = Signalling()
+    with LazyStore(opener_of(embedder), quiet_seconds=0) as memory:
+        async with Client(build_server(memory), mode=era) as client:
+            await call(client, "get_memory_stats")
+            wait_for_warm_up()
+            long = "the harbour master keeps a diary. " * 2000
+            stored = await call(client, "store_memory", text=long)
+            assert stored["searchable"] == "words"
+            wait_for_warm_up()
+            assert (await call(client, "get_memory_stats"))["embedded"] == 1

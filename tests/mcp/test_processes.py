@@ -1,0 +1,81 @@
+"""Servers in processes of their own, with the bundled model, spoken to by the SDK's own client."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from mcp import Client
+from talking import call, server, text
+
+pytestmark = pytest.mark.anyio
+
+SERVERS = 4
+EACH = 200
+BATCH = 50
+
+
+async def test_what_one_server_stores_another_that_is_warm_retrieves_at_once(
+    tmp_path: Path, era: str
+) -> None:
+    async with (
+        Client(server(tmp_path), mode=era) as writer,
+        Client(server(tmp_path), mode=era) as reader,
+    ):
+        await call(reader, "retrieve_memory", query="warm up")
+        receipt = await call(
+            writer, "store_memory", text="Alice's birthday is January 20", happened_at="2024-02-03"
+        )
+        by_meaning = await call(reader, "retrieve_memory", query="When was she born?")
+        said = await text(reader, "retrieve_memory", query="Alice birthday")
+        await call(reader, "update_memory", id=receipt["id"], text="Alice's birthday is May 1")
+        corrected = await call(writer, "retrieve_memory", query="Alice birthday")
+    assert receipt["searchable"] == "meaning"
+    assert [memory["id"] for memory in by_meaning["memories"]] == [receipt["id"]]
+    assert "> Alice's birthday is January 20" in said
+    assert corrected["memories"][0]["text"] == "Alice's birthday is May 1"
+
+
+async def test_four_servers_at_once_store_and_each_finds_what_all_stored(tmp_path: Path) -> None:
+    async with AsyncExitStack() as stack:
+        clients = [
+            await stack.enter_async_context(
+                Client(server(tmp_path), mode="auto" if number % 2 else "legacy")
+            )
+            for number in range(SERVERS)
+        ]
+        async with anyio.create_task_group() as tasks:
+            for number, client in enumerate(clients):
+                tasks.start_soon(store_many, client, number)
+        found: list[set[str]] = [set() for _ in clients]
+        async with anyio.create_task_group() as tasks:
+            for client, ids in zip(clients, found, strict=True):
+                tasks.start_soon(find_all, client, ids)
+        stats = await call(clients[0], "get_memory_stats")
+    expected = {f"{server}-{i}" for server in range(SERVERS) for i in range(EACH)}
+    assert found == [expected] * SERVERS
+    assert stats["memories"] == stats["embedded"] == SERVERS * EACH
+
+
+def word(number: int, batch: int) -> str:
+    return f"ledger{number}x{batch}"
+
+
+async def store_many(client: Client, number: int) -> None:
+    for i in range(EACH):
+        said = f"Entry {i} of {word(number, i // BATCH)} was written down"
+        await call(client, "store_memory", text=said, id=f"{number}-{i}")
+
+
+async def find_all(client: Client, ids: set[str]) -> None:
+    for number in range(SERVERS):
+        for batch in range(EACH // BATCH):
+            data: dict[str, Any] = await call(
+                client, "retrieve_memory", query=word(number, batch), limit=100
+            )
+            ids.update(
+                memory["id"] for memory in data["memories"] if word(number, batch) in memory["text"]
+            )

@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+from mcp import Client
+from talking import ROOT
+
+from infinite_memory_mcp.application import INSTRUCTIONS, TOOLS, build_server
+from infinite_memory_mcp.lazy_store import LazyStore
+from infinite_memory_mcp.settings import package_version
+
+PAGE = ROOT / "docs" / "reference" / "mcp-tools.md"
+NAMES = [
+    "store_memory",
+    "update_memory",
+    "delete_memory",
+    "retrieve_memory",
+    "recall_memory",
+    "search_by_tag",
+    "search_by_scope",
+    "get_memory_stats",
+    "create_memory_scope",
+    "list_memory_scopes",
+]
+
+
+def never() -> Any:
+    raise AssertionError("nothing here needs the store")
+
+
+async def listed(era: str) -> list[dict[str, Any]]:
+    with LazyStore(never, quiet_seconds=600) as memory:
+        async with Client(build_server(memory), mode=era) as client:
+            tools = (await client.list_tools()).tools
+    return [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in tools]
+
+
+@pytest.mark.anyio
+async def test_the_tools_are_these_and_are_listed_without_the_store(era: str) -> None:
+    assert [tool["name"] for tool in await listed(era)] == NAMES
+
+
+@pytest.mark.anyio
+async def test_the_tool_list_is_the_same_in_both_eras() -> None:
+    assert await listed("auto") == await listed("legacy")
+
+
+@pytest.mark.anyio
+async def test_the_tool_list_costs_a_conversation_little(era: str) -> None:
+    tools = await listed(era)
+    tokens = len(json.dumps(tools, separators=(",", ":"))) / 4
+    print(f"{len(tools)} tools, about {tokens:.0f} tokens")
+    assert len(tools) <= 12
+    assert tokens <= 2500
+    assert all(len(tool["description"].encode()) < 2000 for tool in tools)
+    assert len(INSTRUCTIONS.encode()) < 2000
+
+
+@pytest.mark.anyio
+async def test_every_tool_says_what_it_does_to_the_store(era: str) -> None:
+    hints = {tool["name"]: tool["annotations"] for tool in await listed(era)}
+    reads = {name for name, hint in hints.items() if hint["readOnlyHint"]}
+    destroys = {name for name, hint in hints.items() if hint["destructiveHint"]}
+    assert reads == set(NAMES[3:8]) | {"list_memory_scopes"}
+    assert destroys == {"update_memory", "delete_memory"}
+    assert not any(hint["openWorldHint"] for hint in hints.values())
+    assert hints["delete_memory"]["idempotentHint"]
+    assert not hints["store_memory"]["idempotentHint"]
+
+
+@pytest.mark.anyio
+async def test_every_tool_has_a_title_and_schemas_that_name_no_default_of_nothing(
+    era: str,
+) -> None:
+    for tool in await listed(era):
+        assert tool["title"]
+        assert tool["inputSchema"]["additionalProperties"] is False
+        assert tool["outputSchema"]["type"] == "object"
+        assert '"null"' not in json.dumps(tool)
+
+
+@pytest.mark.anyio
+async def test_the_server_introduces_itself(era: str) -> None:
+    with LazyStore(never, quiet_seconds=600) as memory:
+        async with Client(build_server(memory), mode=era) as client:
+            assert client.server_info.name == "infinite-memory"
+            assert client.server_info.version == package_version()
+            assert client.instructions == INSTRUCTIONS
+
+
+@pytest.mark.parametrize("spec", TOOLS, ids=lambda spec: spec.run.__name__)
+def test_the_reference_page_documents_every_argument_of(spec: Any) -> None:
+    arguments = documented()[spec.run.__name__]
+    assert arguments == list(spec.arguments.model_fields)
+
+
+def test_the_reference_page_documents_no_tool_that_does_not_exist() -> None:
+    assert sorted(documented()) == sorted(NAMES)
+
+
+def documented() -> dict[str, list[str]]:
+    """Return the arguments that the page lists under the heading of each tool."""
+    sections = re.split(r"^## `(\w+)`$", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    return {
+        name: re.findall(r"^\| `(\w+)` \|", body, flags=re.MULTILINE)
+        for name, body in zip(sections[1::2], sections[2::2], strict=True)
+    }
