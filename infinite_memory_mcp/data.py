@@ -36,7 +36,7 @@ RECEIPT = object_schema(id=_TEXT, outcome=_TEXT, revision=_WHOLE)
 """The answer to a write."""
 
 FOUND = object_schema(
-    memories={"type": "array", "items": object_schema(id=_TEXT, text=_TEXT)},
+    hits={"type": "array", "items": object_schema(id=_TEXT, text=_TEXT)},
 )
 """The answer to a search."""
 
@@ -69,7 +69,7 @@ def hits_data(hits: Hits, ordered: Iterable[Hit]) -> dict[str, Any]:
     """Return the result of a search, its hits in the order `ordered`."""
     data: dict[str, Any] = {
         "notice": NOTICE,
-        "memories": [_hit_data(hit) for hit in ordered],
+        "hits": [_hit_data(hit) for hit in ordered],
         "more": hits.more,
         "below": hits.below,
         "pending": hits.pending,
@@ -85,7 +85,7 @@ def page_data(memories: Iterable[Memory], cursor: str | None) -> dict[str, Any]:
     """Return one page of memories and the cursor of the next."""
     data: dict[str, Any] = {
         "notice": NOTICE,
-        "memories": [memory_data(memory) for memory in memories],
+        "hits": [memory_data(memory) for memory in memories],
     }
     if cursor is not None:
         data["cursor"] = cursor

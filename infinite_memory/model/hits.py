@@ -18,9 +18,10 @@ class Explanation:
 
     `cosine` is that of its best passage with the question, None where vectors were not compared;
     `passage` is the half-open character range of that passage. `bm25` is the raw sum over the words
-    of the question. `meaning` and `words` are the two brought to [0, 1]; `speaker` is 1 where the
-    question names the one who said it. A rank counts from 1 within its arm, None where the arm did
-    not find the memory.
+    of the question. `meaning` and `words` are the two brought to one scale, from 0 to about 1: a
+    memory that answers better than the ideal one has more than 1 for `words`. `speaker` is 1 where
+    the question names the one who said it. A rank counts from 1 within its arm, None where the arm
+    did not find the memory.
     """
 
     cosine: float | None

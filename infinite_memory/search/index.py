@@ -75,6 +75,22 @@ class SearchIndex:
             self._snapshot.remove()
         self._saved_at = 0
 
+    def mapped(self) -> View | None:
+        """Return the snapshot that the next process would map, every byte of it verified.
+
+        None where there is none for this store and model.
+
+        Raises:
+            ValueError: it is damaged; the message says how.
+        """
+        return None if self._snapshot is None else self._snapshot.verified(whole=True)
+
+    def rebuild(self) -> None:
+        """Let go of the snapshot and of what was read from it; the next search reads the store."""
+        with self._refreshing:
+            self.discard()
+            self._view = None
+
     def _mapped(self) -> View:
         view = self._snapshot.read() if self._snapshot is not None else None
         if view is None or view.cursor > self._storage.position():

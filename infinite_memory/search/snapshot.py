@@ -48,18 +48,29 @@ class Snapshot:
     def read(self) -> View | None:
         """Map the snapshot, or return None where there is none that can be used."""
         try:
+            return self.verified(whole=False)
+        except ValueError as error:
+            _log.warning("the snapshot %s is passed over: %s", self._path, error)
+            return None
+
+    def verified(self, *, whole: bool) -> View | None:
+        """Map the snapshot, None where there is none of ours; `whole` reads the vectors too.
+
+        Raises:
+            ValueError: it is damaged; the message says how.
+        """
+        try:
             with self._path.open("rb") as file:
                 header = json.loads(file.readline(_MAX_HEADER_BYTES))
                 start = _aligned(file.tell())
                 size = os.fstat(file.fileno()).st_size
             if not self._is_ours(header):
                 return None
-            return self._view(header, start, size)
+            return self._view(header, start, size, whole=whole)
         except FileNotFoundError:
             return None
         except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-            _log.warning("the snapshot %s is passed over: %s", self._path, error)
-            return None
+            raise ValueError(str(error)) from error
 
     def write(self, view: View) -> bool:
         """Write a compact view for the next process; False where the disk does not let it.
@@ -117,7 +128,7 @@ class Snapshot:
         body["digest"] = _digest(body)
         return json.dumps(body).encode() + b"\n", arrays
 
-    def _view(self, header: dict[str, Any], start: int, size: int) -> View:
+    def _view(self, header: dict[str, Any], start: int, size: int, *, whole: bool) -> View:
         if header.pop("digest") != _digest(header):
             raise ValueError("its header is damaged")
         arrays = {}
@@ -132,7 +143,7 @@ class Snapshot:
                 if length
                 else np.empty(tuple(shape), dtype)
             )
-            if name != _UNVERIFIED and crc32(arrays[name].data) != checksum:
+            if (whole or name != _UNVERIFIED) and crc32(arrays[name].data) != checksum:
                 raise ValueError(f"its array {name} is damaged")
         segment = Segment(names=tuple(header["names"]), **arrays)
         _check_shapes(segment, self._dimensions)

@@ -33,8 +33,8 @@ def bm25(
     float32 array of shape (n,) a segment, 0 where not eligible.
 
     The ideal document has the mean length and the terms of the question once each, where the i-th
-    of them, most telling first, counts 10 / (10 + i): nothing answers every word of a long question,
-    and a text that answers the ten most telling ones is no worse a match for it.
+    of them, most telling first, counts 10 / (10 + i): nothing answers every word of a long
+    question, and a text that answers the ten most telling ones is no worse a match for it.
     """
     scores = [np.zeros(len(segment), np.float32) for segment in segments]
     total = sum(int(np.count_nonzero(mask)) for mask in eligible)

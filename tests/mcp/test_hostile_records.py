@@ -65,8 +65,8 @@ async def test_a_lone_surrogate_in_a_record_reaches_no_client(
         listed = await call(client, "search_by_scope", scope="ALL")
         said = await text(client, "search_by_scope", scope="ALL")
         scopes = await text(client, "list_memory_scopes")
-    assert listed["memories"][0]["text"] == "tea \ufffd time"
-    assert listed["memories"][0]["context"] == {"n\ufffd": ["v\ufffd"]}
+    assert listed["hits"][0]["text"] == "tea \ufffd time"
+    assert listed["hits"][0]["context"] == {"n\ufffd": ["v\ufffd"]}
     for answer in (said, scopes):
         answer.encode()
 
@@ -79,7 +79,7 @@ async def test_a_search_that_finds_a_lone_surrogate_answers(
     async with Client(build_server(memory), mode=era) as client:
         data = await call(client, "retrieve_memory", query="tea time", explain=True)
         said = await text(client, "recall_memory", query="tea time")
-    assert data["memories"][0]["text"] == "tea \ufffd time"
+    assert data["hits"][0]["text"] == "tea \ufffd time"
     said.encode()
 
 
@@ -109,7 +109,7 @@ def test_a_lone_surrogate_does_not_end_the_process(tmp_path: Path) -> None:
         again = server.call("search_by_scope", scope="Global")
         assert server.end_input() == (b"", b"")
     assert first == again
-    assert first["memories"][0]["text"] == "tea \ufffd"
+    assert first["hits"][0]["text"] == "tea \ufffd"
 
 
 @pytest.mark.anyio

@@ -77,7 +77,7 @@ async def test_a_scope_is_created_listed_and_opened_by_its_keyword(
     assert listed["scopes"][1] == created
     assert "- work · Everything paid · private: searched only when named" in listed_said
     assert "- old · inactive" in listed_said
-    assert [memory["id"] for memory in found["memories"]] == ["m"]
+    assert [memory["id"] for memory in found["hits"]] == ["m"]
 
 
 @pytest.mark.parametrize(

@@ -34,9 +34,9 @@ async def test_what_one_server_stores_another_that_is_warm_retrieves_at_once(
         await call(reader, "update_memory", id=receipt["id"], text="Alice's birthday is May 1")
         corrected = await call(writer, "retrieve_memory", query="Alice birthday")
     assert receipt["searchable"] == "meaning"
-    assert [memory["id"] for memory in by_meaning["memories"]] == [receipt["id"]]
+    assert [memory["id"] for memory in by_meaning["hits"]] == [receipt["id"]]
     assert "> Alice's birthday is January 20" in said
-    assert corrected["memories"][0]["text"] == "Alice's birthday is May 1"
+    assert corrected["hits"][0]["text"] == "Alice's birthday is May 1"
 
 
 async def test_four_servers_at_once_store_and_each_finds_what_all_stored(tmp_path: Path) -> None:
@@ -77,5 +77,5 @@ async def find_all(client: Client, ids: set[str]) -> None:
                 client, "retrieve_memory", query=word(number, batch), limit=100
             )
             ids.update(
-                memory["id"] for memory in data["memories"] if word(number, batch) in memory["text"]
+                memory["id"] for memory in data["hits"] if word(number, batch) in memory["text"]
             )

@@ -44,7 +44,7 @@ def filled(store: MemoryStore) -> MemoryStore:
 
 
 def ids(data: dict[str, list[dict[str, str]]]) -> list[str]:
-    return [memory["id"] for memory in data["memories"]]
+    return [memory["id"] for memory in data["hits"]]
 
 
 async def test_retrieve_memory_finds_the_best_match_first(
@@ -53,7 +53,7 @@ async def test_retrieve_memory_finds_the_best_match_first(
     async with connect() as client:
         data = await call(client, "retrieve_memory", query="the launch", scope="apollo")
     assert ids(data)[0] == "launch"
-    best = data["memories"][0]
+    best = data["hits"][0]
     assert best["happened_at"] == "2023-05-03T13:56:00Z"
     assert (best["scope"], best["speaker"], best["revision"]) == ("apollo", "Alice", 1)
     assert 0 < best["score"] <= 1
@@ -149,7 +149,7 @@ async def test_retrieve_memory_filters_explains_and_counts_what_it_leaves_out(
             client, "retrieve_memory", query="took place", scope="apollo", threshold=1
         )
     assert ids(kinds) == ["fact"]
-    assert kinds["memories"][0]["explanation"]["words"] > 0
+    assert kinds["hits"][0]["explanation"]["words"] > 0
     assert "why: meaning " in said
     assert ids(tags) == ["launch"]
     assert few["more"] >= 1
@@ -166,7 +166,7 @@ async def test_finding_nothing_at_all_says_what_to_try(
         said = await text(client, "retrieve_memory", query="anything", scope="ALL")
         data = await call(client, "retrieve_memory", query="anything", scope="ALL")
     assert said == "Nothing that is stored matches. Try other words."
-    assert data["memories"] == []
+    assert data["hits"] == []
 
 
 async def test_recall_memory_tells_a_period_oldest_first(

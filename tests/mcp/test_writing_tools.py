@@ -186,9 +186,9 @@ async def test_delete_memory_hides_and_update_memory_brings_back(
     async with connect() as client:
         assert (await call(client, "delete_memory", id="m"))["outcome"] == "forgotten"
         assert (await call(client, "delete_memory", id="m"))["outcome"] == "unchanged"
-        assert not (await call(client, "retrieve_memory", query="tea"))["memories"]
+        assert not (await call(client, "retrieve_memory", query="tea"))["hits"]
         await call(client, "update_memory", id="m", status="current")
-        assert (await call(client, "retrieve_memory", query="tea"))["memories"][0]["id"] == "m"
+        assert (await call(client, "retrieve_memory", query="tea"))["hits"][0]["id"] == "m"
     assert store.get("m").status is Status.CURRENT
 
 

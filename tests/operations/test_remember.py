@@ -167,7 +167,7 @@ def test_what_cannot_be_stored_is_refused_and_changes_nothing(
 def test_a_text_of_exactly_the_limit_is_stored(open_store: OpenStore) -> None:
     store = open_store(limits={"max_text_bytes": 10})
     assert store.get(store.remember("é" * 5).id).text == "é" * 5
-    with pytest.raises(InvalidInput, match="raise limits.max_text_bytes"):
+    with pytest.raises(InvalidInput, match=r"raise limits\.max_text_bytes"):
         store.remember("é" * 5 + "x")
 
 

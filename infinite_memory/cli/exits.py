@@ -1,0 +1,50 @@
+"""The exit codes of the command line, which scripts rely on."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from infinite_memory.errors import (
+    ConfigurationError,
+    Conflict,
+    EmbedderError,
+    InfiniteMemoryError,
+    InvalidInput,
+    NotFound,
+    UnknownScope,
+)
+
+__all__ = ["ExitCode", "exit_code"]
+
+
+class ExitCode(IntEnum):
+    """How a command ended."""
+
+    DONE = 0
+    NO = 1
+    """Nothing was found, a check found a problem, or a question was answered with no."""
+    USAGE = 2
+    CONFIGURATION = 3
+    STORAGE = 4
+    NOT_THERE = 5
+    """What was named does not exist, or is not as it was."""
+    MODEL = 6
+    INTERRUPTED = 130
+    BROKEN_PIPE = 141
+
+
+# The first that fits counts: an unknown scope is also an input that cannot be used.
+_CODES: tuple[tuple[type[InfiniteMemoryError], ExitCode], ...] = (
+    (ConfigurationError, ExitCode.CONFIGURATION),
+    (NotFound, ExitCode.NOT_THERE),
+    (UnknownScope, ExitCode.NOT_THERE),
+    (Conflict, ExitCode.NOT_THERE),
+    (EmbedderError, ExitCode.MODEL),
+    (InvalidInput, ExitCode.USAGE),
+)
+
+
+def exit_code(error: InfiniteMemoryError) -> ExitCode:
+    """Return the code with which a command that met `error` ends."""
+    found = (code for kind, code in _CODES if isinstance(error, kind))
+    return next(found, ExitCode.STORAGE)

@@ -1,0 +1,187 @@
+"""The fields of a memory as options, and as values again."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+import click
+
+from infinite_memory.errors import InvalidInput
+from infinite_memory.model.memory import Kind, Origin, Status
+from infinite_memory.model.moments import read_moment
+
+__all__ = [
+    "TIMES",
+    "field_options",
+    "field_values",
+    "filter_options",
+    "filter_values",
+    "origin_option",
+    "read_text",
+]
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+TIMES = ("happened_at", "valid_from", "valid_to")
+"""The fields that hold a moment."""
+
+_ANY = "any"
+_WHEN = "ISO 8601; without an offset in the configured time zone."
+
+
+def field_options(command: Command) -> Command:
+    """Give a command options for the fields of a memory that are set and changed alike."""
+    for decorate in reversed(
+        (
+            click.option("--kind", type=click.Choice([str(kind) for kind in Kind])),
+            click.option("--title", help="A heading."),
+            click.option("--scope", help="The compartment that it lives in."),
+            click.option("--tag", "-t", "tags", multiple=True, help="May be repeated."),
+            click.option("--speaker", help="Who said it."),
+            click.option("--conversation", "conversation_id", help="The conversation it is from."),
+            click.option("--key", help="What a fact is about, such as user.email."),
+            click.option("--happened-at", metavar="TIME", help=f"When it took place: {_WHEN}"),
+            click.option("--valid-from", metavar="TIME", help="From when on it holds."),
+            click.option("--valid-to", metavar="TIME", help="Until when it holds."),
+            click.option(
+                "--context", metavar="JSON", help="An object with whatever else is known."
+            ),
+            click.option(
+                "--source",
+                "sources",
+                metavar="ID",
+                multiple=True,
+                help="A memory it was made from; may be repeated.",
+            ),
+            click.option(
+                "--attachment",
+                "attachments",
+                multiple=True,
+                help="A path or address that belongs to it; may be repeated.",
+            ),
+        )
+    ):
+        command = decorate(command)
+    return command
+
+
+def origin_option(command: Command) -> Command:
+    """Give a command --origin."""
+    choice = click.Choice([str(origin) for origin in Origin])
+    return click.option("--origin", type=choice, help="Who brings it in.")(command)
+
+
+def field_values(given: Mapping[str, Any], zone: str | None) -> dict[str, Any]:
+    """Return the fields among the options that were given, as `MemoryStore.remember` takes them.
+
+    Raises:
+        InvalidInput: a time or the context cannot be read.
+    """
+    values = {name: value for name, value in given.items() if value not in (None, ())}
+    for name in TIMES:
+        if name in values:
+            values[name] = read_moment(values[name], zone)
+    if "context" in values:
+        values["context"] = _read_context(values["context"])
+    return values
+
+
+def filter_options(command: Command) -> Command:
+    """Give a command the options that say which memories are meant."""
+    for decorate in reversed(
+        (
+            click.option(
+                "--scope",
+                "scopes",
+                metavar="NAME",
+                multiple=True,
+                help="This scope with its parents and Global; ALL for every one. May be repeated.",
+            ),
+            click.option(
+                "--tag", "-t", "tags", multiple=True, help="Has this tag. Repeated: all of them."
+            ),
+            click.option(
+                "--kind",
+                "kinds",
+                type=click.Choice([str(kind) for kind in Kind]),
+                multiple=True,
+                help="Is of this kind. Repeated: one of them.",
+            ),
+            click.option(
+                "--status",
+                "statuses",
+                type=click.Choice([*(str(status) for status in Status), _ANY]),
+                multiple=True,
+                default=[str(Status.CURRENT)],
+                show_default=True,
+                help="Repeated: one of them.",
+            ),
+            click.option("--since", metavar="TIME", help=f"Happened then or later: {_WHEN}"),
+            click.option("--until", metavar="TIME", help="Happened before then."),
+            click.option(
+                "--conversation", "conversation_id", metavar="ID", help="Is from this conversation."
+            ),
+        )
+    ):
+        command = decorate(command)
+    return command
+
+
+def filter_values(given: Mapping[str, Any], zone: str | None) -> dict[str, Any]:
+    """Return the conditions among the options, as `MemoryStore.search` and `browse` take them.
+
+    Raises:
+        InvalidInput: a time cannot be read.
+    """
+    statuses = given["statuses"]
+    return {
+        "scope": list(given["scopes"]) or None,
+        "tags": given["tags"],
+        "kinds": given["kinds"],
+        "statuses": () if _ANY in statuses else statuses,
+        "since": None if given["since"] is None else read_moment(given["since"], zone),
+        "until": None if given["until"] is None else read_moment(given["until"], zone),
+        "conversation_id": given["conversation_id"],
+    }
+
+
+def read_text(argument: str, *, max_bytes: int) -> str:
+    """Return the text that an argument gives: itself, or what comes in where it is "-".
+
+    One line feed at the end of what comes in is left out, since most programs add one.
+
+    Raises:
+        InvalidInput: what comes in is too long, or no UTF-8.
+    """
+    if argument != "-":
+        return argument
+    # Two more than fit, for the end of the line.
+    content = sys.stdin.buffer.read(max_bytes + 3)
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        if len(content) <= max_bytes + 2:
+            raise InvalidInput(
+                f"standard input is not UTF-8: byte {content[error.start]:#04x} at position"
+                f" {error.start} does not fit; convert it first, such as with iconv"
+            ) from error
+        text = content.decode(errors="replace")
+    return text.removesuffix("\n").removesuffix("\r")
+
+
+def _read_context(text: str) -> Any:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(
+            f"--context {text!r:.100} is not JSON ({error}): give an object such as"
+            ' \'{"project": "apollo"}\''
+        ) from error
+    if not isinstance(value, dict):
+        raise InvalidInput(
+            f'--context {text!r:.100} is no object: give one such as \'{{"project": "apollo"}}\''
+        )
+    return value

@@ -1,0 +1,112 @@
+"""Memories from a file of JSON lines: every line is read and checked before any is stored."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import IO, Any
+
+from attrs import frozen
+
+from infinite_memory.cli.fields import TIMES
+from infinite_memory.errors import InvalidInput
+from infinite_memory.model.draft import Draft
+from infinite_memory.model.moments import read_moment
+
+__all__ = ["Drafts", "max_line_bytes", "read_drafts"]
+
+_POSITION = re.compile(r"memory ([0-9]+) of [0-9]+: ")
+_BOM = b"\xef\xbb\xbf"
+
+
+@frozen(kw_only=True)
+class Drafts:
+    """What a file holds: the drafts, and for each the number of its line."""
+
+    name: str
+    items: list[Draft]
+    lines: list[int]
+
+    @contextmanager
+    def named(self) -> Iterator[None]:
+        """Let an error that counts memories name the line of the file instead.
+
+        Raises:
+            InvalidInput: the same error, with the file and the line.
+        """
+        try:
+            yield
+        except InvalidInput as error:
+            found = _POSITION.match(str(error))
+            if found is None:
+                raise
+            rest = str(error)[found.end() :]
+            raise type(error)(f"{self.name}:{self.lines[int(found[1]) - 1]}: {rest}") from error
+
+
+def max_line_bytes(*, max_text_bytes: int, max_context_bytes: int) -> int:
+    """Return how long a line may be: JSON takes up to six bytes for one, and 1 MiB for the rest."""
+    return 6 * (max_text_bytes + max_context_bytes) + (1 << 20)
+
+
+def read_drafts(
+    file: IO[bytes], name: str, *, defaults: Mapping[str, Any], zone: str | None, max_bytes: int
+) -> Drafts:
+    """Read a draft from each line that is not blank; `defaults` are the fields a line leaves out.
+
+    Times are read as `read_moment` reads them in `zone`. No line may be longer than `max_bytes`.
+
+    Raises:
+        InvalidInput: a line cannot be used; the message begins with `name` and its number.
+    """
+    items: list[Draft] = []
+    lines: list[int] = []
+    for number, line in enumerate(iter(lambda: file.readline(max_bytes + 1), b""), 1):
+        try:
+            if len(line) > max_bytes:
+                raise InvalidInput(f"the line is longer than {max_bytes:,} bytes: divide it")
+            content = line.removeprefix(_BOM) if number == 1 else line
+            if content.strip():
+                items.append(_draft(content, defaults, zone))
+                lines.append(number)
+        except InvalidInput as error:
+            raise InvalidInput(f"{name}:{number}: {error}") from error
+    return Drafts(name=name, items=items, lines=lines)
+
+
+def _draft(content: bytes, defaults: Mapping[str, Any], zone: str | None) -> Draft:
+    try:
+        fields = json.loads(content.decode(), object_pairs_hook=_object)
+    except InvalidInput:
+        raise
+    except UnicodeDecodeError as error:
+        raise InvalidInput(
+            f"byte {content[error.start]:#04x} at position {error.start} is not UTF-8:"
+            " convert the file first"
+        ) from error
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(f"it is not JSON: {error}") from error
+    if not isinstance(fields, dict):
+        raise InvalidInput(f'it is no object, such as {{"text": "..."}}, but {fields!r:.80}')
+    for field in TIMES:
+        if fields.get(field) is not None:
+            fields[field] = _moment(field, fields[field], zone)
+    return Draft.of({**defaults, **fields})
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object, unless it names something twice: one of the two would be lost."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InvalidInput(f"{twice!r:.100} is given twice")
+    return found
+
+
+def _moment(field: str, value: object, zone: str | None) -> Any:
+    if not isinstance(value, str):
+        raise InvalidInput(f"{field} must be a text such as 2026-06-05T14:30, not {value!r:.80}")
+    return read_moment(value, zone)

@@ -1,0 +1,157 @@
+"""The entry point: finds the command, loads its file, and turns errors into sentences and codes."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from importlib import import_module
+from typing import Any, NoReturn
+
+import click
+
+from infinite_memory.cli.exits import ExitCode, exit_code
+from infinite_memory.cli.options import common_options, wants_json
+from infinite_memory.cli.output import remark
+from infinite_memory.errors import InfiniteMemoryError
+
+__all__ = ["infinite_memory", "main"]
+
+_COMMANDS: Mapping[str, str] = {
+    "remember": "Store one memory, or many from a file.",
+    "search": "Find what answers a question.",
+    "show": "Show one memory with all its fields.",
+    "list": "List memories, newest first.",
+    "revise": "Change a memory; the old revision is kept.",
+    "forget": "Take memories out of every result, or erase them.",
+    "scopes": "List, create, change and delete scopes.",
+    "stats": "Count what is stored.",
+    "config": "Print the settings in force and where each came from.",
+    "doctor": "Check the installation; change nothing.",
+    "model": "Look at the embedding model, or export another.",
+}
+"""Name and summary of each command, so that --help need not load them."""
+
+
+class LazyGroup(click.Group):
+    """Loads the file of a command when it is called, and handles errors for all of them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """Return the names of the commands in the order of the help."""
+        return list(_COMMANDS)
+
+    def get_command(
+        self,
+        ctx: click.Context,
+        cmd_name: str,
+    ) -> click.Command:
+        """Load a command; its file and its object have the name of the command."""
+        if cmd_name not in _COMMANDS:
+            near = get_close_matches(cmd_name, list(_COMMANDS), n=1)
+            hint = f" Did you mean {near[0]!r}?" if near else ""
+            ctx.fail(f"No such command {cmd_name!r:.100}.{hint}")
+        module = import_module(f"infinite_memory.cli.{cmd_name}")
+        command: click.Command = module.command
+        return command
+
+    def format_commands(
+        self,
+        ctx: click.Context,  # noqa: ARG002
+        formatter: click.HelpFormatter,
+    ) -> None:
+        """Write the list of commands without loading them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(_COMMANDS.items()))
+
+    def main(self, args: Sequence[str] | None = None, *rest: Any, **extra: Any) -> NoReturn:
+        """Run the command in `args`, by default those of the process, and exit."""
+        given = list(sys.argv[1:] if args is None else args)
+        extra["standalone_mode"] = False
+        try:
+            code = super().main(given, *rest, **extra)
+        except click.ClickException as error:
+            _report_usage(error, given)
+            code = error.exit_code
+        except InfiniteMemoryError as error:
+            _report(type(error).__name__, str(error), as_json=_asked_for_json(given))
+            code = exit_code(error)
+        except OSError as error:
+            what = f"{error.filename}: " if error.filename else ""
+            message = f"{what}{error.strerror or error}"
+            _report("OSError", message, as_json=_asked_for_json(given))
+            code = ExitCode.STORAGE
+        except click.Abort:
+            _report("Interrupted", "interrupted", as_json=_asked_for_json(given))
+            code = ExitCode.INTERRUPTED
+        sys.exit(code if isinstance(code, int) else ExitCode.DONE)
+
+
+def _show_version(context: click.Context, _: click.Parameter, asked: bool) -> None:
+    if not asked or context.resilient_parsing:
+        return
+    click.echo(import_module("infinite_memory.cli.version").version_line())
+    context.exit()
+
+
+@click.group(
+    cls=LazyGroup,
+    name="infinite-memory",
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_show_version,
+    help="Print the version and exit.",
+)
+@common_options
+@click.pass_context
+def infinite_memory(context: click.Context) -> None:
+    """Long-term memory for you and your AI assistants, on this machine.
+
+    --home, --store and --json may stand before or after the command.
+    """
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
+        context.exit(ExitCode.USAGE)
+
+
+def main() -> NoReturn:
+    """Run the command line with the arguments of the process."""
+    infinite_memory.main(prog_name="infinite-memory")
+
+
+def _asked_for_json(arguments: Sequence[str]) -> bool:
+    """Tell whether --json is among the options; an error may come before they are understood."""
+    context = click.get_current_context(silent=True)
+    if context is not None:
+        return wants_json(context)
+    options = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    return "--json" in options
+
+
+def _report_usage(error: click.ClickException, arguments: Sequence[str]) -> None:
+    if _asked_for_json(arguments):
+        _report(type(error).__name__, error.format_message(), as_json=True)
+        return
+    if isinstance(error, click.UsageError) and error.ctx is not None:
+        remark(error.ctx.get_usage(), style="")
+        remark(f"Try '{error.ctx.command_path} --help' for help.", style="")
+    _report(type(error).__name__, error.format_message(), as_json=False)
+
+
+def _report(kind: str, message: str, *, as_json: bool) -> None:
+    if as_json:
+        document = {"error": {"type": kind, "message": message}}
+        line = json.dumps(document, ensure_ascii=False)
+        click.echo(line.encode(errors="backslashreplace"), err=True)
+        return
+    remark(f"Error: {message}", style="")
+
+
+if __name__ == "__main__":
+    main()

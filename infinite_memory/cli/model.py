@@ -1,0 +1,94 @@
+"""`infinite-memory model`: look at the embedding model, or export another."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from infinite_memory.cli.exits import ExitCode
+from infinite_memory.cli.options import common_options, wants_json
+from infinite_memory.cli.output import emit_json, emit_table
+from infinite_memory.cli.render import size
+from infinite_memory.cli.settings import set_up
+from infinite_memory.embedding import model_directory
+from infinite_memory.embedding.export import Precision, export_model
+from infinite_memory.embedding.manifest import Manifest, check_digest, read_manifest
+
+__all__ = ["command"]
+
+_PRECISIONS = [str(precision) for precision in Precision]
+
+
+@click.group("model")
+def command() -> None:
+    """Look at the embedding model in use, or export another of its family."""
+
+
+@command.command("info")
+@common_options
+@click.pass_context
+def info(context: click.Context) -> int:
+    """Print which model is in use, and whether its files are the ones that were exported.
+
+    Exits with 6 if they are not.
+    """
+    config = set_up(context)
+    directory = model_directory(config.embedder)
+    manifest = read_manifest(directory)
+    for name, record in manifest.files.items():
+        check_digest(directory / name, record)
+    _report(context, manifest, directory, {"verified": True})
+    return ExitCode.DONE
+
+
+@command.command("export")
+@click.argument("source", metavar="DIRECTORY")
+@click.argument("out")
+@click.option("--precision", type=click.Choice(_PRECISIONS), default="int8", show_default=True)
+@click.option("--name", help="What the model is called, instead of what the source says.")
+@click.option("--query-prefix", metavar="TEXT", help="What goes before every question.")
+@click.option("--document-prefix", metavar="TEXT", help="What goes before every text to be found.")
+@common_options
+@click.pass_context
+def export(
+    context: click.Context, /, source: str, out: str, *, precision: str, **replaced: str | None
+) -> None:
+    """Turn the sentence-transformers model in DIRECTORY into one that can be used, in OUT.
+
+    Name OUT as the setting "embedder" to use it. Needs the package onnx: the extra "export".
+    """
+    set_up(context)
+    made = export_model(Path(source), Path(out), precision=Precision(precision), **replaced)
+    _report(context, made.manifest, Path(out).absolute(), {})
+
+
+def _report(
+    context: click.Context, manifest: Manifest, directory: Path, more: dict[str, Any]
+) -> None:
+    size_bytes = sum(record.size_bytes for record in manifest.files.values())
+    document: dict[str, Any] = {
+        "model": manifest.identity,
+        "directory": str(directory),
+        "dimensions": manifest.dimensions,
+        "max_tokens": manifest.max_tokens,
+        "pooling": manifest.pooling,
+        "precision": manifest.precision,
+        "query_prefix": manifest.query_prefix,
+        "document_prefix": manifest.document_prefix,
+        "size_bytes": size_bytes,
+        **more,
+    }
+    if wants_json(context):
+        emit_json(document)
+        return
+    document["size_bytes"] = size(size_bytes)
+    emit_table(
+        ("What", "Value"),
+        [(name.replace("_bytes", "").replace("_", " "), _shown(v)) for name, v in document.items()],
+    )
+
+
+def _shown(value: object) -> str:
+    return "yes" if value is True else str(value) or "-"

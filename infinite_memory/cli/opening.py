@@ -1,0 +1,25 @@
+"""Opens the store that a command works on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import click
+
+from infinite_memory.cli.settings import set_up
+from infinite_memory.store import MemoryStore
+
+__all__ = ["opened"]
+
+
+@contextmanager
+def opened(context: click.Context) -> Iterator[MemoryStore]:
+    """Open the store that the settings name, and close it at the end.
+
+    Raises:
+        ConfigurationError: a setting cannot be used.
+        StorageError: the store cannot be opened.
+    """
+    with MemoryStore.open(config=set_up(context)) as store:
+        yield store

@@ -1,0 +1,158 @@
+"""What goes out: data to standard output, remarks and errors to standard error.
+
+rich is imported only to draw on a terminal; into a pipe or a file goes plain text. Stored text may
+hold anything, so what could steer a terminal is written out in full: ESC becomes ``\\x1b``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import IO, TYPE_CHECKING, Any
+
+import click
+from attrs import frozen
+
+from infinite_memory.cli.exits import ExitCode
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+__all__ = [
+    "Line",
+    "emit_json",
+    "emit_lines",
+    "emit_table",
+    "plain",
+    "remark",
+    "terminal",
+]
+
+# Control characters but for the line feed and the tab, surrogates, line separators, what reverses
+# the direction of writing, and the invisible copies of ASCII.
+_STEERING = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufff9-\ufffb"
+    "\ud800-\udfff\U000e0000-\U000e007f]"
+)
+
+
+@frozen
+class Line:
+    """A line of output: parts with their styles as rich names them, and an indent in columns."""
+
+    parts: Sequence[tuple[str, str]]
+    indent: int = 0
+
+
+def terminal(stream: IO[str]) -> bool:
+    """Tell whether a person looks at `stream`."""
+    return stream.isatty()
+
+
+def plain(text: str) -> str:
+    """Return `text` without anything that could steer a terminal."""
+    return _STEERING.sub(
+        lambda found: found[0].encode("unicode_escape").decode(), text.replace("\r\n", "\n")
+    )
+
+
+def emit_json(value: object) -> None:
+    """Write one JSON document and a line feed, in UTF-8, whatever the encoding of the terminal."""
+    document = json.dumps(value, ensure_ascii=False, indent=2) + "\n"
+    # What is no character, as in a path, becomes \udcXX, which JSON reads back as it was.
+    _write(document.encode(errors="backslashreplace"))
+
+
+def emit_lines(lines: Iterable[Line]) -> None:
+    """Write lines: coloured and wrapped on a terminal, as they are into a pipe."""
+    if terminal(sys.stdout):
+        from rich.padding import Padding
+
+        _draw(Padding(_text(line.parts), (0, 0, 0, line.indent), expand=False) for line in lines)
+        return
+    whole: list[str] = []
+    for line in lines:
+        text = "".join(plain(text) for text, _ in line.parts)
+        whole.extend(f"{' ' * line.indent}{part}".rstrip() for part in text.split("\n"))
+    _write_text("".join(f"{line}\n" for line in whole))
+
+
+def emit_table(
+    headers: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    widths: Mapping[str, int] | None = None,
+) -> None:
+    """Write rows: a table on a terminal, columns between tabs and without headers into a pipe.
+
+    A line feed in a cell begins a new line in the table, and another column in a pipe. `widths`
+    bounds columns by their header, on a terminal.
+    """
+    if terminal(sys.stdout):
+        from rich.box import SIMPLE_HEAD
+        from rich.table import Table
+
+        table = Table(box=SIMPLE_HEAD, pad_edge=False)
+        for header in headers:
+            table.add_column(header, overflow="fold", max_width=(widths or {}).get(header))
+        for row in rows:
+            table.add_row(*(_text([(cell, "")]) for cell in row))
+        _draw([table])
+        return
+    cells = ((plain(cell).replace("\t", " ").replace("\n", "\t") for cell in row) for row in rows)
+    _write_text("".join("\t".join(row) + "\n" for row in cells))
+
+
+def remark(text: str, *, style: str = "dim") -> None:
+    """Write a line for the person to standard error, so that standard output stays data."""
+    if terminal(sys.stderr):
+        console = _console(stderr=True)
+        console.print(_text([(text, style)]))
+        return
+    click.echo(_encodable(plain(text), sys.stderr), err=True)
+
+
+def _text(parts: Sequence[tuple[str, str]]) -> Any:
+    from rich.text import Text
+
+    # Not markup: what stands in brackets in a memory is not an instruction to rich.
+    return Text.assemble(*((plain(text), style) for text, style in parts), overflow="fold")
+
+
+def _draw(items: Iterable[RenderableType]) -> None:
+    console = _console()
+    with console.capture() as captured:
+        for item in items:
+            console.print(item)
+    _write_text(captured.get())
+
+
+def _console(*, stderr: bool = False) -> Console:
+    # Late: the import takes longer than all else that a command without a store does.
+    from rich.console import Console
+
+    return Console(stderr=stderr, highlight=False, markup=False, emoji=False)
+
+
+def _encodable(text: str, stream: IO[str]) -> str:
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    return text.encode(encoding, errors="backslashreplace").decode(encoding)
+
+
+def _write_text(text: str) -> None:
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    _write(text.encode(encoding, errors="backslashreplace"))
+
+
+def _write(content: bytes) -> None:
+    stream = sys.stdout.buffer
+    try:
+        stream.write(content)
+        stream.flush()
+    except BrokenPipeError:
+        # The reader has seen enough. What is left goes nowhere, or the interpreter would complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise click.exceptions.Exit(ExitCode.BROKEN_PIPE) from None

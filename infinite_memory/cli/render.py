@@ -1,0 +1,141 @@
+"""How memories, receipts and counts look: as lines for a person, as values for JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from infinite_memory.cli.output import Line
+from infinite_memory.model.codec import iso, to_json
+from infinite_memory.model.memory import Memory, Status
+from infinite_memory.model.moments import show_moment
+from infinite_memory.model.receipt import Receipt, Searchable
+
+__all__ = [
+    "count",
+    "excerpt",
+    "listed",
+    "memory_lines",
+    "one_line",
+    "provenance",
+    "receipt_json",
+    "receipt_sentence",
+    "size",
+]
+
+_EXCERPT_CHARS = 600
+_FIELDS = ("key", "conversation_id", "origin", "valid_from", "valid_to", "sources", "attachments")
+_HOW = {
+    Searchable.MEANING: "found by meaning and by words",
+    Searchable.WORDS: "found by words; by meaning once it is embedded",
+    Searchable.NOT: "not found any more",
+}
+
+
+def count(number: int, noun: str, plural: str | None = None) -> str:
+    """Return a number with its noun: "1 memory", "2,000 memories"."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def listed(parts: Sequence[str]) -> str:
+    """Return parts as a list in a sentence."""
+    return ", ".join(parts[:-1]) + " and " + parts[-1] if len(parts) > 1 else "".join(parts)
+
+
+def size(size_bytes: int) -> str:
+    """Return a number of bytes in the unit that suits it."""
+    if size_bytes < 1000:
+        return count(size_bytes, "byte")
+    for unit in ("KB", "MB"):
+        size_bytes /= 1000  # type: ignore[assignment]
+        if size_bytes < 1000:
+            return f"{size_bytes:.1f} {unit}"
+    return f"{size_bytes / 1000:.1f} GB"
+
+
+def one_line(text: str, *, max_chars: int) -> str:
+    """Return the words of `text` on one line, cut at `max_chars`."""
+    # Four times as much holds enough words even where there is much white space.
+    line = " ".join(text[: 4 * max_chars].split())
+    return line if len(line) <= max_chars else line[: max_chars - 1].rstrip() + "…"
+
+
+def excerpt(text: str, passage: tuple[int, int] | None = None) -> tuple[str, bool]:
+    """Return a short text whole, a long one cut to `passage` or its beginning; and whether cut."""
+    if len(text) <= _EXCERPT_CHARS:
+        return text, False
+    start, end = passage or (0, len(text))
+    end = min(end, start + _EXCERPT_CHARS)
+    part = text[start:end].strip()
+    return f"{'…' if start else ''}{part}{'…' if end < len(text) else ''}", True
+
+
+def provenance(memory: Memory, zone: str | None) -> list[tuple[str, str]]:
+    """Return when it happened, its scope, kind, speaker, title and tags, as parts of a line."""
+    parts = [(show_moment(memory.happened_at, zone), "cyan"), (memory.scope, "magenta")]
+    parts.append((str(memory.kind), ""))
+    if memory.status is not Status.CURRENT:
+        parts.append((str(memory.status), "red"))
+    if memory.important:
+        parts.append(("important", "yellow"))
+    if memory.speaker:
+        parts.append((f"{memory.speaker}:", "green"))
+    if memory.title:
+        parts.append((memory.title, "bold"))
+    if memory.tags:
+        parts.append((" ".join(f"#{tag}" for tag in memory.tags), "blue"))
+    return _spaced(parts)
+
+
+def memory_lines(memory: Memory, zone: str | None) -> list[Line]:
+    """Return every field of a memory, and its whole text."""
+    lines = [Line(provenance(memory, zone)), _field("id", memory.id)]
+    fields = {**to_json(memory), "valid_from": None, "valid_to": None}
+    for name in ("valid_from", "valid_to"):
+        moment = getattr(memory, name)
+        fields[name] = None if moment is None else show_moment(moment, zone)
+    lines += [_field(name, _shown(fields[name])) for name in _FIELDS if fields[name]]
+    lines += [_field(f"context.{name}", _shown(value)) for name, value in memory.context.items()]
+    stored = f"{show_moment(memory.stored_at, zone)}, revision {memory.revision}"
+    return [*lines, _field("stored", stored), Line([("", "")]), Line([(memory.text, "")])]
+
+
+def receipt_json(receipt: Receipt) -> dict[str, Any]:
+    """Return a receipt as a JSON object."""
+    return {
+        "id": receipt.id,
+        "outcome": str(receipt.outcome),
+        "revision": receipt.revision,
+        "scope": receipt.scope,
+        "stored_at": iso(receipt.stored_at),
+        "searchable": str(receipt.searchable),
+        "erased": list(receipt.erased),
+    }
+
+
+def receipt_sentence(receipt: Receipt) -> str:
+    """Return what a write did, in a sentence."""
+    place = f"{receipt.id} in {receipt.scope}"
+    if receipt.erased:
+        return f"Erased {place}: {listed(receipt.erased)}."
+    number = f", revision {receipt.revision}" if receipt.revision > 1 else ""
+    return f"{str(receipt.outcome).capitalize()} {place}{number}: {_HOW[receipt.searchable]}."
+
+
+def _spaced(parts: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    return [piece for part in parts for piece in (part, ("  ", ""))][:-1]
+
+
+def _field(name: str, value: str) -> Line:
+    return Line([(f"{name}: ", "dim"), (value, "")])
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(_shown, value))
+    return value if isinstance(value, str) else _json(value)
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,86 @@
+"""The settings of a command. The only file of the command line that reads the environment."""
+
+from __future__ import annotations
+
+import logging
+import os
+from pathlib import Path
+
+import click
+
+from infinite_memory.cli.options import wanted_home, wanted_store
+from infinite_memory.cli.output import plain
+from infinite_memory.config import Config, Effective, Logging, load
+from infinite_memory.errors import ConfigurationError
+
+__all__ = ["effective", "set_up"]
+
+
+def effective(context: click.Context) -> Effective:
+    """Return the configuration in force: the file, over it the environment, over it the options.
+
+    Raises:
+        ConfigurationError: a setting cannot be used.
+    """
+    home, store = wanted_home(context), wanted_store(context)
+    # What is typed is relative to where it is typed; only what is configured must be absolute.
+    folder = None if home is None else _absolute(home)
+    if store is not None and "://" not in store:
+        store = str(_absolute(store))
+    flags = {} if store is None else {"store": store}
+    return load(home=folder, flags=flags, environment=os.environ)
+
+
+def set_up(context: click.Context) -> Config:
+    """Return the configuration in force, after directing the log to where it says.
+
+    Raises:
+        ConfigurationError: a setting cannot be used.
+    """
+    config = effective(context).config
+    _direct_log(context, config.logging)
+    return config
+
+
+def _absolute(typed: str) -> Path:
+    try:
+        return Path(typed).expanduser().absolute()
+    except RuntimeError as error:
+        raise ConfigurationError(f"the folder {typed!r:.200} cannot be used: {error}") from error
+
+
+class _PlainFormatter(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        return plain(super().format(record))
+
+
+def _direct_log(context: click.Context, settings: Logging) -> None:
+    logger, handler = logging.getLogger("infinite_memory"), _handler(settings)
+    logger.addHandler(handler)
+    logger.setLevel(settings.level.upper())
+    logger.propagate = False
+
+    def undo() -> None:
+        logger.removeHandler(handler)
+        logger.propagate = True
+        handler.close()
+
+    context.find_root().call_on_close(undo)
+
+
+def _handler(settings: Logging) -> logging.Handler:
+    if settings.file is None:
+        handler: logging.Handler = logging.StreamHandler()
+        handler.setFormatter(_PlainFormatter("%(levelname)s: %(message)s"))
+        return handler
+    try:
+        settings.file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        settings.file.touch(mode=0o600)
+        handler = logging.FileHandler(settings.file, encoding="utf-8", errors="backslashreplace")
+    except OSError as error:
+        raise ConfigurationError(
+            f"logging.file = {str(settings.file)!r} cannot be written ({error.strerror}):"
+            " name another file, or leave it out"
+        ) from error
+    handler.setFormatter(_PlainFormatter("%(asctime)s %(process)d %(levelname)s %(message)s"))
+    return handler

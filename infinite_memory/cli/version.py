@@ -1,0 +1,15 @@
+"""The version of the package. A file of its own, since looking it up takes longer than --help."""
+
+from __future__ import annotations
+
+from importlib.metadata import PackageNotFoundError, version
+
+__all__ = ["version_line"]
+
+
+def version_line() -> str:
+    """Return the name and the version of the installed package."""
+    try:
+        return f"infinite-memory {version('infinite-memory')}"
+    except PackageNotFoundError:
+        return "infinite-memory, not installed as a package"
