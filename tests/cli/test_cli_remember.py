@@ -109,6 +109,6 @@ def test_an_id_that_means_something_else_is_never_overwritten(run: Run, ask: Ask
 
 def test_a_long_text_is_embedded_after_its_receipt_is_out(run: Run, ask: Ask) -> None:
     done = run("remember", "-", stdin="the harbour master keeps a diary. " * 1600)
-    assert "found by its words" in done.stdout
+    assert "found by words; by meaning once it is embedded" in done.stdout
     assert "Embedding 1 long text" in done.stderr
     assert ask("stats")["embedded"] == 1

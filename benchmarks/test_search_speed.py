@@ -1,0 +1,62 @@
+"""How long a warm search takes, beside the bare product of numpy on the same vectors.
+
+Run with `pytest benchmarks/test_search_speed.py`. The whole call embeds nothing but the question,
+looks at every memory by meaning and by words, and fetches the texts of the five best.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from pytest_benchmark.fixture import BenchmarkFixture
+
+from infinite_memory import Draft, MemoryStore
+from infinite_memory.testing.embedders import HashingEmbedder
+
+COUNT = 10_000
+QUESTION = "word17 word93 word250"
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MemoryStore]:
+    draw = random.Random(0)
+    words = [f"word{i}" for i in range(5000)]
+    drafts = [
+        Draft(text=" ".join(draw.choices(words, k=25)), scope="rare" if i % 100 == 0 else "most")
+        for i in range(COUNT)
+    ]
+    home = tmp_path_factory.mktemp("home")
+    with MemoryStore.open(home, embedder=HashingEmbedder(384)) as opened:
+        opened.remember_many(drafts)
+        opened.search(QUESTION, scope="ALL")
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def matrix() -> NDArray[np.float32]:
+    vectors = np.random.default_rng(0).standard_normal((COUNT, 384)).astype(np.float32)
+    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+
+@pytest.mark.benchmark(group="search of 10,000")
+def test_bare_product_and_partition(
+    benchmark: BenchmarkFixture, matrix: NDArray[np.float32]
+) -> None:
+    benchmark(lambda: np.argpartition(matrix @ matrix[7], -10)[-10:])
+
+
+@pytest.mark.benchmark(group="search of 10,000")
+def test_whole_call_in_every_scope(benchmark: BenchmarkFixture, store: MemoryStore) -> None:
+    assert len(benchmark(lambda: store.search(QUESTION, scope="ALL"))) == 5
+
+
+@pytest.mark.benchmark(group="search of 10,000")
+def test_whole_call_in_a_scope_of_one_percent(
+    benchmark: BenchmarkFixture, store: MemoryStore
+) -> None:
+    assert benchmark(lambda: store.search(QUESTION, scope="rare")).eligible == COUNT // 100
