@@ -6,17 +6,18 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from infinite_memory.model.criteria import Criteria
+from infinite_memory.model.findings import Verification, Walked
 from infinite_memory.model.memory import Memory
 from infinite_memory.model.record import Changes, Page, Record, Size, Write
 from infinite_memory.model.scope import Scope
 
-__all__ = ["Embedder", "Storage"]
+__all__ = ["Embedder", "Storage", "SupportsVerify"]
 
 
 class Storage(Protocol):
@@ -40,7 +41,8 @@ class Storage(Protocol):
         nothing. Writes of scopes do not move the feed. A damaged memory can be erased, not revised.
 
         Raises:
-            Conflict: a `Put` expected another revision than the one that is there.
+            Conflict: a `Put` expected another revision than the one that is there, or the scopes
+                are not as an `ExpectScopes` says.
             InvalidInput: a `Put` does not raise the revision, or an embedding is malformed.
             StorageUnavailable: it was not carried out; or the message says that the outcome is
                 unknown, and then the caller looks before it tries again.
@@ -95,6 +97,21 @@ class Storage(Protocol):
 
     def close(self) -> None:
         """Release everything that this object opened. Closing twice does nothing."""
+
+
+@runtime_checkable
+class SupportsVerify(Protocol):
+    """A storage that can look at everything it holds. One that cannot is read from end to end."""
+
+    def verify(self, walked: Walked | None = None) -> Verification:
+        """Look at every record, its history and vectors, and whatever was derived from them.
+
+        Nothing is changed. What is found damaged is left out of every result from then on.
+        `walked` is told from time to time how many memories are done, and of how many.
+
+        Raises:
+            StorageUnavailable: the store cannot be read at the moment.
+        """
 
 
 class Embedder(Protocol):

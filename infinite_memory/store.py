@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -13,16 +13,17 @@ from typing import Any, Self, Unpack
 from infinite_memory.clock import Clock, system_clock
 from infinite_memory.config import Config, load
 from infinite_memory.embedding import open_embedder
-from infinite_memory.errors import StoreClosed
+from infinite_memory.errors import ConfigurationError, StorageError, StoreClosed
 from infinite_memory.model.criteria import Conditions
 from infinite_memory.model.draft import Details, Draft
+from infinite_memory.model.findings import Verification
 from infinite_memory.model.hits import Hits
 from infinite_memory.model.ids import RandomBytes
 from infinite_memory.model.memory import Memory
 from infinite_memory.model.receipt import Receipt
 from infinite_memory.model.record import Page
 from infinite_memory.operations.browse import browse
-from infinite_memory.operations.embed import catch_up
+from infinite_memory.operations.embed import Stop, catch_up, never
 from infinite_memory.operations.forget import forget
 from infinite_memory.operations.remember import Progress, remember, remember_many
 from infinite_memory.operations.revise import existing, revise
@@ -30,6 +31,7 @@ from infinite_memory.operations.scope_group import Scopes
 from infinite_memory.operations.search import search
 from infinite_memory.operations.services import Services
 from infinite_memory.operations.stats import Stats, stats
+from infinite_memory.operations.verify import verify
 from infinite_memory.protocols import Embedder, Storage
 from infinite_memory.search.index import SearchIndex
 from infinite_memory.search.snapshot import Snapshot
@@ -243,9 +245,24 @@ class MemoryStore:
         """Count what is stored."""
         return stats(self._services)
 
-    def catch_up(self, *, limit: int = 1000) -> int:
-        """Embed at most `limit` memories that wait for their vectors; return how many it did."""
-        return catch_up(self._services, limit=limit)
+    def catch_up(self, *, limit: int = 1000, stop: Stop = never) -> int:
+        """Embed at most `limit` memories that wait for their vectors; return how many it did.
+
+        `stop` is asked now and then, and ends the work early when it returns true.
+        """
+        return catch_up(self._services, limit=limit, stop=stop)
+
+    def verify(self, *, mend: bool = False, progress: Progress | None = None) -> Verification:
+        """Look at everything: pages, records, histories, vectors, scopes, and the index.
+
+        Nothing is changed, and nothing that is damaged is ever repaired. `mend` makes anew what
+        was derived from sound records: damaged vectors, from the texts, and a damaged index.
+        `progress` is told (memories done, all of them) from time to time.
+
+        Raises:
+            StorageUnavailable: the store cannot be read at the moment.
+        """
+        return verify(self._services, mend=mend, progress=progress)
 
     def warm_up(self) -> None:
         """Load the model and the index now, so that the first search need not wait for them.
@@ -261,7 +278,8 @@ class MemoryStore:
         parts, self._parts = self._parts, None
         if parts is None:
             return
-        with self._owned:
+        # The snapshot is derived: that a suspect store cannot give one is no reason to fail here.
+        with self._owned, suppress(StorageError):
             parts.index.save()
 
     def __enter__(self) -> Self:
@@ -296,6 +314,8 @@ def _snapshot(folder: Path | None, storage: Storage, embedder: Embedder) -> Snap
 def _resolve(target: str | os.PathLike[str] | None, config: Config | None) -> tuple[Config, str]:
     """Return the configuration in force and the address of the store, a folder being absolute."""
     address = None if target is None else os.fspath(target)
+    if address == "":
+        raise ConfigurationError("the store '' is no folder: give one, or None for the home folder")
     if config is None:
         home = address if address is not None and "://" not in address else None
         config = load(home=None if home is None else _folder(home)).config

@@ -17,8 +17,8 @@ __all__ = ["LazyStore"]
 
 _log = logging.getLogger(__name__)
 _QUIET_SECONDS = 0.25
-# Small, so that closing need not wait long for a batch.
-_CATCH_UP_MEMORIES = 32
+_EVERYTHING = 10**9
+_LAST_STEP_SECONDS = 3.0
 
 
 class LazyStore:
@@ -39,6 +39,7 @@ class LazyStore:
         self._scheduling = threading.Lock()
         self._timer: threading.Timer | None = None
         self._warming = False
+        self._working = threading.Lock()
         self._closed = threading.Event()
 
     def get(self) -> MemoryStore:
@@ -78,8 +79,11 @@ class LazyStore:
         """Close the store if it was opened. Closing twice does nothing."""
         self._closed.set()
         with self._scheduling:
-            if self._timer is not None:
-                self._timer.cancel()
+            timer = self._timer
+        if timer is not None:
+            timer.cancel()
+            # A reader that is still at work would keep the database from being put away whole.
+            timer.join(_LAST_STEP_SECONDS)
         with self._opening:
             store, self._store = self._store, None
         if store is not None:
@@ -97,17 +101,20 @@ class LazyStore:
         self.close()
 
     def _warm_up(self) -> None:
-        with self._scheduling:
-            if self._warming:
-                return
-            self._warming = True
+        # Whoever is at it goes on until nothing waits, so a second one has nothing to do.
+        if not self._working.acquire(blocking=False):
+            return
         try:
+            with self._scheduling:
+                self._warming = True
             store = self.get()
             store.warm_up()
-            while not self._closed.is_set() and store.catch_up(limit=_CATCH_UP_MEMORIES):
-                pass
+            store.catch_up(limit=_EVERYTHING, stop=self._closed.is_set)
         except StoreClosed:
             return
         except InfiniteMemoryError as error:
             # Whoever calls a tool is told; this is for whoever reads the log.
             _log.warning("the store could not be made ready: %s", error)
+            self.embed_when_quiet()
+        finally:
+            self._working.release()

@@ -202,7 +202,7 @@ def _check_pending(storage: Storage, model: str) -> Finding:
     return Finding(
         "embeddings",
         State.WARNING,
-        f"{number} of the memories are found by words alone until they are embedded.",
+        f"{number} of the memories are found by words alone: run infinite-memory embed.",
     )
 
 

@@ -27,6 +27,8 @@ _COMMANDS: Mapping[str, str] = {
     "forget": "Take memories out of every result, or erase them.",
     "scopes": "List, create, change and delete scopes.",
     "stats": "Count what is stored.",
+    "embed": "Embed what is found by its words alone so far.",
+    "verify": "Look at everything that is stored, and say what is damaged.",
     "config": "Print the settings in force and where each came from.",
     "doctor": "Check the installation; change nothing.",
     "model": "Look at the embedding model, or export another.",

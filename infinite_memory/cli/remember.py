@@ -80,7 +80,9 @@ def _embed_the_rest(store: MemoryStore, receipts: Sequence[Receipt]) -> None:
             " them too; this may be interrupted."
         )
         sys.stdout.flush()
-        store.catch_up(limit=waiting)
+        # Those that waited longest come first, so this goes on until nothing waits.
+        while store.catch_up():
+            pass
 
 
 def _read_file(store: MemoryStore, path: str, given: dict[str, Any]) -> Drafts:

@@ -31,6 +31,7 @@ MAX_LABEL_CHARS = 256
 MAX_LABELS = 256
 MAX_DEPTH = 32
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_UNNAMEABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 _INT64 = range(-(2**63), 2**63)
 
 Choice = TypeVar("Choice", bound=StrEnum)
@@ -51,11 +52,15 @@ def check_text(value: object, name: str, *, max_bytes: int) -> str:
 
 
 def check_label(value: object, name: str, *, max_chars: int = MAX_LABEL_CHARS) -> str:
-    """Return a short name on one line, without white space around it."""
+    """Return a short name on one line, without white space around it.
+
+    Control characters, line breaks and overrides of the direction of writing are refused.
+    """
     label = _storable(value, name).strip()
-    if not label or len(label) > max_chars or not label.isprintable():
+    if not label or len(label) > max_chars or _UNNAMEABLE.search(label):
         raise InvalidInput(
-            f"{name} {label!r:.100} cannot be used: give 1 to {max_chars} printable characters"
+            f"{name} {label!r:.100} cannot be used: give 1 to {max_chars} characters on one line,"
+            " without control characters"
         )
     return label
 

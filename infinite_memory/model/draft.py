@@ -63,6 +63,10 @@ class Draft:
         Raises:
             InvalidInput: a field is unknown, or `text` is missing.
         """
+        if not isinstance(values, Mapping):
+            raise InvalidInput(
+                f"a memory is given as its fields and their values, not {values!r:.100}"
+            )
         known = [attribute.name for attribute in fields(cls)]
         for name in values:
             check_field(name, known)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import TypeAlias
 
@@ -19,6 +20,7 @@ __all__ = [
     "Embedding",
     "Erase",
     "EraseScope",
+    "ExpectScopes",
     "Page",
     "Put",
     "PutScope",
@@ -91,7 +93,19 @@ class EraseScope:
     name: str
 
 
-Write: TypeAlias = Put | Attach | Erase | PutScope | EraseScope
+@frozen(kw_only=True)
+class ExpectScopes:
+    """Carry out the writes beside it only if the scopes are as the caller saw them.
+
+    `scopes` has, by name, the scope as it must be, or None where no scope of that name may exist in
+    any letter case. No memory and no other scope may be in those that are `unused`.
+    """
+
+    scopes: Mapping[str, Scope | None]
+    unused: frozenset[str] = frozenset()
+
+
+Write: TypeAlias = Put | Attach | Erase | PutScope | EraseScope | ExpectScopes
 
 
 @frozen(kw_only=True)

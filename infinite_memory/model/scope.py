@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping
 from enum import StrEnum
 
@@ -36,8 +37,11 @@ class Scope:
 
 
 def fold_name(name: str) -> str:
-    """Return the form in which names of scopes and tags are compared, without case."""
-    return name.strip().casefold()
+    """Return the form in which names of scopes and tags are compared.
+
+    Letter case does not count, nor whether an accent is a character of its own (NFC).
+    """
+    return unicodedata.normalize("NFC", name.strip().casefold())
 
 
 def visible_from(name: str, scopes: Mapping[str, Scope]) -> list[str]:

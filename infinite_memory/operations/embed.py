@@ -3,31 +3,49 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from infinite_memory.errors import EmbedderError
+from infinite_memory.errors import EmbedderError, StorageError
+from infinite_memory.model.checks import check_count
 from infinite_memory.model.memory import Memory
 from infinite_memory.model.record import Attach, Embedding
 from infinite_memory.operations.services import Services
 from infinite_memory.protocols import Embedder
 
-__all__ = ["catch_up", "embed_memories", "embed_new"]
+__all__ = ["Stop", "Stopped", "catch_up", "embed_again", "embed_memories", "embed_new", "never"]
 
 _log = logging.getLogger(__name__)
 _BATCH_MEMORIES = 256
 _BATCH_CHARS = 1 << 20
+_PASSAGES_BETWEEN_STOPS = 128
 # A passage of 256 tokens takes up to 50 ms. A longer text than this is found by its words at once
 # and embedded by `catch_up`, so that no write takes minutes.
 _MAX_CHARS_AT_ONCE = 50_000
 
 
-def embed_memories(embedder: Embedder, memories: Sequence[Memory]) -> list[Embedding]:
-    """Return the embedding of each memory's text, computed in one go.
+Stop = Callable[[], bool]
+"""Asked now and then during long work whether to leave the rest for later."""
+
+
+class Stopped(Exception):
+    """Work was left for later, since `Stop` said so."""
+
+
+def never() -> bool:
+    """Let the work run to its end."""
+    return False
+
+
+def embed_memories(
+    embedder: Embedder, memories: Sequence[Memory], stop: Stop = never
+) -> list[Embedding]:
+    """Return the embedding of each memory's text.
 
     Raises:
         EmbedderError: the model cannot be loaded or run.
+        Stopped: `stop` said so; it is asked every 128 passages, which take up to some seconds.
     """
     spans = [embedder.spans(memory.text) for memory in memories]
     passages = [
@@ -35,7 +53,12 @@ def embed_memories(embedder: Embedder, memories: Sequence[Memory]) -> list[Embed
         for memory, cuts in zip(memories, spans, strict=True)
         for start, end in cuts
     ]
-    vectors = embedder.embed(passages)
+    parts = [np.empty((0, embedder.dimensions), np.float32)]
+    for start in range(0, len(passages), _PASSAGES_BETWEEN_STOPS):
+        if stop():
+            raise Stopped
+        parts.append(embedder.embed(passages[start : start + _PASSAGES_BETWEEN_STOPS]))
+    vectors = np.concatenate(parts)
     ends = np.cumsum([len(cuts) for cuts in spans])[:-1]
     return [
         Embedding(model=embedder.model, spans=cuts, vectors=rows)
@@ -50,34 +73,55 @@ def embed_new(services: Services, memories: Sequence[Memory]) -> frozenset[str]:
     `catch_up` embeds them later.
     """
     short = [memory for memory in memories if len(memory.text) <= _MAX_CHARS_AT_ONCE]
-    return frozenset(memory.id for memory in short) if _attach(services, short) else frozenset()
+    try:
+        attached = _attach(services, short)
+    except StorageError as error:
+        # The texts are durable: that is what the receipt answers for, on a full disk too.
+        _log.warning("%d memories wait to be embedded: %s", len(short), error)
+        return frozenset()
+    return frozenset(memory.id for memory in short) if attached else frozenset()
 
 
-def catch_up(services: Services, *, limit: int) -> int:
+def embed_again(services: Services, ids: Sequence[str]) -> int:
+    """Embed these memories anew, whatever vectors they have; return how many were."""
+    done = 0
+    for batch in _batches(services, ids):
+        if not _attach(services, batch):
+            break
+        done += len(batch)
+    return done
+
+
+def catch_up(services: Services, *, limit: int, stop: Stop = never) -> int:
     """Embed at most `limit` memories that have no vector by the current model; return how many.
+
+    `stop` ends it early; what was being embedded at that moment waits for the next time.
 
     Some are left where a text is long, where a process ended between storing a text and embedding
     it, where the model could not be run, and where another model was configured.
     """
+    check_count(limit, "limit", low=1, high=2**62)
     done = 0
-    while done < limit:
+    while done < limit and not stop():
         wanted = min(_BATCH_MEMORIES, limit - done)
         pending = services.storage.pending(services.embedder.model, limit=wanted)
         if not pending:
             break
         for batch in _batches(services, pending):
-            if not _attach(services, batch):
+            if not _attach(services, batch, stop):
                 return done
             done += len(batch)
     return done
 
 
-def _attach(services: Services, memories: Sequence[Memory]) -> bool:
-    """Embed stored memories and store their vectors; False where the model cannot be run."""
+def _attach(services: Services, memories: Sequence[Memory], stop: Stop = never) -> bool:
+    """Embed stored memories and store their vectors; False where that has to wait."""
     if not memories:
         return True
     try:
-        embeddings = embed_memories(services.embedder, memories)
+        embeddings = embed_memories(services.embedder, memories, stop)
+    except Stopped:
+        return False
     except EmbedderError as error:
         _log.warning("%d memories wait to be embedded: %s", len(memories), error)
         return False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from attrs import evolve
 
-from infinite_memory.errors import Conflict
+from infinite_memory.errors import Conflict, StoreDamaged
 from infinite_memory.model.memory import Status
 from infinite_memory.model.receipt import Outcome, Receipt, Searchable
 from infinite_memory.model.record import Erase, Put
@@ -16,6 +16,7 @@ __all__ = ["forget"]
 
 # Two clients may change the same memory at once; forgetting wins over whatever they did.
 _ATTEMPTS = 100
+_UNKNOWN_SCOPE = "unknown"
 
 
 def forget(services: Services, memory_id: str, *, hard: bool) -> Receipt:
@@ -53,8 +54,11 @@ def _hide(services: Services, memory_id: str) -> Receipt:
 
 
 def _erase(services: Services, memory_id: str) -> Receipt:
-    record = existing(services, memory_id)
-    revisions = len(services.storage.history(memory_id))
+    try:
+        record = existing(services, memory_id)
+        revisions = len(services.storage.history(memory_id))
+    except StoreDamaged:
+        return _erase_damaged(services, memory_id)
     services.storage.commit([Erase(id=memory_id)])
     services.storage.scrub()
     services.index.discard()
@@ -64,3 +68,19 @@ def _erase(services: Services, memory_id: str) -> Receipt:
         erased.append(f"{count} vector{'s' if count > 1 else ''}")
     receipt = receipt_of(record.memory, Outcome.ERASED, Searchable.NOT)
     return evolve(receipt, erased=tuple(erased))
+
+
+def _erase_damaged(services: Services, memory_id: str) -> Receipt:
+    """Erase what cannot be read, so that its receipt cannot say what it was."""
+    services.storage.commit([Erase(id=memory_id)])
+    services.storage.scrub()
+    services.index.discard()
+    return Receipt(
+        id=memory_id,
+        outcome=Outcome.ERASED,
+        revision=0,
+        scope=_UNKNOWN_SCOPE,
+        stored_at=services.clock(),
+        searchable=Searchable.NOT,
+        erased=(f"memory {memory_id}, which was damaged",),
+    )

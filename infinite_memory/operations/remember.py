@@ -10,10 +10,11 @@ from infinite_memory.errors import Conflict, InvalidInput
 from infinite_memory.model.draft import Draft
 from infinite_memory.model.memory import Memory, Status
 from infinite_memory.model.receipt import Outcome, Receipt, Searchable
-from infinite_memory.model.record import Put, PutScope, Record, Write
+from infinite_memory.model.record import Put, Record, Write
 from infinite_memory.model.scope import Scope, fold_name
 from infinite_memory.operations.embed import embed_new
 from infinite_memory.operations.prepare import memory_of
+from infinite_memory.operations.scopes import scope_writes, settled
 from infinite_memory.operations.services import Services
 
 __all__ = ["Progress", "receipt_of", "remember", "remember_many"]
@@ -23,8 +24,8 @@ Progress = Callable[[int, int], None]
 
 _BATCH_MEMORIES = 256
 _BATCH_BYTES = 4 << 20
-# Somebody may take an id between the look and the commit; more often than this is no accident.
-_ATTEMPTS = 5
+# Others may take an id or make a scope between the look and the commit; they do not for ever.
+_ATTEMPTS = 20
 
 
 def remember(services: Services, draft: Draft) -> Receipt:
@@ -116,6 +117,9 @@ def _batches(wanted: Sequence[_Wanted]) -> Iterator[list[_Wanted]]:
 def _stored(services: Services, wanted: Sequence[_Wanted]) -> list[Receipt]:
     """Store one batch as a whole, then embed it."""
     for attempt in range(1, _ATTEMPTS + 1):
+        scopes = services.storage.scopes()
+        # Somebody may have made the scope meanwhile, in another spelling.
+        wanted = [(settled(memory, scopes), times) for memory, times in wanted]
         existing = services.storage.get({memory.id for memory, _ in wanted})
         earlier = {
             memory.id: _unchanged(services, memory, existing[memory.id], times=times)
@@ -125,7 +129,7 @@ def _stored(services: Services, wanted: Sequence[_Wanted]) -> list[Receipt]:
         fresh = {memory.id: memory for memory, _ in wanted if memory.id not in existing}
         try:
             if fresh:
-                services.storage.commit(_writes(services, fresh))
+                services.storage.commit(_writes(fresh, scopes))
             break
         except Conflict:
             if attempt == _ATTEMPTS:
@@ -151,11 +155,9 @@ def _receipt(memory: Memory, first: dict[str, Receipt], earlier: Mapping[str, Re
     return receipt
 
 
-def _writes(services: Services, fresh: Mapping[str, Memory]) -> list[Write]:
-    scopes = services.storage.scopes()
-    new = sorted({memory.scope for memory in fresh.values()} - scopes.keys())
+def _writes(fresh: Mapping[str, Memory], scopes: Mapping[str, Scope]) -> list[Write]:
     return [
-        *(PutScope(scope=Scope(name=name)) for name in new),
+        *scope_writes({memory.scope for memory in fresh.values()}, scopes),
         *(Put(memory=memory, expected=0) for memory in fresh.values()),
     ]
 

@@ -12,11 +12,12 @@ from infinite_memory.model.checks import check_count
 from infinite_memory.model.ids import check_id
 from infinite_memory.model.memory import Memory, Status
 from infinite_memory.model.receipt import Outcome, Receipt, Searchable
-from infinite_memory.model.record import Put, PutScope, Record, Write
+from infinite_memory.model.record import Put, Record
 from infinite_memory.model.scope import Scope
 from infinite_memory.operations.embed import embed_new
 from infinite_memory.operations.prepare import check_validity, checked, place_of
 from infinite_memory.operations.remember import receipt_of
+from infinite_memory.operations.scopes import scope_writes
 from infinite_memory.operations.services import Services
 
 __all__ = ["existing", "revise"]
@@ -55,17 +56,12 @@ def revise(
     if after == before:
         return receipt_of(before, Outcome.UNCHANGED, _searchable(before, keeps_vectors))
     after = evolve(after, revision=revision + 1, stored_at=services.clock())
-    writes: list[Write] = [
-        Put(
-            memory=after,
-            expected=revision,
-            embedding=record.embedding if keeps_vectors else None,
-        )
-    ]
-    if after.scope not in scopes:
-        writes.insert(0, PutScope(scope=Scope(name=after.scope)))
+    put = Put(
+        memory=after, expected=revision, embedding=record.embedding if keeps_vectors else None
+    )
+    moved = {after.scope} - {before.scope}
     try:
-        services.storage.commit(writes)
+        services.storage.commit([*scope_writes(moved, scopes), put])
     except Conflict:
         _check_revision(existing(services, memory_id).memory, revision)
         raise

@@ -10,8 +10,8 @@ from attrs import evolve
 from infinite_memory.errors import Conflict, InvalidInput, UnknownScope
 from infinite_memory.model.checks import check_choice, check_flag, check_label, check_labels
 from infinite_memory.model.criteria import Criteria
-from infinite_memory.model.memory import GLOBAL
-from infinite_memory.model.record import EraseScope, PutScope
+from infinite_memory.model.memory import GLOBAL, Memory
+from infinite_memory.model.record import EraseScope, ExpectScopes, PutScope, Write
 from infinite_memory.model.scope import Scope, Sensitivity, fold_name, visible_from
 from infinite_memory.operations.services import Services
 from infinite_memory.text.tokens import words
@@ -22,7 +22,9 @@ __all__ = [
     "create_scope",
     "delete_scope",
     "known_scope",
+    "scope_writes",
     "searched_scopes",
+    "settled",
     "update_scope",
 ]
 
@@ -39,7 +41,7 @@ def check_scope_name(name: object) -> str:
         InvalidInput: it is empty, longer than 128 characters, not printable, or the word ALL.
     """
     checked = check_label(name, "scope", max_chars=_MAX_NAME_CHARS)
-    if fold_name(checked) == fold_name(ALL):
+    if _means_all(checked):
         raise InvalidInput(f"scope {checked!r} cannot be used: {ALL} stands for every scope")
     return checked
 
@@ -50,7 +52,7 @@ def known_scope(name: str, scopes: Mapping[str, Scope]) -> Scope:
     Raises:
         UnknownScope: there is none; the message names the nearest.
     """
-    found = _folded(scopes).get(fold_name(name))
+    found = _folded(scopes).get(fold_name(check_label(name, "scope", max_chars=_MAX_NAME_CHARS)))
     if found is not None:
         return found
     near = get_close_matches(name, list(scopes), n=1, cutoff=0.0)[0]
@@ -62,24 +64,27 @@ def searched_scopes(
 ) -> frozenset[str] | None:
     """Return the scopes that a search sees, or None for all.
 
-    Each scope that is asked for opens itself, its parents and `Global`. Where none is asked for,
-    the default scope is searched, and any scope that the question itself names, by its name or a
-    keyword, unless it is private or inactive.
+    Each scope that is asked for opens itself, its parents and `Global`. ALL opens every one that is
+    neither private nor inactive; those open by their own name alone. Where none is asked for, the
+    default scope is searched, and any open one that the question names, by its name or a keyword.
     """
     scopes = services.storage.scopes()
+    everything = {name for name, scope in scopes.items() if _is_open(scope)}
     if asked is None:
         names = [services.config.default_scope, *_named_in(question, scopes.values())]
         # The default scope need not exist before something is stored in it.
         found = [_folded(scopes).get(fold_name(name), Scope(name=name)).name for name in names]
     else:
-        given = [asked] if isinstance(asked, str) else list(asked)
-        if not given:
+        wanted = check_labels(
+            [asked] if isinstance(asked, str) else asked, "scope", max_chars=_MAX_NAME_CHARS
+        )
+        if not wanted:
             raise InvalidInput(f"scope is an empty list: name a scope, give {ALL}, or leave it out")
-        wanted = [check_label(name, "scope", max_chars=_MAX_NAME_CHARS) for name in given]
-        if fold_name(ALL) in map(fold_name, wanted):
-            inactive = any(not scope.active for scope in scopes.values())
-            return frozenset(n for n, s in scopes.items() if s.active) if inactive else None
-        found = [known_scope(name, scopes).name for name in wanted]
+        found = [known_scope(name, scopes).name for name in wanted if not _means_all(name)]
+        if any(map(_means_all, wanted)):
+            if len(everything.union(found)) == len(scopes):
+                return None
+            found.extend(everything)
     return frozenset(seen for name in found for seen in visible_from(name, scopes))
 
 
@@ -111,7 +116,8 @@ def create_scope(
         return existing
     if existing is not None:
         raise Conflict(f"the scope {existing.name!r} exists and is different: update it instead")
-    services.storage.commit([PutScope(scope=scope)])
+    seen = {scope.name: None, **_line_of(scope.parent, scopes)}
+    services.storage.commit([ExpectScopes(scopes=seen), PutScope(scope=scope)])
     return scope
 
 
@@ -149,7 +155,8 @@ def update_scope(
         raise InvalidInput(
             f"{scope.parent!r} cannot be the parent of {scope.name!r}: it lies below it already"
         )
-    services.storage.commit([PutScope(scope=scope)])
+    seen = {scope.name: scopes[scope.name], **_line_of(scope.parent, scopes)}
+    services.storage.commit([ExpectScopes(scopes=seen), PutScope(scope=scope)])
     return scope
 
 
@@ -174,7 +181,36 @@ def delete_scope(services: Services, name: str) -> None:
             f"the scope {scope.name!r} still holds memories, forgotten ones included:"
             " move them, or erase them with a hard forget"
         )
-    services.storage.commit([EraseScope(name=scope.name)])
+    expected = ExpectScopes(scopes={scope.name: scope}, unused=frozenset({scope.name}))
+    services.storage.commit([expected, EraseScope(name=scope.name)])
+
+
+def settled(memory: Memory, scopes: Mapping[str, Scope]) -> Memory:
+    """Return `memory` in the existing spelling of its scope, if there is one."""
+    found = _folded(scopes).get(fold_name(memory.scope))
+    return memory if found is None else evolve(memory, scope=found.name)
+
+
+def scope_writes(names: Iterable[str], scopes: Mapping[str, Scope]) -> list[Write]:
+    """Return the writes that go with memories put into these scopes, and create the missing ones.
+
+    They refuse the commit if a scope was made, changed or removed since `scopes` was read.
+    """
+    wanted = sorted(set(names) - {GLOBAL})
+    if not wanted:
+        return []
+    missing = [name for name in wanted if name not in scopes]
+    return [
+        ExpectScopes(scopes={name: scopes.get(name) for name in wanted}),
+        *(PutScope(scope=Scope(name=name)) for name in missing),
+    ]
+
+
+def _line_of(parent: str | None, scopes: Mapping[str, Scope]) -> dict[str, Scope | None]:
+    """Return the parent, its parent and so on: what must not change lest a circle arises."""
+    if parent is None:
+        return {}
+    return {name: scopes[name] for name in visible_from(parent, scopes) if name != GLOBAL}
 
 
 def _folded(scopes: Mapping[str, Scope]) -> dict[str, Scope]:
@@ -187,10 +223,17 @@ def _named_in(question: str, scopes: Iterable[Scope]) -> list[str]:
     return [
         scope.name
         for scope in scopes
-        if scope.active
-        and scope.sensitivity is Sensitivity.NORMAL
+        if _is_open(scope)
         and any(_contains(asked, words(name)) for name in (scope.name, *scope.keywords))
     ]
+
+
+def _is_open(scope: Scope) -> bool:
+    return scope.active and scope.sensitivity is Sensitivity.NORMAL
+
+
+def _means_all(name: str) -> bool:
+    return fold_name(name) == fold_name(ALL)
 
 
 def _contains(asked: Sequence[str], name: Sequence[str]) -> bool:

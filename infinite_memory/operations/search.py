@@ -8,7 +8,14 @@ from contextlib import suppress
 from datetime import datetime
 
 from infinite_memory.errors import InvalidInput, StoreDamaged
-from infinite_memory.model.checks import check_choice, check_count, check_labels, check_moment
+from infinite_memory.model.checks import (
+    check_choice,
+    check_count,
+    check_flag,
+    check_label,
+    check_labels,
+    check_moment,
+)
 from infinite_memory.model.criteria import Conditions, Criteria
 from infinite_memory.model.hits import Hit, Hits
 from infinite_memory.model.memory import Kind, Status
@@ -49,10 +56,12 @@ def criteria_of(
         raise InvalidInput(f"until {end.isoformat()} must be later than since {start.isoformat()}")
     return Criteria(
         scopes=searched_scopes(scope, question, services),
-        tags=check_labels(tags, "tags"),
+        tags=check_labels(() if tags is None else tags, "tags"),
         kinds=frozenset(check_choice(kind, Kind, "kind") for kind in _listed(kinds)) or None,
         statuses=frozenset(check_choice(s, Status, "status") for s in _listed(statuses)) or None,
-        conversation_id=conversation_id,
+        conversation_id=(
+            None if conversation_id is None else check_label(conversation_id, "conversation_id")
+        ),
         since=start,
         until=end,
     )
@@ -80,7 +89,7 @@ def search(
         limit=check_count(limit, "limit", low=1, high=MAX_LIMIT),
         threshold=_threshold(threshold),
         arms=_arms(arms),
-        explain=explain,
+        explain=check_flag(explain, "explain"),
     )
     ranking = services.index.search(question)
     records = _records(services, [candidate.id for candidate in ranking.candidates])
@@ -145,5 +154,9 @@ def _arms(names: Iterable[str]) -> frozenset[Arm]:
     return arms
 
 
-def _listed(values: str | Iterable[str]) -> list[str]:
-    return [values] if isinstance(values, str) else list(values)
+def _listed(values: str | Iterable[str] | None) -> list[str]:
+    if values is None or isinstance(values, str):
+        return [values] if values else []
+    if not isinstance(values, Iterable):
+        raise InvalidInput(f"{values!r:.100} cannot be used: give a name, or a list of names")
+    return list(values)

@@ -65,9 +65,9 @@ class SearchIndex:
         compact = self.refresh().compact()
         if self._snapshot.write(compact):
             self._saved_at = compact.cursor
-        if self._erased_since(compact.cursor):
-            # What was erased while the file was being written must not stay in it.
-            self.discard()
+            if self._erased_since(compact):
+                # What was erased while the file was being written must not stay in it.
+                self.discard()
 
     def discard(self) -> None:
         """Remove the snapshot, so that no byte of what was erased is left in it."""
@@ -96,6 +96,9 @@ class SearchIndex:
         if view is None or view.cursor > self._storage.position():
             return View()
         self._saved_at = view.cursor
+        if self._erased_since(view):
+            # Whoever wrote the file ended before it could look.
+            self.discard()
         return view
 
     def _caught_up(self, view: View) -> View:
@@ -123,6 +126,17 @@ class SearchIndex:
         behind = self._storage.position() - self._saved_at
         return behind >= max(_SNAPSHOT_CHANGES, self._saved_at // 10)
 
-    def _erased_since(self, cursor: int) -> bool:
-        changes = self._storage.changes(cursor, limit=_FEED_BATCH)
-        return any(change.record is None for change in changes.items)
+    def _erased_since(self, view: View) -> bool:
+        """Tell whether a memory that is in `view` was erased after it, or may have been.
+
+        A memory that is in its first revision after the view may have been erased and stored anew
+        under its id.
+        """
+        cursor = view.cursor
+        while (changes := self._storage.changes(cursor, limit=_FEED_BATCH)).items:
+            for change in changes.items:
+                fresh = change.record is None or change.record.memory.revision == 1
+                if fresh and any(part.segment.find(change.id) is not None for part in view.parts):
+                    return True
+            cursor = changes.cursor
+        return False

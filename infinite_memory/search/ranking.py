@@ -70,6 +70,7 @@ def rank(view: View, question: Question, embed: Embed | None, *, background: flo
             spoken_by(names, segment),
             ideal=ideal,
             background=background,
+            both=Arm.WORDS in question.arms,
         )
         for segment, mask, found in zip(segments, eligible, raw, strict=True)
     ]
@@ -107,12 +108,13 @@ def _score(
     *,
     ideal: float,
     background: float,
+    both: bool,
 ) -> _Scored:
     if cosine is None:
         cosine = np.full(len(segment), ABSENT, np.float32)
         meaning_share = 0.0
     else:
-        meaning_share = MEANING if ideal else 1.0
+        meaning_share = MEANING if both else 1.0
     meaning = np.clip((cosine - background) / (1 - background), 0, 1).astype(np.float32)
     words = found / np.float32(ideal or 1.0)
     words_share = WORDS if meaning_share else 1.0

@@ -22,6 +22,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
+from infinite_memory.errors import StorageUnavailable
 from infinite_memory.search.segment import ARRAYS, Segment
 from infinite_memory.search.view import Part, View
 
@@ -30,6 +31,7 @@ __all__ = ["Snapshot"]
 _log = logging.getLogger(__name__)
 _FORMAT = 1
 _ALIGN = 64
+_SUFFIXES = {".index", ".tmp"}
 _UNVERIFIED = "vectors"
 _MAX_HEADER_BYTES = 64 << 20
 _DTYPES = {"uint64", "int64", "int32", "int8", "uint8", "float32"}
@@ -62,14 +64,17 @@ class Snapshot:
         try:
             with self._path.open("rb") as file:
                 header = json.loads(file.readline(_MAX_HEADER_BYTES))
+                if not self._is_ours(header):
+                    if whole and header.pop("digest") != _digest(header):
+                        raise ValueError("its header is damaged")
+                    return None
                 start = _aligned(file.tell())
-                size = os.fstat(file.fileno()).st_size
-            if not self._is_ours(header):
-                return None
-            return self._view(header, start, size, whole=whole)
+                # Mapped once, from this descriptor: the name may mean another file by now.
+                mapped = np.memmap(file, np.uint8, "r")
+            return self._view(header, mapped[start:], whole=whole)
         except FileNotFoundError:
             return None
-        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise ValueError(str(error)) from error
 
     def write(self, view: View) -> bool:
@@ -89,6 +94,8 @@ class Snapshot:
                 for array in arrays:
                     file.write(b"\0" * (_aligned(file.tell()) - file.tell()))
                     file.write(array.data)
+                file.flush()
+                os.fsync(file.fileno())
             temporary.replace(self._path)
         except OSError as error:
             _log.warning("the snapshot %s could not be written: %s", self._path, error)
@@ -98,9 +105,23 @@ class Snapshot:
         return True
 
     def remove(self) -> None:
-        """Delete the snapshot, if there is one."""
-        with suppress(FileNotFoundError):
-            self._path.unlink()
+        """Delete every snapshot in the folder: of other models, and half written ones, as well.
+
+        Raises:
+            StorageUnavailable: one of them cannot be deleted.
+        """
+        try:
+            files = [path for path in self._folder.iterdir() if path.suffix in _SUFFIXES]
+        except (FileNotFoundError, NotADirectoryError):
+            return
+        for path in files:
+            try:
+                path.unlink(missing_ok=True)
+            except OSError as error:
+                raise StorageUnavailable(
+                    f"{path} cannot be deleted ({error.strerror}) and may hold traces of what was"
+                    " erased: delete it by hand"
+                ) from error
 
     def _is_ours(self, header: Any) -> bool:
         return isinstance(header, dict) and (
@@ -128,7 +149,7 @@ class Snapshot:
         body["digest"] = _digest(body)
         return json.dumps(body).encode() + b"\n", arrays
 
-    def _view(self, header: dict[str, Any], start: int, size: int, *, whole: bool) -> View:
+    def _view(self, header: dict[str, Any], body: NDArray[np.uint8], *, whole: bool) -> View:
         if header.pop("digest") != _digest(header):
             raise ValueError("its header is damaged")
         arrays = {}
@@ -136,13 +157,9 @@ class Snapshot:
             if dtype not in _DTYPES:
                 raise ValueError(f"an array of the type {dtype!r}")
             length = int(np.prod(shape, dtype=object)) * np.dtype(dtype).itemsize
-            if start + offset + length > size:
+            if offset + length > len(body):
                 raise ValueError("it is cut short")
-            arrays[name] = (
-                np.memmap(self._path, dtype, "r", start + offset, tuple(shape))
-                if length
-                else np.empty(tuple(shape), dtype)
-            )
+            arrays[name] = body[offset : offset + length].view(dtype).reshape(shape)
             if (whole or name != _UNVERIFIED) and crc32(arrays[name].data) != checksum:
                 raise ValueError(f"its array {name} is damaged")
         segment = Segment(names=tuple(header["names"]), **arrays)

@@ -44,6 +44,8 @@ def cosines(
         )
         scores[owners] = best
         scores[~mask] = ABSENT
+    # Vectors are checked when they come in; a snapshot whose file was damaged may hold others.
+    scores[~np.isfinite(scores)] = ABSENT
     return scores
 
 

@@ -16,6 +16,7 @@ __all__ = ["bm25"]
 K1 = 1.2
 B = 0.75
 _TELLING = 10
+_LONGEST = 4.0
 
 Scores = NDArray[np.float32]
 
@@ -31,6 +32,9 @@ def bm25(
     and Zaragoza, "The Probabilistic Relevance Framework" (2009). N, n and the mean length count the
     eligible documents alone, so that what a search may not see does not move its scores. One
     float32 array of shape (n,) a segment, 0 where not eligible.
+
+    A text counts as at most four times as long as the mean, so that a rare word in a long document
+    is still found among short notes.
 
     The ideal document has the mean length and the terms of the question once each, where the i-th
     of them, most telling first, counts 10 / (10 + i): nothing answers every word of a long
@@ -51,7 +55,8 @@ def bm25(
         idf = float(np.log1p((total - holding + 0.5) / (holding + 0.5)))
         weights.extend([idf] * repeats)
         for segment, (docs, counts), score in zip(segments, found, scores, strict=True):
-            saturation = K1 * (1 - B + B * segment.length[docs] / np.float32(mean_length))
+            relative = np.minimum(segment.length[docs] / np.float32(mean_length), _LONGEST)
+            saturation = K1 * (1 - B + B * relative)
             score[docs] += np.float32(repeats * idf * (K1 + 1)) * (counts / (counts + saturation))
     weights.sort(reverse=True)
     return scores, sum(w * _TELLING / (_TELLING + i) for i, w in enumerate(weights))

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
 from infinite_memory.errors import Conflict, InvalidInput
-from infinite_memory.model.record import Attach, Embedding, Erase, Put, Write
+from infinite_memory.model.record import Attach, Embedding, Erase, ExpectScopes, Put, Write
+from infinite_memory.model.scope import Scope, fold_name
 
-__all__ = ["check_embedding", "check_writes", "refuse_conflicts"]
+__all__ = ["check_embedding", "check_writes", "refuse_changed_scopes", "refuse_conflicts"]
 
 
 def check_writes(writes: Sequence[Write]) -> None:
@@ -58,7 +59,8 @@ def check_embedding(memory_id: str, embedding: Embedding) -> None:
 def refuse_conflicts(writes: Sequence[Write], revision_of: Callable[[str], int]) -> None:
     """Refuse writes of which one, carried out in their order, would not find what it expects.
 
-    `revision_of` returns the current revision of an id, 0 where there is none.
+    `revision_of` returns the current revision of an id, 0 where there is none. An `ExpectScopes`
+    among them is left to `refuse_changed_scopes`.
 
     Raises:
         Conflict: with the ids, and the first expected and found revision of each.
@@ -79,6 +81,26 @@ def refuse_conflicts(writes: Sequence[Write], revision_of: Callable[[str], int])
             revisions[memory_id] = write.memory.revision
     if conflicts:
         raise _conflict(list(conflicts.values()))
+
+
+def refuse_changed_scopes(
+    expected: ExpectScopes, scopes: Mapping[str, Scope], holds: Callable[[str], bool]
+) -> None:
+    """Refuse a commit whose caller saw other scopes than there are before it.
+
+    `holds` tells whether a memory, forgotten ones included, is in the scope of that name.
+
+    Raises:
+        Conflict: with the first scope that is not as expected.
+    """
+    folded = {fold_name(name) for name in scopes}
+    for name, seen in expected.scopes.items():
+        changed = fold_name(name) in folded if seen is None else scopes.get(name) != seen
+        if changed:
+            raise _conflict([f"the scope {name!r}"])
+    for name in sorted(expected.unused):
+        if holds(name) or any(scope.parent == name for scope in scopes.values()):
+            raise _conflict([f"the scope {name!r}, which is in use by now"])
 
 
 def _conflict(conflicts: list[str]) -> Conflict:

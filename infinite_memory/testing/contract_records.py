@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 from attrs import evolve
 
+from infinite_memory.errors import Conflict
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.memory import GLOBAL, Kind, Memory, Origin, Status
 from infinite_memory.model.record import (
     Attach,
     Erase,
     EraseScope,
+    ExpectScopes,
     Put,
     PutScope,
     Record,
@@ -226,6 +228,31 @@ class RecordTests(StorageTests):
         assert storage.scopes()[scope.name] == scope
         storage.commit([PutScope(scope=Scope(name=scope.name))])
         assert storage.scopes()[scope.name] == Scope(name=scope.name)
+
+    def test_a_commit_is_refused_when_the_scopes_are_not_as_expected(
+        self, storage: Storage
+    ) -> None:
+        scope = Scope(name="s", description="as it was")
+        storage.commit([PutScope(scope=scope), PutScope(scope=Scope(name="child", parent="s"))])
+        storage.commit([put("a", scope="child")])
+        for expected in (
+            ExpectScopes(scopes={"s": None}),
+            ExpectScopes(scopes={"S": None}),
+            ExpectScopes(scopes={"s": Scope(name="s")}),
+            ExpectScopes(scopes={"other": scope}),
+            ExpectScopes(scopes={}, unused=frozenset({"s"})),
+            ExpectScopes(scopes={}, unused=frozenset({"child"})),
+        ):
+            with pytest.raises(Conflict, match="the scope"):
+                storage.commit([put("b"), expected, EraseScope(name="s")])
+            assert storage.get(["b"]) == {}
+            assert storage.scopes()["s"] == scope
+        storage.commit([Erase(id="a")])
+        fitting = ExpectScopes(
+            scopes={"s": scope, "new": None}, unused=frozenset({"child", "never was"})
+        )
+        storage.commit([fitting, put("b")])
+        assert set(storage.get(["b"])) == {"b"}
 
     def test_erasing_a_scope_leaves_its_memories(self, storage: Storage) -> None:
         storage.commit([PutScope(scope=Scope(name="s")), put("a", scope="s")])

@@ -6,13 +6,14 @@ import shutil
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Protocol
 
 import pytest
 from attrs import evolve
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from infinite_memory.errors import Conflict
+from infinite_memory.errors import Conflict, StorageUnavailable
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.memory import Kind, Memory, Status
 from infinite_memory.model.record import (
@@ -30,10 +31,33 @@ from infinite_memory.protocols import Storage
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.testing.strategies import embeddings, ids, memories, moments, scopes
 
-__all__ = ["Opener", "storage_machine"]
+__all__ = ["Hardship", "Opener", "storage_machine"]
 
 Opener = Callable[[Path], Storage]
 """Opens the store in a folder, or another handle on it when it is called again."""
+
+
+class Hardship(Protocol):
+    """A disk that can fail and lose its power, below the storages that it opens."""
+
+    def open(self, home: Path) -> Storage:
+        """Open the store in `home` on this disk, or another handle on it."""
+
+    def fail_at(self, call: int) -> None:
+        """Fail the call to the disk of that number, counted from 1 from now on; 0 fails none."""
+
+    def cut_at(self, call: int) -> None:
+        """Keep what is on the disk at the call of that number, for `crash`."""
+
+    def crash(self, home: Path) -> Path:
+        """Cut the power, now or where `cut_at` said; return a folder with what is left of `home`.
+
+        The handles that are open are as good as gone: nobody closes them.
+        """
+
+    def release(self) -> None:
+        """Give up the disk."""
+
 
 _criteria = st.builds(
     Criteria,
@@ -72,11 +96,18 @@ class _Reader:
 class _StorageMachine(RuleBasedStateMachine):
     opener: Opener
     shared: bool
+    hardship: Callable[[], Hardship] | None
 
     def __init__(self) -> None:
         super().__init__()
-        self.home = Path(tempfile.mkdtemp(prefix="storage-machine-"))
-        self.handles = [type(self).opener(self.home)]
+        self.folder = Path(tempfile.mkdtemp(prefix="storage-machine-"))
+        self.home = self.folder / "home"
+        self.home.mkdir()
+        hardship = type(self).hardship
+        self.disk = None if hardship is None else hardship()
+        self.open = type(self).opener if self.disk is None else self.disk.open
+        self.handles = [self.open(self.home)]
+        self.lost: list[Storage] = []
         self.turn = 0
         self.model = InMemoryStorage()
         self.readers = [_Reader(), _Reader()]
@@ -185,14 +216,60 @@ class _StorageMachine(RuleBasedStateMachine):
     @rule()
     def open_another_handle(self) -> None:
         """Open the store once more, beside the handles that are open."""
-        self.handles.append(type(self).opener(self.home))
+        self.handles.append(self.open(self.home))
 
     @precondition(lambda self: self.shared)
     @rule()
     def reopen(self) -> None:
         """Close a handle and open the store again."""
         self.handles.pop(0).close()
-        self.handles.append(type(self).opener(self.home))
+        self.handles.append(self.open(self.home))
+
+    @precondition(lambda self: self.disk is not None)
+    @rule(memory=memories(), call=st.integers(1, 12))
+    def fail_in_a_commit(self, memory: Memory, call: int) -> None:
+        """Let the disk fail in a commit: it is there whole or not at all, on the same handle."""
+        write, storage, disk = self._put(memory, 0, None), self.storage, self._disk()
+        disk.fail_at(call)
+        try:
+            storage.commit([write])
+        except StorageUnavailable:
+            disk.fail_at(0)
+            self._settle(storage, write)
+        else:
+            disk.fail_at(0)
+            self.model.commit([write])
+
+    @precondition(lambda self: self.disk is not None)
+    @rule(memory=memories(), call=st.integers(1, 12))
+    def crash_in_a_commit(self, memory: Memory, call: int) -> None:
+        """Cut the power in the middle of a commit, which is there whole or not at all."""
+        write = self._put(memory, 0, None)
+        self._disk().cut_at(call)
+        self.storage.commit([write])
+        self._crash()
+        self._settle(self.handles[0], write)
+
+    @precondition(lambda self: self.disk is not None)
+    @rule()
+    def crash(self) -> None:
+        """Cut the power between two commits, which loses nothing."""
+        self._crash()
+
+    def _disk(self) -> Hardship:
+        assert self.disk is not None, "no hardship was given"
+        return self.disk
+
+    def _crash(self) -> None:
+        self.lost += self.handles
+        self.home = self._disk().crash(self.home)
+        self.handles = [self.open(self.home)]
+
+    def _settle(self, storage: Storage, write: Put) -> None:
+        """Let the model follow a commit of which the storage alone knows the outcome."""
+        record = storage.get([write.memory.id]).get(write.memory.id)
+        if record == Record(memory=write.memory, embedding=write.embedding):
+            self.model.commit([write])
 
     @invariant()
     def holds_the_same(self) -> None:
@@ -210,17 +287,26 @@ class _StorageMachine(RuleBasedStateMachine):
         """Close everything and remove the folder."""
         for handle in self.handles:
             handle.close()
-        shutil.rmtree(self.home)
+        if self.disk is not None:
+            self.disk.release()
+        shutil.rmtree(self.folder)
 
 
-def storage_machine(opener: Opener, *, shared: bool) -> type[RuleBasedStateMachine]:
+def storage_machine(
+    opener: Opener, *, shared: bool, hardship: Callable[[], Hardship] | None = None
+) -> type[RuleBasedStateMachine]:
     """Return a state machine that compares the storage of `opener` with the reference.
 
-    `shared` says that a second call of `opener` on the same folder opens the same store. Run the
+    `shared` says that a second call of `opener` on the same folder opens the same store. With
+    `hardship` the store is opened on a disk that fails and loses its power now and then. Run the
     result with `hypothesis.stateful.run_state_machine_as_test`, or bind its `TestCase` in a module.
     """
     return type(
         "StorageMachine",
         (_StorageMachine,),
-        {"opener": staticmethod(opener), "shared": shared},
+        {
+            "opener": staticmethod(opener),
+            "shared": shared,
+            "hardship": None if hardship is None else staticmethod(hardship),
+        },
     )

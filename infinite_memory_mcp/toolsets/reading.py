@@ -99,6 +99,8 @@ def recall_memory(store: MemoryStore, asked: RecallMemory) -> Answer:
 
 def search_by_tag(store: MemoryStore, asked: SearchByTag) -> Answer:
     """Find memories that have all of these tags: with a query the best, without it the newest."""
+    if not asked.tags:
+        raise InvalidInput("tags is empty: name at least one, or use retrieve_memory")
     if asked.query is None:
         return _paged(
             store.browse(scope=asked.scope, tags=asked.tags, limit=asked.limit, after=asked.cursor)

@@ -112,3 +112,9 @@ def test_a_long_text_is_embedded_after_its_receipt_is_out(run: Run, ask: Ask) ->
     assert "found by words; by meaning once it is embedded" in done.stdout
     assert "Embedding 1 long text" in done.stderr
     assert ask("stats")["embedded"] == 1
+
+
+def test_what_waits_for_its_vectors_is_embedded_on_request(run: Run, ask: Ask) -> None:
+    run("remember", "tea", "--id", "a")
+    assert ask("embed") == {"embedded": 0}
+    assert run("embed").stdout == "Embedded 0 memories.\n"

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -175,3 +175,30 @@ async def test_a_long_text_is_embedded_at_the_next_quiet_moment(era: str) -> Non
             assert stored["searchable"] == "words"
             wait_for_warm_up()
             assert (await call(client, "get_memory_stats"))["embedded"] == 1
+
+
+class Counting(HashingEmbedder):
+    """Counts its calls, and tells when the first has been made."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls = 0
+        self.begun = threading.Event()
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        self.calls += 1
+        self.begun.set()
+        return super().embed(texts)
+
+
+def test_closing_does_not_wait_for_a_long_text_to_be_embedded() -> None:
+    embedder = Counting()
+    memory = LazyStore(opener_of(embedder), quiet_seconds=0)
+    memory.get().remember("the harbour master keeps a diary. " * 24_000)
+    assert embedder.calls == 0
+    memory.warm_up_when_quiet()
+    assert embedder.begun.wait(30)
+    memory.close()
+    wait_for_warm_up()
+    whole = len(embedder.spans("the harbour master keeps a diary. " * 24_000)) // 128
+    assert embedder.calls < whole

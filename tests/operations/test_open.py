@@ -12,6 +12,7 @@ import pytest
 
 from infinite_memory import Config, ConfigurationError, EmbedderError, MemoryStore, load
 from infinite_memory.config import CONFIG_FILE
+from infinite_memory.search.document import hash_term
 from infinite_memory.testing.embedders import HashingEmbedder
 
 
@@ -55,6 +56,11 @@ def test_a_store_in_memory_leaves_nothing_behind(
 def test_an_address_that_no_backend_serves_is_refused(address: str) -> None:
     with pytest.raises(ConfigurationError, match="no store can be opened at"):
         MemoryStore.open(address)
+
+
+def test_an_empty_address_is_not_the_working_directory() -> None:
+    with pytest.raises(ConfigurationError, match="is no folder"):
+        MemoryStore.open("")
 
 
 def test_a_relative_store_in_the_configuration_is_refused(tmp_path: Path) -> None:
@@ -112,8 +118,56 @@ def test_what_is_erased_for_good_is_in_no_file_any_more(tmp_path: Path) -> None:
         store.forget("secret", hard=True)
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert files
+    traces = [secret.encode(), hash_term(secret).to_bytes(8, "little")]
     for path in files:
-        assert secret.encode() not in path.read_bytes(), path
+        assert not [trace for trace in traces if trace in path.read_bytes()], path
+
+
+def indexed(home: Path) -> list[Path]:
+    return sorted((home / "index").iterdir())
+
+
+def test_a_snapshot_holds_a_trace_of_each_memory_until_it_is_erased(tmp_path: Path) -> None:
+    trace = hash_term("zanzibarquokka").to_bytes(8, "little")
+    with MemoryStore.open(tmp_path, embedder=HashingEmbedder()) as store:
+        store.remember_many([{"text": f"note {i}"} for i in range(600)])
+        store.remember("zanzibarquokka", id="secret")
+    (snapshot,) = indexed(tmp_path)
+    assert trace in snapshot.read_bytes()
+    # Another model's snapshot, and one whose writer was killed, may hold it as well.
+    (tmp_path / "index" / "0123456789abcdef.index").write_bytes(trace)
+    (tmp_path / "index" / "0123456789abcdef.99.tmp").write_bytes(trace)
+    with MemoryStore.open(tmp_path, embedder=HashingEmbedder()) as store:
+        store.forget("secret", hard=True)
+        assert indexed(tmp_path) == []
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["erased", "erased and stored anew"])
+def test_a_snapshot_that_a_killed_writer_left_is_dropped_if_something_was_erased_since(
+    tmp_path: Path, again: bool
+) -> None:
+    with MemoryStore.open(tmp_path, embedder=HashingEmbedder()) as store:
+        store.remember_many([{"text": f"note {i}"} for i in range(600)])
+        store.remember("zanzibarquokka", id="secret")
+    (snapshot,) = indexed(tmp_path)
+    old = snapshot.read_bytes()
+    with MemoryStore.open(tmp_path, embedder=HashingEmbedder()) as store:
+        store.forget("secret", hard=True)
+        if again:
+            store.remember("harmless", id="secret")
+    snapshot.write_bytes(old)
+    with MemoryStore.open(tmp_path, embedder=HashingEmbedder()) as store:
+        assert len(store.search("zanzibarquokka", arms=["words"])) == 0
+        assert indexed(tmp_path) == []
+
+
+def test_a_file_where_the_index_belongs_does_not_stand_in_the_way_of_forgetting(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "index").write_text("not a folder")
+    with MemoryStore.open(tmp_path, embedder=HashingEmbedder()) as store:
+        store.remember("x", id="x")
+        assert store.forget("x", hard=True).outcome == "erased"
 
 
 def test_a_record_damaged_since_it_was_indexed_is_left_out_and_the_others_are_found(

@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
 import pytest
 
-from infinite_memory import Conflict, InvalidInput, MemoryStore, Scope, UnknownScope
+from infinite_memory import (
+    Conflict,
+    InfiniteMemoryError,
+    InvalidInput,
+    MemoryStore,
+    Scope,
+    UnknownScope,
+)
+from infinite_memory.testing.embedders import HashingEmbedder
 
 
 def test_global_always_exists(store: MemoryStore) -> None:
@@ -78,3 +90,85 @@ def test_a_name_that_cannot_be_a_scope_is_refused(store: MemoryStore) -> None:
             store.scopes.create(name)
     with pytest.raises(InvalidInput, match="sensitivity"):
         store.scopes.create("a", sensitivity="secret")
+
+
+def at_once(*jobs: Callable[[], object]) -> list[Exception]:
+    """Run jobs in threads that start together; return what they raised."""
+    start, raised = threading.Barrier(len(jobs)), []
+
+    def run(job: Callable[[], object]) -> None:
+        start.wait()
+        try:
+            job()
+        except InfiniteMemoryError as error:
+            raised.append(error)
+
+    threads = [threading.Thread(target=run, args=(job,)) for job in jobs]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return raised
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> Iterator[tuple[MemoryStore, MemoryStore]]:
+    """Two handles on one store in files."""
+    embedder = HashingEmbedder()
+    with (
+        MemoryStore.open(tmp_path, embedder=embedder) as one,
+        MemoryStore.open(tmp_path, embedder=embedder) as other,
+    ):
+        yield one, other
+
+
+def test_two_spellings_of_a_new_scope_at_once_are_one_scope(
+    two: tuple[MemoryStore, MemoryStore],
+) -> None:
+    for i in range(20):
+        raised = at_once(
+            lambda i=i: two[0].remember(f"tea {i}", scope=f"Race{i}"),
+            lambda i=i: two[1].remember(f"tea {i}", scope=f"race{i}"),
+        )
+        assert raised == []
+        assert len(two[0].search("tea", scope=f"RACE{i}")) == 2
+    assert len(list(two[0].scopes)) == 21
+
+
+def test_a_memory_never_ends_in_a_scope_that_is_deleted_at_that_moment(
+    two: tuple[MemoryStore, MemoryStore],
+) -> None:
+    for i in range(20):
+        two[0].scopes.create("temp")
+        at_once(
+            lambda: two[0].scopes.delete("temp"),
+            lambda i=i: two[1].remember("tea", id=f"m{i}", scope="temp"),
+        )
+        assert [hit.memory.id for hit in two[0].search("tea", scope="temp")] == [f"m{i}"]
+        two[0].forget(f"m{i}", hard=True)
+        two[0].scopes.delete("temp")
+
+
+def test_no_update_of_a_scope_is_lost(two: tuple[MemoryStore, MemoryStore]) -> None:
+    for i in range(20):
+        two[0].scopes.create(f"s{i}")
+        raised = at_once(
+            lambda i=i: two[0].scopes.update(f"s{i}", sensitivity="private"),
+            lambda i=i: two[1].scopes.update(f"s{i}", description="new"),
+        )
+        scope = two[0].scopes[f"s{i}"]
+        done = (scope.sensitivity == "private") + (scope.description == "new")
+        assert done + len(raised) == 2
+        assert all(isinstance(error, Conflict) for error in raised)
+
+
+def test_no_two_scopes_become_parents_of_each_other(two: tuple[MemoryStore, MemoryStore]) -> None:
+    for i in range(20):
+        for name in (f"x{i}", f"y{i}"):
+            two[0].scopes.create(name)
+        raised = at_once(
+            lambda i=i: two[0].scopes.update(f"x{i}", parent=f"y{i}"),
+            lambda i=i: two[1].scopes.update(f"y{i}", parent=f"x{i}"),
+        )
+        assert len(raised) == 1
+        assert {two[0].scopes[f"x{i}"].parent, two[0].scopes[f"y{i}"].parent} > {None}

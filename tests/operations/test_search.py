@@ -46,8 +46,10 @@ def office(store: MemoryStore) -> MemoryStore:
         ("APOLLO", {"global", "company", "apollo"}),
         (["zeus"], {"global", "zeus"}),
         (["zeus", "apollo"], {"global", "zeus", "company", "apollo"}),
-        ("ALL", {"global", "company", "apollo", "zeus", "diary"}),
-        (["zeus", "all"], {"global", "company", "apollo", "zeus", "diary"}),
+        ("ALL", {"global", "company", "apollo", "zeus"}),
+        (["zeus", "all"], {"global", "company", "apollo", "zeus"}),
+        (["diary", "all"], {"global", "company", "apollo", "zeus", "diary"}),
+        ("diary", {"global", "diary"}),
     ],
 )
 def test_a_search_sees_its_scope_the_parents_of_it_and_global(
@@ -80,7 +82,9 @@ def test_naming_a_scope_in_the_question_does_not_widen_one_that_was_given(
 
 def test_the_hits_say_which_scopes_were_searched(office: MemoryStore) -> None:
     assert office.search("deadline", scope="apollo").scopes == ("Global", "apollo", "company")
-    assert office.search("deadline", scope="ALL").scopes is None
+    assert office.search("deadline", scope=["ALL", "diary"]).scopes is None
+    everything_open = ("Global", "apollo", "company", "zeus")
+    assert office.search("deadline", scope="ALL").scopes == everything_open
 
 
 def test_an_inactive_scope_is_seen_only_when_it_is_asked_for(office: MemoryStore) -> None:
@@ -143,6 +147,12 @@ def test_tags_kinds_times_statuses_and_conversations_narrow_a_search(store: Memo
         ({"tags": "hot"}, "tags must be a list"),
         ({"arms": ["legs"]}, "arm 'legs' is unknown"),
         ({"arms": []}, "arms is empty"),
+        ({"arms": None}, "arms is empty"),
+        ({"kinds": 5}, "5 cannot be used: give a name"),
+        ({"scope": 5}, "scope must be a list"),
+        ({"explain": "yes"}, "explain must be true or false"),
+        ({"conversation_id": ""}, "conversation_id '' cannot be used"),
+        ({"conversation_id": 5}, "conversation_id must be a text"),
         ({"since": datetime(2023, 1, 1)}, "no time zone"),  # noqa: DTZ001
         ({"since": MAY, "until": MAY}, "must be later than since"),
     ],
@@ -277,3 +287,48 @@ def test_warming_up_loads_what_a_search_needs(store: MemoryStore) -> None:
     store.remember("tea")
     store.warm_up()
     assert store.catch_up() == 0
+
+
+def test_conditions_that_are_none_are_no_conditions(store: MemoryStore) -> None:
+    store.remember("tea", id="a")
+    store.forget("a")
+    assert found(store, "tea", kinds=None, statuses=None, tags=None) == ["a"]
+
+
+def test_a_rare_word_in_a_long_text_is_found_among_short_notes(store: MemoryStore) -> None:
+    store.remember_many([{"text": f"short note {i}"} for i in range(20)])
+    store.remember("much ado about nothing in particular. " * 1600 + "quokkaxyz", id="long")
+    assert found(store, "quokkaxyz") == ["long"]
+
+
+@pytest.mark.parametrize(
+    ("speaker", "question", "named"),
+    [
+        ("Will Smith", "what will happen to the invoice", 0),
+        ("Will Smith", "what did Will Smith say of the invoice", 1),
+        ("The Boss", "where is the invoice", 0),
+        ("user", "which user wrote the invoice", 0),
+        ("Bob", "what did bob say of the invoice", 1),
+        ("Bob Dylan", "what did Bob say of the invoice", 1),
+    ],
+)
+def test_a_name_that_is_a_common_word_names_nobody(
+    store: MemoryStore, speaker: str, question: str, named: int
+) -> None:
+    store.remember("the invoice is on the table", speaker=speaker)
+    explanation = store.search(question, explain=True)[0].explanation
+    assert explanation is not None
+    assert explanation.speaker == named
+
+
+def test_accents_of_their_own_make_no_other_name(store: MemoryStore) -> None:
+    store.remember("tea", scope="Cafe\u0301", tags=["cre\u0300me"], id="a")
+    assert found(store, "tea", scope="Caf\u00e9", tags=["cr\u00e8me"]) == ["a"]
+
+
+@pytest.mark.parametrize(
+    "name", ["می\u200cخواهم", "会议\u3000记录", "5\u00a0€", "👨\u200d👩\u200d👧"]
+)
+def test_names_of_every_language_are_kept_exactly(store: MemoryStore, name: str) -> None:
+    memory = store.get(store.remember("x", title=name, tags=[name], scope=name).id)
+    assert (memory.title, memory.tags, memory.scope) == (name, (name,), name)

@@ -179,6 +179,7 @@ def test_a_creation_that_was_cut_short_is_begun_again(tmp_path: Path) -> None:
         "memory.db",
         "memory.db.marker",
         "store.lock",
+        "store.reserve",
     }
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from infinite_memory.errors import StoreClosed
 from infinite_memory.model.criteria import Criteria
+from infinite_memory.model.findings import Verification, Walked
 from infinite_memory.model.memory import GLOBAL, Memory, Status
 from infinite_memory.model.record import (
     Attach,
@@ -20,6 +21,8 @@ from infinite_memory.model.record import (
     Changes,
     Embedding,
     Erase,
+    EraseScope,
+    ExpectScopes,
     Page,
     Put,
     PutScope,
@@ -34,7 +37,12 @@ from infinite_memory.storage.paging import (
     encode_cursor,
     position_of,
 )
-from infinite_memory.storage.vetting import check_writes, refuse_conflicts
+from infinite_memory.storage.soundness import check_record
+from infinite_memory.storage.vetting import (
+    check_writes,
+    refuse_changed_scopes,
+    refuse_conflicts,
+)
 
 __all__ = ["InMemoryStorage"]
 
@@ -62,6 +70,9 @@ class InMemoryStorage:
         with self._lock:
             state = self._open()
             refuse_conflicts(writes, state.revision)
+            for write in writes:
+                if isinstance(write, ExpectScopes):
+                    refuse_changed_scopes(write, self.scopes(), state.holds)
             for write in writes:
                 state.apply(write)
             return state.sequence
@@ -156,6 +167,18 @@ class InMemoryStorage:
         with self._lock:
             self._open()
 
+    def verify(self, walked: Walked | None = None) -> Verification:
+        """Look at everything that is stored; see `SupportsVerify.verify`."""
+        with self._lock:
+            records = list(self._open().records.values())
+        if walked is not None:
+            walked(len(records), len(records))
+        found = [check_record(record) for record in records]
+        return Verification(
+            counts={"memories": len(records)},
+            findings=tuple(finding for finding in found if finding is not None),
+        )
+
     def close(self) -> None:
         """Let go of everything that is stored. Closing twice does nothing."""
         with self._lock:
@@ -183,6 +206,10 @@ class _State:
         record = self.records.get(memory_id)
         return 0 if record is None else record.memory.revision
 
+    def holds(self, scope: str) -> bool:
+        """Tell whether a memory is in that scope."""
+        return any(record.memory.scope == scope for record in self.records.values())
+
     def apply(self, write: Write) -> None:
         """Carry out `write`, which cannot fail once conflicts were ruled out."""
         if isinstance(write, Put):
@@ -197,7 +224,7 @@ class _State:
                 self._touch(write.id)
         elif isinstance(write, PutScope):
             self.scopes[write.scope.name] = write.scope
-        else:
+        elif isinstance(write, EraseScope):
             self.scopes.pop(write.name, None)
 
     def _put(self, write: Put) -> None:

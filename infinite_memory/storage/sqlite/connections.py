@@ -9,7 +9,14 @@ import apsw
 
 from infinite_memory.errors import StorageUnavailable
 
-__all__ = ["BUSY_SECONDS", "RULES", "check_library", "connect", "connect_immutable"]
+__all__ = [
+    "BUSY_SECONDS",
+    "RULES",
+    "check_library",
+    "connect",
+    "connect_immutable",
+    "connect_reading",
+]
 
 BUSY_SECONDS = 30.0
 """How long a call waits for others before it gives up."""
@@ -63,6 +70,14 @@ def connect(path: Path, *, vfs: str | None, create: bool = False) -> apsw.Connec
     # One by one: a script would stop at the first pragma that answers with a row.
     for name, value in RULES.items():
         connection.pragma(name, value)
+    return connection
+
+
+def connect_reading(path: Path, *, vfs: str | None) -> apsw.Connection:
+    """Open the database with its log for reading alone, to look at a suspect one."""
+    connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY, vfs=vfs)
+    connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+    connection.set_busy_timeout(int(BUSY_SECONDS * 1000))
     return connection
 
 

@@ -8,49 +8,24 @@ its marker is never one that is being made.
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from uuid import uuid4
 
 import apsw
-from attrs import frozen
 
 from infinite_memory.errors import StorageUnavailable
-from infinite_memory.storage.sqlite.connections import connect, connect_immutable
-from infinite_memory.storage.sqlite.faults import DAMAGE, damaged_database, storage_error
+from infinite_memory.storage.sqlite.connections import connect
+from infinite_memory.storage.sqlite.faults import storage_error
+from infinite_memory.storage.sqlite.inspection import inspect_store
 from infinite_memory.storage.sqlite.ledger import Ledger, insert_ledger
 from infinite_memory.storage.sqlite.lock import WriterLock
 from infinite_memory.storage.sqlite.marker import read_marker, sync_folder, write_marker
-from infinite_memory.storage.sqlite.migrations import check_version
-from infinite_memory.storage.sqlite.schema import APPLICATION_ID, create_tables
+from infinite_memory.storage.sqlite.places import Places
+from infinite_memory.storage.sqlite.schema import create_tables
+from infinite_memory.storage.sqlite.surroundings import check_surroundings
 
 __all__ = ["Places", "ensure_store"]
-
-
-@frozen
-class Places:
-    """The files of the store in `folder`."""
-
-    folder: Path
-
-    @property
-    def database(self) -> Path:
-        """The database itself."""
-        return self.folder / "memory.db"
-
-    @property
-    def log(self) -> Path:
-        """The write-ahead log, which SQLite names."""
-        return self.folder / "memory.db-wal"
-
-    @property
-    def marker(self) -> Path:
-        """The file that says that a store exists here."""
-        return self.folder / "memory.db.marker"
-
-    @property
-    def lock(self) -> Path:
-        """The file that writers lock."""
-        return self.folder / "store.lock"
 
 
 def ensure_store(places: Places, lock: WriterLock, vfs: str | None) -> str:
@@ -62,11 +37,12 @@ def ensure_store(places: Places, lock: WriterLock, vfs: str | None) -> str:
         StorageUnavailable: the folder cannot be used.
     """
     try:
-        places.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        check_surroundings(places.folder)
+        _make_folder(places.folder)
         if not places.lock.exists():
-            _inspect(places, vfs)  # before even the lock file is made in a suspect folder
+            inspect_store(places, vfs)  # before even the lock file is made in a suspect folder
         with lock.held():
-            identity = _inspect(places, vfs)
+            identity = inspect_store(places, vfs)
             if identity is None:
                 identity = _create(places, vfs)
             if read_marker(places.marker) is None:
@@ -85,53 +61,13 @@ def ensure_store(places: Places, lock: WriterLock, vfs: str | None) -> str:
         ) from error
 
 
-def _inspect(places: Places, vfs: str | None) -> str | None:
-    """Return the identity of the store that is there, None where there is nothing at all."""
-    marked = read_marker(places.marker)
-    size = _size(places.database)
-    log_size = _size(places.log)
-    if size is None:
-        if marked is None and not log_size:
-            return None
-        left = places.log if log_size else places.marker
-        raise damaged_database(places.database, f"is missing, while {left.name} is still there")
-    if size == 0:
-        raise damaged_database(places.database, "is empty, which no store ever is")
-    try:
-        identity = _identify(places.database, vfs)
-    except DAMAGE as error:
-        if log_size and isinstance(error, apsw.CorruptError) and marked is not None:
-            return marked  # a checkpoint was cut short: the log has the pages that are missing
-        raise damaged_database(places.database, f"is no sound database ({error})") from error
-    if marked is not None and marked != identity:
-        raise damaged_database(
-            places.database,
-            f"is the store {identity}, while {places.marker.name} speaks of {marked}",
-        )
-    return identity
-
-
-def _size(path: Path) -> int | None:
-    try:
-        return path.stat().st_size
-    except FileNotFoundError:
-        return None
-
-
-def _identify(path: Path, vfs: str | None) -> str:
-    """Return the identity in the main file of a database of ours, without changing anything."""
-    connection = connect_immutable(path, vfs=vfs)
-    try:
-        application = connection.pragma("application_id")
-        if application != APPLICATION_ID:
-            raise damaged_database(path, "was made by another program")
-        check_version(connection.pragma("user_version"), path)
-        identity = connection.execute("SELECT CAST(identity AS BLOB) FROM store").get
-    finally:
-        connection.close()
-    if not isinstance(identity, bytes):
-        raise damaged_database(path, "does not say which store it is")
-    return identity.decode("ascii", errors="replace")
+def _make_folder(folder: Path) -> None:
+    """Make the folder for its owner alone, with the names of new ones above it durable."""
+    missing = [each for each in (folder, *folder.parents) if not each.exists()]
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for each in reversed(missing):
+        with suppress(PermissionError):  # a folder may be passed through and yet not be read
+            sync_folder(each.parent)
 
 
 def _create(places: Places, vfs: str | None) -> str:

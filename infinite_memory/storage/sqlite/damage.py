@@ -8,9 +8,16 @@ from pathlib import Path
 
 from infinite_memory.errors import StoreDamaged
 
-__all__ = ["DamageLog"]
+__all__ = ["DamageLog", "name_of"]
 
 _logger = logging.getLogger("infinite_memory.storage")
+
+
+def name_of(value: object) -> str:
+    """Return the name in a row that may be damaged, where it can even be of another type."""
+    if isinstance(value, bytes):
+        return str(value, errors="replace")
+    return "without a name" if value is None else str(value)
 
 
 class DamageLog:

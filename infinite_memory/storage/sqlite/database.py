@@ -6,7 +6,7 @@ import logging
 import os
 import weakref
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,10 +15,17 @@ import apsw
 from infinite_memory.errors import StorageUnavailable, StoreClosed, StoreDamaged
 from infinite_memory.storage.sqlite.connections import BUSY_SECONDS, check_library, connect
 from infinite_memory.storage.sqlite.creation import Places, ensure_store
-from infinite_memory.storage.sqlite.faults import DAMAGE, damaged_database, storage_error
-from infinite_memory.storage.sqlite.ledger import read_ledger, update_ledger
+from infinite_memory.storage.sqlite.faults import (
+    DAMAGE,
+    damaged_database,
+    full_disk,
+    is_full,
+    storage_error,
+)
+from infinite_memory.storage.sqlite.ledger import Ledger, read_ledger, update_ledger
 from infinite_memory.storage.sqlite.lock import WriterLock
 from infinite_memory.storage.sqlite.migrations import migrate
+from infinite_memory.storage.sqlite.reserve import OPENING_BYTES, RESERVE_BYTES, Reserve
 
 __all__ = ["CHECKPOINT_PAGES", "Database", "Snapshot"]
 
@@ -70,9 +77,20 @@ class Database:
         self._log_pages = 0
         self._checkpoint_pages = self._checkpoint_at = checkpoint_pages
         self._idle: list[apsw.Connection] = []
+        self._reserve = Reserve(self.places.reserve)
         with self._lock.held(), self._faults():
-            self._writer = self._open_writer()
+            self._writer = self._open_first()
+            self._reserve.fill()
         _open_databases.add(self)
+
+    def _open_first(self) -> apsw.Connection:
+        """Open the writer; on a full disk with a part of the reserve, which it needs to start."""
+        try:
+            return self._open_writer()
+        except (apsw.FullError, apsw.IOError):
+            if not self._reserve.give(OPENING_BYTES):
+                raise
+            return self._open_writer()
 
     def _open_writer(self) -> apsw.Connection:
         connection = connect(self.path, vfs=self._vfs)
@@ -113,11 +131,14 @@ class Database:
                 snapshot.close()
                 self._give_back(connection)
 
-    def transaction(self, work: Callable[[apsw.Connection, bytes], _Result]) -> _Result:
+    def transaction(
+        self, work: Callable[[apsw.Connection, bytes], _Result], *, forgetting: bool = False
+    ) -> _Result:
         """Run `work` in one durable transaction, or leave everything as it was.
 
         `work` writes the token that it is given into the ledger, by which the outcome is looked
-        up if the commit itself reports an error.
+        up if the commit itself reports an error. On a full disk it is run again with the reserve
+        given back, if it is `forgetting`.
 
         Raises:
             StoreClosed, StorageUnavailable, StoreDamaged: as for `read`.
@@ -127,16 +148,28 @@ class Database:
             self._check_open()
             if self._damage is not None:
                 raise StoreDamaged(f"nothing is written any more: {self._damage}")
-            token = os.urandom(16)
-            self._writer.execute("BEGIN IMMEDIATE")
             try:
-                result = work(self._writer, token)
-            except BaseException:
-                self._roll_back()
-                raise
-            self._commit(token)
+                result = self._run(work)
+            except apsw.Error as error:
+                if not is_full(error, self._writer):
+                    raise
+                if not (forgetting and self._reserve.give(RESERVE_BYTES)):
+                    raise full_disk(error, self.path) from error
+                result = self._run(work)
+                self._checkpoint_at = 0
             self._checkpoint_if_due()
             return result
+
+    def _run(self, work: Callable[[apsw.Connection, bytes], _Result]) -> _Result:
+        token = os.urandom(16)
+        self._writer.execute("BEGIN IMMEDIATE")
+        try:
+            result = work(self._writer, token)
+        except BaseException:
+            self._roll_back()
+            raise
+        self._commit(token)
+        return result
 
     def _commit(self, token: bytes) -> None:
         try:
@@ -153,14 +186,12 @@ class Database:
         """
         try:
             self._roll_back()
-            self._writer.execute("BEGIN IMMEDIATE")
-            ledger = read_ledger(self._writer, self.path)
-            update_ledger(
-                self._writer, ledger.after(sequence=ledger.sequence, token=os.urandom(16))
-            )
-            self._writer.execute("COMMIT")
+            ledger = self._write_token()
         except apsw.Error as error:
             self._roll_back()
+            at_sync = getattr(cause, "extendedresult", 0) == apsw.SQLITE_IOERR_FSYNC
+            if is_full(cause, self._writer) and not at_sync:
+                return False  # what ended the log was never written whole
             raise StorageUnavailable(
                 f"{storage_error(cause, self.path)}; most likely nothing was stored, but that "
                 "could not be made certain: look for the memory before you store it again"
@@ -181,16 +212,42 @@ class Database:
             self._remember(error)
             _logger.warning("%s: the log could not be copied yet: %s", self.path, error)
             pages, done = self._log_pages, 0
+        else:
+            self._reserve.fill()
         # A reader holds the rest back: try again a little later, not at every commit.
         self._checkpoint_at = self._checkpoint_pages if done == pages else pages + _RETRY_PAGES
 
     def scrub(self) -> None:
-        """Empty the log into the database, so that no byte of what was erased stays in a file."""
+        """Empty the log into the database, so that no byte of what was erased stays in a file.
+
+        Emptying a log is not durable by itself, and a cut of the power would bring it back; what
+        is written to it next is synced, so that only this can come back.
+        """
         self._check_open()
         with self._lock.held(), self._faults():
             self._check_open()
-            self._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+            try:
+                self._empty_log()
+            except apsw.Error as error:
+                if not (is_full(error, self._writer) and self._reserve.give(RESERVE_BYTES)):
+                    raise
+                self._empty_log()
             self._checkpoint_at = self._checkpoint_pages
+            self._reserve.fill()
+
+    def _empty_log(self) -> None:
+        self._roll_back()
+        self._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        self._write_token()
+        self._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+
+    def _write_token(self) -> Ledger:
+        """Make a commit that changes nothing but the token; return the ledger before it."""
+        self._writer.execute("BEGIN IMMEDIATE")
+        ledger = read_ledger(self._writer, self.path)
+        update_ledger(self._writer, ledger.after(sequence=ledger.sequence, token=os.urandom(16)))
+        self._writer.execute("COMMIT")
+        return ledger
 
     def size_bytes(self) -> int:
         """Return the size of the database and its log."""
@@ -206,12 +263,19 @@ class Database:
                 return
             self._closed = True
             while self._idle:
-                self._idle.pop().close()
-            with closing(self._writer):
-                if self._damage is None:
-                    self._writer.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
-                    self._checkpoint_at = 0
-                    self._checkpoint_if_due()
+                self._release(self._idle.pop())
+            if self._damage is None:
+                self._writer.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
+                self._checkpoint_at = 0
+                self._checkpoint_if_due()
+            self._release(self._writer)
+
+    def _release(self, connection: apsw.Connection) -> None:
+        """Close a connection; what is committed is durable, whatever the disk says by then."""
+        try:
+            connection.close()
+        except apsw.Error as error:
+            _logger.warning("%s: it was not closed cleanly: %s", self.path, error)
 
     def _check_open(self) -> None:
         if self._process != os.getpid():
@@ -234,7 +298,7 @@ class Database:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         if self._closed or len(self._idle) >= _IDLE_READERS:
-            connection.close()
+            self._release(connection)
         else:
             self._idle.append(connection)
 
@@ -245,6 +309,11 @@ class Database:
         except apsw.Error as error:
             self._remember(error)
             raise storage_error(error, self.path) from error
+
+    def suspect(self, found: str) -> None:
+        """Write nothing from now on, since the file was `found` damaged."""
+        if self._damage is None:
+            self._damage = damaged_database(self.path, f"is damaged ({found})")
 
     def _remember(self, error: apsw.Error) -> None:
         if isinstance(error, DAMAGE) and self._damage is None:

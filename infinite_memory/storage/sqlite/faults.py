@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 
 import apsw
 
 from infinite_memory.errors import StorageError, StorageUnavailable, StoreDamaged
 
-__all__ = ["DAMAGE", "damaged_database", "storage_error"]
+__all__ = ["DAMAGE", "damaged_database", "full_disk", "is_full", "storage_error"]
 
 DAMAGE = (apsw.CorruptError, apsw.NotADBError)
 """What SQLite raises when a file is not as it was written."""
 
 _UNAVAILABLE: tuple[tuple[type[apsw.Error], str], ...] = (
-    (apsw.FullError, "the disk is full: free some space and try again"),
     (apsw.ReadOnlyError, "it cannot be written: check the permissions of the file and its folder"),
     (apsw.PermissionsError, "access was denied: check the permissions of the file and its folder"),
     (apsw.CantOpenError, "it cannot be opened: check that it exists and may be read and written"),
@@ -31,10 +31,39 @@ def damaged_database(path: Path, found: str) -> StoreDamaged:
     )
 
 
+_NO_ROOM = frozenset(
+    {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
+)  # Windows has no quota of this name
+
+
+def is_full(error: apsw.Error, connection: apsw.Connection | None = None) -> bool:
+    """Tell whether there was no room on the disk, in a quota, or under a limit on files.
+
+    SQLite calls only the first of them full; of the others `connection` has the number.
+    """
+    if isinstance(error, apsw.FullError):
+        return True
+    return (
+        isinstance(error, apsw.IOError)
+        and connection is not None
+        and connection.system_errno in _NO_ROOM
+    )
+
+
+def full_disk(error: apsw.Error, path: Path) -> StorageUnavailable:
+    """Return the error for a write to the database at `path` that found no room."""
+    return StorageUnavailable(
+        f"{path}: the disk is full, or your quota on it is used up, and nothing was stored: free "
+        f"some space and try again; what is stored can still be read and forgotten ({error})"
+    )
+
+
 def storage_error(error: apsw.Error, path: Path) -> StorageError:
     """Return the typed error for what SQLite raised about the database at `path`."""
     if isinstance(error, DAMAGE):
         return damaged_database(path, f"is damaged ({error})")
+    if is_full(error):
+        return full_disk(error, path)
     for kind, advice in _UNAVAILABLE:
         if isinstance(error, kind):
             return StorageUnavailable(f"{path}: {advice} ({error})")

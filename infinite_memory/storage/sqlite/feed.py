@@ -7,13 +7,13 @@ from heapq import merge
 from pathlib import Path
 
 from infinite_memory.model.record import Change, Changes
-from infinite_memory.storage.sqlite.damage import DamageLog
+from infinite_memory.storage.sqlite.damage import DamageLog, name_of
 from infinite_memory.storage.sqlite.database import Snapshot
 from infinite_memory.storage.sqlite.ledger import read_ledger
 from infinite_memory.storage.sqlite.records import RECORDS, decode_record
 from infinite_memory.storage.sqlite.seal import seal, seal_fits
 
-__all__ = ["read_changes", "read_pending", "seal_erased"]
+__all__ = ["erased_fits", "read_changes", "read_pending", "seal_erased"]
 
 _KIND = b"erased"
 _SEQUENCE = 16
@@ -29,7 +29,8 @@ SELECT model FROM seen WHERE model IS NOT NULL AND model <> ?
 """
 _WAITING = """
 SELECT sequence, CAST(id AS BLOB) FROM memories
-WHERE embedded_by IS ? AND status <> 'forgotten' ORDER BY sequence
+WHERE embedded_by IS ? AND status <> 'forgotten' AND typeof(sequence) = 'integer'
+ORDER BY sequence
 """
 
 
@@ -59,7 +60,7 @@ def _stored(snapshot: Snapshot, after: int, damage: DamageLog) -> Iterator[tuple
     for row in rows:
         record = decode_record(row, damage)
         if record is None:
-            damage.skip_record(str(row[0], errors="replace"))
+            damage.skip_record(name_of(row[0]))
         else:
             yield row[_SEQUENCE], Change(id=record.memory.id, record=record)
 
@@ -71,15 +72,20 @@ def _erased(snapshot: Snapshot, after: int, damage: DamageLog) -> Iterator[tuple
         (after,),
     )
     for sequence, memory_id, checksum in rows:
-        if seal_fits(_KIND, (sequence,), (memory_id,), checksum):
+        if erased_fits(sequence, memory_id, checksum):
             yield sequence, Change(id=memory_id.decode(), record=None)
         else:
-            damage.skip_record(str(memory_id, errors="replace"))
+            damage.skip_record(name_of(memory_id))
 
 
 def seal_erased(memory_id: str, sequence: int) -> bytes:
     """Return the checksum of the line that an erased memory leaves."""
     return seal(_KIND, (sequence,), (memory_id.encode(),))
+
+
+def erased_fits(sequence: int, memory_id: bytes, checksum: object) -> bool:
+    """Tell whether the line that an erased memory left is as it was written."""
+    return seal_fits(_KIND, (sequence,), (memory_id,), checksum)
 
 
 def read_pending(snapshot: Snapshot, model: str, *, limit: int, damage: DamageLog) -> list[str]:
@@ -88,11 +94,12 @@ def read_pending(snapshot: Snapshot, model: str, *, limit: int, damage: DamageLo
     Each other model is a range of an index that is in order already, so nothing is sorted.
     """
     others = [None, *(name for (name,) in snapshot.rows(_MODELS, (model,)))]
-    waiting = merge(*(snapshot.rows(_WAITING, (name,)) for name in others))
+    ranges = (snapshot.rows(_WAITING, (name,)) for name in others)
+    waiting = merge(*ranges, key=lambda each: each[0])
     left_out = damage.records
     ids: list[str] = []
     for _, blob in waiting:
-        memory_id = str(blob, errors="replace")
+        memory_id = name_of(blob)
         if memory_id not in left_out:
             ids.append(memory_id)
         if len(ids) == limit:

@@ -11,7 +11,7 @@ from infinite_memory.model.memory import Memory
 from infinite_memory.model.record import Page
 from infinite_memory.model.scope import fold_name
 from infinite_memory.storage.paging import Position, encode_cursor
-from infinite_memory.storage.sqlite.damage import DamageLog
+from infinite_memory.storage.sqlite.damage import DamageLog, name_of
 from infinite_memory.storage.sqlite.database import Snapshot
 from infinite_memory.storage.sqlite.rows import SELECTED, decode_memory
 
@@ -32,7 +32,7 @@ def find_page(
     for row in snapshot.rows(sql, bindings):
         memory = decode_memory(row[1:])
         if memory is None:
-            damage.skip_record(row[0].decode(errors="replace"))
+            damage.skip_record(name_of(row[0]))
         elif criteria.admit(memory):  # the indexes, and all tags but one, are only hints
             if len(memories) == limit:
                 return Page(memories=tuple(memories), next=encode_cursor(memories[-1]))

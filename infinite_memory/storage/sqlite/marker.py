@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 import sys
 from pathlib import Path
 
@@ -22,7 +23,9 @@ def read_marker(path: Path) -> str | None:
         StorageUnavailable: the file cannot be read.
     """
     try:
-        content = path.read_bytes()
+        mode = path.lstat().st_mode
+        # A pipe would be waited on for ever.
+        content = path.read_bytes() if stat.S_ISREG(mode) or stat.S_ISDIR(mode) else b""
     except FileNotFoundError:
         return None
     except OSError as error:

@@ -16,7 +16,14 @@ from infinite_memory.storage.sqlite.rows import SELECTED, decode_memory
 from infinite_memory.storage.sqlite.seal import seal, seal_fits
 from infinite_memory.storage.sqlite.vectors import SELECTED_EMBEDDING, decode_embedding
 
-__all__ = ["RECORDS", "decode_record", "read_history", "read_records", "seal_revision"]
+__all__ = [
+    "RECORDS",
+    "decode_record",
+    "read_history",
+    "read_records",
+    "revision_fits",
+    "seal_revision",
+]
 
 _KIND = b"revision"
 _MEMORY_WIDTH = 23
@@ -81,12 +88,17 @@ def read_history(snapshot: Snapshot, memory_id: str, damage: DamageLog) -> list[
 
 def _decode_revision(memory_id: str, row: tuple[Any, ...]) -> Memory:
     revision, body, checksum = row
-    if seal_fits(_KIND, (revision,), (memory_id.encode(), body), checksum):
+    if revision_fits(memory_id.encode(), revision, body, checksum):
         return from_json(json.loads(body.decode()))
     raise StoreDamaged(
         f"revision {revision} in the history of memory {memory_id!r} is not as it was written, so "
         "the history is not returned; the memory itself still works. Restore it from a backup"
     )
+
+
+def revision_fits(memory_id: bytes, revision: int, body: bytes, checksum: object) -> bool:
+    """Tell whether a row of `revisions` is as it was written."""
+    return seal_fits(_KIND, (revision,), (memory_id, body), checksum)
 
 
 def seal_revision(memory_id: str, revision: int, body: str) -> bytes:

@@ -10,29 +10,38 @@ import apsw
 from infinite_memory.errors import InvalidInput
 from infinite_memory.model.memory import GLOBAL
 from infinite_memory.model.scope import Scope, Sensitivity
-from infinite_memory.storage.sqlite.damage import DamageLog
+from infinite_memory.storage.sqlite.damage import DamageLog, name_of
 from infinite_memory.storage.sqlite.database import Snapshot
 from infinite_memory.storage.sqlite.seal import seal, seal_fits
 
-__all__ = ["erase_scope", "put_scope", "read_scopes"]
+__all__ = ["damaged_scopes", "erase_scope", "put_scope", "read_scopes"]
 
 _KIND = b"scope"
+_SCOPES = (
+    "SELECT CAST(name AS BLOB), CAST(description AS BLOB), CAST(parent AS BLOB), "
+    "CAST(keywords AS BLOB), CAST(sensitivity AS BLOB), active, checksum FROM scopes"
+)
 
 
 def read_scopes(snapshot: Snapshot, damage: DamageLog) -> dict[str, Scope]:
     """Return every sound scope by name, and `Global` in any case."""
     scopes = {GLOBAL: Scope(name=GLOBAL)}
-    rows = snapshot.rows(
-        "SELECT CAST(name AS BLOB), CAST(description AS BLOB), CAST(parent AS BLOB), "
-        "CAST(keywords AS BLOB), CAST(sensitivity AS BLOB), active, checksum FROM scopes"
-    )
-    for *blobs, active, checksum in rows:
+    for *blobs, active, checksum in snapshot.rows(_SCOPES):
         if seal_fits(_KIND, (active,), blobs, checksum):
             scope = _decode(blobs, active)
             scopes[scope.name] = scope
         else:
-            damage.skip_record("scope " + str(blobs[0], errors="replace"))
+            damage.skip_record("scope " + name_of(blobs[0]))
     return scopes
+
+
+def damaged_scopes(snapshot: Snapshot) -> list[str]:
+    """Return the names of the scopes that are not as they were written."""
+    return [
+        name_of(blobs[0])
+        for *blobs, active, checksum in snapshot.rows(_SCOPES)
+        if not seal_fits(_KIND, (active,), blobs, checksum)
+    ]
 
 
 def _decode(blobs: list[Any], active: int) -> Scope:

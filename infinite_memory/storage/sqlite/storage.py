@@ -3,28 +3,51 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from contextlib import closing
 from datetime import datetime
 from pathlib import Path
 
 import apsw
 
+from infinite_memory.errors import StoreDamaged
 from infinite_memory.model.codec import from_micros
 from infinite_memory.model.criteria import Criteria
+from infinite_memory.model.findings import Finding, Part, Verification, Walked
 from infinite_memory.model.memory import Memory, Status
-from infinite_memory.model.record import Attach, Changes, Erase, Page, Put, Record, Size, Write
+from infinite_memory.model.record import (
+    Attach,
+    Changes,
+    Erase,
+    EraseScope,
+    ExpectScopes,
+    Page,
+    Put,
+    Record,
+    Size,
+    Write,
+)
 from infinite_memory.model.scope import Scope
 from infinite_memory.storage.paging import check_limit, decode_cursor
-from infinite_memory.storage.sqlite.damage import DamageLog
+from infinite_memory.storage.sqlite.damage import DamageLog, name_of
 from infinite_memory.storage.sqlite.database import CHECKPOINT_PAGES, Database, Snapshot
 from infinite_memory.storage.sqlite.feed import read_changes, read_pending
 from infinite_memory.storage.sqlite.finding import find_page
 from infinite_memory.storage.sqlite.ledger import read_ledger, update_ledger
 from infinite_memory.storage.sqlite.records import read_history, read_records
 from infinite_memory.storage.sqlite.scopes import read_scopes
+from infinite_memory.storage.sqlite.verification import RESTORE, verify_database
 from infinite_memory.storage.sqlite.writing import Writing, encode_rows
-from infinite_memory.storage.vetting import check_writes, refuse_conflicts
+from infinite_memory.storage.vetting import (
+    check_writes,
+    refuse_changed_scopes,
+    refuse_conflicts,
+)
 
 __all__ = ["SqliteStorage"]
+
+
+# What a datetime can hold, in microseconds: a damaged column may have anything.
+_REAL_TIME = "happened_at BETWEEN -62135596800000000 AND 253402300799999999"
 
 
 class SqliteStorage:
@@ -75,12 +98,17 @@ class SqliteStorage:
             ledger = read_ledger(connection, self._database.path)
             writing = Writing(connection, ledger.sequence, self._damage)
             refuse_conflicts(writes, writing.revision)
+            for write in writes:
+                if isinstance(write, ExpectScopes):
+                    with closing(Snapshot(connection)) as seen:
+                        scopes = read_scopes(seen, self._damage)
+                    refuse_changed_scopes(write, scopes, writing.holds)
             for write, row in zip(writes, rows, strict=True):
                 writing.apply(write, row)
             update_ledger(connection, ledger.after(sequence=writing.sequence, token=token))
             return writing.sequence
 
-        position = self._database.transaction(work)
+        position = self._database.transaction(work, forgetting=all(map(_forgets, writes)))
         self._note_renewed(writes)
         return position
 
@@ -157,9 +185,32 @@ class SqliteStorage:
         """Empty the log into the database, where erased bytes were overwritten with zeros."""
         self._database.scrub()
 
+    def verify(self, walked: Walked | None = None) -> Verification:
+        """Look at everything that is stored; see `SupportsVerify.verify`."""
+        path = self._database.path
+        try:
+            with self._database.read() as snapshot:
+                found = verify_database(snapshot, path, self._damage, walked)
+        except StoreDamaged as error:
+            found = Verification(
+                counts={},
+                findings=(Finding(part=Part.DATABASE, what=str(error), way_out=RESTORE),),
+            )
+        for finding in found.findings:
+            if finding.part is Part.DATABASE:
+                self._database.suspect(finding.what)
+        return found
+
     def close(self) -> None:
         """Close every connection. Closing twice does nothing."""
         self._database.close()
+
+
+def _forgets(write: Write) -> bool:
+    """Tell whether a write takes something away, which a full disk must not prevent."""
+    if isinstance(write, Put):
+        return write.memory.status is Status.FORGOTTEN
+    return isinstance(write, Erase | EraseScope)
 
 
 def _counts(snapshot: Snapshot) -> dict[tuple[str, str, str], int]:
@@ -169,9 +220,9 @@ def _counts(snapshot: Snapshot) -> dict[tuple[str, str, str], int]:
     )
     return {
         (
-            str(scope, errors="replace"),
-            str(kind, errors="replace"),
-            str(status, errors="replace"),
+            name_of(scope),
+            name_of(kind),
+            name_of(status),
         ): n
         for scope, kind, status, n in rows
     }
@@ -182,13 +233,13 @@ def _embedded(snapshot: Snapshot) -> dict[str, int]:
         "SELECT CAST(embedded_by AS BLOB), count(*) FROM memories "
         "WHERE embedded_by IS NOT NULL GROUP BY embedded_by"
     )
-    return {str(model, errors="replace"): count for model, count in rows}
+    return {name_of(model): count for model, count in rows}
 
 
 def _bounds(snapshot: Snapshot) -> tuple[datetime | None, datetime | None]:
     bounds = (
-        next(snapshot.rows("SELECT min(happened_at) FROM memories"))[0],
-        next(snapshot.rows("SELECT max(happened_at) FROM memories"))[0],
+        next(snapshot.rows(f"SELECT min(happened_at) FROM memories WHERE {_REAL_TIME}"))[0],
+        next(snapshot.rows(f"SELECT max(happened_at) FROM memories WHERE {_REAL_TIME}"))[0],
     )
     oldest, newest = (None if bound is None else from_micros(bound) for bound in bounds)
     return oldest, newest

@@ -10,7 +10,16 @@ import apsw
 
 from infinite_memory.model.codec import to_json, to_micros
 from infinite_memory.model.memory import Memory
-from infinite_memory.model.record import Attach, Embedding, Erase, Put, PutScope, Record, Write
+from infinite_memory.model.record import (
+    Attach,
+    Embedding,
+    Erase,
+    EraseScope,
+    Put,
+    PutScope,
+    Record,
+    Write,
+)
 from infinite_memory.model.scope import fold_name
 from infinite_memory.storage.sqlite.damage import DamageLog
 from infinite_memory.storage.sqlite.feed import seal_erased
@@ -50,6 +59,11 @@ class Writing:
         found = self._found[memory_id] = self._current(memory_id)
         return found[1]
 
+    def holds(self, scope: str) -> bool:
+        """Tell whether a memory is in the scope of that name."""
+        rows = self._connection.execute("SELECT 1 FROM memories WHERE scope = ? LIMIT 1", (scope,))
+        return rows.fetchone() is not None
+
     def apply(self, write: Write, row: MemoryRow | None) -> None:
         """Carry out `write`; `row` is what `encode_rows` made of it.
 
@@ -64,7 +78,7 @@ class Writing:
             self._erase(write.id)
         elif isinstance(write, PutScope):
             put_scope(self._connection, write.scope)
-        elif not isinstance(write, Put):
+        elif isinstance(write, EraseScope):
             erase_scope(self._connection, write.name)
 
     def _put(self, write: Put, row: MemoryRow) -> None:

@@ -1,0 +1,169 @@
+"""Verify: look at everything that is stored, and at the index, and say what is not as it was."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+import numpy as np
+from attrs import evolve
+
+from infinite_memory.errors import StoreDamaged
+from infinite_memory.model.codec import to_micros
+from infinite_memory.model.findings import Finding, Part, Verification, Walked
+from infinite_memory.model.record import Change, Record
+from infinite_memory.operations.embed import embed_again
+from infinite_memory.operations.services import Services
+from infinite_memory.protocols import Storage, SupportsVerify
+from infinite_memory.search.document import KINDS, STATUSES
+from infinite_memory.search.segment import Segment
+from infinite_memory.search.view import View
+
+__all__ = ["verify"]
+
+_BATCH = 1000
+_REBUILD = "nothing is lost: the index is made anew from the store once its folder is deleted"
+_RESTORE = "restore it from a backup"
+_OLDER = (
+    "if you put an older copy of the database in place, delete the folder of the index; if not, "
+    "the newest memories are missing: look for memory.db-wal, or restore a backup"
+)
+
+
+def verify(services: Services, *, mend: bool, progress: Walked | None) -> Verification:
+    """Look at everything; with `mend`, then make anew what was derived from sound records.
+
+    Raises:
+        StorageUnavailable: the store cannot be read at the moment.
+    """
+    storage = services.storage
+    stored = (
+        storage.verify(progress)
+        if isinstance(storage, SupportsVerify)
+        else _read_through(storage, progress)
+    )
+    found = list(stored.findings)
+    counts = {**stored.counts}
+    if not _unreadable(found):
+        damaged = frozenset(finding.id for finding in found if finding.id is not None)
+        indexed, wrong = _verify_index(services, damaged)
+        counts["indexed"] = indexed
+        found += wrong
+    verified = Verification(counts=counts, findings=tuple(found))
+    return _mended(services, verified) if mend else verified
+
+
+def _unreadable(findings: list[Finding]) -> bool:
+    return any(finding.part in (Part.DATABASE, Part.FEED) for finding in findings)
+
+
+def _read_through(storage: Storage, progress: Walked | None) -> Verification:
+    """Read what every storage can give: each record, which it verifies by itself."""
+    counts: Counter[str] = Counter()
+    findings: list[Finding] = []
+    for change in _changes(storage, 0):
+        counts["erased" if change.record is None else "memories"] += 1
+        if change.record is not None:
+            try:
+                counts["revisions"] += len(storage.history(change.id)) - 1
+            except StoreDamaged as error:
+                findings.append(
+                    Finding(part=Part.REVISION, id=change.id, what=str(error), way_out=_RESTORE)
+                )
+    if progress is not None:
+        progress(counts["memories"], counts["memories"])
+    return Verification(counts=dict(counts), findings=tuple(findings))
+
+
+def _changes(storage: Storage, cursor: int) -> Iterator[Change]:
+    while True:
+        changes = storage.changes(cursor, limit=_BATCH)
+        yield from changes.items
+        if not changes.items:
+            return
+        cursor = changes.cursor
+
+
+def _verify_index(services: Services, damaged: frozenset[str]) -> tuple[int, list[Finding]]:
+    """Compare the snapshot of the index with the store; return its documents and what is wrong."""
+    try:
+        view = services.index.mapped()
+    except ValueError as error:
+        return 0, [_index_finding(f"the snapshot of the index is damaged: {error}")]
+    if view is None or not view.parts:
+        return 0, []
+    position = services.storage.position()
+    if view.cursor > position:
+        what = f"the index has seen {view.cursor} changes, the store has only {position}"
+        return len(view), [Finding(part=Part.INDEX, what=what, way_out=_OLDER)]
+    return len(view), list(_compared(services, view, damaged))
+
+
+def _compared(services: Services, view: View, damaged: frozenset[str]) -> Iterator[Finding]:
+    """Yield a finding for each memory unchanged since the snapshot that is not in it as it is."""
+    segment = view.parts[0].segment
+    later = {change.id for change in _changes(services.storage, view.cursor)}
+    matched = 0
+    for change in _changes(services.storage, 0):
+        doc = segment.find(change.id)
+        matched += doc is not None
+        if change.id in later or change.id in damaged:
+            continue
+        if change.record is None:
+            agrees = doc is None
+        else:
+            agrees = doc is not None and _agrees(
+                segment, doc, change.record, services.embedder.model
+            )
+        if not agrees:
+            yield _index_finding(f"the index does not agree with memory {change.id!r}", change.id)
+    unknown = len(segment) - matched - sum(segment.find(each) is not None for each in damaged)
+    if unknown > 0:
+        yield _index_finding(f"the index has {unknown} documents of memories that are not stored")
+
+
+def _agrees(segment: Segment, doc: int, record: Record, model: str) -> bool:
+    memory, embedding = record.memory, record.embedding
+    if embedding is not None and embedding.model != model:
+        embedding = None
+    cut = slice(int(segment.passage_start[doc]), int(segment.passage_start[doc + 1]))
+    if embedding is None:
+        vectors_agree = cut.start == cut.stop
+    else:
+        vectors_agree = np.array_equal(segment.vectors[cut], embedding.vectors) and np.array_equal(
+            segment.spans[cut], embedding.spans
+        )
+    return vectors_agree and (
+        segment.names[segment.scope[doc]],
+        KINDS[segment.kind[doc]],
+        STATUSES[segment.status[doc]],
+        int(segment.happened[doc]),
+        int(segment.stored[doc]),
+    ) == (
+        memory.scope,
+        memory.kind,
+        memory.status,
+        to_micros(memory.happened_at),
+        to_micros(memory.stored_at),
+    )
+
+
+def _index_finding(what: str, memory_id: str | None = None) -> Finding:
+    return Finding(part=Part.INDEX, id=memory_id, what=what, way_out=_REBUILD)
+
+
+def _mended(services: Services, verified: Verification) -> Verification:
+    """Make anew vectors and index, unless the database itself is suspect: then nothing is written.
+
+    What cannot be embedded at the moment waits for `catch_up`.
+    """
+    found = verified.findings
+    if _unreadable(list(found)):
+        return verified
+    unsound = {finding.id for finding in found if finding.part is Part.MEMORY}
+    ids = sorted({f.id for f in found if f.part is Part.EMBEDDING and f.id is not None} - unsound)
+    mended = embed_again(services, ids) if ids else 0
+    if any(finding.part is Part.INDEX for finding in found):
+        services.index.rebuild()
+        mended += 1
+    return evolve(verified, mended=mended)

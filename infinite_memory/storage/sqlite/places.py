@@ -1,0 +1,41 @@
+"""The names of the files of a store."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from attrs import frozen
+
+__all__ = ["Places"]
+
+
+@frozen
+class Places:
+    """The files of the store in `folder`."""
+
+    folder: Path
+
+    @property
+    def database(self) -> Path:
+        """The database itself."""
+        return self.folder / "memory.db"
+
+    @property
+    def log(self) -> Path:
+        """The write-ahead log, which SQLite names."""
+        return self.folder / "memory.db-wal"
+
+    @property
+    def marker(self) -> Path:
+        """The file that says that a store exists here."""
+        return self.folder / "memory.db.marker"
+
+    @property
+    def lock(self) -> Path:
+        """The file that writers lock."""
+        return self.folder / "store.lock"
+
+    @property
+    def reserve(self) -> Path:
+        """The space that is kept for forgetting on a full disk."""
+        return self.folder / "store.reserve"

@@ -1,0 +1,88 @@
+"""Space that is held back, so that a full disk does not keep anybody from forgetting."""
+
+from __future__ import annotations
+
+import logging
+import os
+from contextlib import suppress
+from pathlib import Path
+
+__all__ = ["OPENING_BYTES", "RESERVE_BYTES", "Reserve"]
+
+RESERVE_BYTES = 4 << 20
+"""Enough to forget a text of 1 MiB softly: its pages, their copy in the history, and the log."""
+
+OPENING_BYTES = 256 << 10
+"""Enough for what SQLite needs beside a database that it opens."""
+
+_MARGIN_BYTES = 1 << 20
+_BLOCK = 1 << 16
+
+_logger = logging.getLogger("infinite_memory.storage")
+
+
+class Reserve:
+    """A file that holds nothing but its place on the disk. Used under the writers' lock."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def fill(self) -> bool:
+        """Make the reserve whole where the disk has room for it and a little more; tell if it is.
+
+        That it cannot be made is no reason to refuse anything else.
+        """
+        try:
+            held = self._held()
+            if held >= RESERVE_BYTES:
+                return True
+            if _free_bytes(self._path.parent) < RESERVE_BYTES - held + _MARGIN_BYTES:
+                return False
+            self._allocate()
+        except OSError as error:
+            _logger.info("%s could not be set aside: %s", self._path, error)
+            with suppress(OSError):
+                self._path.unlink()
+            return False
+        return True
+
+    def give(self, size_bytes: int) -> bool:
+        """Give so many bytes back to the disk; tell whether there were any to give."""
+        held = self._held()
+        if not held:
+            return False
+        try:
+            if held <= size_bytes:
+                self._path.unlink()
+            else:
+                os.truncate(self._path, held - size_bytes)
+        except OSError as error:
+            _logger.warning("%s could not be given back: %s", self._path, error)
+            return False
+        return True
+
+    def _held(self) -> int:
+        try:
+            return self._path.stat().st_size
+        except FileNotFoundError:
+            return 0
+
+    def _allocate(self) -> None:
+        descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            if hasattr(os, "posix_fallocate"):
+                os.posix_fallocate(descriptor, 0, RESERVE_BYTES)
+            else:  # pragma: no cover
+                # Not zeros, which a file system may keep as a hole.
+                for start in range(0, RESERVE_BYTES, _BLOCK):
+                    os.lseek(descriptor, start, os.SEEK_SET)
+                    os.write(descriptor, os.urandom(_BLOCK))
+        finally:
+            os.close(descriptor)
+
+
+def _free_bytes(folder: Path) -> int:
+    if not hasattr(os, "statvfs"):  # pragma: no cover
+        return RESERVE_BYTES + _MARGIN_BYTES
+    disk = os.statvfs(folder)
+    return disk.f_bavail * disk.f_frsize

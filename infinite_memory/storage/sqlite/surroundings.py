@@ -1,0 +1,137 @@
+"""What is around a store: whose folder, on which file system, and may it be written.
+
+Each of these would otherwise end in an error that names none of them, or in a damaged store.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from pathlib import Path
+
+from attrs import frozen
+
+from infinite_memory.errors import StorageUnavailable
+
+if sys.platform != "win32":
+    import pwd
+
+__all__ = ["Mount", "check_surroundings", "mount_of", "read_mounts"]
+
+_MOUNTS = Path("/proc/self/mountinfo")
+_ROOT = 0
+_ESCAPE = re.compile(r"\\([0-7]{3})")
+
+_NETWORK = frozenset(
+    "9p afs beegfs ceph cifs coda davfs fuse.ceph fuse.curlftpfs fuse.davfs2 fuse.gcsfuse "
+    "fuse.glusterfs fuse.juicefs fuse.rclone fuse.s3fs fuse.sshfs gfs2 glusterfs gpfs lustre ncpfs "
+    "nfs nfs4 ocfs2 orangefs smb2 smb3 smbfs vboxsf".split()
+)
+
+
+@frozen
+class Mount:
+    """A file system, where it is mounted, and what it is mounted from."""
+
+    point: str
+    kind: str
+    source: str
+
+
+def check_surroundings(folder: Path, *, mounts: Path = _MOUNTS) -> None:
+    """Refuse a folder in which a store could not be written, or not be kept whole.
+
+    `folder` exists. `mounts` is the list of mounts as Linux writes it; where there is none, as on
+    other systems, network file systems are not noticed.
+
+    Raises:
+        StorageUnavailable: with what was found and what to do; nothing was changed.
+    """
+    _check_network(folder, mounts)
+    if not folder.is_dir():
+        return  # said when it is used
+    _check_owner(folder)
+    _check_writable(folder)
+
+
+def read_mounts(text: str) -> list[Mount]:
+    """Return the mounts in the text of /proc/self/mountinfo, in its order (see proc(5))."""
+    found = []
+    for line in text.splitlines():
+        fields, _, rest = line.partition(" - ")
+        places, kinds = fields.split(" "), rest.split(" ")
+        if len(places) > 4 and len(kinds) > 1:
+            found.append(Mount(_unescaped(places[4]), kinds[0], _unescaped(kinds[1])))
+    return found
+
+
+def mount_of(folder: Path, mounts: list[Mount]) -> Mount | None:
+    """Return the file system that `folder` lies on, None where that cannot be told."""
+    real = folder.resolve()
+    containing = [mount for mount in mounts if real.is_relative_to(mount.point)]
+    # Of two mounts on one point the later one is seen.
+    return max(reversed(containing), key=lambda mount: len(mount.point), default=None)
+
+
+def _unescaped(field: str) -> str:
+    return _ESCAPE.sub(lambda found: chr(int(found[1], 8)), field)
+
+
+def _check_network(folder: Path, mounts: Path) -> None:
+    try:
+        text = mounts.read_text(encoding="utf-8", errors="surrogateescape")
+    except OSError:
+        return
+    mount = mount_of(folder, read_mounts(text))
+    # A machine or a container that lives on the network has nothing more local than its root.
+    if mount is None or mount.kind not in _NETWORK or mount.point == "/":
+        return
+    raise StorageUnavailable(
+        f"{folder} is on a network file system ({mount.kind}, {mount.source} at {mount.point}), "
+        "where processes that share a database damage it: keep the store on a disk of this "
+        "machine, such as the home folder of --home or INFINITE_MEMORY_HOME"
+    )
+
+
+def _check_owner(folder: Path) -> None:
+    if sys.platform == "win32":  # pragma: no cover
+        return
+    owner, me = folder.stat().st_uid, os.geteuid()
+    if owner in (me, _ROOT):  # root could read and change everything anyway
+        return
+    if me == _ROOT:
+        raise StorageUnavailable(
+            f"{folder} belongs to the user {_name(owner)}, whom files made by root would shut out: "
+            "run this as that user, or give --home a folder of root's own"
+        )
+    raise StorageUnavailable(
+        f"{folder} belongs to the user {_name(owner)}, not to {_name(me)}: "
+        "give --home a folder of your own"
+    )
+
+
+def _check_writable(folder: Path) -> None:
+    if sys.platform != "win32" and os.statvfs(folder).f_flag & os.ST_RDONLY:
+        raise StorageUnavailable(
+            f"{folder} is on a file system that is mounted read-only: mount it for writing, or "
+            "copy the folder to another place and give that to --home"
+        )
+    if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
+        raise StorageUnavailable(
+            f"{folder} may not be read and written by the user {_name(_me())}: "
+            f"chmod 700 {folder}, or give --home another folder"
+        )
+
+
+def _me() -> int:
+    return 0 if sys.platform == "win32" else os.geteuid()
+
+
+def _name(user: int) -> str:
+    if sys.platform == "win32":  # pragma: no cover
+        return "you"
+    try:
+        return pwd.getpwuid(user).pw_name
+    except KeyError:
+        return str(user)

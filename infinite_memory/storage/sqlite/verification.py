@@ -1,0 +1,225 @@
+"""A walk through one database: every page, row, checksum and number, in one snapshot."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from infinite_memory.errors import StoreDamaged
+from infinite_memory.model.codec import from_json, to_micros
+from infinite_memory.model.findings import Finding, Part, Verification, Walked
+from infinite_memory.model.memory import Memory
+from infinite_memory.model.scope import fold_name
+from infinite_memory.storage.soundness import EMBED_AGAIN, check_record
+from infinite_memory.storage.sqlite.damage import DamageLog, name_of
+from infinite_memory.storage.sqlite.database import Snapshot
+from infinite_memory.storage.sqlite.faults import DAMAGE
+from infinite_memory.storage.sqlite.feed import erased_fits
+from infinite_memory.storage.sqlite.ledger import Ledger, read_ledger
+from infinite_memory.storage.sqlite.records import RECORDS, decode_record, revision_fits
+from infinite_memory.storage.sqlite.rows import SELECTED, decode_memory
+from infinite_memory.storage.sqlite.scopes import damaged_scopes
+
+__all__ = ["RESTORE", "verify_database"]
+
+RESTORE = (
+    "keep a copy of the whole folder, then restore a backup into a folder that is empty; "
+    "what can still be read can be exported before"
+)
+_FORGET = "restore it from a backup, or erase it for good: everything else still works"
+_MOST_LINES = 100
+_PROGRESS_EVERY = 1000
+
+_TAGGED = (
+    f"SELECT m.number, {SELECTED} FROM memories m WHERE m.tags <> '[]' OR EXISTS "
+    "(SELECT 1 FROM memory_tags t WHERE t.number = m.number) ORDER BY m.number"
+)
+
+_SCALES = (
+    (
+        "SELECT CAST(m.id AS BLOB) FROM memories m JOIN erased e ON e.sequence = m.sequence",
+        "memory {!r} shares its number in the feed with one that was erased",
+    ),
+    (
+        "SELECT CAST(m.id AS BLOB) FROM memories m JOIN erased e ON e.id = m.id",
+        "memory {!r} is there and yet noted as erased",
+    ),
+    (
+        "SELECT CAST(r.id AS BLOB) FROM revisions r LEFT JOIN memories m ON m.id = r.id "
+        "WHERE m.id IS NULL OR m.revision <= r.revision",
+        "the history of {!r} has a revision that its memory does not follow",
+    ),
+    (
+        "SELECT CAST(m.id AS BLOB) FROM memories m JOIN embeddings e ON e.number = m.number "
+        "WHERE m.embedded_by IS NULL",
+        "memory {!r} has an embedding that it does not know of",
+    ),
+)
+
+
+def verify_database(
+    snapshot: Snapshot, path: Path, damage: DamageLog, walked: Walked | None
+) -> Verification:
+    """Look at everything in `snapshot`; what is found damaged is noted in `damage` as well."""
+    walk = _Walk(snapshot, path, damage, walked)
+    for step in (
+        walk.pages,
+        walk.ledger,
+        walk.memories,
+        walk.revisions,
+        walk.tags,
+        walk.erased,
+        walk.scopes,
+        walk.scales,
+    ):
+        try:
+            walk.findings.extend(step())
+        except (*DAMAGE, apsw.SQLError) as error:
+            walk.findings.append(_broken(path, f"the {step.__name__} cannot be read ({error})"))
+    return Verification(counts=dict(walk.counts), findings=tuple(dict.fromkeys(walk.findings)))
+
+
+def _broken(path: Path, what: str) -> Finding:
+    return Finding(part=Part.DATABASE, what=f"{path}: {what}", way_out=RESTORE)
+
+
+class _Walk:
+    """The steps of the walk; each yields what it found, and what it knew when a page failed."""
+
+    def __init__(
+        self, snapshot: Snapshot, path: Path, damage: DamageLog, walked: Walked | None
+    ) -> None:
+        self._snapshot = snapshot
+        self._path = path
+        self._damage = damage
+        self._walked = walked
+        self._ledger: Ledger | None = None
+        self.findings: list[Finding] = []
+        self.counts: Counter[str] = Counter()
+
+    def pages(self) -> Iterator[Finding]:
+        """Let SQLite check the file: pages, order of rows and indexes, types, references."""
+        for (line,) in self._snapshot.rows(f"PRAGMA integrity_check({_MOST_LINES})"):
+            if line != "ok":
+                yield _broken(self._path, str(line))
+        for table, number, *_ in self._snapshot.rows("PRAGMA foreign_key_check"):
+            yield _broken(self._path, f"row {number} of {table} belongs to no memory")
+        self.counts["pages"] = next(self._snapshot.rows("PRAGMA page_count"))[0]
+
+    def ledger(self) -> Iterator[Finding]:
+        """Look at the row that counts the changes."""
+        try:
+            self._ledger = read_ledger(self._snapshot.connection, self._path)
+        except StoreDamaged as error:
+            yield Finding(part=Part.FEED, what=str(error), way_out=RESTORE)
+
+    def memories(self) -> Iterator[Finding]:
+        """Look at every memory with its embedding."""
+        total = next(self._snapshot.rows("SELECT count(*) FROM memories"))[0]
+        for row in self._snapshot.rows(f"{RECORDS} ORDER BY m.number"):
+            self.counts["memories"] += 1
+            self.counts["embeddings"] += row[14] is not None
+            yield from self._memory(row)
+            if self._walked is not None and self.counts["memories"] % _PROGRESS_EVERY == 0:
+                self._walked(self.counts["memories"], max(total, self.counts["memories"]))
+        if self._walked is not None:
+            self._walked(self.counts["memories"], self.counts["memories"])
+
+    def _memory(self, row: tuple[Any, ...]) -> Iterator[Finding]:
+        name = name_of(row[0])
+        record = decode_record(row, self._damage)
+        if record is None:
+            self._damage.skip_record(name)
+            what = f"memory {name!r} is not as it was written"
+            yield Finding(part=Part.MEMORY, id=name, what=what, way_out=_FORGET)
+            return
+        if row[14] is not None and record.embedding is None:
+            what = f"the embedding of memory {name!r} is not as it was written"
+            yield Finding(part=Part.EMBEDDING, id=name, what=what, way_out=EMBED_AGAIN)
+        wrong = check_record(record)
+        if wrong is not None:
+            yield wrong
+        yield from self._number(row[16], name)
+
+    def _number(self, sequence: int, name: str) -> Iterator[Finding]:
+        if self._ledger is not None and not 0 < sequence <= self._ledger.sequence:
+            what = f"the last change of {name!r} is number {sequence} of {self._ledger.sequence}"
+            yield Finding(part=Part.FEED, id=name, what=what, way_out=RESTORE)
+
+    def revisions(self) -> Iterator[Finding]:
+        """Look at every earlier revision."""
+        rows = self._snapshot.rows(
+            "SELECT CAST(id AS BLOB), revision, CAST(body AS BLOB), checksum FROM revisions"
+        )
+        for blob, revision, body, checksum in rows:
+            self.counts["revisions"] += 1
+            if not revision_fits(blob, revision, body, checksum):
+                name = name_of(blob)
+                what = f"revision {revision} of memory {name!r} is not as it was written"
+                yield Finding(part=Part.REVISION, id=name, what=what, way_out=_FORGET)
+                continue
+            memory = from_json(json.loads(body))
+            if (memory.id.encode(), memory.revision) != (blob, revision):
+                what = f"revision {revision} of memory {memory.id!r} holds another one"
+                yield Finding(part=Part.REVISION, id=memory.id, what=what, way_out=_FORGET)
+
+    def tags(self) -> Iterator[Finding]:
+        """Compare the table of tags with the memories that they were taken from."""
+        listed = groupby(
+            self._snapshot.rows(
+                "SELECT number, CAST(folded AS BLOB), happened_at, CAST(id AS BLOB) "
+                "FROM memory_tags WHERE typeof(number) = 'integer' ORDER BY number"
+            ),
+            itemgetter(0),
+        )
+        entry = next(listed, None)
+        for row in self._snapshot.rows(_TAGGED):
+            number, memory = row[0], decode_memory(row[1:])
+            found: set[tuple[Any, ...]] = set()
+            while entry is not None and entry[0] <= number:
+                if entry[0] == number:
+                    found = {each[1:] for each in entry[1]}
+                entry = next(listed, None)
+            self.counts["tags"] += len(found)
+            if memory is not None and found != _expected_tags(memory):
+                name = memory.id
+                what = f"the list of tags does not agree with memory {name!r}"
+                yield Finding(part=Part.TAGS, id=name, what=what, way_out=RESTORE)
+
+    def erased(self) -> Iterator[Finding]:
+        """Look at what erased memories leave behind."""
+        rows = self._snapshot.rows("SELECT sequence, CAST(id AS BLOB), checksum FROM erased")
+        for sequence, blob, checksum in rows:
+            self.counts["erased"] += 1
+            name = name_of(blob)
+            if not erased_fits(sequence, blob, checksum):
+                what = f"the note that {name!r} was erased is not as it was written"
+                yield Finding(part=Part.ERASED, id=name, what=what, way_out=RESTORE)
+            yield from self._number(sequence, name)
+
+    def scopes(self) -> Iterator[Finding]:
+        """Look at every scope."""
+        self.counts["scopes"] = next(self._snapshot.rows("SELECT count(*) FROM scopes"))[0]
+        for name in damaged_scopes(self._snapshot):
+            what = f"the scope {name!r} is not as it was written"
+            way_out = "delete it and create it again: the memories in it are not touched"
+            yield Finding(part=Part.SCOPE, id=name, what=what, way_out=way_out)
+
+    def scales(self) -> Iterator[Finding]:
+        """Compare the tables with each other."""
+        for sql, what in _SCALES:
+            for (blob,) in self._snapshot.rows(sql):
+                name = name_of(blob)
+                yield Finding(part=Part.FEED, id=name, what=what.format(name), way_out=RESTORE)
+
+
+def _expected_tags(memory: Memory) -> set[tuple[Any, ...]]:
+    happened_at = to_micros(memory.happened_at)
+    return {(fold_name(tag).encode(), happened_at, memory.id.encode()) for tag in memory.tags}
