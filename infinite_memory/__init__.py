@@ -25,13 +25,14 @@ if TYPE_CHECKING:
         UnknownScope,
     )
     from infinite_memory.model.draft import Draft
+    from infinite_memory.model.findings import Finding, Part, Verification
     from infinite_memory.model.hits import Explanation, Hit, Hits
     from infinite_memory.model.memory import Kind, Memory, Origin, Status
     from infinite_memory.model.receipt import Outcome, Receipt, Searchable
     from infinite_memory.model.record import Page
     from infinite_memory.model.scope import Scope, Sensitivity
     from infinite_memory.operations.stats import Stats
-    from infinite_memory.protocols import Embedder, Storage
+    from infinite_memory.protocols import Embedder, Storage, SupportsVerify
     from infinite_memory.store import MemoryStore
 
 __all__ = [
@@ -43,6 +44,7 @@ __all__ = [
     "Embedder",
     "EmbedderError",
     "Explanation",
+    "Finding",
     "Hit",
     "Hits",
     "InfiniteMemoryError",
@@ -54,6 +56,7 @@ __all__ = [
     "Origin",
     "Outcome",
     "Page",
+    "Part",
     "Receipt",
     "SchemaTooNew",
     "Scope",
@@ -66,7 +69,9 @@ __all__ = [
     "StorageUnavailable",
     "StoreClosed",
     "StoreDamaged",
+    "SupportsVerify",
     "UnknownScope",
+    "Verification",
     "load",
 ]
 
@@ -87,13 +92,14 @@ _HOMES = {
         "UnknownScope",
     ),
     "model.draft": ("Draft",),
+    "model.findings": ("Finding", "Part", "Verification"),
     "model.hits": ("Explanation", "Hit", "Hits"),
     "model.memory": ("Kind", "Memory", "Origin", "Status"),
     "model.receipt": ("Outcome", "Receipt", "Searchable"),
     "model.record": ("Page",),
     "model.scope": ("Scope", "Sensitivity"),
     "operations.stats": ("Stats",),
-    "protocols": ("Embedder", "Storage"),
+    "protocols": ("Embedder", "Storage", "SupportsVerify"),
     "store": ("MemoryStore",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

@@ -93,7 +93,11 @@ class SearchIndex:
 
     def _mapped(self) -> View:
         view = self._snapshot.read() if self._snapshot is not None else None
-        if view is None or view.cursor > self._storage.position():
+        if view is None:
+            return View()
+        if view.cursor > self._storage.position():
+            # The store was replaced by an older copy, whose feed will reach that cursor again.
+            self.discard()
             return View()
         self._saved_at = view.cursor
         if self._erased_since(view):

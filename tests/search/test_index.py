@@ -281,13 +281,14 @@ def test_a_snapshot_of_another_store_or_model_is_passed_over(
     assert ours.read() is None
 
 
-def test_a_snapshot_from_the_future_of_its_store_is_passed_over(tmp_path: Path) -> None:
+def test_a_snapshot_from_the_future_of_its_store_is_removed(tmp_path: Path) -> None:
     storage = filled(600)
     snapshot = snapshot_for(storage, tmp_path)
     view = SearchIndex(storage, EMBEDDER).refresh().compact()
     assert snapshot.write(evolve(view, cursor=10**6))
     index = SearchIndex(storage, EMBEDDER, snapshot=snapshot)
     assert index.refresh().cursor == storage.position()
+    assert list(tmp_path.iterdir()) == []
 
 
 @settings(max_examples=150, deadline=None)
