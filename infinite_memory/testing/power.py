@@ -259,7 +259,9 @@ class _FragileFile(apsw.VFSFile):
         super().__init__("", name, flags)
         self._disk = disk
         self._content = disk.opened(path, existed=existed)
-        self._name_is_new = not existed and bool(flags[0] & _NEW_NAMES)
+        # SQLite's own file system syncs the folder at the first sync through each such file that
+        # was opened with leave to create it, whichever connection did create it.
+        self._name_is_new = bool(flags[0] & _NEW_NAMES and flags[0] & apsw.SQLITE_OPEN_CREATE)
 
     def xWrite(self, data: bytes, offset: int) -> None:  # noqa: N802
         self._disk.before_step()
