@@ -19,6 +19,7 @@ __all__ = [
     "field_values",
     "filter_options",
     "filter_values",
+    "json_object",
     "origin_option",
     "read_text",
 ]
@@ -148,6 +149,16 @@ def filter_values(given: Mapping[str, Any], zone: str | None) -> dict[str, Any]:
     }
 
 
+def json_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object, unless it names something twice: one of the two would be lost."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InvalidInput(f"{twice!r:.100} is given twice")
+    return found
+
+
 def read_text(argument: str, *, max_bytes: int) -> str:
     """Return the text that an argument gives: itself, or what comes in where it is "-".
 
@@ -158,6 +169,8 @@ def read_text(argument: str, *, max_bytes: int) -> str:
     """
     if argument != "-":
         return argument
+    if sys.stdin is None:
+        raise InvalidInput("standard input is closed: give the text itself, or something to read")
     # Two more than fit, for the end of the line.
     content = sys.stdin.buffer.read(max_bytes + 3)
     try:
@@ -174,7 +187,9 @@ def read_text(argument: str, *, max_bytes: int) -> str:
 
 def _read_context(text: str) -> Any:
     try:
-        value = json.loads(text)
+        value = json.loads(text, object_pairs_hook=json_object)
+    except InvalidInput:
+        raise
     except (ValueError, RecursionError) as error:
         raise InvalidInput(
             f"--context {text!r:.100} is not JSON ({error}): give an object such as"

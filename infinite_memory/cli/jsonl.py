@@ -10,7 +10,7 @@ from typing import IO, Any
 
 from attrs import frozen
 
-from infinite_memory.cli.fields import TIMES
+from infinite_memory.cli.fields import TIMES, json_object
 from infinite_memory.errors import InvalidInput
 from infinite_memory.model.draft import Draft
 from infinite_memory.model.moments import read_moment
@@ -78,7 +78,7 @@ def read_drafts(
 
 def _draft(content: bytes, defaults: Mapping[str, Any], zone: str | None) -> Draft:
     try:
-        fields = json.loads(content.decode(), object_pairs_hook=_object)
+        fields = json.loads(content.decode(), object_pairs_hook=json_object)
     except InvalidInput:
         raise
     except UnicodeDecodeError as error:
@@ -94,16 +94,6 @@ def _draft(content: bytes, defaults: Mapping[str, Any], zone: str | None) -> Dra
         if fields.get(field) is not None:
             fields[field] = _moment(field, fields[field], zone)
     return Draft.of({**defaults, **fields})
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object, unless it names something twice: one of the two would be lost."""
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise InvalidInput(f"{twice!r:.100} is given twice")
-    return found
 
 
 def _moment(field: str, value: object, zone: str | None) -> Any:

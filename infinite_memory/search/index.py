@@ -95,8 +95,14 @@ class SearchIndex:
         view = self._snapshot.read() if self._snapshot is not None else None
         if view is None:
             return View()
-        if view.cursor > self._storage.position():
-            # The store was replaced by an older copy, whose feed will reach that cursor again.
+        position = self._storage.position()
+        if view.cursor > position:
+            # The feed of an older copy reaches that cursor again, with other memories.
+            _log.warning(
+                "the index had seen %d changes and the store has only %d: is it an older copy?",
+                view.cursor,
+                position,
+            )
             self.discard()
             return View()
         self._saved_at = view.cursor

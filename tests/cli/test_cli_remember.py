@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -118,3 +121,16 @@ def test_what_waits_for_its_vectors_is_embedded_on_request(run: Run, ask: Ask) -
     run("remember", "tea", "--id", "a")
     assert ask("embed") == {"embedded": 0}
     assert run("embed").stdout == "Embedded 0 memories.\n"
+
+
+def test_a_context_that_names_something_twice_is_refused(run: Run) -> None:
+    done = run("remember", "x", "--context", '{"a": 1, "a": 2}', code=2)
+    assert "'a' is given twice" in done.stderr
+
+
+def test_a_closed_standard_input_is_said_to_be_closed(tmp_path: Path) -> None:
+    command = f"{sys.executable} -m infinite_memory.cli.main --home {tmp_path} remember - <&-"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "standard input is closed" in done.stderr
+    assert "Traceback" not in done.stderr

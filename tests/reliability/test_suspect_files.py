@@ -198,7 +198,9 @@ def test_a_folder_that_is_a_link_is_opened(home: Path) -> None:
     storage.close()
 
 
-def test_an_older_copy_beside_a_newer_index_is_reported(tmp_path: Path) -> None:
+def test_an_older_copy_beside_a_newer_index_is_reported(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     def opened() -> MemoryStore:
         return MemoryStore.open(
             tmp_path / "home", config=Config(home=tmp_path), embedder=HashingEmbedder()
@@ -211,10 +213,11 @@ def test_an_older_copy_beside_a_newer_index_is_reported(tmp_path: Path) -> None:
         store.remember_many({"text": f"memory {number}"} for number in range(600))
     shutil.copy(tmp_path / "older.db", tmp_path / "home" / "memory.db")
     with opened() as store:
-        assert [hit.memory.id for hit in store.search("the first")] == ["first"]
         (finding,) = store.verify().findings
         assert "the store has only" in finding.what
         assert "older copy" in finding.way_out
+        assert [hit.memory.id for hit in store.search("the first")] == ["first"]
+    assert "is it an older copy?" in caplog.text
 
 
 def test_after_a_damaged_page_was_seen_the_store_only_reads(home: Path) -> None:
