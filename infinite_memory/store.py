@@ -48,8 +48,8 @@ class MemoryStore:
     a fork: open another one in the child.
 
     Where a scope is a parameter: a name, or a list of names, opens those scopes with their parents
-    and `Global`; "ALL" opens every scope; None the default scope, and in a search also any scope
-    that the question itself names.
+    and `Global`; "ALL" opens all but private and inactive ones; None the default scope, and in a
+    search also any scope that the question itself names.
     """
 
     def __init__(self, services: Services, owned: ExitStack) -> None:

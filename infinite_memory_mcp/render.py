@@ -52,7 +52,8 @@ def page_text(memories: Iterable[Memory], cursor: str | None) -> str:
     blocks = [_block(n, memory) for n, memory in enumerate(memories, 1)]
     if not blocks:
         return (
-            "Nothing is stored there. list_memory_scopes shows what exists; scope ALL sees it all."
+            "Nothing is stored there. list_memory_scopes shows what exists;"
+            " scope ALL sees all but private ones."
         )
     more = (
         f"More follow: call again with cursor {cursor!r}." if cursor else "These are the last ones."

@@ -99,7 +99,7 @@ def filter_options(command: Command) -> Command:
                 "scopes",
                 metavar="NAME",
                 multiple=True,
-                help="This scope with its parents and Global; ALL for every one. May be repeated.",
+                help="This scope with its parents and Global; ALL for all open ones. Repeatable.",
             ),
             click.option(
                 "--tag", "-t", "tags", multiple=True, help="Has this tag. Repeated: all of them."

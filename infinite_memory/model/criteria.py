@@ -17,7 +17,7 @@ __all__ = ["Conditions", "Criteria"]
 class Conditions(TypedDict, total=False):
     """Which memories a caller means, as `search` and `browse` take it by keyword.
 
-    `scope`: a name or several, with their parents and `Global`; "ALL" for every scope; left out,
+    `scope`: a name or several, with their parents and `Global`; "ALL" for every open one; left out,
     the default scope and, in a search, any scope that the question itself names. `tags`: all of
     them required. `kinds`: any of them, by default every kind. `statuses`: any of them, by default
     current. `conversation_id`: that conversation alone. `since`, `until`: aware datetimes that

@@ -23,7 +23,9 @@ __all__ = ["READING"]
 
 _Searched = Annotated[
     Scopes,
-    Field(description="A scope or several; each opens its parents and Global; ALL opens all"),
+    Field(
+        description="A scope or several, with parents and Global; ALL opens all but private ones"
+    ),
 ]
 _BEST = "best match first"
 
