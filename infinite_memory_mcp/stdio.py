@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import threading
-from typing import Any
+from typing import Any, BinaryIO
 
 import anyio
 import anyio.to_thread
@@ -15,6 +15,7 @@ from anyio.abc import TaskStatus
 from mcp.server import MCPServer
 
 from infinite_memory_mcp.lazy_store import LazyStore
+from infinite_memory_mcp.pipes import Pipes, take_over
 
 __all__ = ["serve"]
 
@@ -23,37 +24,53 @@ _GRACE_SECONDS = 5.0
 
 
 def serve(server: MCPServer[Any], memory: LazyStore) -> int:
-    """Serve until standard input ends or a signal comes; return the exit code.
+    """Serve until standard input ends, nobody reads standard output, or a signal comes.
 
-    The end of input gives 0. SIGTERM and SIGINT close the store and end the process with 0; with 1
-    where that takes more than five seconds.
+    The end of input answers what was asked before it, and gives the exit code 0. SIGTERM, SIGINT
+    and a client that no longer reads close the store and end the process with 0; with 1 where that
+    takes more than five seconds. Standard input and output are taken over for good.
     """
-    try:
-        anyio.run(_serve, server, memory)
-    except* (BrokenPipeError, ConnectionResetError):
-        _log.info("the client is gone")
+    source, target = take_over()
+    anyio.run(_serve, server, memory, source, target)
     return 0
 
 
-async def _serve(server: MCPServer[Any], memory: LazyStore) -> None:
+async def _serve(
+    server: MCPServer[Any], memory: LazyStore, source: BinaryIO, target: BinaryIO
+) -> None:
+    pipes = Pipes(source, target)
     async with anyio.create_task_group() as tasks:
         # Windows cannot deliver signals to an event loop; there the end of input is what stops us.
         if sys.platform != "win32":
-            await tasks.start(_stop_on_signal, memory)
-        await server.run_stdio_async()
+            await tasks.start(_leave_on_signal, memory)
+        tasks.start_soon(_leave_when_nobody_listens, memory, pipes)
+        # The SDK's own streams would drop lines without an answer, and alter what is not UTF-8; it
+        # offers no public way to give it others.
+        core = server._lowlevel_server
+        async with pipes.streams() as (receiving, sending):
+            await core.run(receiving, sending, core.create_initialization_options())
         tasks.cancel_scope.cancel()
 
 
-async def _stop_on_signal(
+async def _leave_on_signal(
     memory: LazyStore, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED
 ) -> None:
     with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
         task_status.started()
         async for number in signals:
-            _log.info("stopping on %s", signal.Signals(number).name)
-            threading.Timer(_GRACE_SECONDS, os._exit, (1,)).start()
-            await anyio.to_thread.run_sync(memory.close)
-            logging.shutdown()
-            # The thread that reads standard input cannot be woken, and the interpreter would wait
-            # for it: with everything closed, leave at once.
-            os._exit(0)
+            await _leave(memory, signal.Signals(number).name)
+
+
+async def _leave_when_nobody_listens(memory: LazyStore, pipes: Pipes) -> None:
+    await pipes.wait_until_nobody_listens()
+    await _leave(memory, "the client's hanging up")
+
+
+async def _leave(memory: LazyStore, reason: str) -> None:
+    _log.info("stopping on %s", reason)
+    threading.Timer(_GRACE_SECONDS, os._exit, (1,)).start()
+    await anyio.to_thread.run_sync(memory.close, limiter=anyio.CapacityLimiter(1))
+    logging.shutdown()
+    # The thread that reads standard input cannot be woken, and the interpreter would wait for it:
+    # with everything closed, leave at once.
+    os._exit(0)

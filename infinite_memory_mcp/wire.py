@@ -6,12 +6,17 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["encodable", "encodable_data", "one_line", "quoted"]
+__all__ = ["encodable", "encodable_data", "is_encodable", "one_line", "quoted"]
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 # Tabs stay; line ends are cut at before this is applied.
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _REPLACEMENT = "\ufffd"
+
+
+def is_encodable(text: str) -> bool:
+    """Tell whether UTF-8 can hold `text`: it has no half of a surrogate pair."""
+    return text.isascii() or _SURROGATE.search(text) is None
 
 
 def encodable(text: str) -> str:
