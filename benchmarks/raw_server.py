@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import IO, Any, Self
 
 import infinite_memory_mcp
 
@@ -55,14 +55,17 @@ def environment() -> dict[str, str]:
 
 
 class RawServer:
-    """A running server in a process group of its own; leaving the context kills what is left."""
+    """A running server in a process group of its own; leaving the context kills what is left.
 
-    def __init__(self, command: Sequence[str]) -> None:
+    `errors` is where its standard error goes: to this process unless it is given.
+    """
+
+    def __init__(self, command: Sequence[str], errors: IO[bytes] | int = subprocess.PIPE) -> None:
         self.process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stderr=errors,
             env=environment(),
             start_new_session=True,
         )
@@ -106,6 +109,12 @@ class RawServer:
         self.process.wait(30)
         return self.process.communicate(timeout=30)
 
+    def kill(self) -> None:
+        """Kill the server and its children, unless it has ended."""
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
     def has_left_overs(self) -> bool:
         """Tell whether any process of its group is still there."""
         try:
@@ -123,9 +132,7 @@ class RawServer:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self.process.poll() is None:
-            os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait()
+        self.kill()
         for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
             if stream is not None and not stream.closed:
                 _close_quietly(stream)

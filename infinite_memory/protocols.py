@@ -37,12 +37,13 @@ class Storage(Protocol):
     def commit(self, writes: Sequence[Write]) -> int:
         """Carry out all of `writes` in order, or none; return the cursor of the feed after them.
 
-        To erase what does not exist, and to attach to a revision that is not current, changes
-        nothing. Writes of scopes do not move the feed. A damaged memory can be erased, not revised.
+        To erase what does not exist, where no revision is expected, and to attach to a revision
+        that is not current, changes nothing. Writes of scopes do not move the feed. A damaged
+        memory can be erased, not revised.
 
         Raises:
-            Conflict: a `Put` expected another revision than the one that is there, or the scopes
-                are not as an `ExpectScopes` says.
+            Conflict: a `Put` or an `Erase` expected another revision than the one that is there, or
+                the scopes are not as an `ExpectScopes` says.
             InvalidInput: a `Put` does not raise the revision, or an embedding is malformed.
             StorageUnavailable: it was not carried out; or the message says that the outcome is
                 unknown, and then the caller looks before it tries again.
@@ -67,6 +68,9 @@ class Storage(Protocol):
 
     def history(self, memory_id: str) -> list[Memory]:
         """Return every revision of a memory, oldest first, the current one last; [] if unknown."""
+
+    def erased(self, ids: Collection[str]) -> frozenset[str]:
+        """Return those of `ids` that were erased, and not stored again since."""
 
     def changes(self, after: int, *, limit: int) -> Changes:
         """Return the latest state of at most `limit` memories changed since the cursor `after`.

@@ -122,14 +122,16 @@ class MemoryStore:
             Conflict: the id belongs to a memory with another content.
             StorageError: it could not be stored.
         """
-        draft = Draft(
-            text=text,
-            id=id,
-            kind=kind,
-            scope=scope,
-            tags=tags,
-            happened_at=happened_at,
-            **details,
+        draft = Draft.of(
+            {
+                "text": text,
+                "id": id,
+                "kind": kind,
+                "scope": scope,
+                "tags": tags,
+                "happened_at": happened_at,
+                **details,
+            }
         )
         return remember(self._services, draft)
 
@@ -225,6 +227,9 @@ class MemoryStore:
 
     def forget(self, memory_id: str, *, hard: bool = False) -> Receipt:
         """Take a memory out of every result; `hard` erases it with its history for good.
+
+        Doing it again is safe and answers `unchanged`; a hard forget that was cut short is finished
+        by that.
 
         Raises:
             NotFound: there is no such memory.

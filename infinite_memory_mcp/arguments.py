@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from difflib import get_close_matches
 from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from infinite_memory.errors import InvalidInput
+from infinite_memory.model.nearest import nearest
 
 __all__ = ["Arguments", "Labels", "Limit", "Object", "Scopes", "input_schema", "parse"]
+
+
+_MAX_PROBLEMS = 5
 
 
 class Arguments(BaseModel):
@@ -64,8 +67,8 @@ def parse(kind: type[Parsed], values: Mapping[str, Any]) -> Parsed:
     try:
         return kind.model_validate(dict(values))
     except ValidationError as error:
-        problems = {_problem(problem): None for problem in error.errors()}
-        raise InvalidInput("; ".join(problems)) from error
+        problems = list(dict.fromkeys(map(_problem, error.errors())))
+        raise InvalidInput("; ".join(_first(problems))) from error
 
 
 def input_schema(kind: type[Arguments]) -> dict[str, Any]:
@@ -78,11 +81,16 @@ def input_schema(kind: type[Arguments]) -> dict[str, Any]:
 def _unknown(name: str, known: list[str]) -> str:
     if not known:
         return f"there is no argument {name!r:.100}: this tool takes none"
-    near = get_close_matches(name, known, n=1, cutoff=0.0)[0]
     return (
-        f"there is no argument {name!r:.100}: the nearest is {near!r}, all are {', '.join(known)};"
-        " nothing was done"
+        f"there is no argument {name!r:.100}: the nearest is {nearest(name, known)!r},"
+        f" all are {', '.join(known)}; nothing was done"
     )
+
+
+def _first(problems: list[str]) -> list[str]:
+    """Return the first problems, and how many there are beyond them: a list may have thousands."""
+    beyond = len(problems) - _MAX_PROBLEMS
+    return [*problems[:_MAX_PROBLEMS], *([f"and {beyond} more problems"] if beyond > 0 else [])]
 
 
 def _problem(problem: Any) -> str:

@@ -14,26 +14,16 @@ import apsw
 import numpy as np
 from attrs import frozen
 
-from infinite_memory.cli.config import masked
-from infinite_memory.cli.render import count, size
+from infinite_memory.cli.render import size
 from infinite_memory.config import Config
-from infinite_memory.embedding import BUNDLED, OnnxEmbedder, model_directory, open_embedder
-from infinite_memory.errors import EmbedderError, InfiniteMemoryError, StorageError
-from infinite_memory.model.memory import Status
-from infinite_memory.protocols import Storage
-from infinite_memory.storage.opening import open_storage
-from infinite_memory.storage.sqlite.connections import check_library, connect_immutable
-from infinite_memory.storage.sqlite.creation import Places
-from infinite_memory.storage.sqlite.faults import storage_error
-from infinite_memory.storage.sqlite.marker import read_marker
-from infinite_memory.storage.sqlite.migrations import check_version
-from infinite_memory.storage.sqlite.schema import SCHEMA_VERSION
+from infinite_memory.embedding import BUNDLED, OnnxEmbedder, model_directory
+from infinite_memory.errors import EmbedderError, StorageError
+from infinite_memory.storage.sqlite.connections import check_library
 
-__all__ = ["Finding", "State", "check_home", "check_model", "check_platform", "check_store"]
+__all__ = ["Finding", "State", "check_home", "check_model", "check_platform"]
 
 _PYTHONS = ((3, 11), (3, 14))
 _SCARCE_BYTES, _TOO_FEW_BYTES = 200_000_000, 10_000_000
-_MOST_PENDING = 100_000
 _SENTENCE = "The quick brown fox jumps over the lazy dog."
 # The first numbers of its vector by the bundled model; processors differ in the third digit.
 _VECTOR = (0.042, 0.058, 0.052, 0.076, 0.026, -0.038, 0.0, -0.061, -0.003, 0.022, 0.046, 0.057)
@@ -113,105 +103,6 @@ def _check_space(folder: Path) -> Finding:
     if free < _SCARCE_BYTES:
         return Finding("disk", State.WARNING, f"{size(free)} are free, which is little.")
     return Finding("disk", State.OK, f"{size(free)} are free.")
-
-
-def check_store(config: Config) -> Iterator[Finding]:
-    """Look at the store: whether it opens, its schema, what waits to be embedded, its index.
-
-    One that does not exist, or that opening would change, is not opened.
-    """
-    address = config.store or str(config.home)
-    try:
-        if "://" not in address:
-            standing = _check_files(Path(address))
-            yield standing
-            if standing.state is not State.OK or not (Path(address) / "memory.db").exists():
-                return
-        yield from _check_opened(config, address)
-    except InfiniteMemoryError as error:
-        yield Finding("store", State.PROBLEM, f"{error}.")
-
-
-def _check_files(folder: Path) -> Finding:
-    """Look at the files of a store, without locking or opening the database for writing."""
-    places = Places(folder)
-    marked = read_marker(places.marker)
-    if not places.database.exists():
-        if marked is None:
-            return Finding("store", State.OK, f"There is no store in {folder} yet.")
-        return Finding(
-            "store",
-            State.PROBLEM,
-            f"{places.marker} says that there is a store, but {places.database.name} is missing:"
-            " restore a backup.",
-        )
-    if marked is None or not places.lock.exists():
-        missing = places.marker if marked is None else places.lock
-        return Finding(
-            "store", State.WARNING, f"{missing} is missing; opening the store makes it again."
-        )
-    try:
-        connection = connect_immutable(places.database, vfs=None)
-        try:
-            version = connection.pragma("user_version")
-        finally:
-            connection.close()
-    except apsw.Error as error:
-        raise storage_error(error, places.database) from error
-    check_version(version, places.database)
-    if version < SCHEMA_VERSION:
-        return Finding(
-            "store",
-            State.WARNING,
-            f"{places.database} has schema {version}; opening it brings it to {SCHEMA_VERSION}.",
-        )
-    return Finding("store", State.OK, f"{places.database} is marked, with schema {version}.")
-
-
-def _check_opened(config: Config, address: str) -> Iterator[Finding]:
-    storage = open_storage(address)
-    try:
-        measured = storage.measure()
-        total = sum(
-            number
-            for (_, _, status), number in measured.memories.items()
-            if status != Status.FORGOTTEN
-        )
-        number = count(total, "memory", "memories")
-        yield Finding(
-            "records",
-            State.OK,
-            f"{masked(address)} opens: {number} in {size(measured.size_bytes)}.",
-        )
-        try:
-            model = open_embedder(config.embedder).model
-        except EmbedderError:
-            return  # said by the check of the model
-        yield _check_pending(storage, model)
-        if "://" not in address and measured.memories:
-            yield _check_snapshot(Path(address))
-    finally:
-        storage.close()
-
-
-def _check_pending(storage: Storage, model: str) -> Finding:
-    pending = len(storage.pending(model, limit=_MOST_PENDING))
-    if not pending:
-        return Finding("embeddings", State.OK, "Every memory can be found by meaning.")
-    number = f"{'At least ' if pending == _MOST_PENDING else ''}{pending:,}"
-    return Finding(
-        "embeddings",
-        State.WARNING,
-        f"{number} of the memories are found by words alone: run infinite-memory embed.",
-    )
-
-
-def _check_snapshot(folder: Path) -> Finding:
-    snapshots = list((folder / "index").glob("*.index"))
-    if not snapshots:
-        return Finding("index", State.OK, "There is no snapshot of the index; it is read anew.")
-    total = sum(path.stat().st_size for path in snapshots)
-    return Finding("index", State.OK, f"The snapshot of the index has {size(total)}.")
 
 
 def check_model(config: Config) -> Iterator[Finding]:

@@ -12,12 +12,12 @@ from infinite_memory.cli.checks import (
     check_home,
     check_model,
     check_platform,
-    check_store,
 )
 from infinite_memory.cli.exits import ExitCode
 from infinite_memory.cli.options import common_options, wants_json
 from infinite_memory.cli.output import emit_json, emit_table
 from infinite_memory.cli.settings import effective
+from infinite_memory.cli.store_checks import check_store
 from infinite_memory.errors import ConfigurationError
 
 __all__ = ["command"]

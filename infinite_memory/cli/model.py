@@ -21,9 +21,13 @@ __all__ = ["command"]
 _PRECISIONS = [str(precision) for precision in Precision]
 
 
-@click.group("model")
-def command() -> None:
+@click.group("model", invoke_without_command=True)
+@common_options
+@click.pass_context
+def command(context: click.Context) -> None:
     """Look at the embedding model in use, or export another of its family."""
+    if context.invoked_subcommand is None:
+        raise click.UsageError("say what to do with the model: info or export", context)
 
 
 @command.command("info")
@@ -50,16 +54,29 @@ def info(context: click.Context) -> int:
 @click.option("--name", help="What the model is called, instead of what the source says.")
 @click.option("--query-prefix", metavar="TEXT", help="What goes before every question.")
 @click.option("--document-prefix", metavar="TEXT", help="What goes before every text to be found.")
+@click.option("--force", is_flag=True, help="Write into OUT even if it is not empty.")
 @common_options
 @click.pass_context
 def export(
-    context: click.Context, /, source: str, out: str, *, precision: str, **replaced: str | None
+    context: click.Context,
+    /,
+    source: str,
+    out: str,
+    *,
+    precision: str,
+    force: bool,
+    **replaced: str | None,
 ) -> None:
     """Turn the sentence-transformers model in DIRECTORY into one that can be used, in OUT.
 
     Name OUT as the setting "embedder" to use it. Needs the package onnx: the extra "export".
     """
     set_up(context)
+    if not force and Path(out).is_dir() and any(Path(out).iterdir()):
+        raise click.UsageError(
+            f"{out} is not empty: name another directory, or give --force to replace what an"
+            " earlier export left there"
+        )
     made = export_model(Path(source), Path(out), precision=Precision(precision), **replaced)
     _report(context, made.manifest, Path(out).absolute(), {})
 

@@ -7,12 +7,12 @@ import math
 import re
 from collections.abc import Collection, Iterable, Mapping
 from datetime import UTC, datetime
-from difflib import get_close_matches
 from enum import StrEnum
 from typing import TypeVar
 
 from infinite_memory.errors import InvalidInput
 from infinite_memory.model.memory import JsonValue
+from infinite_memory.model.nearest import nearest
 from infinite_memory.model.scope import fold_name
 
 __all__ = [
@@ -83,17 +83,18 @@ def check_choice(value: object, kinds: type[Choice], name: str) -> Choice:
     options = [str(option) for option in kinds]
     if isinstance(value, str) and value in options:
         return kinds(value)
-    near = get_close_matches(str(value), options, n=1, cutoff=0.0)[0]
     raise InvalidInput(
-        f"{name} {value!r:.100} is unknown: the nearest is {near!r}, all are {', '.join(options)}"
+        f"{name} {value!r:.100} is unknown: the nearest is {nearest(value, options)!r},"
+        f" all are {', '.join(options)}"
     )
 
 
-def check_field(name: object, known: Collection[str]) -> None:
-    """Refuse the name of a field that a memory does not have."""
+def check_field(
+    name: object, known: Collection[str], *, lack: str = "a memory has no field"
+) -> None:
+    """Refuse the name of a field that a memory does not have; `lack` begins the sentence."""
     if name not in known:
-        near = get_close_matches(str(name), list(known), n=1, cutoff=0.0)[0]
-        raise InvalidInput(f"a memory has no field {name!r:.100}; the nearest is {near!r}")
+        raise InvalidInput(f"{lack} {name!r:.100}; the nearest is {nearest(name, known)!r}")
 
 
 def check_moment(value: object, name: str) -> datetime:

@@ -74,9 +74,13 @@ class Attach:
 
 @frozen(kw_only=True)
 class Erase:
-    """Remove a memory for good: text, history, vectors. Its id stays, in the feed."""
+    """Remove a memory for good: text, history, vectors. Its id stays, in the feed.
+
+    With `expected` that must be its current revision; without, it need not even be there.
+    """
 
     id: str
+    expected: int | None = None
 
 
 @frozen(kw_only=True)

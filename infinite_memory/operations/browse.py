@@ -21,4 +21,4 @@ def browse(services: Services, conditions: Conditions, *, limit: int, after: str
         UnknownScope: a scope was asked for that does not exist.
     """
     check_count(limit, "limit", low=1, high=MAX_LIMIT)
-    return services.storage.find(criteria_of(services, "", **conditions), limit=limit, after=after)
+    return services.storage.find(criteria_of(services, "", conditions), limit=limit, after=after)

@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from infinite_memory.errors import EmbedderError, StorageError
+from infinite_memory.errors import InfiniteMemoryError, StorageError
 from infinite_memory.model.checks import check_count
 from infinite_memory.model.memory import Memory
 from infinite_memory.model.record import Attach, Embedding
 from infinite_memory.operations.services import Services
 from infinite_memory.protocols import Embedder
+from infinite_memory.storage.vetting import check_embedding
 
 __all__ = ["Stop", "Stopped", "catch_up", "embed_again", "embed_memories", "embed_new", "never"]
 
@@ -115,15 +116,23 @@ def catch_up(services: Services, *, limit: int, stop: Stop = never) -> int:
 
 
 def _attach(services: Services, memories: Sequence[Memory], stop: Stop = never) -> bool:
-    """Embed stored memories and store their vectors; False where that has to wait."""
+    """Embed stored memories and store their vectors; False where that has to wait.
+
+    What the embedder raised, or gave that is no embedding, is logged.
+    """
     if not memories:
         return True
     try:
         embeddings = embed_memories(services.embedder, memories, stop)
+        for memory, embedding in zip(memories, embeddings, strict=True):
+            check_embedding(memory.id, embedding)
     except Stopped:
         return False
-    except EmbedderError as error:
-        _log.warning("%d memories wait to be embedded: %s", len(memories), error)
+    # The embedder may be a plug-in of the user's, which can raise anything. The texts are durable
+    # by now, and that is what the receipt answers for.
+    except Exception as error:  # noqa: BLE001 -- the boundary to a plug-in, see above
+        what = error if isinstance(error, InfiniteMemoryError) else repr(error)
+        _log.warning("%d memories wait to be embedded: %s", len(memories), what)
         return False
     services.storage.commit(
         [

@@ -5,11 +5,12 @@ from __future__ import annotations
 from attrs import evolve
 
 from infinite_memory.errors import Conflict, StoreDamaged
+from infinite_memory.model.ids import check_id
 from infinite_memory.model.memory import Status
 from infinite_memory.model.receipt import Outcome, Receipt, Searchable
 from infinite_memory.model.record import Erase, Put
 from infinite_memory.operations.remember import receipt_of
-from infinite_memory.operations.revise import existing
+from infinite_memory.operations.revise import existing, not_found
 from infinite_memory.operations.services import Services
 
 __all__ = ["forget"]
@@ -22,10 +23,13 @@ _UNKNOWN_SCOPE = "unknown"
 def forget(services: Services, memory_id: str, *, hard: bool) -> Receipt:
     """Take a memory out of every result; `hard` erases it with its history and its vectors.
 
-    Forgetting what is forgotten does nothing. A soft forget can be revised back.
+    Forgetting what is forgotten changes nothing. A soft forget can be revised back. A hard one of
+    what was erased before answers `unchanged`, once it has finished what a hard forget that was cut
+    short had left: so of several at once, one says that it erased.
 
     Raises:
-        NotFound: there is no such memory.
+        NotFound: there is no such memory; nor was there one that was erased, if `hard`.
+        Conflict: others went on changing it all the while.
     """
     return _erase(services, memory_id) if hard else _hide(services, memory_id)
 
@@ -54,14 +58,41 @@ def _hide(services: Services, memory_id: str) -> Receipt:
 
 
 def _erase(services: Services, memory_id: str) -> Receipt:
-    try:
-        record = existing(services, memory_id)
-        revisions = len(services.storage.history(memory_id))
-    except StoreDamaged:
-        return _erase_damaged(services, memory_id)
-    services.storage.commit([Erase(id=memory_id)])
+    for attempt in range(1, _ATTEMPTS + 1):
+        try:
+            receipt = _erase_once(services, memory_id)
+            break
+        except Conflict:
+            if attempt == _ATTEMPTS:
+                raise
+    # After a repeat as well: whoever erased it may have been cut off before this.
     services.storage.scrub()
     services.index.discard()
+    return receipt
+
+
+def _erase_once(services: Services, memory_id: str) -> Receipt:
+    """Erase the revision that is there now; its bytes stay in the files until they are scrubbed.
+
+    Raises:
+        NotFound: there is no such memory, and none of that id was erased.
+        Conflict: somebody else changed or erased it at the same moment.
+    """
+    storage = services.storage
+    try:
+        record = storage.get([check_id(memory_id)]).get(memory_id)
+        revisions = len(storage.history(memory_id))
+    except StoreDamaged:
+        storage.commit([Erase(id=memory_id)])
+        # It could not be read, so that its receipt cannot say what it was.
+        return _unknown(
+            services, memory_id, Outcome.ERASED, f"memory {memory_id}, which was damaged"
+        )
+    if record is None:
+        if memory_id not in storage.erased([memory_id]):
+            raise not_found(memory_id)
+        return _unknown(services, memory_id, Outcome.UNCHANGED)
+    storage.commit([Erase(id=memory_id, expected=record.memory.revision)])
     erased = [f"memory {memory_id}", f"{revisions} revision{'s' if revisions > 1 else ''}"]
     if record.embedding is not None:
         count = len(record.embedding.vectors)
@@ -70,17 +101,14 @@ def _erase(services: Services, memory_id: str) -> Receipt:
     return evolve(receipt, erased=tuple(erased))
 
 
-def _erase_damaged(services: Services, memory_id: str) -> Receipt:
-    """Erase what cannot be read, so that its receipt cannot say what it was."""
-    services.storage.commit([Erase(id=memory_id)])
-    services.storage.scrub()
-    services.index.discard()
+def _unknown(services: Services, memory_id: str, outcome: Outcome, *erased: str) -> Receipt:
+    """Return the receipt of a memory of which no more than its id is known."""
     return Receipt(
         id=memory_id,
-        outcome=Outcome.ERASED,
+        outcome=outcome,
         revision=0,
         scope=_UNKNOWN_SCOPE,
         stored_at=services.clock(),
         searchable=Searchable.NOT,
-        erased=(f"memory {memory_id}, which was damaged",),
+        erased=erased,
     )

@@ -20,7 +20,7 @@ from infinite_memory.operations.remember import receipt_of
 from infinite_memory.operations.scopes import scope_writes
 from infinite_memory.operations.services import Services
 
-__all__ = ["existing", "revise"]
+__all__ = ["existing", "not_found", "revise"]
 
 
 def existing(services: Services, memory_id: str) -> Record:
@@ -31,14 +31,21 @@ def existing(services: Services, memory_id: str) -> Record:
     """
     record = services.storage.get([check_id(memory_id)]).get(memory_id)
     if record is None:
-        raise NotFound(f"there is no memory {memory_id!r}: it was never stored, or erased for good")
+        raise not_found(memory_id)
     return record
+
+
+def not_found(memory_id: str) -> NotFound:
+    """Return the error for an id that no memory has."""
+    return NotFound(f"there is no memory {memory_id!r}: it was never stored, or erased for good")
 
 
 def revise(
     services: Services, memory_id: str, *, revision: int, changes: Mapping[str, Any]
 ) -> Receipt:
     """Change the fields in `changes` of a memory whose current revision is `revision`.
+
+    If that was done before, as when the outcome of the commit was not known, it is `unchanged`.
 
     Raises:
         NotFound: there is no such memory.
@@ -48,9 +55,13 @@ def revise(
     check_count(revision, "revision", low=1, high=2**62)
     record = existing(services, memory_id)
     before = record.memory
-    _check_revision(before, revision)
+    if before.revision != revision + 1:
+        _check_revision(before, revision)
     scopes = services.storage.scopes()
-    after = evolve(before, **_values(services, changes, scopes))
+    values = _values(services, changes, scopes)
+    if before.revision == revision + 1:
+        return _repeated(services, record, revision, values)
+    after = evolve(before, **values)
     check_validity(after.valid_from, after.valid_to)
     keeps_vectors = record.embedding is not None and after.text == before.text
     if after == before:
@@ -69,6 +80,23 @@ def revise(
     return receipt_of(after, Outcome.REVISED, _searchable(after, embedded))
 
 
+def _repeated(
+    services: Services, record: Record, revision: int, values: Mapping[str, Any]
+) -> Receipt:
+    """Return the receipt of a change that is what led to the current revision.
+
+    Raises:
+        Conflict: another change did.
+    """
+    current = record.memory
+    for earlier in services.storage.history(current.id):
+        done = evolve(earlier, **values, revision=revision + 1, stored_at=current.stored_at)
+        if earlier.revision == revision and done == current:
+            embedded = record.embedding is not None
+            return receipt_of(current, Outcome.UNCHANGED, _searchable(current, embedded))
+    raise _changed(current, revision)
+
+
 def _values(
     services: Services, changes: Mapping[str, Any], scopes: Mapping[str, Scope]
 ) -> dict[str, Any]:
@@ -83,10 +111,14 @@ def _values(
 
 def _check_revision(memory: Memory, revision: int) -> None:
     if memory.revision != revision:
-        raise Conflict(
-            f"memory {memory.id!r} has revision {memory.revision} by now, not {revision}; its text"
-            f" is {memory.text!r:.500}: read it again and decide"
-        )
+        raise _changed(memory, revision)
+
+
+def _changed(memory: Memory, revision: int) -> Conflict:
+    return Conflict(
+        f"memory {memory.id!r} has revision {memory.revision} by now, not {revision}; its text"
+        f" is {memory.text!r:.500}: read it again and decide"
+    )
 
 
 def _searchable(memory: Memory, embedded: bool) -> Searchable:

@@ -11,6 +11,7 @@ from infinite_memory.errors import InvalidInput, StoreDamaged
 from infinite_memory.model.checks import (
     check_choice,
     check_count,
+    check_field,
     check_flag,
     check_label,
     check_labels,
@@ -32,7 +33,19 @@ MAX_LIMIT = 1000
 _MAX_QUESTION_CHARS = 100_000
 
 
-def criteria_of(
+def criteria_of(services: Services, question: str, conditions: Conditions) -> Criteria:
+    """Return the checked form of `conditions`, for this question.
+
+    Raises:
+        InvalidInput: one of them is unknown, or cannot be used.
+        UnknownScope: a scope was asked for that does not exist.
+    """
+    for name in conditions:
+        check_field(name, Conditions.__annotations__, lack="a search has no condition")
+    return _criteria(services, question, **conditions)
+
+
+def _criteria(
     services: Services,
     question: str,
     *,
@@ -44,12 +57,6 @@ def criteria_of(
     since: datetime | None = None,
     until: datetime | None = None,
 ) -> Criteria:
-    """Return the checked form of `Conditions`, for this question.
-
-    Raises:
-        InvalidInput: one of them cannot be used.
-        UnknownScope: a scope was asked for that does not exist.
-    """
     start = None if since is None else check_moment(since, "since")
     end = None if until is None else check_moment(until, "until")
     if start is not None and end is not None and end <= start:
@@ -85,7 +92,7 @@ def search(
     """
     question = Question(
         text=_question_text(text),
-        criteria=criteria_of(services, text, **conditions),
+        criteria=criteria_of(services, text, conditions),
         limit=check_count(limit, "limit", low=1, high=MAX_LIMIT),
         threshold=_threshold(threshold),
         arms=_arms(arms),

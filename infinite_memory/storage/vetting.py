@@ -68,17 +68,17 @@ def refuse_conflicts(writes: Sequence[Write], revision_of: Callable[[str], int])
     revisions: dict[str, int] = {}
     conflicts: dict[str, str] = {}
     for write in writes:
-        if isinstance(write, Erase):
-            revisions[write.id] = 0
-        elif isinstance(write, Put):
-            memory_id = write.memory.id
+        if not isinstance(write, Erase | Put):
+            continue
+        memory_id = write.id if isinstance(write, Erase) else write.memory.id
+        if write.expected is not None:
             found = revisions[memory_id] if memory_id in revisions else revision_of(memory_id)
             if found != write.expected:
                 conflicts.setdefault(
                     memory_id,
                     f"{memory_id!r} (expected revision {write.expected}, found {found or 'none'})",
                 )
-            revisions[memory_id] = write.memory.revision
+        revisions[memory_id] = 0 if isinstance(write, Erase) else write.memory.revision
     if conflicts:
         raise _conflict(list(conflicts.values()))
 

@@ -196,6 +196,30 @@ class RecordTests(StorageTests):
         erased = storage.commit([Erase(id="a")])
         assert storage.commit([Erase(id="a"), Erase(id="nobody")]) == erased
 
+    def test_an_erase_that_expects_another_revision_changes_nothing(self, storage: Storage) -> None:
+        storage.commit([put("a"), put("b")])
+        storage.commit([put("a", revision=2)])
+        before = storage.position()
+        with pytest.raises(Conflict, match=r"'a'.*expected revision 1, found 2"):
+            storage.commit([Erase(id="b"), Erase(id="a", expected=1)])
+        with pytest.raises(Conflict, match=r"'nobody'.*expected revision 1, found none"):
+            storage.commit([Erase(id="nobody", expected=1)])
+        assert storage.position() == before
+        storage.commit([Erase(id="a", expected=2)])
+        with pytest.raises(Conflict, match=r"'a'.*found none"):
+            storage.commit([Erase(id="a", expected=2)])
+        storage.commit([Erase(id="b", expected=1), put("b", text="anew")])
+        assert storage.history("b") == [make_memory("b", text="anew")]
+
+    def test_it_is_known_which_ids_were_erased(self, storage: Storage) -> None:
+        storage.commit([put("a"), put("b"), put("c")])
+        storage.commit([Erase(id="a"), Erase(id="b"), Erase(id="nobody")])
+        asked = ["a", "b", "c", "nobody"]
+        assert storage.erased(asked) == {"a", "b"}
+        storage.commit([put("b", text="stored anew")])
+        assert storage.erased(asked) == {"a"}
+        assert storage.erased([]) == frozenset()
+
     def test_an_erased_id_can_be_used_again(self, storage: Storage) -> None:
         storage.commit([put("a"), Erase(id="a")])
         storage.commit([put("a", text="new")])

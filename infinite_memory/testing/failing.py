@@ -68,6 +68,12 @@ class FailingStorage:
         self._count("history", "after")
         return result
 
+    def erased(self, ids: Collection[str]) -> frozenset[str]:
+        self._count("erased", "before")
+        result = self.inner.erased(ids)
+        self._count("erased", "after")
+        return result
+
     def changes(self, after: int, *, limit: int) -> Changes:
         self._count("changes", "before")
         result = self.inner.changes(after, limit=limit)

@@ -169,6 +169,13 @@ class _StorageMachine(RuleBasedStateMachine):
         """Erase a memory, or an id that is not there."""
         self.commit([Erase(id=self.known_id(data))])
 
+    @rule(data=st.data(), wrong=_revision_errors)
+    def erase_expected(self, data: st.DataObject, wrong: int) -> None:
+        """Erase a memory if it is at a revision, the current one or another."""
+        memory_id = self.known_id(data)
+        self.commit([Erase(id=memory_id, expected=max(0, self.revision(memory_id) + wrong))])
+        assert self.storage.erased([memory_id]) == self.model.erased([memory_id])
+
     @rule(data=st.data(), memory=memories())
     def erase_and_put_again(self, data: st.DataObject, memory: Memory) -> None:
         """Erase a memory and give its id to another, in one transaction."""

@@ -103,5 +103,5 @@ def test_a_model_that_was_exported_can_be_used(
     assert ask("remember", "a dog")["searchable"] == "meaning"
     assert ask("stats")["model"] == made["model"]
     assert ask("doctor")["healthy"] is True
-    run("model", "export", str(tmp_path / "missing"), str(out), code=6)
-    run("model", "export", str(source), str(out), "--precision", "int3", code=2)
+    run("model", "export", str(tmp_path / "missing"), str(tmp_path / "new"), code=6)
+    run("model", "export", str(source), str(tmp_path / "new"), "--precision", "int3", code=2)

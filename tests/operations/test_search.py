@@ -247,7 +247,7 @@ def test_memories_are_browsed_newest_first_page_by_page(store: MemoryStore) -> N
         store.browse(limit=0)
     with pytest.raises(InvalidInput):
         store.browse(after="nonsense")
-    with pytest.raises(TypeError, match="colour"):
+    with pytest.raises(InvalidInput, match="colour"):
         store.browse(colour="red")  # type: ignore[call-arg]
 
 

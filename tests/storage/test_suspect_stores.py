@@ -159,6 +159,10 @@ def test_a_checkpoint_that_was_cut_short_is_no_damage(home: Path) -> None:
     assert (crashed / "memory.db").stat().st_size == before
     again = SqliteStorage.open(crashed)
     assert len(again.changes(0, limit=1000).items) == 300
+    beside = SqliteStorage.open(crashed)  # the first one has it open, and has not written to it
+    assert (crashed / "memory.db").stat().st_size == before
+    assert len(beside.changes(0, limit=1000).items) == 300
+    beside.close()
     again.close()
 
 

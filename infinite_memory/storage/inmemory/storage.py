@@ -109,6 +109,14 @@ class InMemoryStorage:
                 return []
             return [*state.earlier.get(memory_id, ()), state.records[memory_id].memory]
 
+    def erased(self, ids: Collection[str]) -> frozenset[str]:
+        """Return those of `ids` that were erased; see `Storage.erased`."""
+        with self._lock:
+            state = self._open()
+            return frozenset(
+                each for each in ids if each in state.changed and each not in state.records
+            )
+
     def changes(self, after: int, *, limit: int) -> Changes:
         """Return what changed since the cursor `after`; see `Storage.changes`."""
         check_limit(limit)

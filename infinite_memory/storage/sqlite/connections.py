@@ -14,6 +14,7 @@ __all__ = [
     "RULES",
     "check_library",
     "connect",
+    "connect_alone",
     "connect_immutable",
     "connect_reading",
 ]
@@ -78,6 +79,21 @@ def connect_reading(path: Path, *, vfs: str | None) -> apsw.Connection:
     connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY, vfs=vfs)
     connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
     connection.set_busy_timeout(int(BUSY_SECONDS * 1000))
+    return connection
+
+
+def connect_alone(path: Path, *, vfs: str | None) -> apsw.Connection:
+    """Open the database with its log to look at it, adding no file beside it and changing none.
+
+    A connection that has the database for itself keeps the index of the log in its own memory. The
+    first statement raises `apsw.BusyError` if anybody else has it open.
+    """
+    connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE, vfs=vfs)
+    connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+    connection.set_busy_timeout(0)
+    connection.pragma("trusted_schema", 0)
+    connection.pragma("query_only", 1)
+    connection.pragma("locking_mode", "exclusive")
     return connection
 
 

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import apsw
 
-from infinite_memory.errors import StorageUnavailable, StoreClosed, StoreDamaged
+from infinite_memory.errors import StorageUnavailable, StoreClosed
 from infinite_memory.storage.sqlite.connections import BUSY_SECONDS, check_library, connect
 from infinite_memory.storage.sqlite.creation import Places, ensure_store
 from infinite_memory.storage.sqlite.faults import (
@@ -26,6 +26,7 @@ from infinite_memory.storage.sqlite.ledger import Ledger, read_ledger, update_le
 from infinite_memory.storage.sqlite.lock import WriterLock
 from infinite_memory.storage.sqlite.migrations import migrate
 from infinite_memory.storage.sqlite.reserve import OPENING_BYTES, RESERVE_BYTES, Reserve
+from infinite_memory.storage.sqlite.suspicion import Suspicion
 
 __all__ = ["CHECKPOINT_PAGES", "Database", "Snapshot"]
 
@@ -73,14 +74,18 @@ class Database:
         self.identity = ensure_store(self.places, self._lock, vfs)
         self._process = os.getpid()
         self._closed = False
-        self._damage: StoreDamaged | None = None
+        self._suspicion = Suspicion(self.path, self.identity)
         self._log_pages = 0
         self._checkpoint_pages = self._checkpoint_at = checkpoint_pages
         self._idle: list[apsw.Connection] = []
         self._reserve = Reserve(self.places.reserve)
-        with self._lock.held(), self._faults():
-            self._writer = self._open_first()
-            self._reserve.fill()
+        with self._lock.held():
+            try:
+                self._writer = self._open_first()
+            except apsw.Error as error:  # not remembered: whoever opens it next looks again
+                raise storage_error(error, self.path) from error
+            if self._suspicion.found is None:
+                self._reserve.fill()
         _open_databases.add(self)
 
     def _open_first(self) -> apsw.Connection:
@@ -96,7 +101,7 @@ class Database:
         connection = connect(self.path, vfs=self._vfs)
         try:
             connection.pragma("journal_mode", "wal")
-            if migrate(connection, self.path):
+            if self._suspicion.found is None and migrate(connection, self.path):
                 connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
             identity = read_ledger(connection, self.path).identity
             if identity != self.identity:
@@ -118,7 +123,8 @@ class Database:
         Raises:
             StoreClosed: the store was closed, or opened before a fork.
             StorageUnavailable: it cannot be read.
-            StoreDamaged: SQLite found the file damaged; from then on nothing is written.
+            StoreDamaged: SQLite found the file damaged; from then on no handle of this process
+                writes to it.
         """
         self._check_open()
         with self._faults():
@@ -146,8 +152,7 @@ class Database:
         self._check_open()
         with self._lock.held(), self._faults():
             self._check_open()
-            if self._damage is not None:
-                raise StoreDamaged(f"nothing is written any more: {self._damage}")
+            self._suspicion.check()
             try:
                 result = self._run(work)
             except apsw.Error as error:
@@ -226,6 +231,7 @@ class Database:
         self._check_open()
         with self._lock.held(), self._faults():
             self._check_open()
+            self._suspicion.check()
             try:
                 self._empty_log()
             except apsw.Error as error:
@@ -264,7 +270,7 @@ class Database:
             self._closed = True
             while self._idle:
                 self._release(self._idle.pop())
-            if self._damage is None:
+            if self._suspicion.found is None:
                 self._writer.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
                 self._checkpoint_at = 0
                 self._checkpoint_if_due()
@@ -312,12 +318,11 @@ class Database:
 
     def suspect(self, found: str) -> None:
         """Write nothing from now on, since the file was `found` damaged."""
-        if self._damage is None:
-            self._damage = damaged_database(self.path, f"is damaged ({found})")
+        self._suspicion.note(damaged_database(self.path, f"is damaged ({found})"))
 
     def _remember(self, error: apsw.Error) -> None:
-        if isinstance(error, DAMAGE) and self._damage is None:
-            self._damage = damaged_database(self.path, f"is damaged ({error})")
+        if isinstance(error, DAMAGE):
+            self.suspect(str(error))
 
 
 def _keep_inherited() -> None:

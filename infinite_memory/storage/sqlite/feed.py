@@ -13,7 +13,7 @@ from infinite_memory.storage.sqlite.ledger import read_ledger
 from infinite_memory.storage.sqlite.records import RECORDS, decode_record
 from infinite_memory.storage.sqlite.seal import seal, seal_fits
 
-__all__ = ["erased_fits", "read_changes", "read_pending", "seal_erased"]
+__all__ = ["erased_fits", "read_changes", "read_pending", "seal_erased", "was_erased"]
 
 _KIND = b"erased"
 _SEQUENCE = 16
@@ -65,11 +65,20 @@ def _stored(snapshot: Snapshot, after: int, damage: DamageLog) -> Iterator[tuple
             yield row[_SEQUENCE], Change(id=record.memory.id, record=record)
 
 
+def was_erased(snapshot: Snapshot, memory_id: str, damage: DamageLog) -> bool:
+    """Tell whether a memory of that id was erased and none is there now."""
+    return any(_notes(snapshot, "id = ?", memory_id, damage))
+
+
 def _erased(snapshot: Snapshot, after: int, damage: DamageLog) -> Iterator[tuple[int, Change]]:
+    return _notes(snapshot, "sequence > ? ORDER BY sequence", after, damage)
+
+
+def _notes(
+    snapshot: Snapshot, condition: str, value: int | str, damage: DamageLog
+) -> Iterator[tuple[int, Change]]:
     rows = snapshot.rows(
-        "SELECT sequence, CAST(id AS BLOB), checksum FROM erased WHERE sequence > ? "
-        "ORDER BY sequence",
-        (after,),
+        f"SELECT sequence, CAST(id AS BLOB), checksum FROM erased WHERE {condition}", (value,)
     )
     for sequence, memory_id, checksum in rows:
         if erased_fits(sequence, memory_id, checksum):

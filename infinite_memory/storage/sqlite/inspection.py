@@ -8,9 +8,14 @@ from pathlib import Path
 import apsw
 
 from infinite_memory.errors import StorageUnavailable, StoreDamaged
-from infinite_memory.storage.sqlite.connections import connect_immutable, connect_reading
+from infinite_memory.storage.sqlite.connections import (
+    connect_alone,
+    connect_immutable,
+    connect_reading,
+)
 from infinite_memory.storage.sqlite.faults import DAMAGE, damaged_database
 from infinite_memory.storage.sqlite.ledger import read_ledger
+from infinite_memory.storage.sqlite.log import passed_over
 from infinite_memory.storage.sqlite.marker import read_marker
 from infinite_memory.storage.sqlite.migrations import check_version
 from infinite_memory.storage.sqlite.places import Places
@@ -48,11 +53,13 @@ def inspect_store(places: Places, vfs: str | None) -> str | None:
         page_bytes = _check_header(places.database, vfs)
         if size % page_bytes and not log_size:
             raise apsw.CorruptError("its last page is cut")
+        if log_size:
+            _check_log_header(places, page_bytes, vfs)
         identity = _identify(places.database, vfs, has_log=bool(log_size))
     except DAMAGE as error:
         if log_size and isinstance(error, apsw.CorruptError) and marked is not None:
             # A checkpoint may have been cut short: then the log has the pages that are missing.
-            _check_with_log(places.database, vfs, error)
+            _check_with_log(places.database, vfs, marked, whole=True)
             return marked
         raise damaged_database(places.database, f"is no sound database ({error})") from error
     if marked is not None and marked != identity:
@@ -60,6 +67,8 @@ def inspect_store(places: Places, vfs: str | None) -> str | None:
             places.database,
             f"is the store {identity}, while {places.marker.name} speaks of {marked}",
         )
+    if log_size:
+        _check_with_log(places.database, vfs, identity, whole=False)
     return identity
 
 
@@ -130,16 +139,50 @@ def _identify(path: Path, vfs: str | None, *, has_log: bool) -> str:
         connection.close()
 
 
-def _check_with_log(path: Path, vfs: str | None, cause: apsw.Error) -> None:
-    """Refuse a database that is not whole even with its log."""
-    connection = connect_reading(path, vfs=vfs)
+def _check_log_header(places: Places, page_bytes: int, vfs: str | None) -> None:
+    """Refuse a log that SQLite would not read, if it holds what the database does not."""
+    lost = passed_over(places.database, places.log, page_bytes, vfs)
+    if lost:
+        raise StoreDamaged(
+            f"{places.log} has a damaged header, so {lost} pages that {places.database.name} has "
+            "not, with the newest memories, would be passed over. Nothing was changed. Keep a copy "
+            "of the whole folder, then restore a backup into a folder that is empty, or move "
+            f"{places.log.name} away to go on without them"
+        )
+
+
+def _check_with_log(path: Path, vfs: str | None, identity: str, *, whole: bool) -> None:
+    """Refuse a database that is not sound, or is another store, once its log is applied to it.
+
+    `whole` looks at every page. Where others have it open, they vouch for the log; where nobody
+    has, it is looked at without even an index of the log being made beside it.
+    """
+    alone = connect_alone(path, vfs=vfs)
     try:
-        found = str(connection.execute("PRAGMA quick_check(1)").get)
-    except (*DAMAGE, apsw.SQLError) as error:
-        found = str(error)
+        if alone.readonly("main"):
+            return  # said when it is opened for writing
+        found = _look(alone, path, whole=whole)
+    except apsw.BusyError:
+        if not whole:
+            return
+        beside = connect_reading(path, vfs=vfs)
+        try:
+            found = _look(beside, path, whole=True)
+        finally:
+            beside.close()
     finally:
-        connection.close()
-    if found != "ok":
-        raise damaged_database(path, f"is no sound database, even with its log ({found})") from (
-            cause
+        alone.close()
+    if found != identity:
+        raise damaged_database(path, f"is the store {found} with its log, not {identity}")
+
+
+def _look(connection: apsw.Connection, path: Path, *, whole: bool) -> str:
+    try:
+        checked = str(connection.execute("PRAGMA quick_check(1)").get) if whole else "ok"
+        if checked != "ok":
+            raise apsw.CorruptError(checked)
+        return read_ledger(connection, path).identity
+    except (*DAMAGE, apsw.SQLError) as error:
+        raise damaged_database(path, f"is no sound database, even with its log ({error})") from (
+            error
         )

@@ -30,7 +30,7 @@ from infinite_memory.model.scope import Scope
 from infinite_memory.storage.paging import check_limit, decode_cursor
 from infinite_memory.storage.sqlite.damage import DamageLog, name_of
 from infinite_memory.storage.sqlite.database import CHECKPOINT_PAGES, Database, Snapshot
-from infinite_memory.storage.sqlite.feed import read_changes, read_pending
+from infinite_memory.storage.sqlite.feed import read_changes, read_pending, was_erased
 from infinite_memory.storage.sqlite.finding import find_page
 from infinite_memory.storage.sqlite.ledger import read_ledger, update_ledger
 from infinite_memory.storage.sqlite.records import read_history, read_records
@@ -137,6 +137,11 @@ class SqliteStorage:
         """Return every revision of a memory; see `Storage.history`."""
         with self._database.read() as snapshot:
             return read_history(snapshot, memory_id, self._damage)
+
+    def erased(self, ids: Collection[str]) -> frozenset[str]:
+        """Return those of `ids` that were erased; see `Storage.erased`."""
+        with self._database.read() as snapshot:
+            return frozenset(each for each in ids if was_erased(snapshot, each, self._damage))
 
     def changes(self, after: int, *, limit: int) -> Changes:
         """Return what changed since the cursor `after`; see `Storage.changes`."""

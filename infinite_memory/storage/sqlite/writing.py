@@ -109,6 +109,7 @@ class Writing:
         self._embed(memory, number, write.embedding)
 
     def _erase(self, memory_id: str) -> None:
+        self._found.pop(memory_id, None)
         number, _ = self._current(memory_id)
         if number is None:
             return
