@@ -8,6 +8,7 @@ from mcp.server import MCPServer, ServerRequestContext
 from mcp.server.context import CallNext, HandlerResult
 
 from infinite_memory_mcp.lazy_store import LazyStore
+from infinite_memory_mcp.requests import check_request
 from infinite_memory_mcp.settings import package_version
 from infinite_memory_mcp.tool import ToolSpec
 from infinite_memory_mcp.toolsets.overview import OVERVIEW
@@ -47,11 +48,13 @@ def build_server(memory: LazyStore) -> MCPServer[Any]:
 
     It serves both eras of the protocol, over any transport.
     """
+    names = [spec.run.__name__ for spec in TOOLS]
 
-    async def warm_up_after(
+    async def check_and_warm_up(
         ctx: ServerRequestContext[Any, Any], call_next: CallNext
     ) -> HandlerResult:
         try:
+            check_request(ctx.method, ctx.params, names)
             return await call_next(ctx)
         finally:
             memory.warm_up_when_quiet()
@@ -65,6 +68,6 @@ def build_server(memory: LazyStore) -> MCPServer[Any]:
         tools=[spec.tool(memory) for spec in TOOLS],
         # What is logged is a matter of our own settings; the SDK leaves handlers that exist alone.
         log_level="WARNING",
-        middleware=[warm_up_after],
+        middleware=[check_and_warm_up],
         subscriptions=False,
     )

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
-from mcp import Client
+from mcp import Client, MCPError
 from talking import refusal
+
+from infinite_memory_mcp.requests import check_request
 
 pytestmark = pytest.mark.anyio
 
@@ -34,3 +37,62 @@ async def test_an_unknown_name_of_ten_million_characters_is_refused_briefly(
         said = await refusal(client, "delete_memory", **{"id": "x", "permanent" * 1_111_111: True})
     assert "the nearest is 'permanently'" in said
     assert len(said) < 300
+
+
+async def test_a_tool_that_does_not_exist_is_refused_with_the_nearest(
+    connect: Callable[[], Client],
+) -> None:
+    async with connect() as client:
+        with pytest.raises(MCPError) as caught:
+            await client.call_tool("store_memories", {"text": "x"})
+    assert caught.value.error.code == -32602
+    assert "no tool 'store_memories': the nearest is 'store_memory'" in str(caught.value)
+
+
+async def test_what_the_server_has_none_of_is_refused_by_name(
+    connect: Callable[[], Client],
+) -> None:
+    async with connect() as client:
+        with pytest.raises(MCPError, match="there is no prompt 'greet'"):
+            await client.get_prompt("greet")
+        with pytest.raises(MCPError, match="there is no resource 'memory://stats'"):
+            await client.read_resource("memory://stats")
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "said"),
+    [
+        ("tools/call", None, "name None is no text"),
+        ("tools/call", {"name": 7}, "name 7 is no text"),
+        ("tools/call", {"name": "x" * 10**7}, "there is no tool 'xxx"),
+        (
+            "tools/call",
+            {"name": "store_memory", "arguments": [1]},
+            r"arguments \[1\] are no object",
+        ),
+        ("tools/call", {"name": "\ud800"}, "there is no tool"),
+        ("tools/list", {"cursor": 3}, "cursor 3 is no text"),
+        ("prompts/get", None, "there is no prompt None"),
+    ],
+)
+def test_a_request_in_a_wrong_shape_is_refused_briefly(
+    method: str, params: dict[str, Any] | None, said: str
+) -> None:
+    with pytest.raises(MCPError, match=said) as caught:
+        check_request(method, params, ["store_memory"])
+    assert len(str(caught.value)) < 400
+    str(caught.value).encode()
+
+
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("tools/call", {"name": "store_memory"}),
+        ("tools/call", {"name": "store_memory", "arguments": {}}),
+        ("tools/list", None),
+        ("tools/list", {"cursor": None}),
+        ("ping", None),
+    ],
+)
+def test_a_sound_request_is_let_through(method: str, params: dict[str, Any] | None) -> None:
+    check_request(method, params, ["store_memory"])
