@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.kills import kill_writers
 from benchmarks.raw_server import DISCOVER, RawServer, environment, server_command
+from benchmarks.soak import server_kills
 from infinite_memory import MemoryStore
 
 
@@ -124,11 +124,17 @@ def test_what_is_printed_by_mistake_does_not_reach_the_wire(tmp_path: Path) -> N
     assert err.count(b"stray") == 2
 
 
-def test_a_killed_writer_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None:
-    losses = kill_writers(tmp_path / "home", kills=5)
-    print(losses)
-    assert losses.acknowledged > 0
-    assert (losses.lost, losses.unopened) == ((), 0)
+def test_killed_servers_lose_nothing_that_was_acknowledged(tmp_path: Path) -> None:
+    outcome = server_kills.run(tmp_path / "home", kills=8, writes=100, servers=2)
+    assert outcome.acknowledged >= 100
+    assert outcome.faults == ()
+
+
+def test_servers_that_answer_before_they_write_are_caught(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    command = server_kills.broken_command(home)
+    outcome = server_kills.run(home, kills=4, writes=20, servers=2, command=command)
+    assert any("is lost or altered" in fault for fault in outcome.faults)
 
 
 def test_the_first_answers_need_nothing_heavy() -> None:

@@ -1,4 +1,4 @@
-"""Servers with one defect each, to show that the fuzzer finds it.
+"""Servers with one defect each, to show that the fuzzer, or the kills, find it.
 
 python broken.py NAME [the arguments of infinite-memory-mcp]
 """
@@ -9,9 +9,12 @@ import json
 import sys
 import threading
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from infinite_memory.errors import InvalidInput
+from infinite_memory.model.receipt import Outcome, Receipt, Searchable
 from infinite_memory.store import MemoryStore
 from infinite_memory_mcp import pipes, server, tool, wire
 from infinite_memory_mcp.toolsets import overview, writing
@@ -90,6 +93,22 @@ def _loses_texts() -> None:
     honest = _replace(MemoryStore, "remember", lazy)
 
 
+def _answers_first() -> None:
+    def hasty(self: MemoryStore, text: str, **fields: Any) -> Any:
+        moment = datetime.now(UTC)
+        threading.Timer(0.05, partial(honest, self, text, **fields)).start()
+        return Receipt(
+            id=fields["id"],
+            outcome=Outcome.STORED,
+            revision=1,
+            scope="Global",
+            stored_at=moment,
+            searchable=Searchable.WORDS,
+        )
+
+    honest = _replace(MemoryStore, "remember", hasty)
+
+
 def _has_a_defect() -> None:
     _replace(overview, "_scope_data", lambda scope: {"name": scope.no_such_field})
 
@@ -103,6 +122,7 @@ BUILDS: dict[str, Callable[[], None]] = {
     "alters-texts": _alters_texts,
     "loses-texts": _loses_texts,
     "has-a-defect": _has_a_defect,
+    "answers-first": _answers_first,
 }
 """What breaks a server, by name; each is to be called before the server starts."""
 
