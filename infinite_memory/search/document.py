@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from datetime import datetime
+from datetime import date
+from functools import lru_cache
 from hashlib import blake2b
 
 import numpy as np
@@ -71,11 +72,13 @@ def describe(record: Record, *, model: str, dimensions: int) -> Document:
     )
 
 
+@lru_cache(maxsize=200_000)
 def hash_term(term: str) -> int:
     """Return the 64-bit number that stands for an index term; the same in every process."""
     return _hash("w", term)
 
 
+@lru_cache(maxsize=10_000)
 def hash_tag(tag: str) -> int:
     """Return the 64-bit number that stands for a tag, whatever its letter case."""
     return _hash("t", fold_name(tag))
@@ -95,19 +98,21 @@ def _hash(space: str, text: str) -> int:
 def _words_of(memory: Memory) -> Iterator[str]:
     """Yield the terms by which a memory can be found: its text, and what is known about it."""
     yield from terms(memory.text)
-    for extra in (memory.title, memory.speaker, memory.key):
+    for extra in (memory.title, memory.speaker, memory.key, *memory.tags):
         if extra:
-            yield from terms(extra)
-    for tag in memory.tags:
-        yield from terms(tag)
-    yield from _date_terms(memory.happened_at)
-    found = terms("\n".join(_strings(memory.context)))
-    yield from found[:_MAX_CONTEXT_TERMS]
+            yield from _terms_of_name(extra)
+    yield from _date_terms(memory.happened_at.date())
+    if memory.context:
+        yield from terms("\n".join(_strings(memory.context)))[:_MAX_CONTEXT_TERMS]
 
 
-def _date_terms(moment: datetime) -> list[str]:
+_terms_of_name = lru_cache(maxsize=10_000)(terms)
+
+
+@lru_cache(maxsize=10_000)
+def _date_terms(day: date) -> list[str]:
     """Return the words by which people name a day: "8 May 2023"."""
-    return terms(f"{moment:%B} {moment.day} {moment.year}")
+    return terms(f"{day:%B} {day.day} {day.year}")
 
 
 def _strings(value: JsonValue | Mapping[str, JsonValue]) -> Iterator[str]:

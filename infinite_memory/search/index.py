@@ -5,8 +5,11 @@ from __future__ import annotations
 import logging
 import threading
 
+from attrs import evolve
+
+from infinite_memory.errors import StorageError
 from infinite_memory.protocols import Embedder, Storage
-from infinite_memory.search.document import describe
+from infinite_memory.search.document import Document, describe
 from infinite_memory.search.query import Question, Ranking
 from infinite_memory.search.ranking import rank
 from infinite_memory.search.snapshot import Snapshot
@@ -16,15 +19,21 @@ __all__ = ["SearchIndex"]
 
 _log = logging.getLogger(__name__)
 _FEED_BATCH = 4096
-# A snapshot is written once this many changes, and a tenth of the store, came after the last one.
+# One that is far behind makes segments of this many documents, so that few have to be merged.
+_SEGMENT_DOCUMENTS = 32_768
+# A snapshot is written once this many changes, and a tenth of the store, came after the last one:
+# when a store is closed, and in the background while it is open.
 _SNAPSHOT_CHANGES = 512
+_FOLD_CHANGES = 4096
+_SHARE = 10
 
 
 class SearchIndex:
     """Finds memories by words and by meaning. Every method may be called from any thread.
 
     Vectors by another model than that of `embedder` do not count. `snapshot` None keeps everything
-    in memory alone.
+    in memory alone. What has changed is folded together in a thread of its own: a search waits for
+    what is new since the last one, and never for that.
     """
 
     def __init__(
@@ -36,17 +45,16 @@ class SearchIndex:
         self._refreshing = threading.Lock()
         self._view: View | None = None
         self._saved_at: int | None = None
+        self._folded_at = 0
+        self._starting = threading.Lock()
+        self._folding: threading.Thread | None = None
 
     def refresh(self) -> View:
         """Fold in everything that was committed before this call, by whichever process."""
-        position = self._storage.position()
-        view = self._view
-        if view is not None and view.cursor >= position:
-            return view
-        with self._refreshing:
-            view = self._view if self._view is not None else self._mapped()
-            self._view = view = self._caught_up(view)
-            return view
+        view = self._refreshed()
+        if self._fold_is_due(view):
+            self._start_folding()
+        return view
 
     def search(self, question: Question) -> Ranking:
         """Return the memories that answer `question` best, as of now.
@@ -60,20 +68,20 @@ class SearchIndex:
 
     def save(self) -> None:
         """Write the snapshot for the next process, if enough has changed since the last one."""
-        if self._snapshot is None or not self._worth_saving(self._snapshot):
-            return
-        compact = self.refresh().compact()
-        if self._snapshot.write(compact):
-            self._saved_at = compact.cursor
-            if self._erased_since(compact):
-                # What was erased while the file was being written must not stay in it.
-                self.discard()
+        self._wait_for_folding()
+        if self._snapshot is not None and self._worth_saving(self._snapshot):
+            self._write(self._snapshot, self._refreshed().compact())
 
     def discard(self) -> None:
-        """Remove the snapshot, so that no byte of what was erased is left in it."""
+        """Remove the snapshot, so that no byte of what was erased is left in it.
+
+        This process keeps what it can read of it, to write another one without what was erased.
+        """
         if self._snapshot is not None:
-            self._snapshot.remove()
-        self._saved_at = 0
+            with self._refreshing:
+                if self._view is None:
+                    self._view = self._mapped()
+        self._remove()
 
     def mapped(self) -> View | None:
         """Return the snapshot that the next process would map, every byte of it verified.
@@ -87,9 +95,22 @@ class SearchIndex:
 
     def rebuild(self) -> None:
         """Let go of the snapshot and of what was read from it; the next search reads the store."""
-        with self._refreshing:
-            self.discard()
+        with self._starting, self._refreshing:
             self._view = None
+        self._wait_for_folding()
+        with self._refreshing:
+            self._remove()
+            self._view = None
+
+    def _refreshed(self) -> View:
+        position = self._storage.position()
+        view = self._view
+        if view is not None and view.cursor >= position:
+            return view
+        with self._refreshing:
+            view = self._view if self._view is not None else self._mapped()
+            self._view = view = self._caught_up(view, position)
+            return view
 
     def _mapped(self) -> View:
         view = self._snapshot.read() if self._snapshot is not None else None
@@ -103,38 +124,63 @@ class SearchIndex:
                 view.cursor,
                 position,
             )
-            self.discard()
+            self._remove()
             return View()
-        self._saved_at = view.cursor
+        self._saved_at = self._folded_at = view.cursor
         if self._erased_since(view):
             # Whoever wrote the file ended before it could look.
-            self.discard()
+            self._remove()
         return view
 
-    def _caught_up(self, view: View) -> View:
-        embedder = self._embedder
-        while True:
-            changes = self._storage.changes(view.cursor, limit=_FEED_BATCH)
-            if not changes.items:
-                return view
+    def _caught_up(self, view: View, position: int) -> View:
+        """Return `view` with all changes up to the cursor `position`, and perhaps later ones."""
+        # The name of the model is made of parts at each look.
+        model, dimensions = self._embedder.model, self._embedder.dimensions
+        while view.cursor < position:
+            cursor = view.cursor
+            latest: dict[str, Document | None] = {}
+            while cursor < position and len(latest) < _SEGMENT_DOCUMENTS:
+                changes = self._storage.changes(cursor, limit=_FEED_BATCH)
+                for change in changes.items:
+                    latest[change.id] = (
+                        None
+                        if change.record is None
+                        else describe(change.record, model=model, dimensions=dimensions)
+                    )
+                if changes.cursor <= cursor:
+                    # The store is an older copy by now: its cursor will never get there.
+                    position = cursor
+                cursor = max(cursor, changes.cursor)
             view = view.changed(
-                [
-                    describe(change.record, model=embedder.model, dimensions=embedder.dimensions)
-                    for change in changes.items
-                    if change.record is not None
-                ],
-                [change.id for change in changes.items if change.record is None],
-                cursor=changes.cursor,
-                dimensions=embedder.dimensions,
+                [document for document in latest.values() if document is not None],
+                [memory_id for memory_id, document in latest.items() if document is None],
+                cursor=cursor,
+                dimensions=dimensions,
             )
             _log.debug("index at %d with %d memories", view.cursor, len(view))
+        return view
+
+    def _remove(self) -> None:
+        if self._snapshot is not None:
+            self._snapshot.remove()
+        self._saved_at = self._folded_at = 0
+
+    def _write(self, snapshot: Snapshot, compact: View) -> bool:
+        """Write a snapshot; tell whether there is one now that leads up to `compact`."""
+        if not snapshot.write(compact):
+            return False
+        self._saved_at = compact.cursor
+        if self._erased_since(compact):
+            # What was erased while the file was being written must not stay in it.
+            self._remove()
+            return False
+        return True
 
     def _worth_saving(self, snapshot: Snapshot) -> bool:
         if self._saved_at is None:
-            view = snapshot.read()
-            self._saved_at = view.cursor if view is not None else 0
+            self._saved_at = snapshot.cursor()
         behind = self._storage.position() - self._saved_at
-        return behind >= max(_SNAPSHOT_CHANGES, self._saved_at // 10)
+        return behind >= max(_SNAPSHOT_CHANGES, self._saved_at // _SHARE)
 
     def _erased_since(self, view: View) -> bool:
         """Tell whether a memory that is in `view` was erased after it, or may have been.
@@ -150,3 +196,63 @@ class SearchIndex:
                     return True
             cursor = changes.cursor
         return False
+
+    def _fold_is_due(self, view: View) -> bool:
+        return view.cursor - self._folded_at >= max(_FOLD_CHANGES, self._folded_at // _SHARE)
+
+    def _start_folding(self) -> None:
+        with self._starting:
+            if self._folding is not None and self._folding.is_alive():
+                return
+            self._folding = threading.Thread(
+                target=self._fold_quietly, name="infinite-memory-index", daemon=True
+            )
+            self._folding.start()
+
+    def _wait_for_folding(self) -> None:
+        with self._starting:
+            folding = self._folding
+        if folding is not None:
+            folding.join()
+
+    def _fold_quietly(self) -> None:
+        try:
+            self._fold()
+        except StorageError as error:
+            # The index is derived: the next change, or the next process, will try again.
+            _log.warning("the changes could not be folded into the index yet: %s", error)
+
+    def _fold(self) -> None:
+        """Bring all segments together in one: a new snapshot, or one in memory without a folder."""
+        with self._refreshing:
+            if self._view is None:
+                return
+            self._view = view = evolve(self._view, sealed=len(self._view.parts))
+            self._folded_at = view.cursor
+        snapshot = self._snapshot
+        if snapshot is not None and self._fold_is_spared(snapshot, view):
+            self._adopt()
+            return
+        compact = view.compact()
+        if snapshot is not None and self._write(snapshot, compact):
+            del compact
+            self._adopt()
+            return
+        with self._refreshing:
+            if self._view is not None:
+                self._view = self._view.folded(view, compact)
+
+    def _fold_is_spared(self, snapshot: Snapshot, view: View) -> bool:
+        """Tell whether another process has written a snapshot that has nearly all of `view`."""
+        cursor = snapshot.cursor()
+        return view.cursor >= cursor > view.cursor - max(_FOLD_CHANGES, cursor // _SHARE) // 2
+
+    def _adopt(self) -> None:
+        """Map the snapshot in the place of what this process holds in its own memory."""
+        mapped = self._mapped()
+        if not mapped.cursor:
+            return
+        mapped = self._caught_up(mapped, self._storage.position())
+        with self._refreshing:
+            if self._view is not None:
+                self._view = self._caught_up(mapped, max(self._view.cursor, mapped.cursor))

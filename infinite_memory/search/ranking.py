@@ -22,6 +22,7 @@ from infinite_memory.errors import EmbedderError
 from infinite_memory.model.hits import Explanation
 from infinite_memory.search.query import Arm, Candidate, Question, Ranking
 from infinite_memory.search.segment import Segment
+from infinite_memory.search.selection import Selection
 from infinite_memory.search.speakers import named_speakers, spoken_by, without_names
 from infinite_memory.search.vectors import ABSENT, best_passage, cosines
 from infinite_memory.search.view import View
@@ -33,6 +34,7 @@ __all__ = ["Embed", "rank"]
 MEANING, WORDS, SPEAKER = 0.6, 0.4, 0.15
 # Differences in the seventh place come from the order of additions and must not decide a rank.
 _PLACES = 6
+_BLOCK = 1024
 
 Embed = Callable[[str], NDArray[np.float32]]
 Scores = NDArray[np.float32]
@@ -40,14 +42,16 @@ Scores = NDArray[np.float32]
 
 @frozen(kw_only=True, eq=False)
 class _Scored:
-    """One segment with the scores of its documents, float32, shape (n,); 0 where not eligible."""
+    """One segment with the scores of its selected documents, float32, in their order.
+
+    `total` decides; the rest is kept to explain it. `spoken` is None where no speaker is named.
+    """
 
     segment: Segment
+    selection: Selection
     cosine: Scores
     bm25: Scores
-    meaning: Scores
-    words: Scores
-    speaker: Scores
+    spoken: NDArray[np.bool_] | None
     total: Scores
 
 
@@ -65,21 +69,25 @@ def rank(view: View, question: Question, embed: Embed | None, *, background: flo
     scored = [
         _score(
             segment,
-            cosines(vector, segment, mask) if vector is not None else None,
+            selection,
+            cosines(vector, segment, selection) if vector is not None else None,
             found,
-            spoken_by(names, segment),
+            spoken_by(names, segment, selection) if names else None,
             ideal=ideal,
             background=background,
             both=Arm.WORDS in question.arms,
         )
-        for segment, mask, found in zip(segments, eligible, raw, strict=True)
+        for segment, selection, found in zip(segments, eligible, raw, strict=True)
     ]
     above = sum(int(np.count_nonzero(s.total >= question.threshold)) for s in scored)
-    matched = sum(int(np.count_nonzero(s.total)) for s in scored)
+    matched = sum(int(np.count_nonzero(s.total > 0)) for s in scored)
     best = _best(scored, question)
     return Ranking(
-        candidates=tuple(_candidate(s, doc, scored, vector, question) for s, doc in best),
-        eligible=sum(int(np.count_nonzero(mask)) for mask in eligible),
+        candidates=tuple(
+            _candidate(s, place, scored, vector, question, ideal=ideal, background=background)
+            for s, place in best
+        ),
+        eligible=sum(map(len, eligible)),
         more=above - len(best),
         below=matched - above,
         pending=_without_vector(segments, eligible),
@@ -102,84 +110,118 @@ def _embedded(
 
 def _score(
     segment: Segment,
+    selection: Selection,
     cosine: Scores | None,
     found: Scores,
-    spoken: NDArray[np.bool_],
+    spoken: NDArray[np.bool_] | None,
     *,
     ideal: float,
     background: float,
     both: bool,
 ) -> _Scored:
     if cosine is None:
-        cosine = np.full(len(segment), ABSENT, np.float32)
+        cosine = np.full(len(selection), ABSENT, np.float32)
         meaning_share = 0.0
     else:
         meaning_share = MEANING if both else 1.0
-    meaning = np.clip((cosine - background) / (1 - background), 0, 1).astype(np.float32)
+    # In place, because at a million memories each new array costs as much as the arithmetic.
+    total = _meaning(cosine, background)
+    total *= np.float32(meaning_share)
     words = found / np.float32(ideal or 1.0)
-    words_share = WORDS if meaning_share else 1.0
-    total = np.float32(meaning_share) * meaning + np.float32(words_share) * words
-    speaker = (spoken & (total > 0)).astype(np.float32)
+    words *= np.float32(WORDS if meaning_share else 1.0)
+    total += words
+    if spoken is not None:
+        spoken &= total > 0
+        total += np.float32(SPEAKER) * spoken
     return _Scored(
         segment=segment,
+        selection=selection,
         cosine=cosine,
         bm25=found,
-        meaning=meaning,
-        words=words,
-        speaker=speaker,
-        total=total + np.float32(SPEAKER) * speaker,
+        spoken=spoken,
+        total=total,
     )
 
 
+def _meaning(cosine: Scores, background: float) -> Scores:
+    """Return the share of the way from the background to 1 that each cosine is, a new array."""
+    meaning = cosine - np.float32(background)
+    meaning /= np.float32(1 - background)
+    return np.clip(meaning, 0, 1, out=meaning)
+
+
 def _best(scored: Sequence[_Scored], question: Question) -> list[tuple[_Scored, int]]:
-    """Return the documents with the highest totals, ties in the order of their ids."""
+    """Return the places with the highest totals, ties in the order of their ids."""
     rows: list[tuple[float, str, _Scored, int]] = []
     for s in scored:
-        found = np.flatnonzero((s.total >= question.threshold) & (s.total > 0))
+        floor = np.float32(max(question.threshold, _reached(s.total, question.limit)))
+        found = np.flatnonzero((s.total >= floor) & (s.total > 0))
         if len(found) > question.limit:
-            totals = np.round(s.total[found], _PLACES)
+            totals = s.total[found]
+            # What could be rounded to the last of the best is rounded; the rest is out already.
             least = np.partition(totals, -question.limit)[-question.limit]
-            found = found[totals >= least]
+            found = found[totals >= least - np.float32(2 * 10**-_PLACES)]
+            totals = np.round(s.total[found], _PLACES)
+            found = found[totals >= np.round(least, _PLACES)]
         rows.extend(
-            (-round(float(s.total[doc]), _PLACES), s.segment.id_of(int(doc)), s, int(doc))
-            for doc in found
+            (
+                -round(float(s.total[place]), _PLACES),
+                s.segment.id_of(s.selection.doc(int(place))),
+                s,
+                int(place),
+            )
+            for place in found
         )
     rows.sort(key=lambda row: row[:2])
-    return [(s, doc) for _, _, s, doc in rows[: question.limit]]
+    return [(s, place) for _, _, s, place in rows[: question.limit]]
+
+
+def _reached(totals: Scores, limit: int) -> float:
+    """Return what the best `limit` of the totals reach, rounded, and few others do.
+
+    As many blocks as that have a greatest total that is no less than that of the last of them.
+    """
+    blocks = len(totals) // _BLOCK
+    if blocks <= limit:
+        return 0.0
+    greatest = totals[: blocks * _BLOCK].reshape(blocks, _BLOCK).max(axis=1)
+    return float(np.partition(greatest, -limit)[-limit]) - 2 * 0.1**_PLACES
 
 
 def _candidate(
     s: _Scored,
-    doc: int,
+    place: int,
     scored: Sequence[_Scored],
     vector: NDArray[np.float32] | None,
     question: Question,
+    *,
+    ideal: float,
+    background: float,
 ) -> Candidate:
-    explanation = None
+    explanation, doc = None, s.selection.doc(place)
     if question.explain:
-        cosine = float(s.cosine[doc])
+        cosine, found = s.cosine[place], s.bm25[place]
+        meaning = _meaning(s.cosine[place : place + 1], background)[0]
         explanation = Explanation(
-            cosine=cosine if cosine > ABSENT else None,
-            bm25=float(s.bm25[doc]),
-            meaning=float(s.meaning[doc]),
-            words=float(s.words[doc]),
-            speaker=float(s.speaker[doc]),
-            meaning_rank=_rank_of(s.meaning[doc], [other.meaning for other in scored]),
-            words_rank=_rank_of(s.bm25[doc], [other.bm25 for other in scored]),
+            cosine=float(cosine) if cosine > ABSENT else None,
+            bm25=float(found),
+            meaning=float(meaning),
+            words=float(found / np.float32(ideal or 1.0)),
+            speaker=float(s.spoken is not None and s.spoken[place]),
+            meaning_rank=_rank_of(cosine, [other.cosine for other in scored], meaning > 0),
+            words_rank=_rank_of(found, [other.bm25 for other in scored], found > 0),
             passage=best_passage(vector, s.segment, doc) if vector is not None else None,
         )
-    score = min(1.0, round(float(s.total[doc]), _PLACES))
+    score = min(1.0, round(float(s.total[place]), _PLACES))
     return Candidate(id=s.segment.id_of(doc), score=score, explanation=explanation)
 
 
-def _rank_of(value: np.float32, scores: Sequence[Scores]) -> int | None:
-    if not value > 0:
-        return None
-    return 1 + sum(int(np.count_nonzero(s > value)) for s in scores)
+def _rank_of(value: np.float32, scores: Sequence[Scores], found: bool | np.bool_) -> int | None:
+    return 1 + sum(int(np.count_nonzero(s > value)) for s in scores) if found else None
 
 
-def _without_vector(segments: Sequence[Segment], eligible: Sequence[NDArray[np.bool_]]) -> int:
+def _without_vector(segments: Sequence[Segment], selections: Sequence[Selection]) -> int:
     return sum(
-        int(np.count_nonzero(mask & (np.diff(segment.passage_start) == 0)))
-        for segment, mask in zip(segments, eligible, strict=True)
+        int(np.count_nonzero(selection.among(segment.unembedded)))
+        for segment, selection in zip(segments, selections, strict=True)
     )

@@ -6,7 +6,8 @@ so that a segment needs no dictionary and can be mapped from a file as it is.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,10 +16,11 @@ from numpy.typing import NDArray
 
 from infinite_memory.search.document import Document, hash_id
 
-__all__ = ["ARRAYS", "Segment", "build", "merge"]
+__all__ = ["ARRAYS", "Segment", "build", "order_of", "starts_of"]
 
-Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
+Codes = NDArray[np.intp]
+_MOST = np.iinfo(np.uint16).max
 
 
 @frozen(kw_only=True, eq=False)
@@ -32,7 +34,8 @@ class Segment:
     `id_bytes` uint8 holds the ids one after the other, cut at `id_start` int64 (n + 1).
     `id_order` int32 (n,) sorts `id_hash`.
     `term_hash` uint64 (t,) is sorted; the postings of term i are `posting_doc` int32 and
-    `posting_count` int32 from `term_start`[i] to `term_start`[i + 1] (int64, t + 1), by document.
+    `posting_count` uint16 from `term_start`[i] to `term_start`[i + 1] (int64, t + 1), by document;
+    a term that a document has more than 65,535 times counts as often as that.
     `passage_start` int64 (n + 1) cuts `vectors` float32 (v, dimensions), unit rows, and `spans`
     int32 (v, 2) by document.
     """
@@ -53,7 +56,7 @@ class Segment:
     term_hash: NDArray[np.uint64]
     term_start: Ints
     posting_doc: NDArray[np.int32]
-    posting_count: NDArray[np.int32]
+    posting_count: NDArray[np.uint16]
     passage_start: Ints
     vectors: NDArray[np.float32]
     spans: NDArray[np.int32]
@@ -76,7 +79,16 @@ class Segment:
             place += 1
         return None
 
-    def postings(self, term: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    def may_hold(self, hashes: NDArray[np.uint64]) -> NDArray[np.bool_]:
+        """Return for each hash of an id whether a document has it: bool, of the same shape."""
+        if not len(self):
+            return np.zeros(len(hashes), np.bool_)
+        places = np.searchsorted(self.id_hash, hashes, sorter=self.id_order)
+        places[places == len(self)] = 0
+        held: NDArray[np.bool_] = self.id_hash[self.id_order[places]] == hashes
+        return held
+
+    def postings(self, term: int) -> tuple[NDArray[np.int32], NDArray[np.uint16]]:
         """Return the documents with that term, ascending, and how often each has it."""
         wanted = np.uint64(term)
         place = int(np.searchsorted(self.term_hash, wanted))
@@ -84,6 +96,56 @@ class Segment:
             return self.posting_doc[:0], self.posting_count[:0]
         cut = slice(int(self.term_start[place]), int(self.term_start[place + 1]))
         return self.posting_doc[cut], self.posting_count[cut]
+
+    @cached_property
+    def code_of(self) -> Mapping[str, int]:
+        """The position of each name in `names`."""
+        return {name: code for code, name in enumerate(self.names)}
+
+    @cached_property
+    def held_scopes(self) -> Codes:
+        """The codes of the scopes that a document is in, ascending."""
+        return _held(self.scope)
+
+    @cached_property
+    def held_speakers(self) -> Codes:
+        """The codes of the speakers that a document has, ascending."""
+        return _held(self.speaker)
+
+    @cached_property
+    def held_kinds(self) -> Codes:
+        """The positions of the kinds that a document has, ascending."""
+        return _held(self.kind)
+
+    @cached_property
+    def held_statuses(self) -> Codes:
+        """The positions of the statuses that a document has, ascending."""
+        return _held(self.status)
+
+    @cached_property
+    def total_length(self) -> int:
+        """The sum of the lengths of all documents."""
+        return int(self.length.sum(dtype=np.int64))
+
+    @cached_property
+    def longest(self) -> int:
+        """The greatest length of a document."""
+        return int(self.length.max(initial=0))
+
+    @cached_property
+    def embedded(self) -> Codes:
+        """The documents that have a vector, ascending."""
+        return np.flatnonzero(np.diff(self.passage_start))
+
+    @cached_property
+    def one_passage_each(self) -> bool:
+        """Whether row i of `vectors` is the one vector of document i."""
+        return len(self.embedded) == len(self.vectors) == len(self)
+
+    @cached_property
+    def unembedded(self) -> Codes:
+        """The documents that have no vector, ascending."""
+        return np.flatnonzero(np.diff(self.passage_start) == 0)
 
 
 ARRAYS = tuple(field.name for field in fields(Segment) if field.name != "names")
@@ -103,9 +165,9 @@ def build(documents: Sequence[Document], *, dimensions: int) -> Segment:
     return Segment(
         names=tuple(names),
         id_hash=id_hash,
-        id_order=_order(id_hash),
+        id_order=order_of(id_hash),
         id_bytes=np.frombuffer(b"".join(ids), np.uint8),
-        id_start=_starts([len(i) for i in ids]),
+        id_start=starts_of([len(i) for i in ids]),
         scope=codes[:, 0].copy(),
         speaker=codes[:, 1].copy(),
         conversation=codes[:, 2].copy(),
@@ -114,7 +176,7 @@ def build(documents: Sequence[Document], *, dimensions: int) -> Segment:
         happened=np.array([d.happened for d in documents], np.int64),
         stored=np.array([d.stored for d in documents], np.int64),
         length=np.array([sum(d.terms.values()) for d in documents], np.int32),
-        passage_start=_starts([len(d.vectors) for d in documents]),
+        passage_start=starts_of([len(d.vectors) for d in documents]),
         vectors=np.concatenate(
             [np.empty((0, dimensions), np.float32), *(d.vectors for d in documents)]
         ),
@@ -125,62 +187,9 @@ def build(documents: Sequence[Document], *, dimensions: int) -> Segment:
                 np.arange(len(documents), dtype=np.int32),
                 [len(d.terms) + len(d.labels) for d in documents],
             ),
-            np.array([count for d in documents for count in _counts(d)], np.int32),
+            np.array([min(c, _MOST) for d in documents for c in _counts(d)], np.uint16),
         ),
     )
-
-
-def merge(parts: Sequence[tuple[Segment, Bools]]) -> Segment:
-    """Return one segment with the documents of `parts` that are alive, in order.
-
-    `parts` are segments, each with a mask of shape (n,); at least one.
-    """
-    names: dict[str, int] = {}
-    lookups = [
-        np.array([names.setdefault(n, len(names)) for n in s.names], np.int32) for s, _ in parts
-    ]
-    named = {
-        name: _joined(
-            lookup[getattr(s, name)[alive]]
-            for lookup, (s, alive) in zip(lookups, parts, strict=True)
-        )
-        for name in ("scope", "speaker", "conversation")
-    }
-    columns = {
-        name: _joined(getattr(s, name)[alive] for s, alive in parts)
-        for name in ("kind", "status", "happened", "stored", "length")
-    }
-    passages = [(s, np.repeat(alive, np.diff(s.passage_start))) for s, alive in parts]
-    id_hash = _joined(s.id_hash[alive] for s, alive in parts)
-    return Segment(
-        names=tuple(names),
-        id_hash=id_hash,
-        id_order=_order(id_hash),
-        id_bytes=_joined(s.id_bytes[np.repeat(alive, np.diff(s.id_start))] for s, alive in parts),
-        id_start=_starts(_joined(np.diff(s.id_start)[alive] for s, alive in parts)),
-        passage_start=_starts(_joined(np.diff(s.passage_start)[alive] for s, alive in parts)),
-        vectors=_joined(s.vectors[kept] for s, kept in passages),
-        spans=_joined(s.spans[kept] for s, kept in passages),
-        **named,
-        **columns,
-        **_merged_postings(parts),
-    )
-
-
-def _merged_postings(parts: Sequence[tuple[Segment, Bools]]) -> dict[str, Any]:
-    hashes, docs, counts, total = [], [], [], 0
-    for segment, alive in parts:
-        # The new number of each document, -1 for the dead.
-        place = np.full(len(segment), -1, np.int32)
-        living = int(np.count_nonzero(alive))
-        place[alive] = np.arange(total, total + living, dtype=np.int32)
-        total += living
-        moved = place[segment.posting_doc]
-        kept = moved >= 0
-        hashes.append(np.repeat(segment.term_hash, np.diff(segment.term_start))[kept])
-        docs.append(moved[kept])
-        counts.append(segment.posting_count[kept])
-    return _invert(np.concatenate(hashes), np.concatenate(docs), np.concatenate(counts))
 
 
 def _counts(document: Document) -> Iterable[int]:
@@ -189,22 +198,24 @@ def _counts(document: Document) -> Iterable[int]:
     yield from (1 for _ in document.labels)
 
 
-def _joined(arrays: Iterable[NDArray[Any]]) -> NDArray[Any]:
-    return np.concatenate(list(arrays))
+def _held(codes: NDArray[np.integer]) -> Codes:
+    return np.flatnonzero(np.bincount(codes))
 
 
-def _order(hashes: NDArray[np.uint64]) -> NDArray[np.int32]:
+def order_of(hashes: NDArray[np.uint64]) -> NDArray[np.int32]:
+    """Return the order that sorts `hashes`."""
     return np.argsort(hashes, kind="stable").astype(np.int32)
 
 
-def _starts(sizes: Sequence[int] | NDArray[np.integer]) -> Ints:
+def starts_of(sizes: Sequence[int] | NDArray[np.integer]) -> Ints:
+    """Return where each of some stretches of these sizes starts, and where the last one ends."""
     starts = np.zeros(len(sizes) + 1, np.int64)
     np.cumsum(sizes, out=starts[1:])
     return starts
 
 
 def _invert(
-    hashes: NDArray[np.uint64], docs: NDArray[np.int32], counts: NDArray[np.int32]
+    hashes: NDArray[np.uint64], docs: NDArray[np.int32], counts: NDArray[np.uint16]
 ) -> dict[str, Any]:
     """Sort (term, document, count) triples into the arrays of postings.
 

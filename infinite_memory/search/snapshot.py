@@ -13,10 +13,12 @@ from __future__ import annotations
 import json
 import logging
 import os
-from contextlib import suppress
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 from zlib import crc32
 
 import numpy as np
@@ -26,15 +28,18 @@ from infinite_memory.errors import StorageUnavailable
 from infinite_memory.search.segment import ARRAYS, Segment
 from infinite_memory.search.view import Part, View
 
+if sys.platform != "win32":
+    import fcntl
+
 __all__ = ["Snapshot"]
 
 _log = logging.getLogger(__name__)
-_FORMAT = 1
+_FORMAT = 2
 _ALIGN = 64
 _SUFFIXES = {".index", ".tmp"}
 _UNVERIFIED = "vectors"
 _MAX_HEADER_BYTES = 64 << 20
-_DTYPES = {"uint64", "int64", "int32", "int8", "uint8", "float32"}
+_DTYPES = {"uint64", "int64", "int32", "uint16", "int8", "uint8", "float32"}
 
 
 class Snapshot:
@@ -77,32 +82,52 @@ class Snapshot:
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             raise ValueError(str(error)) from error
 
+    def cursor(self) -> int:
+        """Return the cursor that the snapshot stands at, 0 without one; reads its first line."""
+        try:
+            with self._path.open("rb") as file:
+                header = json.loads(file.readline(_MAX_HEADER_BYTES))
+            sound = self._is_ours(header) and header.pop("digest") == _digest(header)
+            return int(header["cursor"]) if sound else 0
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
+            return 0
+
     def write(self, view: View) -> bool:
         """Write a compact view for the next process; False where the disk does not let it.
 
-        The file appears whole or not at all, and one that others have mapped stays as it is.
+        The file appears whole or not at all, and one that others have mapped stays as it is. False
+        as well where another process is writing one, or where it was removed meanwhile.
         """
         if len(view.parts) != 1:
             return False
-        header, arrays = self._encoded(view.parts[0].segment, view.cursor)
-        temporary = self._path.with_suffix(f".{os.getpid()}.tmp")
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with temporary.open("wb") as file:
-                os.fchmod(file.fileno(), 0o600)
-                file.write(header)
-                for array in arrays:
-                    file.write(b"\0" * (_aligned(file.tell()) - file.tell()))
-                    file.write(array.data)
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.replace(self._path)
+            temporary = self._path.with_suffix(".tmp")
+            with _alone(temporary) as file:
+                if file is None:
+                    return False
+                try:
+                    self._fill(file, view)
+                    temporary.replace(self._path)
+                except OSError:
+                    with suppress(OSError):
+                        temporary.unlink(missing_ok=True)
+                    raise
         except OSError as error:
             _log.warning("the snapshot %s could not be written: %s", self._path, error)
-            with suppress(OSError):
-                temporary.unlink(missing_ok=True)
             return False
         return True
+
+    def _fill(self, file: IO[bytes], view: View) -> None:
+        header, arrays = self._encoded(view.parts[0].segment, view.cursor)
+        os.fchmod(file.fileno(), 0o600)
+        file.truncate(0)
+        file.write(header)
+        for array in arrays:
+            file.write(b"\0" * (_aligned(file.tell()) - file.tell()))
+            file.write(array.data)
+        file.flush()
+        os.fsync(file.fileno())
 
     def remove(self) -> None:
         """Delete every snapshot in the folder: of other models, and half written ones, as well.
@@ -160,12 +185,33 @@ class Snapshot:
             if offset + length > len(body):
                 raise ValueError("it is cut short")
             arrays[name] = body[offset : offset + length].view(dtype).reshape(shape)
+            if name != _UNVERIFIED:
+                # Of a plain array, results are not of the slower class `memmap`.
+                arrays[name] = np.asarray(arrays[name])
             if (whole or name != _UNVERIFIED) and crc32(arrays[name].data) != checksum:
                 raise ValueError(f"its array {name} is damaged")
         segment = Segment(names=tuple(header["names"]), **arrays)
         _check_shapes(segment, self._dimensions)
         alive = np.ones(len(segment), np.bool_)
         return View(parts=(Part(segment=segment, alive=alive),), cursor=int(header["cursor"]))
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[IO[bytes] | None]:
+    """Open a file that one process at a time writes; None while another one does.
+
+    What a process that was killed has left of it is written over.
+    """
+    with path.open("ab") as file:
+        if sys.platform != "win32":
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                yield None
+                return
+        # Whoever held the lock before may have renamed the file: then it is not to be touched.
+        ours = path.exists() and path.stat().st_ino == os.fstat(file.fileno()).st_ino
+        yield file if ours else None
 
 
 def _aligned(offset: int) -> int:

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from infinite_memory.search.segment import Segment
+from infinite_memory.search.selection import Selection
 from infinite_memory.text.stopwords import STOP_WORDS
 from infinite_memory.text.tokens import words
 
@@ -21,20 +23,29 @@ __all__ = ["named_speakers", "spoken_by", "without_names"]
 # Who speaks by a role is not meant by the word: "which user reported it?"
 _ROLES = frozenset({"assistant", "bot", "human", "may", "model", "system", "tool", "user"})
 
-Masks = Sequence[NDArray[np.bool_]]
+
+def named_speakers(
+    question: str, segments: Sequence[Segment], selections: Sequence[Selection]
+) -> frozenset[str]:
+    """Return the speakers of selected documents whose whole or first name is in `question`."""
+    asked = frozenset(words(question))
+    return frozenset(
+        segment.names[code]
+        for segment, selection in zip(segments, selections, strict=True)
+        for code in segment.held_speakers
+        if _is_named(segment.names[code], asked) and (selection.take(segment.speaker) == code).any()
+    )
 
 
-def named_speakers(question: str, segments: Sequence[Segment], eligible: Masks) -> frozenset[str]:
-    """Return the speakers of eligible documents whose whole or first name is in `question`."""
-    asked = set(words(question))
-    return frozenset(name for name in _speakers(segments, eligible) if _is_named(name, asked))
-
-
-def spoken_by(names: frozenset[str], segment: Segment) -> NDArray[np.bool_]:
-    """Return which documents were said by one of `names`: bool, shape (n,)."""
-    if not names:
-        return np.zeros(len(segment), np.bool_)
-    return np.array([name in names for name in segment.names])[segment.speaker]
+def spoken_by(names: frozenset[str], segment: Segment, selection: Selection) -> NDArray[np.bool_]:
+    """Return which selected documents were said by one of `names`: bool, shape (k,)."""
+    spoken = np.zeros(len(selection), np.bool_)
+    codes = [segment.code_of[name] for name in names if name in segment.code_of]
+    if codes:
+        speakers = selection.take(segment.speaker)
+        for code in codes:
+            spoken |= speakers == code
+    return spoken
 
 
 def without_names(question: str, names: Iterable[str]) -> str:
@@ -47,17 +58,14 @@ def without_names(question: str, names: Iterable[str]) -> str:
     return " ".join(rest.split()) if words(rest) else question
 
 
-def _is_named(name: str, asked: set[str]) -> bool:
+def _is_named(name: str, asked: frozenset[str]) -> bool:
     """Tell whether the words `asked` hold the name; one that is a common word must be whole."""
-    parts = words(name)
+    parts = _parts(name)
     telling = bool(parts) and parts[0] not in STOP_WORDS and parts[0] not in _ROLES
-    whole = len(parts) > 1 and set(parts) <= asked
+    whole = len(parts) > 1 and asked.issuperset(parts)
     return whole or (telling and parts[0] in asked)
 
 
-def _speakers(segments: Sequence[Segment], eligible: Masks) -> set[str]:
-    found: set[str] = set()
-    for segment, mask in zip(segments, eligible, strict=True):
-        counts = np.bincount(segment.speaker[mask], minlength=1)
-        found.update(segment.names[code] for code in np.flatnonzero(counts))
-    return found - {""}
+@lru_cache(maxsize=65_536)
+def _parts(name: str) -> tuple[str, ...]:
+    return tuple(words(name))

@@ -18,8 +18,10 @@ from infinite_memory.model.memory import Kind, Memory, Status
 from infinite_memory.model.record import Attach, Embedding, Erase, Put, Record
 from infinite_memory.search.document import describe
 from infinite_memory.search.index import SearchIndex
+from infinite_memory.search.merging import merge
 from infinite_memory.search.query import Question, Ranking
-from infinite_memory.search.segment import ARRAYS, Segment, build, merge
+from infinite_memory.search.segment import ARRAYS, Segment, build
+from infinite_memory.search.selection import Selection
 from infinite_memory.search.snapshot import Snapshot
 from infinite_memory.search.speakers import without_names
 from infinite_memory.search.vectors import ABSENT, best_passage, cosines
@@ -67,7 +69,7 @@ def ask(index: SearchIndex, text: str, **fields: object) -> Ranking:
 def test_bm25_is_the_published_formula() -> None:
     texts = ["tea tea harbour", "harbour lights at night", "rocket tea", "nothing of it"]
     segment = segment_of(*(record(i, text) for i, text in enumerate(texts)))
-    everything = np.ones(len(segment), bool)
+    everything = Selection(size=len(segment))
     (scores,), ideal = bm25(terms("tea harbour tea"), [segment], [everything])
     counts = [Counter(terms(text)) for text in texts]
     lengths = [int(n) for n in segment.length]
@@ -93,16 +95,15 @@ def test_bm25_is_the_published_formula() -> None:
 def test_bm25_counts_only_what_may_be_seen() -> None:
     records = [record(i, "tea harbour" if i % 2 else "tea") for i in range(10)]
     segment = segment_of(*records)
-    visible = np.array([i % 2 == 1 for i in range(10)])
+    visible = Selection.of(np.array([i % 2 == 1 for i in range(10)]))
     (scores,), ideal = bm25(terms("harbour"), [segment], [visible])
     alone = segment_of(*(r for i, r in enumerate(records) if i % 2))
-    (expected,), expected_ideal = bm25(terms("harbour"), [alone], [np.ones(5, bool)])
+    (expected,), expected_ideal = bm25(terms("harbour"), [alone], [Selection(size=5)])
     assert ideal == pytest.approx(expected_ideal)
-    assert scores[visible] == pytest.approx(expected)
-    assert not scores[~visible].any()
-    nothing, none = bm25(terms("tea"), [segment], [np.zeros(10, bool)])
+    assert scores == pytest.approx(expected)
+    nothing, none = bm25(terms("tea"), [segment], [Selection.of(np.zeros(10, bool))])
     assert none == 0.0
-    assert not nothing[0].any()
+    assert len(nothing[0]) == 0
 
 
 @pytest.mark.parametrize("share", [0.05, 0.5, 1.0])
@@ -115,16 +116,19 @@ def test_the_cosine_of_a_document_is_that_of_its_best_passage(share: float) -> N
     mask = rng.random(60) < share
     mask[[0, 5]] = True
     query = EMBEDDER.embed_query("rocket harbour")
-    scores = cosines(query, segment, mask)
-    for doc, made in enumerate(records):
-        if not mask[doc] or made.embedding is None:
-            assert scores[doc] == ABSENT
+    selection = Selection.of(mask)
+    scores = cosines(query, segment, selection)
+    assert len(scores) == np.count_nonzero(mask)
+    for place, score in enumerate(scores):
+        made = records[selection.doc(place)]
+        if made.embedding is None:
+            assert score == ABSENT
         else:
-            assert scores[doc] == pytest.approx(float((made.embedding.vectors @ query).max()))
+            assert score == pytest.approx(float((made.embedding.vectors @ query).max()))
     start, end = best_passage(query, segment, 0) or (0, 0)
     assert "rocket" in long[start:end]
     assert best_passage(query, segment, 5) is None
-    assert (cosines(query, segment, np.zeros(60, bool)) == ABSENT).all()
+    assert len(cosines(query, segment, Selection.of(np.zeros(60, bool)))) == 0
 
 
 def test_merging_keeps_the_living_as_if_they_had_been_built_together() -> None:

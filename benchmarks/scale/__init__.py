@@ -1,0 +1,1 @@
+"""How search, memory and writing behave from a thousand memories to a million."""

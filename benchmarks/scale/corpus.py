@@ -1,0 +1,225 @@
+"""A store of any size for measurements, kept in a folder so that it is made once.
+
+    python -m benchmarks.scale.corpus [--folder FOLDER] [--memories 100000]
+
+The texts are drawn from 50,000 made-up words and the common English ones, the r-th of them with a
+probability of 1/r (Zipf), 15 to 40 words each. The vectors are synthetic: they lie around those
+that the bundled model gave to 2,000 of the texts, at a cosine of about 0.7 to their own centre, so
+that real questions meet them and no machine has to embed a million texts. One in a hundred memories
+is in the scope `one-percent`, the others in twenty scopes of about 5 % each. Half are messages of
+conversations of some 40 turns, between 40 people.
+
+Everything is written through the storage, 4,096 memories and vectors a commit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+
+from benchmarks.environment import describe_environment
+from infinite_memory.embedding import open_embedder
+from infinite_memory.model.ids import new_id
+from infinite_memory.model.memory import Kind, Memory
+from infinite_memory.model.record import Embedding, Put, PutScope
+from infinite_memory.model.scope import Scope
+from infinite_memory.protocols import Embedder
+from infinite_memory.storage.sqlite import SqliteStorage
+from infinite_memory.text.stopwords import STOP_WORDS
+
+DIMENSIONS = 384
+RARE = "one-percent"
+SCOPES = tuple(f"project-{number:02}" for number in range(20))
+DEFAULT_FOLDER = Path("/tmp/scale")
+
+_VOCABULARY = 50_000
+_CENTRES = 2_000
+_NOISE = 1.0
+_BATCH = 4096
+_START = datetime(2021, 1, 1, tzinfo=UTC)
+_SPAN_SECONDS = 5 * 365 * 86_400
+_TURNS = 40
+_ONSETS = "b c d f g h j k l m n p r s t v w z br ch cl dr fl gr pl pr sh sl st th tr".split()
+_VOWELS = "a e i o u ai ea ee oo ou".split()
+_CODAS = ["", "", "n", "r", "s", "t", "l", "m", "ck", "nd", "st"]
+
+
+@frozen(kw_only=True)
+class Batch:
+    """Memories with their vectors, float32, shape (memories, 384)."""
+
+    memories: list[Memory]
+    vectors: NDArray[np.float32]
+
+
+@lru_cache
+def vocabulary() -> list[str]:
+    """Return common English words, then made-up ones, the most frequent first."""
+    draw = random.Random(1)
+    made: dict[str, None] = dict.fromkeys(sorted(STOP_WORDS, key=len))
+    while len(made) < _VOCABULARY + len(STOP_WORDS):
+        syllables = draw.choices((1, 2, 3), (2, 5, 3))[0]
+        made["".join(draw.choice(part) for _ in range(syllables) for part in _PARTS)] = None
+    return list(made)
+
+
+_PARTS = (_ONSETS, _VOWELS, _CODAS)
+
+
+def texts(count: int, seed: int) -> list[str]:
+    """Return `count` texts; the same for the same seed."""
+    rng = np.random.default_rng(seed)
+    words = vocabulary()
+    shares = _shares(len(words))
+    lengths = rng.integers(15, 41, count)
+    drawn = np.searchsorted(shares, rng.random(int(lengths.sum())) * shares[-1])
+    ends = np.cumsum(lengths)
+    chosen = [words[number] for number in drawn]
+    return [
+        " ".join(chosen[end - length : end]).capitalize() + "."
+        for end, length in zip(ends, lengths, strict=True)
+    ]
+
+
+@lru_cache
+def _shares(count: int) -> NDArray[np.float64]:
+    return np.cumsum(1 / np.arange(1, count + 1))
+
+
+def centres(folder: Path, embedder: Embedder) -> NDArray[np.float32]:
+    """Return the vectors of 2,000 texts, shape (2000, 384), made once for a folder."""
+    path = folder / f"centres-{embedder.model.replace('/', '-')[-16:]}.f32"
+    if not path.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(embedder.embed(texts(_CENTRES, seed=0)).tobytes())
+    return np.fromfile(path, np.float32).reshape(-1, DIMENSIONS)
+
+
+def around(middle: NDArray[np.float32], rng: np.random.Generator) -> NDArray[np.float32]:
+    """Return unit vectors near those of `middle`, of the same shape."""
+    noise = rng.standard_normal(middle.shape, np.float32) * np.float32(_NOISE / DIMENSIONS**0.5)
+    vectors: NDArray[np.float32] = middle + noise
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    return vectors
+
+
+def batches(count: int, middle: NDArray[np.float32]) -> Iterator[Batch]:
+    """Yield `count` memories, the same for the same count."""
+    for first in range(0, count, _BATCH):
+        size = min(_BATCH, count - first)
+        rng = np.random.default_rng([7, first])
+        draw = random.Random(first)
+        lines = texts(size, seed=first + 1)
+        memories = [_memory(first + place, line, count, draw) for place, line in enumerate(lines)]
+        yield Batch(
+            memories=memories,
+            vectors=around(middle[rng.integers(0, len(middle), size)], rng),
+        )
+
+
+def _memory(number: int, text: str, count: int, draw: random.Random) -> Memory:
+    at = _START + timedelta(seconds=int(_SPAN_SECONDS * number / count))
+    fields: dict[str, Any] = {}
+    if draw.random() < 0.5:
+        fields = {
+            "kind": Kind.MESSAGE,
+            "speaker": f"Person{draw.randrange(40):02}",
+            "conversation_id": f"conversation-{number // (2 * _TURNS):06}",
+        }
+    return Memory(
+        id=new_id(at, draw.randbytes),
+        text=text,
+        scope=RARE if number % 100 == 99 else draw.choice(SCOPES),
+        happened_at=at,
+        stored_at=at,
+        **fields,
+    )
+
+
+def questions(count: int, *, skip: int = 0) -> list[str]:
+    """Return questions of three words of some text, the common ones left out.
+
+    Those after the first `skip`: no embedder has seen them, whose cache would answer.
+    """
+    draw = random.Random(5)
+    rest = [
+        [word for word in line.rstrip(".").lower().split() if word not in STOP_WORDS]
+        for line in texts(2 * (skip + count), seed=5)
+    ]
+    asked = [
+        f"What was said about {' '.join(draw.sample(line, 3))}?" for line in rest if len(line) > 3
+    ]
+    return asked[skip : skip + count]
+
+
+def store_folder(folder: Path, count: int) -> Path:
+    """Return the folder of the store of `count` memories."""
+    return folder / f"{count}"
+
+
+def build(folder: Path, count: int) -> float:
+    """Make the store if it is not there; return how many seconds the commits took."""
+    home = store_folder(folder, count)
+    done = home / "corpus.done"
+    if done.exists():
+        return 0.0
+    with closing(open_embedder()) as embedder:
+        middle, model = centres(folder, embedder), embedder.model
+    seconds = 0.0
+    with closing(SqliteStorage.open(home)) as storage:
+        if storage.position():
+            raise SystemExit(f"{home} holds a half made store: delete it first")
+        storage.commit([PutScope(scope=Scope(name=name)) for name in (RARE, *SCOPES)])
+        for batch in batches(count, middle):
+            writes = [
+                Put(
+                    memory=memory,
+                    expected=0,
+                    embedding=Embedding(
+                        model=model,
+                        spans=np.array([[0, len(memory.text)]], np.int32),
+                        vectors=row[None],
+                    ),
+                )
+                for memory, row in zip(batch.memories, batch.vectors, strict=True)
+            ]
+            start = time.perf_counter()
+            storage.commit(writes)
+            seconds += time.perf_counter() - start
+    done.touch()
+    return seconds
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--folder", type=Path, default=DEFAULT_FOLDER)
+    parser.add_argument("--memories", type=int, default=100_000)
+    arguments = parser.parse_args()
+    print(describe_environment())
+    start = time.perf_counter()
+    seconds = build(arguments.folder, arguments.memories)
+    home = store_folder(arguments.folder, arguments.memories)
+    if not seconds:
+        print(f"{home} is there already")
+        return
+    size = sum(path.stat().st_size for path in home.rglob("*") if path.is_file())
+    print(
+        f"{arguments.memories:,} memories in {home}, {size / 1e6:,.0f} MB:"
+        f" {seconds:.1f} s in commits ({arguments.memories / seconds:,.0f} a second),"
+        f" {time.perf_counter() - start:.1f} s in all"
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,126 @@
+"""Storing in bulk beside the bare embedder, and one durable memory beside a bare insert.
+
+    python -m benchmarks.scale.ingest [--texts 2000] [--single 1000]
+
+In turns, so that both meet the same machine: `remember_many` of some texts, and the embedder alone
+on the same texts, cut into the same passages. One `remember` that embeds later is the text made
+durable and acknowledged, as while the model cannot be run; beside it a bare apsw insert of the same
+row into a table that has its columns and an index of its ids alone, with a full commit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import statistics
+import tempfile
+import time
+from contextlib import closing
+from pathlib import Path
+
+import apsw
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.environment import describe_environment
+from benchmarks.scale import corpus
+from benchmarks.scale.timing import timed
+from infinite_memory import Draft, MemoryStore
+from infinite_memory.embedding import OnnxEmbedder, model_directory
+from infinite_memory.errors import EmbedderError
+from infinite_memory.model.memory import Memory
+from infinite_memory.operations.embed import embed_memories
+from infinite_memory.storage.sqlite.rows import INSERT, MemoryRow
+
+_ROUNDS = 3
+_BATCH = 256
+
+
+class _Later(OnnxEmbedder):
+    """An embedder whose model is not there yet: what is stored waits for its vectors."""
+
+    def spans(self, text: str) -> NDArray[np.int32]:
+        raise EmbedderError(f"the model for {text!r:.10} is still being loaded")
+
+
+def bulk(scratch: Path, count: int) -> None:
+    with closing(OnnxEmbedder(model_directory("bundled"))) as embedder:
+        embedder.embed(["warm up"])
+        ratios = []
+        for number in range(_ROUNDS):
+            lines = corpus.texts(count, seed=100 + number)
+            start = time.perf_counter()
+            with MemoryStore.open(scratch / f"bulk{number}", embedder=embedder) as store:
+                store.remember_many([Draft(text=line) for line in lines])
+                whole = time.perf_counter() - start
+                like = store.browse(limit=1).memories[0]
+            start = time.perf_counter()
+            stand_ins = [_memory(line, like) for line in lines]
+            for first in range(0, count, _BATCH):
+                embed_memories(embedder, stand_ins[first : first + _BATCH])
+            bare = time.perf_counter() - start
+            ratios.append(bare / whole)
+            print(
+                f"{count:,} texts: {count / whole:.0f} a second stored, {count / bare:.0f} a second"
+                f" embedded alone, ratio {bare / whole:.3f}",
+                flush=True,
+            )
+    print(f"median ratio {statistics.median(ratios):.3f}")
+
+
+def _memory(text: str, like: Memory) -> Memory:
+    return Memory(id="m", text=text, happened_at=like.happened_at, stored_at=like.stored_at)
+
+
+def single(scratch: Path, count: int) -> None:
+    logging.getLogger("infinite_memory").setLevel(logging.ERROR)  # each would say that it waits
+    lines = corpus.texts(2 * count, seed=200)
+    connection = apsw.Connection(str(scratch / "bare.db"))
+    connection.pragma("journal_mode", "wal")
+    connection.pragma("synchronous", 2)
+    columns = INSERT[INSERT.index("(") + 1 : INSERT.index(")")].replace('"id"', '"id" UNIQUE')
+    connection.execute(f"CREATE TABLE memories ({columns})")
+    with MemoryStore.open(scratch / "single", embedder=_Later(model_directory("bundled"))) as store:
+        made = store.get(store.remember("the first").id)
+        rows = [
+            MemoryRow.encode(_numbered(line, number, made), None).bindings(number)
+            for number, line in enumerate(lines, 1)
+        ]
+        ours = timed(store.remember, lines[:count])
+        bare = timed(lambda row: connection.execute(INSERT, row), rows[:count])
+        ours_again = timed(store.remember, lines[count:])
+        bare_again = timed(lambda row: connection.execute(INSERT, row), rows[count:])
+    connection.close()
+    print(f"{'':40} {'p50':>9} {'p95':>9} {'p99':>9} {'least':>9}   (ms)")
+    for name, figures in (
+        ("remember, embedded later", ours),
+        ("bare insert and full commit", bare),
+        ("remember, embedded later, again", ours_again),
+        ("bare insert and full commit, again", bare_again),
+    ):
+        print(f"{name:40} {figures}")
+    print(f"ratio of p50: {ours.p50 / bare.p50:.2f}, {ours_again.p50 / bare_again.p50:.2f}")
+
+
+def _numbered(text: str, number: int, like: Memory) -> Memory:
+    return Memory(
+        id=f"{number:08}{like.id[8:]}",
+        text=text,
+        happened_at=like.happened_at,
+        stored_at=like.stored_at,
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--texts", type=int, default=2000)
+    parser.add_argument("--single", type=int, default=1000)
+    arguments = parser.parse_args()
+    print(describe_environment())
+    with tempfile.TemporaryDirectory() as scratch:
+        single(Path(scratch), arguments.single)
+        bulk(Path(scratch), arguments.texts)
+
+
+if __name__ == "__main__":
+    main()

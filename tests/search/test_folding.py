@@ -1,0 +1,224 @@
+"""Folding: what has changed comes together in the background, and every search stays right."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+import pytest
+from attrs import evolve
+
+from infinite_memory.errors import StorageUnavailable
+from infinite_memory.model.criteria import Criteria
+from infinite_memory.model.memory import Memory
+from infinite_memory.model.record import Changes, Embedding, Erase, Put, Record
+from infinite_memory.search import index as index_module
+from infinite_memory.search.document import describe
+from infinite_memory.search.index import SearchIndex
+from infinite_memory.search.query import Question
+from infinite_memory.search.snapshot import Snapshot
+from infinite_memory.search.view import View
+from infinite_memory.storage.inmemory.storage import InMemoryStorage
+from infinite_memory.testing.embedders import HashingEmbedder
+
+MAY = datetime(2023, 5, 8, tzinfo=UTC)
+EMBEDDER = HashingEmbedder()
+
+
+@pytest.fixture(autouse=True)
+def folds_early(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(index_module, "_FOLD_CHANGES", 50)
+    monkeypatch.setattr(index_module, "_SEGMENT_DOCUMENTS", 16)
+    monkeypatch.setattr(index_module, "_FEED_BATCH", 8)
+
+
+def memory(number: int) -> Memory:
+    moment = MAY + timedelta(minutes=number)
+    return Memory(id=f"m{number}", text=f"tea {number}", happened_at=moment, stored_at=moment)
+
+
+def embedding(number: int) -> Embedding:
+    vectors = EMBEDDER.embed([f"tea {number}"])
+    return Embedding(model=EMBEDDER.model, spans=np.array([[0, 4]], np.int32), vectors=vectors)
+
+
+def store(storage: InMemoryStorage, numbers: Sequence[int]) -> None:
+    storage.commit([Put(memory=memory(n), expected=0, embedding=embedding(n)) for n in numbers])
+
+
+def snapshot_for(storage: InMemoryStorage, folder: Path) -> Snapshot:
+    return Snapshot(
+        folder,
+        identity=storage.identity,
+        model=EMBEDDER.model,
+        dimensions=EMBEDDER.dimensions,
+    )
+
+
+def found(index: SearchIndex, text: str) -> set[str]:
+    question = Question(text=text, criteria=Criteria(), limit=1000, threshold=0.0)
+    return {candidate.id for candidate in index.search(question).candidates}
+
+
+def names(numbers: Sequence[int]) -> set[str]:
+    return {f"m{number}" for number in numbers}
+
+
+def test_many_changes_become_one_mapped_snapshot_while_the_store_is_open(tmp_path: Path) -> None:
+    storage = InMemoryStorage()
+    store(storage, range(120))
+    index = SearchIndex(storage, EMBEDDER, snapshot=snapshot_for(storage, tmp_path))
+    assert found(index, "tea") == names(range(120))
+    index._wait_for_folding()
+    (part,) = index.refresh().parts
+    assert isinstance(part.segment.vectors, np.memmap)
+    assert snapshot_for(storage, tmp_path).cursor() == storage.position()
+    store(storage, range(120, 130))
+    assert found(index, "tea") == names(range(130))
+
+
+def test_without_a_folder_the_segments_are_folded_in_memory() -> None:
+    storage = InMemoryStorage()
+    store(storage, range(120))
+    index = SearchIndex(storage, EMBEDDER)
+    index.refresh()
+    index._wait_for_folding()
+    assert [len(part.segment) for part in index.refresh().parts] == [120]
+    assert found(index, "tea") == names(range(120))
+
+
+def test_what_another_process_has_folded_is_mapped_and_not_written_again(tmp_path: Path) -> None:
+    storage = InMemoryStorage()
+    store(storage, range(120))
+    one = SearchIndex(storage, EMBEDDER, snapshot=snapshot_for(storage, tmp_path))
+    one.refresh()
+    one._wait_for_folding()
+    (file,) = tmp_path.iterdir()
+    written = file.stat().st_ino
+    other = SearchIndex(storage, EMBEDDER)
+    other.refresh()
+    other._snapshot = snapshot_for(storage, tmp_path)
+    other._wait_for_folding()
+    other._fold()
+    assert file.stat().st_ino == written
+    assert isinstance(other.refresh().parts[0].segment.vectors, np.memmap)
+
+
+def test_what_changes_during_a_fold_is_not_lost() -> None:
+    view = View()
+    for first in range(0, 60, 20):
+        documents = [
+            describe(_record(number), model=EMBEDDER.model, dimensions=64)
+            for number in range(first, first + 20)
+        ]
+        view = view.changed(documents, [], cursor=first + 20, dimensions=64)
+    before = evolve(view, sealed=len(view.parts))
+    compact = before.compact()
+    late = [describe(_record(number), model=EMBEDDER.model, dimensions=64) for number in (5, 99)]
+    now = before.changed(late, ["m7"], cursor=63, dimensions=64)
+    folded = now.folded(before, compact)
+    assert len(folded) == len(now) == 60
+    assert folded.cursor == 63
+    assert folded.sealed == 0
+    assert [len(part.segment) for part in folded.parts] == [60, 2]
+    assert view.folded(before, compact) is view
+
+
+def _record(number: int) -> Record:
+    return Record(memory=memory(number))
+
+
+def test_a_search_does_not_wait_for_a_fold(tmp_path: Path) -> None:
+    storage = InMemoryStorage()
+    store(storage, range(120))
+    reached, released = threading.Event(), threading.Event()
+
+    class Slow(Snapshot):
+        def write(self, view: View) -> bool:
+            reached.set()
+            return released.wait(60) and super().write(view)
+
+    snapshot = Slow(
+        tmp_path, identity=storage.identity, model=EMBEDDER.model, dimensions=EMBEDDER.dimensions
+    )
+    index = SearchIndex(storage, EMBEDDER, snapshot=snapshot)
+    index.refresh()
+    assert reached.wait(60)
+    storage.commit([Erase(id="m7")])
+    store(storage, range(120, 125))
+    expected = names(range(125)) - {"m7"}
+    assert found(index, "tea") == expected
+    released.set()
+    index._wait_for_folding()
+    assert found(index, "tea") == expected
+    assert snapshot.cursor() == 0  # it would have held what was erased meanwhile
+
+
+def test_a_fold_that_meets_a_storage_out_of_reach_leaves_the_index_as_it_was(
+    tmp_path: Path,
+) -> None:
+    class Gone(InMemoryStorage):
+        broken = False
+
+        def changes(self, after: int, *, limit: int) -> Changes:
+            if self.broken:
+                raise StorageUnavailable("gone")
+            return super().changes(after, limit=limit)
+
+    storage = Gone()
+    store(storage, range(20))
+    index = SearchIndex(storage, EMBEDDER)
+    assert found(index, "tea") == names(range(20))
+    storage.broken = True
+    index._snapshot = snapshot_for(storage, tmp_path)
+    index._fold_quietly()
+    assert found(index, "tea") == names(range(20))
+
+
+def test_an_erased_memory_costs_no_rebuilding_of_the_index(tmp_path: Path) -> None:
+    storage = InMemoryStorage()
+    store(storage, range(600))
+    writer = SearchIndex(storage, EMBEDDER, snapshot=snapshot_for(storage, tmp_path))
+    writer.save()
+    index = SearchIndex(storage, EMBEDDER, snapshot=snapshot_for(storage, tmp_path))
+    storage.commit([Erase(id="m7")])
+    index.discard()
+    assert list(tmp_path.iterdir()) == []
+    index.save()
+    view = snapshot_for(storage, tmp_path).read()
+    assert view is not None
+    assert len(view) == 599
+    assert view.parts[0].segment.find("m7") is None
+
+
+def test_a_damaged_first_line_counts_as_no_snapshot(tmp_path: Path) -> None:
+    storage = InMemoryStorage()
+    store(storage, range(60))
+    snapshot = snapshot_for(storage, tmp_path)
+    assert snapshot.cursor() == 0
+    assert snapshot.write(SearchIndex(storage, EMBEDDER)._refreshed().compact())
+    assert snapshot.cursor() == 60
+    (file,) = tmp_path.iterdir()
+    file.write_bytes(b"{" + file.read_bytes()[2:])
+    assert snapshot.cursor() == 0
+
+
+def test_one_process_at_a_time_writes_a_snapshot(tmp_path: Path) -> None:
+    fcntl = pytest.importorskip("fcntl")
+    storage = InMemoryStorage()
+    store(storage, range(60))
+    snapshot = snapshot_for(storage, tmp_path)
+    view = SearchIndex(storage, EMBEDDER)._refreshed().compact()
+    half_made = snapshot._path.with_suffix(".tmp")
+    with half_made.open("wb") as other:
+        other.write(b"x" * 10**6)
+        other.flush()
+        fcntl.flock(other, fcntl.LOCK_EX)
+        assert not snapshot.write(view)
+        assert snapshot.read() is None
+    assert snapshot.write(view)
+    assert len(snapshot.read() or ()) == 60
+    assert not half_made.exists()

@@ -1,0 +1,107 @@
+"""A selection counts the documents that a search may see, and finds their places."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from attrs import evolve
+from hypothesis import given
+from hypothesis import strategies as st
+
+from infinite_memory.model.criteria import Criteria
+from infinite_memory.model.memory import Kind, Status
+from infinite_memory.model.record import Put
+from infinite_memory.search.document import describe
+from infinite_memory.search.index import SearchIndex
+from infinite_memory.search.query import Question
+from infinite_memory.search.selection import Selection
+from infinite_memory.search.view import View
+from infinite_memory.search.words import bm25
+from infinite_memory.storage.inmemory.storage import InMemoryStorage
+from infinite_memory.text.tokens import terms
+from tests.search.test_index import EMBEDDER, record, segment_of
+
+
+@given(st.lists(st.booleans(), max_size=80), st.data())
+def test_a_place_is_where_a_document_stands_among_the_selected(
+    chosen: list[bool], data: st.DataObject
+) -> None:
+    mask = np.array(chosen, bool)
+    selection = Selection.of(mask)
+    docs = np.flatnonzero(mask).astype(np.int32)
+    assert len(selection) == len(docs)
+    assert [selection.doc(place) for place in range(len(docs))] == docs.tolist()
+    column = np.arange(100, 100 + len(mask))
+    assert selection.take(column).tolist() == column[mask].tolist()
+    kept = data.draw(st.lists(st.booleans(), min_size=len(docs), max_size=len(docs)))
+    some = docs[np.array(kept, bool)]
+    assert docs[selection.places(some)].tolist() == some.tolist()
+    assert selection.among(np.arange(len(mask))).tolist() == chosen
+
+
+@pytest.mark.parametrize("visible", [2, 40])
+def test_a_common_word_scores_the_same_in_a_small_scope_as_alone(visible: int) -> None:
+    records = [record(i, f"tea {'harbour ' * (i % 3)}") for i in range(400)]
+    mask = np.zeros(400, bool)
+    mask[np.linspace(3, 390, visible).astype(int)] = True
+    (scores,), ideal = bm25(terms("tea harbour"), [segment_of(*records)], [Selection.of(mask)])
+    alone = segment_of(*(r for r, seen in zip(records, mask, strict=True) if seen))
+    (expected,), expected_ideal = bm25(terms("tea harbour"), [alone], [Selection(size=visible)])
+    assert ideal == pytest.approx(expected_ideal)
+    assert scores == pytest.approx(expected)
+
+
+def test_conditions_choose_what_a_loop_would() -> None:
+    kinds, statuses = list(Kind), list(Status)
+    records = [
+        record(
+            i,
+            "tea",
+            scope=f"s{i % 12}",
+            kind=kinds[i % len(kinds)],
+            status=statuses[i % len(statuses)],
+            conversation_id=f"c{i % 5}" if i % 2 else None,
+            tags=("hot",) * (i % 3 == 0),
+        )
+        for i in range(300)
+    ]
+    documents = [describe(r, model=EMBEDDER.model, dimensions=EMBEDDER.dimensions) for r in records]
+    view = View().changed(documents, [], cursor=300, dimensions=EMBEDDER.dimensions)
+    (part,) = view.changed([], ["m0", "m299"], cursor=302, dimensions=64).parts
+    living = [r.memory for r in records[1:299]]
+    for criteria in (
+        Criteria(),
+        Criteria(scopes=frozenset({"s3"})),
+        Criteria(scopes=frozenset(f"s{i}" for i in range(12))),
+        Criteria(scopes=frozenset(f"s{i}" for i in range(10))),
+        Criteria(scopes=frozenset({"unknown"})),
+        Criteria(kinds=frozenset({Kind.FACT, Kind.NOTE}), statuses=frozenset({Status.CURRENT})),
+        Criteria(conversation_id="c3"),
+        Criteria(conversation_id="unknown"),
+        Criteria(tags=("HOT",), since=records[50].memory.happened_at),
+        Criteria(until=records[50].memory.happened_at),
+    ):
+        selection = part.eligible(criteria)
+        ids = [part.segment.id_of(selection.doc(place)) for place in range(len(selection))]
+        assert ids == [memory.id for memory in living if criteria.admit(memory)]
+    assert Counter(m.scope for m in living)["s3"] == 25
+
+
+@pytest.mark.parametrize("threshold", [0.0, 0.3])
+def test_the_best_of_many_are_the_first_of_all(threshold: float) -> None:
+    storage = InMemoryStorage()
+    words = ["harbour", "lights", "tea", "rocket", "deadline", "night"]
+    rng = np.random.default_rng(2)
+    texts = [" ".join(rng.choice(words, rng.integers(1, 9))) for _ in range(6000)]
+    storage.commit([Put(memory=record(i, text).memory, expected=0) for i, text in enumerate(texts)])
+    index = SearchIndex(storage, EMBEDDER)
+    question = Question(
+        text="tea at night by the harbour", criteria=Criteria(), limit=1000, threshold=threshold
+    )
+    every = index.search(question)
+    few = index.search(evolve(question, limit=4))
+    assert few.candidates == every.candidates[:4]
+    assert few.more + 4 == every.more + len(every.candidates)
+    index.save()
