@@ -70,6 +70,7 @@ def hits_data(hits: Hits, ordered: Iterable[Hit]) -> dict[str, Any]:
     data: dict[str, Any] = {
         "notice": NOTICE,
         "hits": [_hit_data(hit) for hit in ordered],
+        "likely": hits.likely,
         "more": hits.more,
         "below": hits.below,
         "pending": hits.pending,

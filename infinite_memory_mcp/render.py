@@ -43,7 +43,8 @@ def hits_text(hits: Hits, ordered: Iterable[Hit], *, order: str) -> str:
     rest = _rest(hits)
     if not blocks:
         return f"Nothing that is stored matches. {rest}{_advice(hits)}"
-    head = f"{_count(len(blocks))}, {order}. {rest}{NOTICE}"
+    doubt = "" if hits.likely else "None is likely to answer this; they come nearest. "
+    head = f"{_count(len(blocks))}, {order}. {doubt}{rest}{NOTICE}"
     return "\n\n".join([head, *blocks])
 
 
@@ -112,11 +113,18 @@ def _explained(explanation: Explanation) -> str:
         return "not found" if rank is None else f"rank {rank}"
 
     cosine = "" if explanation.cosine is None else f", cosine {explanation.cosine:.3f}"
-    named = ", its speaker is named in the query" if explanation.speaker else ""
+    steps = (
+        (explanation.coverage, "every word of the query"),
+        (explanation.speaker, "its speaker is named in the query"),
+        (explanation.around, "what was said around it"),
+        (explanation.asks, "it is a question itself"),
+        (explanation.conversation, "its conversation"),
+    )
+    others = "".join(f", {what} {value:+.2f}" for value, what in steps if value)
     return (
         f"why: meaning {explanation.meaning:.2f} ({ranked(explanation.meaning_rank)}{cosine})"
-        f", words {explanation.words:.2f} ({ranked(explanation.words_rank)},"
-        f" BM25 {explanation.bm25:.2f}){named}"
+        f", words {explanation.words:+.2f} ({ranked(explanation.words_rank)},"
+        f" BM25 {explanation.bm25:.2f}){others}"
     )
 
 

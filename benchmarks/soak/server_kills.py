@@ -15,7 +15,7 @@ import itertools
 import json
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from random import Random
@@ -34,6 +34,7 @@ __all__ = ["Outcome", "broken_command", "run"]
 _AT_ONCE = 0.25
 _LONGEST_SECONDS = 1.5
 _WINDOW = 8
+_PER_STORE = 10_000
 _BATCH = 500
 
 
@@ -184,34 +185,51 @@ def broken_command(home: Path) -> list[str]:
 
 
 def run(
-    home: Path,
+    folder: Path,
     *,
     kills: int,
     writes: int,
     servers: int = 4,
     seed: int = 1,
-    command: Sequence[str] | None = None,
+    command: Callable[[Path], Sequence[str]] = server_command,
 ) -> Outcome:
-    """Kill until there were so many kills and so many acknowledged writes; then look at all."""
+    """Kill until there were so many kills and so many acknowledged writes; then look at all.
+
+    A store that has grown is looked through, and the next one begun: each server that is started
+    reads the whole of it.
+    """
     random = Random(seed)
-    soak = _Soak(home, command or server_command(home), servers)
-    while soak.kills < kills or soak.acknowledged < writes:
-        soak.wait_until_all_write()
-        # Not a wait for anything: the moment of the kill is what chance decides.
-        time.sleep(random.uniform(0, _LONGEST_SECONDS))
-        if random.random() < _AT_ONCE:
-            soak.kill_all()
-            soak.start_all()
-        else:
-            soak.kill_one(random)
-    soak.kill_all()
-    soak.look_at_everything()
-    return Outcome(
-        kills=soak.kills,
-        at_once=soak.at_once,
-        acknowledged=soak.acknowledged,
-        faults=tuple(soak.faults),
-    )
+    done = Outcome(kills=0, at_once=0, acknowledged=0, faults=())
+    for number in itertools.count():
+        home = folder / f"store-{number}"
+        soak = _Soak(home, command(home), servers)
+        while soak.acknowledged < _PER_STORE and (
+            done.kills + soak.kills < kills or done.acknowledged + soak.acknowledged < writes
+        ):
+            _kill(soak, random)
+        soak.kill_all()
+        soak.look_at_everything()
+        done = Outcome(
+            kills=done.kills + soak.kills,
+            at_once=done.at_once + soak.at_once,
+            acknowledged=done.acknowledged + soak.acknowledged,
+            faults=(*done.faults, *soak.faults),
+        )
+        if done.kills >= kills and done.acknowledged >= writes:
+            break
+        print(done, file=sys.stderr, flush=True)
+    return done
+
+
+def _kill(soak: _Soak, random: Random) -> None:
+    soak.wait_until_all_write()
+    # Not a wait for anything: the moment of the kill is what chance decides.
+    time.sleep(random.uniform(0, _LONGEST_SECONDS))
+    if random.random() < _AT_ONCE:
+        soak.kill_all()
+        soak.start_all()
+    else:
+        soak.kill_one(random)
 
 
 def main() -> int:
@@ -227,14 +245,13 @@ def main() -> int:
     flags = parser.parse_args()
     started = time.perf_counter()
     with scratch(flags.home) as folder:
-        home = folder / "store"
         outcome = run(
-            home,
+            folder,
             kills=flags.kills,
             writes=flags.writes,
             servers=flags.servers,
             seed=flags.seed,
-            command=broken_command(home) if flags.broken else None,
+            command=broken_command if flags.broken else server_command,
         )
     return conclude(
         f"{outcome.kills} servers killed, {outcome.at_once} times all {flags.servers} at once, "

@@ -65,6 +65,7 @@ def _document(query: str, hits: Hits, *, explain: bool) -> dict[str, Any]:
         "hits": [_hit_json(hit, explain=explain) for hit in hits],
         "scopes": None if hits.scopes is None else list(hits.scopes),
         "eligible": hits.eligible,
+        "likely": hits.likely,
         "more": hits.more,
         "below": hits.below,
         "pending": hits.pending,
@@ -95,13 +96,18 @@ def _hit_lines(rank: int, hit: Hit, zone: str | None, *, explain: bool) -> list[
 
 def _explained(explanation: Explanation) -> str:
     cosine, rank = explanation.cosine, explanation.meaning_rank
-    return (
-        f"cosine {'-' if cosine is None else format(cosine, '.3f')}"
-        f"  bm25 {explanation.bm25:.2f}"
-        f"  meaning {explanation.meaning:.3f} (rank {'-' if rank is None else rank})"
-        f"  words {explanation.words:.3f} (rank {explanation.words_rank or '-'})"
-        f"  speaker {explanation.speaker:.2f}"
+    steps = "  ".join(
+        f"{name} {value:+.3f}"
+        for name in ("coverage", "speaker", "around", "asks", "conversation")
+        if (value := getattr(explanation, name))
     )
+    return (
+        f"total {explanation.total:.3f} = "
+        f"meaning {explanation.meaning:.3f} (rank {'-' if rank is None else rank},"
+        f" cosine {'-' if cosine is None else format(cosine, '.3f')})"
+        f"  words {explanation.words:+.3f} (rank {explanation.words_rank or '-'},"
+        f" bm25 {explanation.bm25:.2f})  {steps}"
+    ).rstrip()
 
 
 def _summary(hits: Hits) -> str:
@@ -110,6 +116,8 @@ def _summary(hits: Hits) -> str:
     rest += [f"{hits.pending:,} compared by words alone"] if hits.pending else []
     looked = f"Searched {_looked_at(hits)}"
     sentence = f"{looked}: {listed(rest)}." if rest else f"{looked}."
+    if not hits.likely:
+        sentence = f"None of these is likely to answer; they come nearest. {sentence}"
     return f"{sentence} {hits.note}" if hits.note else sentence
 
 

@@ -9,7 +9,11 @@ from attrs import frozen
 
 from infinite_memory.model.memory import Memory
 
-__all__ = ["Explanation", "Hit", "Hits"]
+__all__ = ["LIKELY", "Explanation", "Hit", "Hits"]
+
+
+LIKELY = 0.05
+"""The least score of a best hit that probably answers."""
 
 
 @frozen(kw_only=True)
@@ -18,20 +22,28 @@ class Explanation:
 
     `cosine` is that of its best passage with the question, None where vectors were not compared;
     `passage` is the half-open character range of that passage. `bm25` is the raw sum over the words
-    of the question. `meaning` and `words` are the two brought to one scale, from 0 to about 1: a
-    memory that answers better than the ideal one has more than 1 for `words`. `speaker` is 1 where
-    the question names the one who said it. A rank counts from 1 within its arm, None where the arm
-    did not find the memory.
+    of the question. A rank counts from 1 within its arm, None where the arm found nothing.
+
+    The rest are the steps of the ranking, which add up to `total`: what the `meaning` and the
+    `words` of the memory gave, its `coverage` of the question's words, and the `speaker` whom the
+    question names; what the memories `around` it in its conversation added or took; what it lost
+    because it `asks` a question itself; and the share of its `conversation`. The score is the total
+    brought into [0, 1].
     """
 
     cosine: float | None
     bm25: float
-    meaning: float
-    words: float
-    speaker: float
     meaning_rank: int | None
     words_rank: int | None
     passage: tuple[int, int] | None
+    meaning: float
+    words: float
+    coverage: float
+    speaker: float
+    around: float
+    asks: float
+    conversation: float
+    total: float
 
 
 @frozen(kw_only=True)
@@ -60,6 +72,15 @@ class Hits(Sequence[Hit]):
     below: int
     pending: int
     note: str | None = None
+
+    @property
+    def likely(self) -> bool:
+        """Whether an answer is among them; if not, they are only what comes nearest.
+
+        The best score is 0.05 or more: fewer than one question in a hundred that has an answer
+        falls under it on the development sets, and most of those that have none.
+        """
+        return any(hit.score >= LIKELY for hit in self.items)
 
     @overload
     def __getitem__(self, index: int) -> Hit: ...

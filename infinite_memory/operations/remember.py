@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import timedelta
 
 from attrs import evolve
 
@@ -85,7 +86,9 @@ def _prepared(
     wanted: list[_Wanted] = []
     for position, draft in enumerate(drafts, 1):
         try:
-            memory = memory_of(draft, services, scopes, now)
+            # One after the other, so that a conversation keeps the order it was given in.
+            moment = now + timedelta(microseconds=position - 1)
+            memory = memory_of(draft, services, scopes, moment)
             # The first spelling of a scope that does not exist yet is that of the whole batch.
             memory = evolve(
                 memory, scope=spelling.setdefault(fold_name(memory.scope), memory.scope)

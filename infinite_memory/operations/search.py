@@ -28,7 +28,7 @@ from infinite_memory.search.query import Arm, Question
 __all__ = ["DEFAULT_THRESHOLD", "MAX_LIMIT", "criteria_of", "search"]
 
 _log = logging.getLogger(__name__)
-DEFAULT_THRESHOLD = 0.1
+DEFAULT_THRESHOLD = 0.005
 MAX_LIMIT = 1000
 _MAX_QUESTION_CHARS = 100_000
 

@@ -23,6 +23,7 @@ __all__ = ["KINDS", "STATUSES", "Document", "describe", "hash_id", "hash_tag", "
 KINDS = tuple(Kind)
 STATUSES = tuple(Status)
 _MAX_CONTEXT_TERMS = 200
+_QUESTION_MARKS = ("?", "\uff1f", "\u061f")
 _NO_SPANS = np.empty((0, 2), np.int32)
 
 
@@ -30,8 +31,9 @@ _NO_SPANS = np.empty((0, 2), np.int32)
 class Document:
     """One memory as the index holds it.
 
-    `terms` counts the hashes of the index terms; `labels` are the hashes of its tags. `vectors` has
-    shape (passages, dimensions), float32, with no row while the memory is not embedded.
+    `asks` tells whether its text ends as a question does. `terms` counts the hashes of the index
+    terms; `labels` are the hashes of its tags. `vectors` has shape (passages, dimensions), float32,
+    with no row while the memory is not embedded.
     """
 
     id: str
@@ -42,6 +44,7 @@ class Document:
     conversation: str
     happened: int
     stored: int
+    asks: bool
     terms: Mapping[int, int]
     labels: frozenset[int]
     spans: NDArray[np.int32]
@@ -61,6 +64,7 @@ def describe(record: Record, *, model: str, dimensions: int) -> Document:
         conversation=memory.conversation_id or "",
         happened=to_micros(memory.happened_at),
         stored=to_micros(memory.stored_at),
+        asks=memory.text.rstrip().endswith(_QUESTION_MARKS),
         terms=Counter(hash_term(term) for term in _words_of(memory)),
         labels=frozenset(hash_tag(tag) for tag in memory.tags),
         spans=embedding.spans if embedding is not None and usable else _NO_SPANS,

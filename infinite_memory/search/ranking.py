@@ -1,61 +1,54 @@
-"""From a question to a ranking: two arms, each brought to one scale, added up.
+"""From a question to a ranking.
 
-    score = 0.6 meaning + 0.4 words + 0.15 speaker
-
-`meaning` is (cosine - background) / (1 - background), where the background is the cosine that two
-unrelated texts have under the model. `words` is the BM25 score as a share of what a document of
-mean length gets that holds the words of the question once. `speaker` is 1 where the question names
-who said it. All three mean the same for every question, store and model, so that a score can be
-compared and held against a threshold; normalising by the best and worst candidate of each question
-ranks no better (measured on the development sets) and would call the best of nothing a match.
+1. Two arms score every selected memory by itself (`arms`).
+2. The best of them and their neighbours are scored in their conversations (`context`).
+3. The total becomes a score (`calibration`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
-from attrs import frozen
 from numpy.typing import NDArray
 
 from infinite_memory.errors import EmbedderError
-from infinite_memory.model.hits import Explanation
+from infinite_memory.search.arms import Scored, scored, without_meaning, without_words
+from infinite_memory.search.calibration import calibration_of
+from infinite_memory.search.context import InContext, in_context
+from infinite_memory.search.explaining import explain
+from infinite_memory.search.neighbours import surroundings
 from infinite_memory.search.query import Arm, Candidate, Question, Ranking
-from infinite_memory.search.segment import Segment
-from infinite_memory.search.selection import Selection
 from infinite_memory.search.speakers import named_speakers, spoken_by, without_names
-from infinite_memory.search.vectors import ABSENT, best_passage, cosines
+from infinite_memory.search.vectors import cosines
 from infinite_memory.search.view import View
-from infinite_memory.search.words import bm25
+from infinite_memory.search.weights import DEFAULT_WEIGHTS, Weights
+from infinite_memory.search.words import Asked, bm25
 from infinite_memory.text.tokens import terms
 
 __all__ = ["Embed", "rank"]
 
-MEANING, WORDS, SPEAKER = 0.6, 0.4, 0.15
 # Differences in the seventh place come from the order of additions and must not decide a rank.
 _PLACES = 6
+# So many of the best by themselves are looked at in their conversations, whatever the limit is: a
+# longer list begins with the shorter one.
+_CANDIDATES = 300
 _BLOCK = 1024
 
 Embed = Callable[[str], NDArray[np.float32]]
 Scores = NDArray[np.float32]
+_Place = tuple[Scored, int]
 
 
-@frozen(kw_only=True, eq=False)
-class _Scored:
-    """One segment with the scores of its selected documents, float32, in their order.
-
-    `total` decides; the rest is kept to explain it. `spoken` is None where no speaker is named.
-    """
-
-    segment: Segment
-    selection: Selection
-    cosine: Scores
-    bm25: Scores
-    spoken: NDArray[np.bool_] | None
-    total: Scores
-
-
-def rank(view: View, question: Question, embed: Embed | None, *, background: float) -> Ranking:
+def rank(
+    view: View,
+    question: Question,
+    embed: Embed | None,
+    *,
+    background: float,
+    weights: Weights = DEFAULT_WEIGHTS,
+) -> Ranking:
     """Return the best candidates of `view` for `question`.
 
     `embed` turns a text into a unit vector, shape (dimensions,); None leaves meaning out.
@@ -64,35 +57,81 @@ def rank(view: View, question: Question, embed: Embed | None, *, background: flo
     eligible = [part.eligible(question.criteria) for part in view.parts]
     names = named_speakers(question.text, segments, eligible)
     vector, note = _embedded(without_names(question.text, names), question, embed)
-    query_terms = terms(question.text) if Arm.WORDS in question.arms else []
-    raw, ideal = bm25(query_terms, segments, eligible)
-    scored = [
-        _score(
+    weights = _weights_of(question, vector, weights)
+    found, asked = bm25(terms(question.text) if weights.words else [], segments, eligible)
+    scores = [
+        scored(
             segment,
             selection,
-            cosines(vector, segment, selection) if vector is not None else None,
-            found,
-            spoken_by(names, segment, selection) if names else None,
-            ideal=ideal,
+            cosine=cosines(vector, segment, selection) if vector is not None else None,
+            bm25=by_words,
+            ideal=asked.ideal,
+            spoken=spoken_by(names, segment, selection) if names else None,
             background=background,
-            both=Arm.WORDS in question.arms,
+            weights=weights,
         )
-        for segment, selection, found in zip(segments, eligible, raw, strict=True)
+        for segment, selection, by_words in zip(segments, eligible, found, strict=True)
     ]
-    above = sum(int(np.count_nonzero(s.total >= question.threshold)) for s in scored)
-    matched = sum(int(np.count_nonzero(s.total > 0)) for s in scored)
-    best = _best(scored, question)
+    context = _look_around(scores, asked, weights)
+    return _ranking(scores, question, context=context, weights=weights, vector=vector, note=note)
+
+
+def _ranking(
+    scores: Sequence[Scored],
+    question: Question,
+    *,
+    context: InContext | None,
+    weights: Weights,
+    vector: Scores | None,
+    note: str | None,
+) -> Ranking:
+    """Return the best of `scores`, and how many others there are."""
+    curve = calibration_of(weights)
+    least = curve.total(question.threshold)
+    best = _best(scores, question.limit, least)
+    above = sum(int(np.count_nonzero(s.total >= least)) for s in scores)
+    matched = sum(int(np.count_nonzero(s.total > 0)) for s in scores)
+    reasons = partial(explain, scores, context=context, weights=weights, vector=vector)
     return Ranking(
         candidates=tuple(
-            _candidate(s, place, scored, vector, question, ideal=ideal, background=background)
+            Candidate(
+                id=s.segment.id_of(s.selection.doc(place)),
+                score=curve.score(float(s.total[place])),
+                explanation=reasons(s, place) if question.explain else None,
+            )
             for s, place in best
         ),
-        eligible=sum(map(len, eligible)),
+        eligible=sum(len(s.selection) for s in scores),
         more=above - len(best),
         below=matched - above,
-        pending=_without_vector(segments, eligible),
+        pending=sum(int(np.count_nonzero(s.selection.among(s.segment.unembedded))) for s in scores),
         note=note,
     )
+
+
+def _weights_of(question: Question, vector: Scores | None, weights: Weights) -> Weights:
+    if Arm.WORDS not in question.arms:
+        weights = without_words(weights)
+    return without_meaning(weights) if vector is None else weights
+
+
+def _look_around(scores: Sequence[Scored], asked: Asked, weights: Weights) -> InContext | None:
+    """Put the totals of the best candidates in their conversations into `scores`."""
+    best = _best(scores, _CANDIDATES, 0.0)
+    if not best:
+        return None
+    number = {id(s): part for part, s in enumerate(scores)}
+    near = surroundings(
+        [s.segment for s in scores],
+        [s.selection for s in scores],
+        np.array([number[id(s)] for s, _ in best], np.intp),
+        np.array([s.selection.doc(place) for s, place in best], np.intp),
+    )
+    context = in_context(scores, near, asked, weights)
+    for part, s in enumerate(scores):
+        rows = near.wanted[near.part[near.wanted] == part]
+        s.total[s.selection.places(near.doc[rows].astype(np.int32))] = context.total[rows]
+    return context
 
 
 def _embedded(
@@ -108,61 +147,19 @@ def _embedded(
         return None, f"compared by words alone: {error}"
 
 
-def _score(
-    segment: Segment,
-    selection: Selection,
-    cosine: Scores | None,
-    found: Scores,
-    spoken: NDArray[np.bool_] | None,
-    *,
-    ideal: float,
-    background: float,
-    both: bool,
-) -> _Scored:
-    if cosine is None:
-        cosine = np.full(len(selection), ABSENT, np.float32)
-        meaning_share = 0.0
-    else:
-        meaning_share = MEANING if both else 1.0
-    # In place, because at a million memories each new array costs as much as the arithmetic.
-    total = _meaning(cosine, background)
-    total *= np.float32(meaning_share)
-    words = found / np.float32(ideal or 1.0)
-    words *= np.float32(WORDS if meaning_share else 1.0)
-    total += words
-    if spoken is not None:
-        spoken &= total > 0
-        total += np.float32(SPEAKER) * spoken
-    return _Scored(
-        segment=segment,
-        selection=selection,
-        cosine=cosine,
-        bm25=found,
-        spoken=spoken,
-        total=total,
-    )
-
-
-def _meaning(cosine: Scores, background: float) -> Scores:
-    """Return the share of the way from the background to 1 that each cosine is, a new array."""
-    meaning = cosine - np.float32(background)
-    meaning /= np.float32(1 - background)
-    return np.clip(meaning, 0, 1, out=meaning)
-
-
-def _best(scored: Sequence[_Scored], question: Question) -> list[tuple[_Scored, int]]:
-    """Return the places with the highest totals, ties in the order of their ids."""
-    rows: list[tuple[float, str, _Scored, int]] = []
-    for s in scored:
-        floor = np.float32(max(question.threshold, _reached(s.total, question.limit)))
+def _best(scores: Sequence[Scored], limit: int, least: float) -> list[_Place]:
+    """Return the places with the highest totals from `least` on, ties in the order of their ids."""
+    rows: list[tuple[float, str, Scored, int]] = []
+    for s in scores:
+        floor = np.float32(max(least, _reached(s.total, limit)))
         found = np.flatnonzero((s.total >= floor) & (s.total > 0))
-        if len(found) > question.limit:
+        if len(found) > limit:
             totals = s.total[found]
             # What could be rounded to the last of the best is rounded; the rest is out already.
-            least = np.partition(totals, -question.limit)[-question.limit]
-            found = found[totals >= least - np.float32(2 * 10**-_PLACES)]
+            last = np.partition(totals, -limit)[-limit]
+            found = found[totals >= last - np.float32(2 * 10**-_PLACES)]
             totals = np.round(s.total[found], _PLACES)
-            found = found[totals >= np.round(least, _PLACES)]
+            found = found[totals >= np.round(last, _PLACES)]
         rows.extend(
             (
                 -round(float(s.total[place]), _PLACES),
@@ -173,7 +170,7 @@ def _best(scored: Sequence[_Scored], question: Question) -> list[tuple[_Scored, 
             for place in found
         )
     rows.sort(key=lambda row: row[:2])
-    return [(s, place) for _, _, s, place in rows[: question.limit]]
+    return [(s, place) for _, _, s, place in rows[:limit]]
 
 
 def _reached(totals: Scores, limit: int) -> float:
@@ -186,42 +183,3 @@ def _reached(totals: Scores, limit: int) -> float:
         return 0.0
     greatest = totals[: blocks * _BLOCK].reshape(blocks, _BLOCK).max(axis=1)
     return float(np.partition(greatest, -limit)[-limit]) - 2 * 0.1**_PLACES
-
-
-def _candidate(
-    s: _Scored,
-    place: int,
-    scored: Sequence[_Scored],
-    vector: NDArray[np.float32] | None,
-    question: Question,
-    *,
-    ideal: float,
-    background: float,
-) -> Candidate:
-    explanation, doc = None, s.selection.doc(place)
-    if question.explain:
-        cosine, found = s.cosine[place], s.bm25[place]
-        meaning = _meaning(s.cosine[place : place + 1], background)[0]
-        explanation = Explanation(
-            cosine=float(cosine) if cosine > ABSENT else None,
-            bm25=float(found),
-            meaning=float(meaning),
-            words=float(found / np.float32(ideal or 1.0)),
-            speaker=float(s.spoken is not None and s.spoken[place]),
-            meaning_rank=_rank_of(cosine, [other.cosine for other in scored], meaning > 0),
-            words_rank=_rank_of(found, [other.bm25 for other in scored], found > 0),
-            passage=best_passage(vector, s.segment, doc) if vector is not None else None,
-        )
-    score = min(1.0, round(float(s.total[place]), _PLACES))
-    return Candidate(id=s.segment.id_of(doc), score=score, explanation=explanation)
-
-
-def _rank_of(value: np.float32, scores: Sequence[Scores], found: bool | np.bool_) -> int | None:
-    return 1 + sum(int(np.count_nonzero(s > value)) for s in scores) if found else None
-
-
-def _without_vector(segments: Sequence[Segment], selections: Sequence[Selection]) -> int:
-    return sum(
-        int(np.count_nonzero(selection.among(segment.unembedded)))
-        for segment, selection in zip(segments, selections, strict=True)
-    )

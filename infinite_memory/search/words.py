@@ -7,16 +7,18 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from attrs import frozen
 from numpy.typing import NDArray
 
 from infinite_memory.search.document import hash_term
 from infinite_memory.search.segment import Segment
 from infinite_memory.search.selection import Selection
 
-__all__ = ["bm25"]
+__all__ = ["Asked", "bm25", "counts_of", "saturated"]
 
 K1 = 1.2
 B = 0.75
+K3 = 1.0
 _TELLING = 10
 _LONGEST = 4.0
 # With this many postings a selected document, each document is looked up among the postings.
@@ -25,15 +27,29 @@ _LOOK_UP_FROM = 32
 Scores = NDArray[np.float32]
 
 
+@frozen(kw_only=True, eq=False)
+class Asked:
+    """The terms of a question, with what each counts among the documents that were looked at.
+
+    `terms` are their hashes and `weights` float32, of the same length; `mean_length` is that of the
+    documents, `ideal` the BM25 score of an ideal one, 0 where there is no term or no document.
+    """
+
+    terms: tuple[int, ...]
+    weights: Scores
+    mean_length: float
+    ideal: float
+
+
 def bm25(
     query_terms: Sequence[str], segments: Sequence[Segment], selections: Sequence[Selection]
-) -> tuple[list[Scores], float]:
-    """Return the BM25 score of every selected document, and that of an ideal one.
+) -> tuple[list[Scores], Asked]:
+    """Return the BM25 score of every selected document, and what it was made with.
 
-    Okapi BM25 with k1 = 1.2, b = 0.75 and the idf log(1 + (N - n + 0.5) / (n + 0.5)) of Robertson
-    and Zaragoza, "The Probabilistic Relevance Framework" (2009). N, n and the mean length count the
-    selected documents alone, so that what a search may not see does not move its scores. One
-    float32 array a segment, of the length of its selection.
+    Okapi BM25 with k1 = 1.2, b = 0.75, k3 = 1 and the idf log(1 + (N - n + 0.5) / (n + 0.5)) of
+    Robertson and Zaragoza, "The Probabilistic Relevance Framework" (2009). N, n and the mean length
+    count the selected documents alone, so that what a search may not see does not move its scores.
+    One float32 array a segment, of the length of its selection.
 
     A text counts as at most four times as long as the mean, so that a rare word in a long document
     is still found among short notes.
@@ -45,26 +61,56 @@ def bm25(
     pairs = list(zip(segments, selections, strict=True))
     scores = [np.zeros(len(selection), np.float32) for selection in selections]
     total = sum(map(len, selections))
-    if not total:
-        return scores, 0.0
+    repeats = Counter(hash_term(term) for term in query_terms)
+    if not total or not repeats:
+        return scores, Asked(terms=(), weights=np.zeros(0, np.float32), mean_length=1.0, ideal=0.0)
     mean_length = max(sum(_lengths(*pair) for pair in pairs) / total, 1.0)
     saturations = [_saturations(segment, mean_length) for segment in segments]
     weights: list[float] = []
-    for term, repeats in Counter(hash_term(term) for term in query_terms).items():
+    for term, times in repeats.items():
         found = [_selected_postings(segment, term, selection) for segment, selection in pairs]
         holding = sum(len(counts) for _, _, counts in found)
         idf = float(np.log1p((total - holding + 0.5) / (holding + 0.5)))
-        weights.extend([idf] * repeats)
-        weight = np.float32(repeats * idf * (K1 + 1))
+        # A word that a long question repeats says more, but not as often again.
+        weights.append(idf * times * (K3 + 1) / (times + K3))
         for (docs, places, counts), segment, saturation, score in zip(
             found, segments, saturations, scores, strict=True
         ):
             gained = counts.astype(np.float32)
             gained /= gained + saturation[segment.length[docs]]
-            gained *= weight
+            gained *= np.float32(weights[-1] * (K1 + 1))
             score[places] += gained
-    weights.sort(reverse=True)
-    return scores, sum(w * _TELLING / (_TELLING + i) for i, w in enumerate(weights))
+    ranked = enumerate(sorted(weights, reverse=True))
+    return scores, Asked(
+        terms=tuple(repeats),
+        weights=np.array(weights, np.float32),
+        mean_length=mean_length,
+        ideal=sum(weight * _TELLING / (_TELLING + i) for i, weight in ranked),
+    )
+
+
+def counts_of(segment: Segment, terms: Sequence[int], docs: NDArray[np.int32]) -> Scores:
+    """Return how often each of `docs` has each of `terms`: float32, shape (docs, terms)."""
+    counts = np.zeros((len(docs), len(terms)), np.float32)
+    for column, term in enumerate(terms):
+        holding, times = segment.postings(term)
+        if len(holding):
+            places = np.minimum(np.searchsorted(holding, docs), len(holding) - 1)
+            counts[:, column] = np.where(holding[places] == docs, times[places], 0)
+    return counts
+
+
+def saturated(counts: Scores, lengths: Scores, asked: Asked) -> Scores:
+    """Return BM25 of texts with these counts of the terms, as a share of the ideal score.
+
+    `counts` has shape (n, terms) and need not be whole, `lengths` has shape (n,).
+    """
+    relative = np.minimum(lengths / np.float32(asked.mean_length), np.float32(_LONGEST))
+    saturation = np.float32(K1) * (np.float32(1 - B) + np.float32(B) * relative)
+    gained = counts / (counts + saturation[:, np.newaxis])
+    share: Scores = gained @ asked.weights
+    share *= np.float32((K1 + 1) / (asked.ideal or 1.0))
+    return share
 
 
 def _lengths(segment: Segment, selection: Selection) -> float:

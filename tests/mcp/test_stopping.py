@@ -125,15 +125,15 @@ def test_what_is_printed_by_mistake_does_not_reach_the_wire(tmp_path: Path) -> N
 
 
 def test_killed_servers_lose_nothing_that_was_acknowledged(tmp_path: Path) -> None:
-    outcome = server_kills.run(tmp_path / "home", kills=8, writes=100, servers=2)
+    outcome = server_kills.run(tmp_path, kills=8, writes=100, servers=2)
     assert outcome.acknowledged >= 100
     assert outcome.faults == ()
 
 
 def test_servers_that_answer_before_they_write_are_caught(tmp_path: Path) -> None:
-    home = tmp_path / "home"
-    command = server_kills.broken_command(home)
-    outcome = server_kills.run(home, kills=4, writes=20, servers=2, command=command)
+    outcome = server_kills.run(
+        tmp_path, kills=4, writes=20, servers=2, command=server_kills.broken_command
+    )
     assert any("is lost or altered" in fault for fault in outcome.faults)
 
 

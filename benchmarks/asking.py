@@ -1,0 +1,98 @@
+"""Labelled sets in stores, asked at the level of the ranking, so that its steps can be varied."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+
+from attrs import field, frozen
+
+from benchmarks.retrieval import ingest, questions, rows
+from infinite_memory.config import Config
+from infinite_memory.embedding import open_embedder
+from infinite_memory.model.criteria import Criteria
+from infinite_memory.protocols import Embedder
+from infinite_memory.search.index import SearchIndex
+from infinite_memory.search.query import Arm, Question, Ranking
+from infinite_memory.search.ranking import Embed, rank
+from infinite_memory.search.view import View
+from infinite_memory.search.weights import DEFAULT_WEIGHTS, Weights
+from infinite_memory.storage.opening import open_storage
+
+__all__ = ["Asked", "LabelledSet", "labelled_set"]
+
+
+@frozen(kw_only=True)
+class Asked:
+    """A question with the scope that answers it, and the ids of what answers it there."""
+
+    text: str
+    scope: str
+    relevant: frozenset[str]
+
+
+@frozen(kw_only=True)
+class LabelledSet:
+    """A set in a store of its own; each group is a scope. The model runs once for each text."""
+
+    name: str
+    scopes: tuple[str, ...]
+    asked: tuple[Asked, ...]
+    view: View
+    embedder: Embedder
+    embed: Embed = field()
+
+    @embed.default
+    def _cached(self) -> Embed:
+        return lru_cache(maxsize=None)(self.embedder.embed_query)
+
+    def ask(
+        self,
+        text: str,
+        scope: str,
+        *,
+        weights: Weights = DEFAULT_WEIGHTS,
+        arms: Sequence[Arm] = tuple(Arm),
+        threshold: float = 0.0,
+        limit: int = 10,
+        explain: bool = False,
+    ) -> Ranking:
+        """Return the ranking of the memories in `scope`."""
+        question = Question(
+            text=text,
+            criteria=Criteria(scopes=frozenset({scope})),
+            limit=limit,
+            threshold=threshold,
+            arms=frozenset(arms),
+            explain=explain,
+        )
+        embed = self.embed if self.embedder.understands(text) else None
+        return rank(
+            self.view, question, embed, background=self.embedder.background, weights=weights
+        )
+
+
+@contextmanager
+def labelled_set(folder: Path) -> Iterator[LabelledSet]:
+    """Store the set in `folder` through the command line, and give it to be asked."""
+    with tempfile.TemporaryDirectory() as scratch:
+        home = Path(scratch) / "home"
+        ingest(folder, home)
+        storage = open_storage(str(home))
+        try:
+            embedder = open_embedder(Config().embedder)
+            yield LabelledSet(
+                name=folder.name,
+                scopes=tuple(sorted({row["group"] for row in rows(folder / "corpus.jsonl")})),
+                asked=tuple(
+                    Asked(text=query["text"], scope=query["group"], relevant=relevant)
+                    for query, relevant in questions(folder)
+                ),
+                view=SearchIndex(storage, embedder).refresh(),
+                embedder=embedder,
+            )
+        finally:
+            storage.close()

@@ -1,0 +1,153 @@
+"""What a conversation says about its memories: a second look at the best of them.
+
+A turn of a conversation is often found by what was said just before it ("Where did you go?" "To
+Rome."), so the best candidates and their neighbours are scored again, each with what surrounds it:
+
+    meaning = (1 - 2 around) own + around before + around after
+    words   = BM25 of the turn together with a share of the words before and after it
+    total   = (meaning + words + coverage + speaker) (1 - asks)
+              + conversation (mean of its best three)
+
+The counts of words are added before they saturate, not their scores, as in Robertson, Zaragoza and
+Taylor, "Simple BM25 Extension to Multiple Weighted Fields" (2004). A memory without a neighbour has
+itself in its place, and one without a conversation is one of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+
+from infinite_memory.search.arms import Scored
+from infinite_memory.search.neighbours import NONE, Surroundings
+from infinite_memory.search.weights import Weights
+from infinite_memory.search.words import Asked, counts_of, saturated
+
+__all__ = ["InContext", "in_context"]
+
+_BEST = 3
+_COVERAGE_POWER = 4
+
+Scores = NDArray[np.float32]
+
+
+@frozen(kw_only=True, eq=False)
+class InContext:
+    """Scores of the rows of `near`, float32, shape (m,), on the scale of `Scored.total`.
+
+    `around` is what the neighbours gave or took, `coverage` what having every word of the question
+    gave, `asks` what a question lost, `conversation` the
+    share of the conversation; `total` is everything together.
+    """
+
+    near: Surroundings
+    around: Scores
+    coverage: Scores
+    asks: Scores
+    conversation: Scores
+    total: Scores
+
+
+@frozen(kw_only=True, eq=False)
+class _Own:
+    """What each row has by itself: float32, shape (m,); the counts of the terms (m, terms)."""
+
+    meaning: Scores
+    words: Scores
+    speaker: Scores
+    asks: Scores
+    length: Scores
+    counts: Scores
+
+
+def in_context(
+    scored: Sequence[Scored], near: Surroundings, asked: Asked, weights: Weights
+) -> InContext:
+    """Return the scores of the documents of `near` in their surroundings.
+
+    `weights` are those that the arms were added up with. The scores of rows that are not wanted
+    mean nothing: their own neighbours may be missing.
+    """
+    own = _own(scored, near, asked)
+    alone = weights.meaning * own.meaning + weights.words * own.words
+    surrounded = weights.meaning * _meaning_around(own, near, weights)
+    surrounded += weights.words * _words_around(own, near, asked, weights)
+    coverage = weights.coverage * _coverage(own, asked)
+    found = surrounded + coverage + weights.speaker * own.speaker * (surrounded > 0)
+    lost = -weights.asks * own.asks * found
+    found += lost
+    conversation = weights.conversation * _best_of_conversations(found, near)
+    return InContext(
+        near=near,
+        around=surrounded - alone,
+        coverage=coverage,
+        asks=lost,
+        conversation=conversation,
+        total=found + conversation,
+    )
+
+
+def _own(scored: Sequence[Scored], near: Surroundings, asked: Asked) -> _Own:
+    columns = np.zeros((5, len(near)), np.float32)
+    counts = np.zeros((len(near), len(asked.terms)), np.float32)
+    for part in np.unique(near.part):
+        s, rows = scored[part], np.flatnonzero(near.part == part)
+        docs = near.doc[rows].astype(np.int32)
+        places = s.selection.places(docs)
+        columns[:, rows] = (
+            s.meaning(places),
+            s.words(places),
+            s.speaker(places),
+            s.segment.asks[docs],
+            s.segment.length[docs],
+        )
+        counts[rows] = counts_of(s.segment, asked.terms, docs)
+    meaning, words, speaker, asks, length = columns
+    return _Own(
+        meaning=meaning, words=words, speaker=speaker, asks=asks, length=length, counts=counts
+    )
+
+
+def _meaning_around(own: _Own, near: Surroundings, weights: Weights) -> Scores:
+    before = np.where(near.before == NONE, own.meaning, own.meaning[near.before])
+    after = np.where(near.after == NONE, own.meaning, own.meaning[near.after])
+    around: Scores = own.meaning + weights.around * (before + after - 2 * own.meaning)
+    return around
+
+
+def _words_around(own: _Own, near: Surroundings, asked: Asked, weights: Weights) -> Scores:
+    counts, length = own.counts.copy(), own.length.copy()
+    texts = np.ones(len(near), np.float32)
+    for neighbour, weight in ((near.before, weights.before), (near.after, weights.after)):
+        there = np.flatnonzero(neighbour != NONE)
+        counts[there] += np.float32(weight) * own.counts[neighbour[there]]
+        length[there] += np.float32(weight) * own.length[neighbour[there]]
+        texts[there] += np.float32(weight)
+    # A long stretch of a conversation is no longer than others if it has as many texts.
+    return saturated(counts, length / texts, asked)
+
+
+def _coverage(own: _Own, asked: Asked) -> Scores:
+    """Return how much of the question each row has, by weight; far from all counts little."""
+    whole = float(asked.weights.sum())
+    if not whole:
+        return np.zeros_like(own.length)
+    share: Scores = ((own.counts > 0) @ asked.weights) / np.float32(whole)
+    return share**_COVERAGE_POWER
+
+
+def _best_of_conversations(found: Scores, near: Surroundings) -> Scores:
+    """Return for each row the mean of the best three wanted rows of its conversation.
+
+    One that was not wanted scores too little to be looked at, and counts as 0.
+    """
+    rows = near.wanted[np.lexsort((-found[near.wanted], near.conversation[near.wanted]))]
+    code = near.conversation[rows]
+    first = np.searchsorted(code, code)
+    best = np.arange(len(code)) - first < _BEST
+    total = np.bincount(code[best], found[rows[best]], minlength=len(near.size))
+    mean: Scores = (total / np.minimum(near.size, _BEST)).astype(np.float32)
+    return mean[near.conversation]

@@ -1,0 +1,148 @@
+"""Which memory came before and which after, in the same conversation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+
+from infinite_memory.search.segment import Segment
+from infinite_memory.search.selection import Selection
+
+__all__ = ["NONE", "Surroundings", "surroundings"]
+
+NONE = -1
+"""Stands for the row of a neighbour that there is none of."""
+
+Rows = NDArray[np.intp]
+
+
+@frozen(kw_only=True, eq=False)
+class Surroundings:
+    """Some documents of several segments, and those near them in their conversations.
+
+    Columns of shape (m,): `part` and `doc` say which document a row is about; `before` and `after`
+    are the rows of its neighbours, `NONE` without one. `conversation` numbers the conversations
+    from 0; a document without one is alone in its own. `size` (c,) counts the selected documents of
+    each. `wanted` are the rows that were asked for and their neighbours; the others are there as
+    neighbours of these.
+    """
+
+    part: Rows
+    doc: Rows
+    before: Rows
+    after: Rows
+    conversation: Rows
+    size: Rows
+    wanted: Rows
+
+    def __len__(self) -> int:
+        return len(self.part)
+
+
+def surroundings(
+    segments: Sequence[Segment], selections: Sequence[Selection], part: Rows, doc: Rows
+) -> Surroundings:
+    """Return the documents `doc` of the segments `part`, with what was said around them.
+
+    The order in a conversation is that of `happened`, then `stored`. Only selected documents are
+    seen, so what a search may not see does not move its scores.
+    """
+    spoken = np.array(
+        [
+            bool(segments[p].names[segments[p].conversation[d]])
+            for p, d in zip(part, doc, strict=True)
+        ],
+        np.bool_,
+    )
+    lone_part, lone_doc = part[~spoken], doc[~spoken]
+    members = _members(segments, selections, part[spoken], doc[spoken])
+    asked = np.isin(members.key, _keys(part[spoken], doc[spoken]))
+    near = _spread(asked, members.code)
+    kept = np.flatnonzero(_spread(near, members.code))
+    row_of = np.full(len(members.key) + 1, NONE, np.intp)
+    row_of[kept] = np.arange(len(kept))
+    lone = np.arange(len(lone_part), dtype=np.intp)
+    alone = np.full(len(lone), NONE, np.intp)
+    same = members.code[1:] == members.code[:-1]
+    previous = np.where(np.append(False, same), np.arange(len(members.key)) - 1, NONE)
+    following = np.where(np.append(same, False), np.arange(len(members.key)) + 1, NONE)
+    codes, conversation = np.unique(members.code[kept], return_inverse=True)
+    sizes = np.bincount(members.code, minlength=len(codes))[codes]
+    return Surroundings(
+        part=np.append(members.part[kept], lone_part),
+        doc=np.append(members.doc[kept], lone_doc),
+        before=np.append(row_of[previous[kept]], alone),
+        after=np.append(row_of[following[kept]], alone),
+        conversation=np.append(conversation, len(codes) + lone),
+        size=np.append(sizes, np.ones(len(lone), np.intp)),
+        wanted=np.append(row_of[np.flatnonzero(near)], len(kept) + lone),
+    )
+
+
+@frozen(kw_only=True, eq=False)
+class _Members:
+    """Every selected document of some conversations, in the order in which it was said."""
+
+    part: Rows
+    doc: Rows
+    code: Rows
+    key: NDArray[np.int64]
+
+
+def _members(
+    segments: Sequence[Segment], selections: Sequence[Selection], part: Rows, doc: Rows
+) -> _Members:
+    names = sorted(_conversations(segments, part, doc))
+    code_of = [_codes(segment, names) for segment in segments]
+    columns: list[tuple[NDArray[Any], ...]] = []
+    for number, (segment, selection) in enumerate(zip(segments, selections, strict=True)):
+        code_here = code_of[number][selection.take(segment.conversation)]
+        places = np.flatnonzero(code_here != NONE) if names else np.empty(0, np.intp)
+        docs = places if selection.docs is None else selection.docs[places].astype(np.intp)
+        columns.append(
+            (
+                np.full(len(docs), number, np.intp),
+                docs,
+                code_here[places],
+                segment.happened[docs],
+                segment.stored[docs],
+                # Decides between those that are otherwise equal, the same in each process.
+                segment.id_hash[docs],
+            )
+        )
+    all_parts, all_docs, code, happened, stored, hashes = (
+        np.concatenate(column) for column in zip(*columns, strict=True)
+    )
+    order = np.lexsort((hashes, stored, happened, code))
+    all_parts, all_docs = all_parts[order], all_docs[order]
+    return _Members(part=all_parts, doc=all_docs, code=code[order], key=_keys(all_parts, all_docs))
+
+
+def _conversations(segments: Sequence[Segment], part: Rows, doc: Rows) -> set[str]:
+    return {segments[p].names[segments[p].conversation[d]] for p, d in zip(part, doc, strict=True)}
+
+
+def _codes(segment: Segment, names: Sequence[str]) -> Rows:
+    """Return for each code of the segment's names its place in `names`, or `NONE`."""
+    codes = np.full(max(len(segment.names), 1), NONE, np.intp)
+    for place, name in enumerate(names):
+        if (code := segment.code_of.get(name)) is not None:
+            codes[code] = place
+    return codes
+
+
+def _keys(part: Rows, doc: Rows) -> NDArray[np.int64]:
+    return (part.astype(np.int64) << 32) + doc
+
+
+def _spread(marked: NDArray[np.bool_], code: Rows) -> NDArray[np.bool_]:
+    """Return the marked places and those directly before and after them in the same code."""
+    wider = marked.copy()
+    same = code[1:] == code[:-1]
+    wider[1:] |= marked[:-1] & same
+    wider[:-1] |= marked[1:] & same
+    return wider

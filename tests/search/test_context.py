@@ -1,0 +1,197 @@
+"""Memories in their conversations: what was said around them counts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from random import Random
+
+import numpy as np
+import pytest
+from attrs import evolve
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from infinite_memory.model.criteria import Criteria
+from infinite_memory.model.memory import Memory
+from infinite_memory.model.record import Embedding, Record
+from infinite_memory.search.calibration import Calibration, calibration_of
+from infinite_memory.search.document import Document, describe
+from infinite_memory.search.neighbours import NONE, surroundings
+from infinite_memory.search.query import Question, Ranking
+from infinite_memory.search.ranking import rank
+from infinite_memory.search.segment import build
+from infinite_memory.search.selection import Selection
+from infinite_memory.search.view import View
+from infinite_memory.search.weights import DEFAULT_WEIGHTS, Weights
+from infinite_memory.testing.embedders import HashingEmbedder
+
+EMBEDDER = HashingEmbedder()
+START = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def turn(number: int, text: str, **fields: object) -> Memory:
+    memory = Memory(
+        id=f"t{number:03}",
+        text=text,
+        happened_at=START,
+        stored_at=START + timedelta(seconds=number),
+        conversation_id="talk",
+    )
+    return evolve(memory, **fields)
+
+
+def documents(memories: Sequence[Memory]) -> list[Document]:
+    vectors = EMBEDDER.embed([memory.text for memory in memories])
+    return [
+        describe(
+            Record(
+                memory=memory,
+                embedding=Embedding(
+                    model=EMBEDDER.model,
+                    spans=np.array([[0, len(memory.text)]], np.int32),
+                    vectors=vector[np.newaxis],
+                ),
+            ),
+            model=EMBEDDER.model,
+            dimensions=EMBEDDER.dimensions,
+        )
+        for memory, vector in zip(memories, vectors, strict=True)
+    ]
+
+
+def view_of(*batches: Sequence[Memory]) -> View:
+    view = View()
+    for batch in batches:
+        view = view.changed(
+            documents(batch), [], cursor=view.cursor + len(batch), dimensions=EMBEDDER.dimensions
+        )
+    return view
+
+
+def ask(
+    view: View, text: str, weights: Weights = DEFAULT_WEIGHTS, criteria: Criteria | None = None
+) -> Ranking:
+    question = Question(
+        text=text, criteria=criteria or Criteria(), limit=20, threshold=0.0, explain=True
+    )
+    return rank(
+        view, question, EMBEDDER.embed_query, background=EMBEDDER.background, weights=weights
+    )
+
+
+def ids(ranking: Ranking) -> list[str]:
+    return [candidate.id for candidate in ranking.candidates]
+
+
+TALK = [
+    turn(0, "good morning to you"),
+    turn(1, "where did you spend the summer holidays?"),
+    turn(2, "in Rome, with my sister"),
+    turn(3, "and now back to the ledger"),
+    turn(4, "something else altogether", conversation_id="other"),
+    turn(5, "and again something else", conversation_id=None),
+]
+
+
+def test_an_answer_is_found_by_the_question_before_it() -> None:
+    view = view_of(TALK)
+    found = ask(view, "summer holidays")
+    assert "t002" in ids(found)[:2]
+    alone = evolve(DEFAULT_WEIGHTS, around=0.0, before=0.0, after=0.0, conversation=0.0)
+    assert "t002" not in ids(ask(view, "summer holidays", alone))
+
+
+def test_another_conversation_gains_nothing() -> None:
+    found = ask(view_of(TALK), "summer holidays")
+    assert "t004" not in ids(found)
+    assert "t005" not in ids(found)
+
+
+def test_a_question_counts_less_than_what_says_the_same() -> None:
+    view = view_of([turn(0, "the harbour lights?", conversation_id=None)])
+    said = view_of([turn(0, "the harbour lights", conversation_id=None)])
+    asked, told = (ask(v, "harbour lights").candidates[0] for v in (view, said))
+    assert asked.explanation is not None
+    assert asked.explanation.asks < 0
+    assert asked.score < told.score
+
+
+def test_what_may_not_be_seen_moves_no_score() -> None:
+    hidden = [evolve(TALK[1], scope="Secret"), *TALK[2:]]
+    criteria = Criteria(scopes=frozenset({"Global"}))
+    found = ask(view_of(hidden), "summer holidays", criteria=criteria)
+    without = ask(view_of(TALK[2:]), "summer holidays", criteria=criteria)
+    assert found.candidates == without.candidates
+
+
+def test_every_word_of_the_question_counts_however_long_the_text() -> None:
+    long = turn(0, "much ado about nothing in particular " * 500 + "quokka", conversation_id=None)
+    view = view_of([long, *(turn(i, f"note {i}", conversation_id=None) for i in range(1, 30))])
+    (first,) = ask(view, "quokka").candidates
+    assert first.explanation is not None
+    assert first.explanation.coverage == pytest.approx(DEFAULT_WEIGHTS.coverage, rel=1e-5)
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.randoms(use_true_random=False))
+def test_the_order_of_arrival_and_the_segments_change_nothing(random: Random) -> None:
+    talk = [
+        turn(i, f"word{i % 5} word{i % 3} and more", conversation_id=f"c{i % 2}") for i in range(30)
+    ]
+    whole = ask(view_of(talk), "word1 word2")
+    shuffled = list(talk)
+    random.shuffle(shuffled)
+    cuts = sorted(random.sample(range(1, 30), 4))
+    batches = [shuffled[a:b] for a, b in pairwise([0, *cuts, 30])]
+    parted = ask(view_of(*batches), "word1 word2")
+    assert ids(parted) == ids(whole)
+    assert [c.score for c in parted.candidates] == pytest.approx(
+        [c.score for c in whole.candidates], abs=1e-5
+    )
+
+
+def test_neighbours_are_those_before_and_after_in_time() -> None:
+    segment = build(documents(TALK), dimensions=EMBEDDER.dimensions)
+    everything = Selection(size=len(segment))
+    near = surroundings([segment], [everything], np.array([0, 0]), np.array([2, 5]))
+    row = {segment.id_of(int(doc)): i for i, doc in enumerate(near.doc)}
+    assert set(row) == {"t000", "t001", "t002", "t003", "t005"}
+    assert near.doc[near.before[row["t002"]]] == 1
+    assert near.doc[near.after[row["t002"]]] == 3
+    assert near.before[row["t005"]] == near.after[row["t005"]] == near.after[row["t003"]] == NONE
+    assert {segment.id_of(int(near.doc[i])) for i in near.wanted} == {
+        *("t001", "t002", "t003", "t005")
+    }
+    assert near.size[near.conversation[row["t002"]]] == 4
+    assert near.size[near.conversation[row["t005"]]] == 1
+
+
+def test_a_turn_that_is_not_selected_is_no_neighbour() -> None:
+    segment = build(documents(TALK), dimensions=EMBEDDER.dimensions)
+    mask = np.array([True, False, True, True, True, True])
+    near = surroundings([segment], [Selection.of(mask)], np.array([0]), np.array([2]))
+    row = {segment.id_of(int(doc)): i for i, doc in enumerate(near.doc)}
+    assert near.doc[near.before[row["t002"]]] == 0
+    assert "t001" not in row
+
+
+@given(
+    st.floats(0.01, 3),
+    st.sampled_from(
+        [DEFAULT_WEIGHTS, evolve(DEFAULT_WEIGHTS, words=0), evolve(DEFAULT_WEIGHTS, meaning=0)]
+    ),
+)
+def test_a_threshold_is_the_score_of_the_least_total(total: float, weights: Weights) -> None:
+    curve = calibration_of(weights)
+    score = curve.score(total)
+    assert 0 < score <= 1
+    if 1e-4 < score < 1 - 1e-4:
+        assert curve.total(score) == pytest.approx(total, abs=1e-2)
+
+
+def test_nothing_scores_nothing_and_the_ends_are_the_ends() -> None:
+    curve = Calibration(middle=0.75, width=0.1)
+    assert (curve.score(0.0), curve.score(0.75)) == (0.0, 0.5)
+    assert (curve.total(0.0), curve.total(1.0)) == (0.0, float("inf"))
