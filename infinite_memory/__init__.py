@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     )
     from infinite_memory.model.draft import Draft
     from infinite_memory.model.findings import Finding, Part, Verification
-    from infinite_memory.model.hits import Explanation, Hit, Hits
+    from infinite_memory.model.hits import Absence, Explanation, Hit, Hits, Step
     from infinite_memory.model.memory import Kind, Memory, Origin, Status
     from infinite_memory.model.receipt import Outcome, Receipt, Searchable
     from infinite_memory.model.record import Page
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from infinite_memory.store import MemoryStore
 
 __all__ = [
+    "Absence",
     "Config",
     "ConfigurationError",
     "Conflict",
@@ -64,6 +65,7 @@ __all__ = [
     "Sensitivity",
     "Stats",
     "Status",
+    "Step",
     "Storage",
     "StorageError",
     "StorageUnavailable",
@@ -93,7 +95,7 @@ _HOMES = {
     ),
     "model.draft": ("Draft",),
     "model.findings": ("Finding", "Part", "Verification"),
-    "model.hits": ("Explanation", "Hit", "Hits"),
+    "model.hits": ("Absence", "Explanation", "Hit", "Hits", "Step"),
     "model.memory": ("Kind", "Memory", "Origin", "Status"),
     "model.receipt": ("Outcome", "Receipt", "Searchable"),
     "model.record": ("Page",),

@@ -17,7 +17,7 @@ from infinite_memory.errors import ConfigurationError, StorageError, StoreClosed
 from infinite_memory.model.criteria import Conditions
 from infinite_memory.model.draft import Details, Draft
 from infinite_memory.model.findings import Verification
-from infinite_memory.model.hits import Hits
+from infinite_memory.model.hits import Absence, Hits
 from infinite_memory.model.ids import RandomBytes
 from infinite_memory.model.memory import Memory
 from infinite_memory.model.receipt import Receipt
@@ -32,6 +32,7 @@ from infinite_memory.operations.search import search
 from infinite_memory.operations.services import Services
 from infinite_memory.operations.stats import Stats, stats
 from infinite_memory.operations.verify import verify
+from infinite_memory.operations.why_not import why_not
 from infinite_memory.protocols import Embedder, Storage
 from infinite_memory.search.index import SearchIndex
 from infinite_memory.search.snapshot import Snapshot
@@ -180,6 +181,33 @@ class MemoryStore:
             threshold=threshold,
             arms=arms,
             explain=explain,
+        )
+
+    def why_not(
+        self,
+        query: str,
+        memory_id: str,
+        *,
+        limit: int = 5,
+        threshold: float | None = None,
+        arms: Sequence[str] = ("meaning", "words"),
+        **conditions: Unpack[Conditions],
+    ) -> Absence:
+        """Return which step keeps a memory out of the result of `search`, given the same arguments.
+
+        Raises:
+            InvalidInput: a value cannot be used.
+            UnknownScope: a scope was asked for that does not exist.
+            NotFound: there is no such memory.
+        """
+        return why_not(
+            self._services,
+            query,
+            memory_id,
+            conditions,
+            limit=limit,
+            threshold=threshold,
+            arms=arms,
         )
 
     def browse(

@@ -8,7 +8,7 @@ from typing import Any
 from attrs import asdict
 
 from infinite_memory.model.codec import iso, to_json
-from infinite_memory.model.hits import Hit, Hits
+from infinite_memory.model.hits import Absence, Hit, Hits
 from infinite_memory.model.memory import Memory
 from infinite_memory.model.receipt import Receipt
 from infinite_memory_mcp.render import NOTICE
@@ -16,6 +16,7 @@ from infinite_memory_mcp.render import NOTICE
 __all__ = [
     "FOUND",
     "RECEIPT",
+    "absence_data",
     "hits_data",
     "memory_data",
     "object_schema",
@@ -82,6 +83,12 @@ def hits_data(hits: Hits, ordered: Iterable[Hit]) -> dict[str, Any]:
     return data
 
 
+def absence_data(absence: Absence) -> dict[str, Any]:
+    """Return why a memory is not found."""
+    data = {**asdict(absence), "step": str(absence.step), "unmet": list(absence.unmet)}
+    return {name: value for name, value in data.items() if value is not None}
+
+
 def page_data(memories: Iterable[Memory], cursor: str | None) -> dict[str, Any]:
     """Return one page of memories and the cursor of the next."""
     data: dict[str, Any] = {
@@ -95,6 +102,8 @@ def page_data(memories: Iterable[Memory], cursor: str | None) -> dict[str, Any]:
 
 def _hit_data(hit: Hit) -> dict[str, Any]:
     data = {**memory_data(hit.memory), "score": round(hit.score, 4)}
+    if hit.twins:
+        data["twins"] = list(hit.twins)
     if hit.explanation is not None:
         data["explanation"] = asdict(hit.explanation)
     return data

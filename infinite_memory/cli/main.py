@@ -21,6 +21,7 @@ __all__ = ["infinite_memory", "main"]
 _COMMANDS: Mapping[str, str] = {
     "remember": "Store one memory, or many from a file.",
     "search": "Find what answers a question.",
+    "why-not": "Say why a search does not return a memory.",
     "show": "Show one memory with all its fields.",
     "list": "List memories, newest first.",
     "revise": "Change a memory; the old revision is kept.",
@@ -53,7 +54,7 @@ class LazyGroup(click.Group):
             near = get_close_matches(cmd_name, list(_COMMANDS), n=1)
             hint = f" Did you mean {near[0]!r}?" if near else ""
             ctx.fail(f"No such command {cmd_name!r:.100}.{hint}")
-        module = import_module(f"infinite_memory.cli.{cmd_name}")
+        module = import_module(f"infinite_memory.cli.{cmd_name.replace('-', '_')}")
         command: click.Command = module.command
         return command
 

@@ -17,7 +17,7 @@ from infinite_memory.cli.render import count, excerpt, listed, provenance
 from infinite_memory.model.codec import to_json
 from infinite_memory.model.hits import Explanation, Hit, Hits
 
-__all__ = ["command"]
+__all__ = ["command", "explained"]
 
 
 @click.command("search")
@@ -76,6 +76,8 @@ def _document(query: str, hits: Hits, *, explain: bool) -> dict[str, Any]:
 def _hit_json(hit: Hit, *, explain: bool) -> dict[str, Any]:
     memory = to_json(hit.memory)
     found = {"id": memory.pop("id"), "text": memory.pop("text"), "score": hit.score, **memory}
+    if hit.twins:
+        found["twins"] = list(hit.twins)
     if explain and hit.explanation is not None:
         found["explanation"] = asdict(hit.explanation)
     return found
@@ -89,12 +91,17 @@ def _hit_lines(rank: int, hit: Hit, zone: str | None, *, explain: bool) -> list[
     lines = [Line([*head, *provenance(memory, zone)]), Line([(text, "")], 3)]
     hint = f"{memory.id} (the whole text: infinite-memory show {memory.id})"
     lines.append(Line([(hint if cut else memory.id, "dim")], 3))
+    if hit.twins:
+        lines.append(
+            Line([(f"the same, older: {excerpt(', '.join(hit.twins), None)[0]}", "dim")], 3)
+        )
     if explain and hit.explanation is not None:
-        lines.append(Line([(_explained(hit.explanation), "dim")], 3))
+        lines.append(Line([(explained(hit.explanation), "dim")], 3))
     return lines
 
 
-def _explained(explanation: Explanation) -> str:
+def explained(explanation: Explanation) -> str:
+    """Return the steps of the ranking in one line."""
     cosine, rank = explanation.cosine, explanation.meaning_rank
     steps = "  ".join(
         f"{name} {value:+.3f}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import TypedDict
 
@@ -51,13 +51,22 @@ class Criteria:
 
     def admit(self, memory: Memory) -> bool:
         """Tell whether `memory` meets every condition."""
+        return not any(self.unmet(memory))
+
+    def unmet(self, memory: Memory) -> Iterator[str]:
+        """Yield the name of each condition that `memory` does not meet."""
         folded = {fold_name(tag) for tag in memory.tags}
-        return (
-            (self.scopes is None or memory.scope in self.scopes)
-            and all(fold_name(tag) in folded for tag in self.tags)
-            and (self.kinds is None or memory.kind in self.kinds)
-            and (self.statuses is None or memory.status in self.statuses)
-            and (self.conversation_id is None or memory.conversation_id == self.conversation_id)
-            and (self.since is None or memory.happened_at >= self.since)
-            and (self.until is None or memory.happened_at < self.until)
-        )
+        if self.scopes is not None and memory.scope not in self.scopes:
+            yield "scope"
+        if not all(fold_name(tag) in folded for tag in self.tags):
+            yield "tags"
+        if self.kinds is not None and memory.kind not in self.kinds:
+            yield "kinds"
+        if self.statuses is not None and memory.status not in self.statuses:
+            yield "statuses"
+        if self.conversation_id is not None and memory.conversation_id != self.conversation_id:
+            yield "conversation_id"
+        if self.since is not None and memory.happened_at < self.since:
+            yield "since"
+        if self.until is not None and memory.happened_at >= self.until:
+            yield "until"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from enum import StrEnum
 from typing import overload
 
 from attrs import frozen
 
 from infinite_memory.model.memory import Memory
 
-__all__ = ["LIKELY", "Explanation", "Hit", "Hits"]
+__all__ = ["LIKELY", "Absence", "Explanation", "Hit", "Hits", "Step"]
 
 
 LIKELY = 0.05
@@ -46,13 +47,47 @@ class Explanation:
     total: float
 
 
+class Step(StrEnum):
+    """The step of a search that kept a memory out, or that nothing did."""
+
+    FOUND = "found"
+    CONDITIONS = "conditions"
+    MATCH = "match"
+    TWIN = "twin"
+    THRESHOLD = "threshold"
+    LIMIT = "limit"
+
+
+@frozen(kw_only=True)
+class Absence:
+    """Why a search does not return a memory; `reason` says it in a sentence.
+
+    `step` is what kept it out, `FOUND` where the search does return it. `unmet` names the
+    conditions that it does not meet. `rank`, counted from 1 among all that match, `score` and
+    `explanation` are None where it was not compared or matches in no way.
+    """
+
+    id: str
+    step: Step
+    reason: str
+    unmet: tuple[str, ...] = ()
+    rank: int | None = None
+    score: float | None = None
+    explanation: Explanation | None = None
+
+
 @frozen(kw_only=True)
 class Hit:
-    """A memory that was found, with its score in [0, 1]."""
+    """A memory that was found, with its score in [0, 1].
+
+    `twins` are the ids of older memories that say the same, of the same kind, scope and speaker,
+    and were found as well.
+    """
 
     memory: Memory
     score: float
     explanation: Explanation | None = None
+    twins: tuple[str, ...] = ()
 
 
 @frozen(kw_only=True)

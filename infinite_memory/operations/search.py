@@ -25,7 +25,7 @@ from infinite_memory.operations.scopes import searched_scopes
 from infinite_memory.operations.services import Services
 from infinite_memory.search.query import Arm, Question
 
-__all__ = ["DEFAULT_THRESHOLD", "MAX_LIMIT", "criteria_of", "search"]
+__all__ = ["DEFAULT_THRESHOLD", "MAX_LIMIT", "criteria_of", "question_of", "search"]
 
 _log = logging.getLogger(__name__)
 DEFAULT_THRESHOLD = 0.005
@@ -90,13 +90,14 @@ def search(
         InvalidInput: the question is empty, or a condition cannot be used.
         UnknownScope: a scope was asked for that does not exist.
     """
-    question = Question(
-        text=_question_text(text),
-        criteria=criteria_of(services, text, conditions),
-        limit=check_count(limit, "limit", low=1, high=MAX_LIMIT),
-        threshold=_threshold(threshold),
-        arms=_arms(arms),
-        explain=check_flag(explain, "explain"),
+    question = question_of(
+        services,
+        text,
+        conditions,
+        limit=limit,
+        threshold=threshold,
+        arms=arms,
+        explain=explain,
     )
     ranking = services.index.search(question)
     records = _records(services, [candidate.id for candidate in ranking.candidates])
@@ -107,6 +108,7 @@ def search(
                 memory=records[candidate.id].memory,
                 score=candidate.score,
                 explanation=candidate.explanation,
+                twins=candidate.twins,
             )
             for candidate in ranking.candidates
             # Another process may have changed or erased one since the index was read.
@@ -118,6 +120,32 @@ def search(
         below=ranking.below,
         pending=ranking.pending,
         note=ranking.note,
+    )
+
+
+def question_of(
+    services: Services,
+    text: str,
+    conditions: Conditions,
+    *,
+    limit: int,
+    threshold: float | None,
+    arms: Iterable[str],
+    explain: bool,
+) -> Question:
+    """Return the checked form of a question.
+
+    Raises:
+        InvalidInput: the question is empty, or a condition cannot be used.
+        UnknownScope: a scope was asked for that does not exist.
+    """
+    return Question(
+        text=_question_text(text),
+        criteria=criteria_of(services, text, conditions),
+        limit=check_count(limit, "limit", low=1, high=MAX_LIMIT),
+        threshold=_threshold(threshold),
+        arms=_arms(arms),
+        explain=check_flag(explain, "explain"),
     )
 
 

@@ -16,6 +16,7 @@ from infinite_memory.model.codec import to_micros
 from infinite_memory.model.memory import JsonValue, Kind, Memory, Status
 from infinite_memory.model.record import Record
 from infinite_memory.model.scope import fold_name
+from infinite_memory.text.fingerprints import fingerprint
 from infinite_memory.text.tokens import terms
 
 __all__ = ["KINDS", "STATUSES", "Document", "describe", "hash_id", "hash_tag", "hash_term"]
@@ -31,9 +32,10 @@ _NO_SPANS = np.empty((0, 2), np.int32)
 class Document:
     """One memory as the index holds it.
 
-    `asks` tells whether its text ends as a question does. `terms` counts the hashes of the index
-    terms; `labels` are the hashes of its tags. `vectors` has shape (passages, dimensions), float32,
-    with no row while the memory is not embedded.
+    `asks` tells whether its text ends as a question does. `twin` is the same for memories of one
+    kind, scope and speaker whose texts have the same fingerprint. `terms` counts the hashes of the
+    index terms; `labels` are the hashes of its tags. `vectors` has shape (passages, dimensions),
+    float32, with no row while the memory is not embedded.
     """
 
     id: str
@@ -45,6 +47,7 @@ class Document:
     happened: int
     stored: int
     asks: bool
+    twin: int
     terms: Mapping[int, int]
     labels: frozenset[int]
     spans: NDArray[np.int32]
@@ -65,6 +68,7 @@ def describe(record: Record, *, model: str, dimensions: int) -> Document:
         happened=to_micros(memory.happened_at),
         stored=to_micros(memory.stored_at),
         asks=memory.text.rstrip().endswith(_QUESTION_MARKS),
+        twin=_twin_of(memory),
         terms=Counter(hash_term(term) for term in _words_of(memory)),
         labels=frozenset(hash_tag(tag) for tag in memory.tags),
         spans=embedding.spans if embedding is not None and usable else _NO_SPANS,
@@ -97,6 +101,11 @@ def _hash(space: str, text: str) -> int:
     # A storage that was written by others may hold half a surrogate pair, which no input has.
     digest = blake2b(text.encode(errors="surrogatepass"), digest_size=8, person=space.encode())
     return int.from_bytes(digest.digest(), "little")
+
+
+def _twin_of(memory: Memory) -> int:
+    parts = (memory.kind, memory.scope, memory.speaker or "", fingerprint(memory.text))
+    return _hash("f", "\0".join(parts))
 
 
 def _words_of(memory: Memory) -> Iterator[str]:

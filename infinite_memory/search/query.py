@@ -23,7 +23,8 @@ class Arm(StrEnum):
 class Question:
     """What to look for, by words and by meaning, among the memories that meet `criteria`.
 
-    `threshold` is a score in [0, 1]; what lies under it is counted and left out.
+    `threshold` is a score in [0, 1]; what lies under it is counted and left out. `about` is the id
+    of a memory whose place is wanted as well, wherever it lies.
     """
 
     text: str
@@ -32,20 +33,30 @@ class Question:
     threshold: float
     arms: frozenset[Arm] = frozenset(Arm)
     explain: bool = False
+    about: str | None = None
 
 
 @frozen(kw_only=True)
 class Candidate:
-    """The id of a memory that was found, with its score in [0, 1] and how it came to it."""
+    """The id of a memory that was found, with its score in [0, 1] and how it came to it.
+
+    `twins` are the ids of those that say the same and were found as well, newest first.
+    """
 
     id: str
     score: float
     explanation: Explanation | None
+    twins: tuple[str, ...] = ()
 
 
 @frozen(kw_only=True)
 class Ranking:
-    """Candidates, best first; the counts are those of `infinite_memory.model.hits.Hits`."""
+    """Candidates, best first; the counts are those of `infinite_memory.model.hits.Hits`.
+
+    `place` is the rank, counted from 1, of the memory that the question is about, with its score
+    and explanation; None where it was not asked for, does not meet the criteria, or matches in no
+    way.
+    """
 
     candidates: tuple[Candidate, ...]
     eligible: int
@@ -53,3 +64,4 @@ class Ranking:
     below: int
     pending: int
     note: str | None
+    place: tuple[int, Candidate] | None = None

@@ -2,7 +2,8 @@
 
 1. Two arms score every selected memory by itself (`arms`).
 2. The best of them and their neighbours are scored in their conversations (`context`).
-3. The total becomes a score (`calibration`).
+3. Of those that say the same, the newest stands for all (`choosing`).
+4. The total becomes a score (`calibration`).
 """
 
 from __future__ import annotations
@@ -14,8 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from infinite_memory.errors import EmbedderError
+from infinite_memory.model.hits import Explanation
 from infinite_memory.search.arms import Scored, scored, without_meaning, without_words
-from infinite_memory.search.calibration import calibration_of
+from infinite_memory.search.calibration import Calibration, calibration_of
+from infinite_memory.search.choosing import Group, Place, best, best_groups, place_of, rank_of
 from infinite_memory.search.context import InContext, in_context
 from infinite_memory.search.explaining import explain
 from infinite_memory.search.neighbours import surroundings
@@ -29,16 +32,13 @@ from infinite_memory.text.tokens import terms
 
 __all__ = ["Embed", "rank"]
 
-# Differences in the seventh place come from the order of additions and must not decide a rank.
-_PLACES = 6
 # So many of the best by themselves are looked at in their conversations, whatever the limit is: a
 # longer list begins with the shorter one.
 _CANDIDATES = 300
-_BLOCK = 1024
 
 Embed = Callable[[str], NDArray[np.float32]]
 Scores = NDArray[np.float32]
-_Place = tuple[Scored, int]
+Reasons = Callable[[Scored, int], Explanation]
 
 
 def rank(
@@ -88,25 +88,44 @@ def _ranking(
     """Return the best of `scores`, and how many others there are."""
     curve = calibration_of(weights)
     least = curve.total(question.threshold)
-    best = _best(scores, question.limit, least)
+    groups = best_groups(scores, question.limit, least)
     above = sum(int(np.count_nonzero(s.total >= least)) for s in scores)
     matched = sum(int(np.count_nonzero(s.total > 0)) for s in scores)
     reasons = partial(explain, scores, context=context, weights=weights, vector=vector)
+    wanted = None if question.about is None else place_of(scores, question.about)
     return Ranking(
         candidates=tuple(
-            Candidate(
-                id=s.segment.id_of(s.selection.doc(place)),
-                score=curve.score(float(s.total[place])),
-                explanation=reasons(s, place) if question.explain else None,
-            )
-            for s, place in best
+            _candidate(group, curve, reasons if question.explain else None) for group in groups
         ),
+        place=None if wanted is None else _placed(scores, wanted, curve, reasons),
         eligible=sum(len(s.selection) for s in scores),
-        more=above - len(best),
+        more=above - sum(1 + len(group.twins) for group in groups),
         below=matched - above,
         pending=sum(int(np.count_nonzero(s.selection.among(s.segment.unembedded))) for s in scores),
         note=note,
     )
+
+
+def _candidate(group: Group, curve: Calibration, reasons: Reasons | None) -> Candidate:
+    return Candidate(
+        id=_id(group.lead),
+        score=curve.score(group.total),
+        explanation=None if reasons is None else reasons(*group.lead),
+        twins=tuple(map(_id, group.twins)),
+    )
+
+
+def _placed(
+    scores: Sequence[Scored], one: Place, curve: Calibration, reasons: Reasons
+) -> tuple[int, Candidate]:
+    total = float(one[0].total[one[1]])
+    alone = Group(lead=one, twins=(), total=total)
+    return rank_of(scores, one), _candidate(alone, curve, reasons)
+
+
+def _id(one: Place) -> str:
+    s, place = one
+    return s.segment.id_of(s.selection.doc(place))
 
 
 def _weights_of(question: Question, vector: Scores | None, weights: Weights) -> Weights:
@@ -117,15 +136,15 @@ def _weights_of(question: Question, vector: Scores | None, weights: Weights) -> 
 
 def _look_around(scores: Sequence[Scored], asked: Asked, weights: Weights) -> InContext | None:
     """Put the totals of the best candidates in their conversations into `scores`."""
-    best = _best(scores, _CANDIDATES, 0.0)
-    if not best:
+    first = best(scores, _CANDIDATES, 0.0)
+    if not first:
         return None
     number = {id(s): part for part, s in enumerate(scores)}
     near = surroundings(
         [s.segment for s in scores],
         [s.selection for s in scores],
-        np.array([number[id(s)] for s, _ in best], np.intp),
-        np.array([s.selection.doc(place) for s, place in best], np.intp),
+        np.array([number[id(s)] for s, _ in first], np.intp),
+        np.array([s.selection.doc(place) for s, place in first], np.intp),
     )
     context = in_context(scores, near, asked, weights)
     for part, s in enumerate(scores):
@@ -145,41 +164,3 @@ def _embedded(
         return embed(text), None
     except EmbedderError as error:
         return None, f"compared by words alone: {error}"
-
-
-def _best(scores: Sequence[Scored], limit: int, least: float) -> list[_Place]:
-    """Return the places with the highest totals from `least` on, ties in the order of their ids."""
-    rows: list[tuple[float, str, Scored, int]] = []
-    for s in scores:
-        floor = np.float32(max(least, _reached(s.total, limit)))
-        found = np.flatnonzero((s.total >= floor) & (s.total > 0))
-        if len(found) > limit:
-            totals = s.total[found]
-            # What could be rounded to the last of the best is rounded; the rest is out already.
-            last = np.partition(totals, -limit)[-limit]
-            found = found[totals >= last - np.float32(2 * 10**-_PLACES)]
-            totals = np.round(s.total[found], _PLACES)
-            found = found[totals >= np.round(last, _PLACES)]
-        rows.extend(
-            (
-                -round(float(s.total[place]), _PLACES),
-                s.segment.id_of(s.selection.doc(int(place))),
-                s,
-                int(place),
-            )
-            for place in found
-        )
-    rows.sort(key=lambda row: row[:2])
-    return [(s, place) for _, _, s, place in rows[:limit]]
-
-
-def _reached(totals: Scores, limit: int) -> float:
-    """Return what the best `limit` of the totals reach, rounded, and few others do.
-
-    As many blocks as that have a greatest total that is no less than that of the last of them.
-    """
-    blocks = len(totals) // _BLOCK
-    if blocks <= limit:
-        return 0.0
-    greatest = totals[: blocks * _BLOCK].reshape(blocks, _BLOCK).max(axis=1)
-    return float(np.partition(greatest, -limit)[-limit]) - 2 * 0.1**_PLACES

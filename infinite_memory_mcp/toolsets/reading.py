@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import Field
 
 from infinite_memory.errors import InvalidInput
+from infinite_memory.model.hits import Step
 from infinite_memory.model.moments import read_moment
 from infinite_memory_mcp.arguments import Arguments, Labels, Limit, Scopes
-from infinite_memory_mcp.data import FOUND, hits_data, page_data
+from infinite_memory_mcp.data import FOUND, absence_data, hits_data, page_data
 from infinite_memory_mcp.render import hits_text, page_text
 from infinite_memory_mcp.tool import Answer, ToolSpec
 
@@ -40,6 +41,7 @@ class RetrieveMemory(Arguments):
     limit: Limit = 5
     threshold: float | None = Field(None, description="Lowest score, 0 to 1")
     explain: bool = Field(False, description="Say why each was found")
+    why_not: str | None = Field(None, description="An id: say why it is not found")
 
 
 class RecallMemory(Arguments):
@@ -77,7 +79,17 @@ def retrieve_memory(store: MemoryStore, asked: RetrieveMemory) -> Answer:
     Use it before you answer anything that may depend on the user, their projects or what was
     decided earlier.
     """
-    return _ranked(store.search(**asked.model_dump()))
+    given = asked.model_dump(exclude={"why_not"})
+    answer = _ranked(store.search(**given))
+    if asked.why_not is None:
+        return answer
+    del given["explain"]
+    absence = store.why_not(memory_id=asked.why_not, **given)
+    among = "is among them" if absence.step is Step.FOUND else f"is kept out ({absence.step})"
+    return Answer(
+        text=f"{absence.id} {among}: {absence.reason}.\n\n{answer.text}",
+        data={**answer.data, "why_not": absence_data(absence)},
+    )
 
 
 def recall_memory(store: MemoryStore, asked: RecallMemory) -> Answer:

@@ -246,3 +246,19 @@ async def test_a_search_refuses_what_it_cannot_use_and_says_why(
 ) -> None:
     async with connect() as client:
         assert said in await refusal(client, tool, **arguments)
+
+
+async def test_a_search_says_why_a_memory_is_not_in_its_result(
+    connect: Callable[[], Client],
+) -> None:
+    async with connect() as client:
+        await call(client, "store_memory", text="the harbour is closed", id="closed", scope="Port")
+        asked = {"query": "harbour", "why_not": "closed", "scope": "Global"}
+        data = await call(client, "retrieve_memory", **asked)
+        said = await text(client, "retrieve_memory", **asked)
+        found = await call(
+            client, "retrieve_memory", query="harbour", scope="Port", why_not="closed"
+        )
+    assert (data["why_not"]["step"], data["why_not"]["unmet"]) == ("conditions", ["scope"])
+    assert said.startswith("closed is kept out (conditions): it is in the scope 'Port'")
+    assert (found["why_not"]["step"], found["why_not"]["rank"]) == ("found", 1)

@@ -128,7 +128,7 @@ def test_two_spellings_of_a_new_scope_at_once_are_one_scope(
     for i in range(20):
         raised = at_once(
             lambda i=i: two[0].remember(f"tea {i}", scope=f"Race{i}"),
-            lambda i=i: two[1].remember(f"tea {i}", scope=f"race{i}"),
+            lambda i=i: two[1].remember(f"more tea {i}", scope=f"race{i}"),
         )
         assert raised == []
         assert len(two[0].search("tea", scope=f"RACE{i}")) == 2

@@ -233,7 +233,8 @@ def test_hits_are_a_sequence_best_first(store: MemoryStore) -> None:
 
 
 def test_equal_scores_are_ordered_by_id(store: MemoryStore) -> None:
-    store.remember_many([{"text": "the very same", "id": name} for name in "dbca"])
+    drafts = [{"text": "the very same", "id": name, "speaker": name} for name in "dbca"]
+    store.remember_many(drafts)
     assert found(store, "the very same") == ["a", "b", "c", "d"]
 
 

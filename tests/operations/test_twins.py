@@ -1,0 +1,51 @@
+"""Memories that say the same are one hit, and none of them is out of reach."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from infinite_memory import MemoryStore, Step
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def test_the_newest_stands_for_all_that_say_the_same(store: MemoryStore) -> None:
+    for day, text in enumerate(["Alice likes tea.", "alice likes  tea", "Alice likes tea!"]):
+        store.remember(text, id=f"tea-{day}", happened_at=START + timedelta(days=day))
+    store.remember("Alice likes tea and cake", id="cake", happened_at=START)
+    hits = store.search("what does Alice like", threshold=0)
+    assert [hit.memory.id for hit in hits] == ["tea-2", "cake"]
+    assert hits[0].twins == ("tea-1", "tea-0")
+    assert hits.more == 0
+    absence = store.why_not("what does Alice like", "tea-0", threshold=0)
+    assert absence.step is Step.TWIN
+    assert "tea-2, which is newer" in absence.reason
+
+
+def test_another_speaker_scope_kind_or_number_makes_no_twin(store: MemoryStore) -> None:
+    store.remember("the price is 5", id="a")
+    store.remember("the price is 5", id="b", speaker="Bob")
+    store.remember("the price is 5", id="c", kind="fact")
+    store.remember("the price is 5", id="d", scope="Shop")
+    store.remember("the price is 6", id="e")
+    hits = store.search("price", scope="Shop", limit=10, threshold=0)
+    assert {hit.memory.id for hit in hits} == set("abcde")
+    assert all(hit.twins == () for hit in hits)
+
+
+def test_a_hundred_repeats_leave_room_for_others(store: MemoryStore) -> None:
+    store.remember_many([{"text": "tea", "id": f"t{i:03}"} for i in range(100)])
+    store.remember_many([{"text": f"tea and note {i}", "id": f"n{i}"} for i in range(4)])
+    hits = store.search("tea", limit=5, threshold=0)
+    assert hits[0].memory.id == "t099"
+    assert {hit.memory.id for hit in hits} == {"t099", "n0", "n1", "n2", "n3"}
+    assert len(hits[0].twins) == 99
+    assert hits.more == 0
+
+
+def test_what_was_forgotten_is_no_twin(store: MemoryStore) -> None:
+    store.remember("tea", id="old", happened_at=START)
+    store.remember("tea", id="new", happened_at=START + timedelta(days=1))
+    store.forget("new")
+    (hit,) = store.search("tea", threshold=0)
+    assert (hit.memory.id, hit.twins) == ("old", ())
