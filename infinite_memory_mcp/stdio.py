@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import threading
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NoReturn
 
 import anyio
 import anyio.to_thread
@@ -28,10 +28,17 @@ def serve(server: MCPServer[Any], memory: LazyStore) -> int:
 
     The end of input answers what was asked before it, and gives the exit code 0. SIGTERM, SIGINT
     and a client that no longer reads close the store and end the process with 0; with 1 where that
-    takes more than five seconds. Standard input and output are taken over for good.
+    takes more than five seconds, or where the server fails. Standard input and output are taken
+    over for good.
     """
     source, target = take_over()
-    anyio.run(_serve, server, memory, source, target)
+    try:
+        anyio.run(_serve, server, memory, source, target)
+    except BaseException:  # noqa: BLE001 - the boundary of the process
+        # Whatever it was, a tool that wanted to exit included: the thread that reads standard input
+        # would keep a server that no longer serves.
+        _log.exception("the server failed")
+        _end(memory, 1)
     return 0
 
 
@@ -69,8 +76,12 @@ async def _leave_when_nobody_listens(memory: LazyStore, pipes: Pipes) -> None:
 async def _leave(memory: LazyStore, reason: str) -> None:
     _log.info("stopping on %s", reason)
     threading.Timer(_GRACE_SECONDS, os._exit, (1,)).start()
-    await anyio.to_thread.run_sync(memory.close, limiter=anyio.CapacityLimiter(1))
+    await anyio.to_thread.run_sync(_end, memory, 0, limiter=anyio.CapacityLimiter(1))
+
+
+def _end(memory: LazyStore, code: int) -> NoReturn:
+    memory.close()
     logging.shutdown()
     # The thread that reads standard input cannot be woken, and the interpreter would wait for it:
     # with everything closed, leave at once.
-    os._exit(0)
+    os._exit(code)
