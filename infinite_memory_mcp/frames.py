@@ -23,8 +23,8 @@ from infinite_memory_mcp.wire import encodable_data, is_encodable
 
 __all__ = ["MAX_FRAME_BYTES", "BadFrame", "read_frame", "write_frame"]
 
-MAX_FRAME_BYTES = 64 << 20
-"""A longer line is refused: ten million characters fit, each escaped as `\\uXXXX`."""
+MAX_FRAME_BYTES = 128 << 20
+"""A longer line is refused: ten million characters fit, each escaped as a pair of surrogates."""
 
 _SHAPE = (
     'send one JSON object a line: {"jsonrpc": "2.0", "id": a text or a whole number, "method":'
