@@ -21,31 +21,20 @@ from pathlib import Path
 from random import Random
 from threading import Event, Thread
 
-from attrs import frozen
-
 from benchmarks.raw_server import Gone, RawServer, server_command
 from benchmarks.soak.fuzzing import broken
+from benchmarks.soak.kills import Outcome
 from benchmarks.soak.report import bound, conclude, scratch
 from infinite_memory import InfiniteMemoryError, MemoryStore
 from infinite_memory.storage.opening import open_storage
 
-__all__ = ["Outcome", "broken_command", "run"]
+__all__ = ["broken_command", "run"]
 
 _AT_ONCE = 0.25
 _LONGEST_SECONDS = 1.5
 _WINDOW = 8
 _PER_STORE = 10_000
 _BATCH = 500
-
-
-@frozen(kw_only=True)
-class Outcome:
-    """How many kills, how many of them of all servers at once, and what was wrong after them."""
-
-    kills: int
-    at_once: int
-    acknowledged: int
-    faults: tuple[str, ...]
 
 
 def _text(name: str, number: int) -> str:

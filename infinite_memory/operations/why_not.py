@@ -9,6 +9,7 @@ from attrs import evolve
 from infinite_memory.model.criteria import Conditions, Criteria
 from infinite_memory.model.hits import Absence, Step
 from infinite_memory.model.memory import Memory
+from infinite_memory.model.scope import fold_name
 from infinite_memory.operations.revise import existing
 from infinite_memory.operations.search import question_of
 from infinite_memory.operations.services import Services
@@ -80,7 +81,8 @@ def _unmet(name: str, criteria: Criteria, memory: Memory) -> str:
         searched = ", ".join(sorted(criteria.scopes or ()))
         return f"it is in the scope {memory.scope!r}, and searched are {searched}"
     if name == "tags":
-        lacking = [tag for tag in criteria.tags if tag not in memory.tags]
+        held = {fold_name(tag) for tag in memory.tags}
+        lacking = [tag for tag in criteria.tags if fold_name(tag) not in held]
         return f"it has not the tags {', '.join(lacking)}"
     if name == "kinds":
         return f"it is a {memory.kind}, and asked for are {', '.join(sorted(criteria.kinds or ()))}"

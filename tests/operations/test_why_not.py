@@ -28,6 +28,7 @@ def filled(store: MemoryStore) -> MemoryStore:
     [
         ("plans", {}, ("scope",), "it is in the scope 'Secret', and searched are Global"),
         ("closed", {"tags": ["sea"]}, ("tags",), "it has not the tags sea"),
+        ("lights", {"tags": ["SEA", "sky"]}, ("tags",), "it has not the tags sky"),
         ("closed", {"kinds": ["note"]}, ("kinds",), "it is a fact, and asked for are note"),
         ("past", {}, ("statuses",), "it is forgotten, and asked for are current"),
         ("lights", {"conversation_id": "talk"}, ("conversation_id",), "conversation None"),
