@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
 
+from infinite_memory.config import Limits
 from infinite_memory.errors import InvalidInput, UnknownScope
 from infinite_memory.model.checks import (
     check_choice,
@@ -61,28 +62,10 @@ def checked(values: Mapping[str, Any], services: Services) -> dict[str, Any]:
     Raises:
         InvalidInput: a field cannot be used.
     """
-    limits = services.config.limits
-    checks: dict[str, Callable[[Any], Any]] = {
-        "text": lambda v: check_text(v, "text", max_bytes=limits.max_text_bytes),
-        "kind": lambda v: check_choice(v, Kind, "kind"),
-        "title": lambda v: _optional(v, "title", max_chars=_MAX_TITLE_CHARS),
-        "tags": lambda v: check_labels(v, "tags", max_chars=128),
-        "context": lambda v: check_context(v, max_bytes=limits.max_context_bytes),
-        "conversation_id": lambda v: _optional(v, "conversation_id"),
-        "speaker": lambda v: _optional(v, "speaker"),
-        "origin": lambda v: check_choice(v, Origin, "origin"),
-        "happened_at": lambda v: check_moment(v, "happened_at"),
-        "valid_from": lambda v: None if v is None else check_moment(v, "valid_from"),
-        "valid_to": lambda v: None if v is None else check_moment(v, "valid_to"),
-        "key": lambda v: _optional(v, "key"),
-        "status": lambda v: check_choice(v, Status, "status"),
-        "important": lambda v: check_flag(v, "important"),
-        "sources": lambda v: tuple(check_id(s) for s in check_labels(v, "sources")),
-        "attachments": lambda v: check_labels(v, "attachments", max_chars=2048),
-    }
     for name in values:
-        check_field(name, checks)
-    return {name: checks[name](value) for name, value in values.items()}
+        check_field(name, _CHECKS)
+    limits = services.config.limits
+    return {name: _CHECKS[name](value, limits) for name, value in values.items()}
 
 
 def place_of(name: str, scopes: Mapping[str, Scope], *, strict: bool) -> str:
@@ -96,13 +79,37 @@ def place_of(name: str, scopes: Mapping[str, Scope], *, strict: bool) -> str:
         return wanted
 
 
-def _optional(value: object, name: str, *, max_chars: int = 256) -> str | None:
-    return None if value is None else check_label(value, name, max_chars=max_chars)
-
-
 def check_validity(start: datetime | None, end: datetime | None) -> None:
     """Refuse a range of validity that ends before it begins."""
     if start is not None and end is not None and end <= start:
         raise InvalidInput(
             f"valid_to {end.isoformat()} must be later than valid_from {start.isoformat()}"
         )
+
+
+def _optional(value: object, name: str, *, max_chars: int = 256) -> str | None:
+    return None if value is None else check_label(value, name, max_chars=max_chars)
+
+
+def _moment(value: object, name: str) -> datetime | None:
+    return None if value is None else check_moment(value, name)
+
+
+_CHECKS: Mapping[str, Callable[[Any, Limits], Any]] = {
+    "text": lambda v, limits: check_text(v, "text", max_bytes=limits.max_text_bytes),
+    "kind": lambda v, _: check_choice(v, Kind, "kind"),
+    "title": lambda v, _: _optional(v, "title", max_chars=_MAX_TITLE_CHARS),
+    "tags": lambda v, _: check_labels(v, "tags", max_chars=128),
+    "context": lambda v, limits: check_context(v, max_bytes=limits.max_context_bytes),
+    "conversation_id": lambda v, _: _optional(v, "conversation_id"),
+    "speaker": lambda v, _: _optional(v, "speaker"),
+    "origin": lambda v, _: check_choice(v, Origin, "origin"),
+    "happened_at": lambda v, _: check_moment(v, "happened_at"),
+    "valid_from": lambda v, _: _moment(v, "valid_from"),
+    "valid_to": lambda v, _: _moment(v, "valid_to"),
+    "key": lambda v, _: _optional(v, "key"),
+    "status": lambda v, _: check_choice(v, Status, "status"),
+    "important": lambda v, _: check_flag(v, "important"),
+    "sources": lambda v, _: tuple(check_id(s) for s in check_labels(v, "sources")),
+    "attachments": lambda v, _: check_labels(v, "attachments", max_chars=2048),
+}

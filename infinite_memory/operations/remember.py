@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 
-from attrs import evolve
+from attrs import evolve, frozen
 
 from infinite_memory.errors import Conflict, InvalidInput
 from infinite_memory.model.draft import Draft
@@ -36,8 +36,9 @@ def remember(services: Services, draft: Draft) -> Receipt:
         InvalidInput: a field cannot be used.
         Conflict: its id belongs to a memory with another content.
     """
-    wanted = _prepared(services, [draft])
-    return _stored(services, wanted)[0]
+    scopes = services.storage.scopes()
+    wanted = _prepared(services, [draft], scopes)
+    return _stored(services, wanted, scopes)[0]
 
 
 def remember_many(
@@ -52,7 +53,7 @@ def remember_many(
         InvalidInput: a draft cannot be used; the message says which, counted from 1.
         Conflict: an id belongs to a memory with another content; earlier batches stay stored.
     """
-    wanted = _prepared(services, list(drafts), number=True)
+    wanted = _prepared(services, list(drafts), services.storage.scopes(), number=True)
     receipts: list[Receipt] = []
     for batch in _batches(wanted):
         receipts.extend(_stored(services, batch))
@@ -73,16 +74,25 @@ def receipt_of(memory: Memory, outcome: Outcome, searchable: Searchable) -> Rece
     )
 
 
-# A memory to be stored, and whether the caller said when it happened.
-_Wanted = tuple[Memory, bool]
+@frozen
+class _Wanted:
+    """A memory to be stored, and what of it the caller said: when it happened, and its id."""
+
+    memory: Memory
+    timed: bool
+    named: bool
 
 
 def _prepared(
-    services: Services, drafts: Sequence[Draft], *, number: bool = False
+    services: Services,
+    drafts: Sequence[Draft],
+    scopes: Mapping[str, Scope],
+    *,
+    number: bool = False,
 ) -> list[_Wanted]:
-    scopes, now = services.storage.scopes(), services.clock()
+    now = services.clock()
     spelling: dict[str, str] = {}
-    seen: dict[str, _Wanted] = {}
+    seen: dict[str, Memory] = {}
     wanted: list[_Wanted] = []
     for position, draft in enumerate(drafts, 1):
         try:
@@ -90,18 +100,21 @@ def _prepared(
             moment = now + timedelta(microseconds=position - 1)
             memory = memory_of(draft, services, scopes, moment)
             # The first spelling of a scope that does not exist yet is that of the whole batch.
-            memory = evolve(
-                memory, scope=spelling.setdefault(fold_name(memory.scope), memory.scope)
-            )
-            item = (memory, draft.happened_at is not None)
-            if not _same(memory, seen.setdefault(memory.id, item)[0], times=item[1]):
+            memory = _placed(memory, spelling.setdefault(fold_name(memory.scope), memory.scope))
+            timed = draft.happened_at is not None
+            first = seen.setdefault(memory.id, memory)
+            if first is not memory and not _same(memory, first, timed=timed):
                 raise InvalidInput(f"id {memory.id!r} is given twice, with two contents")
         except InvalidInput as error:
             if not number:
                 raise
             raise type(error)(f"memory {position} of {len(drafts)}: {error}") from error
-        wanted.append(item)
+        wanted.append(_Wanted(memory, timed, draft.id is not None))
     return wanted
+
+
+def _placed(memory: Memory, scope: str) -> Memory:
+    return memory if memory.scope == scope else evolve(memory, scope=scope)
 
 
 def _batches(wanted: Sequence[_Wanted]) -> Iterator[list[_Wanted]]:
@@ -109,7 +122,7 @@ def _batches(wanted: Sequence[_Wanted]) -> Iterator[list[_Wanted]]:
     size = 0
     for item in wanted:
         batch.append(item)
-        size += len(item[0].text)
+        size += len(item.memory.text)
         if len(batch) == _BATCH_MEMORIES or size >= _BATCH_BYTES:
             yield batch
             batch, size = [], 0
@@ -117,19 +130,24 @@ def _batches(wanted: Sequence[_Wanted]) -> Iterator[list[_Wanted]]:
         yield batch
 
 
-def _stored(services: Services, wanted: Sequence[_Wanted]) -> list[Receipt]:
-    """Store one batch as a whole, then embed it."""
+def _stored(
+    services: Services, wanted: Sequence[_Wanted], scopes: Mapping[str, Scope] | None = None
+) -> list[Receipt]:
+    """Store one batch as a whole, then embed it; `scopes` as they were read a moment ago."""
     for attempt in range(1, _ATTEMPTS + 1):
-        scopes = services.storage.scopes()
-        # Somebody may have made the scope meanwhile, in another spelling.
-        wanted = [(settled(memory, scopes), times) for memory, times in wanted]
-        existing = services.storage.get({memory.id for memory, _ in wanted})
+        if scopes is None:
+            scopes = services.storage.scopes()
+            # Somebody may have made the scope meanwhile, in another spelling.
+            wanted = [evolve(each, memory=settled(each.memory, scopes)) for each in wanted]
+        # An id that was made here is new; the commit refuses it if it is not.
+        known = {each.memory.id for each in wanted if each.named or attempt > 1}
+        existing = services.storage.get(known) if known else {}
         earlier = {
-            memory.id: _unchanged(services, memory, existing[memory.id], times=times)
-            for memory, times in wanted
-            if memory.id in existing
+            each.memory.id: _unchanged(services, each.memory, existing[each.memory.id], each.timed)
+            for each in wanted
+            if each.memory.id in existing
         }
-        fresh = {memory.id: memory for memory, _ in wanted if memory.id not in existing}
+        fresh = {each.memory.id: each.memory for each in wanted if each.memory.id not in existing}
         try:
             if fresh:
                 services.storage.commit(_writes(fresh, scopes))
@@ -137,6 +155,7 @@ def _stored(services: Services, wanted: Sequence[_Wanted]) -> list[Receipt]:
         except Conflict:
             if attempt == _ATTEMPTS:
                 raise
+            scopes = None
     embedded = embed_new(services, list(fresh.values()))
     first = {
         memory.id: receipt_of(
@@ -146,7 +165,7 @@ def _stored(services: Services, wanted: Sequence[_Wanted]) -> list[Receipt]:
         )
         for memory in fresh.values()
     }
-    return [_receipt(memory, first, earlier) for memory, _ in wanted]
+    return [_receipt(each.memory, first, earlier) for each in wanted]
 
 
 def _receipt(memory: Memory, first: dict[str, Receipt], earlier: Mapping[str, Receipt]) -> Receipt:
@@ -165,7 +184,7 @@ def _writes(fresh: Mapping[str, Memory], scopes: Mapping[str, Scope]) -> list[Wr
     ]
 
 
-def _unchanged(services: Services, memory: Memory, record: Record, *, times: bool) -> Receipt:
+def _unchanged(services: Services, memory: Memory, record: Record, timed: bool) -> Receipt:
     """Return the receipt of a memory that had been stored before under this id.
 
     Raises:
@@ -178,7 +197,7 @@ def _unchanged(services: Services, memory: Memory, record: Record, *, times: boo
             " or choose another id"
         )
     if not any(
-        _same(memory, known, times=times)
+        _same(memory, known, timed=timed)
         for known in (current, *services.storage.history(memory.id))
     ):
         raise Conflict(
@@ -191,13 +210,13 @@ def _unchanged(services: Services, memory: Memory, record: Record, *, times: boo
     return receipt_of(current, Outcome.UNCHANGED, searchable)
 
 
-def _same(one: Memory, other: Memory, *, times: bool) -> bool:
+def _same(one: Memory, other: Memory, *, timed: bool) -> bool:
     """Tell whether two memories say the same; when it happened counts if the caller gave it."""
     adopted = evolve(
         other,
         stored_at=one.stored_at,
         revision=one.revision,
         status=one.status,
-        happened_at=other.happened_at if times else one.happened_at,
+        happened_at=other.happened_at if timed else one.happened_at,
     )
     return one == adopted

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -211,6 +212,21 @@ def test_an_id_twice_in_one_call_is_stored_once(store: MemoryStore) -> None:
 def test_two_spellings_of_a_new_scope_in_one_call_are_one_scope(store: MemoryStore) -> None:
     receipts = store.remember_many([{"text": "a", "scope": "Work"}, {"text": "b", "scope": "work"}])
     assert [receipt.scope for receipt in receipts] == ["Work", "Work"]
+
+
+def test_an_id_made_here_that_is_taken_is_refused_and_stores_nothing(
+    tmp_path: Path,
+) -> None:
+    with MemoryStore.open(
+        tmp_path / "home", embedder=HashingEmbedder(), clock=lambda: MAY, random_bytes=bytes
+    ) as store:
+        first = store.remember("the first")
+        with pytest.raises(Conflict, match="belongs to another memory, 'the first'"):
+            store.remember("the second")
+        with pytest.raises(Conflict, match="belongs to another memory, 'the first'"):
+            store.remember_many([{"text": "the third"}])
+        assert [memory.text for memory in store.browse().memories] == ["the first"]
+        assert store.history(first.id)[0].text == "the first"
 
 
 def test_nothing_to_store_stores_nothing(store: MemoryStore) -> None:
