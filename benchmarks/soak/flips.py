@@ -88,10 +88,12 @@ def flip_bits(
     *,
     flips: int,
     seed: int = 1,
+    among: Sequence[int] | None = None,
     broken: frozenset[str] = frozenset(),
 ) -> Flips:
     """Flip `flips` random bits of the closed store in `home`, each in a fresh copy in `work`.
 
+    `among` are the bits of the database, counted from its first, that are drawn from; None for all.
     `broken` names what is left out, such as "verify", to show that the harness bites.
     """
     chance = random.Random(seed)
@@ -101,7 +103,7 @@ def flip_bits(
     counts: Counter[str] = Counter()
     failed: dict[str, list[int]] = {"unreported": [], "returned": [], "altered": []}
     for _ in range(flips):
-        bit = chance.randrange(size * 8)
+        bit = chance.choice(among or range(size * 8))
         shutil.rmtree(work, ignore_errors=True)
         shutil.copytree(home, work)
         _flip(work / "memory.db", bit)

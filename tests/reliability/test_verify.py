@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -307,6 +308,20 @@ def test_single_bits_that_flip_are_reported_and_never_returned(tmp_path: Path) -
     make_store(tmp_path / "home", 300)
     result = flip_bits(tmp_path / "home", tmp_path / "work", flips=40)
     assert result.changed > 10
+    assert (result.unreported, result.returned, result.altered) == ([], [], [])
+
+
+def test_a_bit_that_flips_in_the_head_of_a_row_changes_the_type_of_a_field_and_is_reported(
+    tmp_path: Path,
+) -> None:
+    make_store(tmp_path / "home", 60)
+    content = (tmp_path / "home" / "memory.db").read_bytes()
+    texts = [match.start() for match in re.finditer(rb"Memory 3\d: ", content)]
+    heads = [
+        8 * byte + bit for start in texts for byte in range(start - 90, start) for bit in (0, 5)
+    ]
+    result = flip_bits(tmp_path / "home", tmp_path / "work", flips=120, among=heads)
+    assert result.changed > 50
     assert (result.unreported, result.returned, result.altered) == ([], [], [])
 
 

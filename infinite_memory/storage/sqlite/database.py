@@ -315,6 +315,9 @@ class Database:
         except apsw.Error as error:
             self._remember(error)
             raise storage_error(error, self.path) from error
+        except UnicodeDecodeError as error:
+            # Columns are read as the types they were written with; this is for what is not ours.
+            raise damaged_database(self.path, f"holds what is no text ({error})") from error
 
     def suspect(self, found: str) -> None:
         """Write nothing from now on, since the file was `found` damaged."""

@@ -13,7 +13,7 @@ from infinite_memory.storage.sqlite.ledger import read_ledger
 from infinite_memory.storage.sqlite.records import RECORDS, decode_record
 from infinite_memory.storage.sqlite.seal import seal, seal_fits
 
-__all__ = ["erased_fits", "read_changes", "read_pending", "seal_erased", "was_erased"]
+__all__ = ["ERASED", "erased_fits", "read_changes", "read_pending", "seal_erased", "was_erased"]
 
 _KIND = b"erased"
 _SEQUENCE = 16
@@ -25,13 +25,16 @@ WITH RECURSIVE seen (model) AS (
     SELECT (SELECT min(embedded_by) FROM memories WHERE embedded_by > seen.model)
     FROM seen WHERE seen.model IS NOT NULL
 )
-SELECT model FROM seen WHERE model IS NOT NULL AND model <> ?
+SELECT CAST(model AS BLOB) FROM seen WHERE model IS NOT NULL AND model <> ?
 """
 _WAITING = """
 SELECT sequence, CAST(id AS BLOB) FROM memories
-WHERE embedded_by IS ? AND status <> 'forgotten' AND typeof(sequence) = 'integer'
+WHERE embedded_by IS CAST(? AS TEXT) AND status <> 'forgotten' AND typeof(sequence) = 'integer'
 ORDER BY sequence
 """
+
+ERASED = "SELECT CAST(sequence AS INTEGER), CAST(id AS BLOB), CAST(checksum AS BLOB) FROM erased"
+"""The query whose rows `erased_fits` takes."""
 
 
 def read_changes(
@@ -77,9 +80,7 @@ def _erased(snapshot: Snapshot, after: int, damage: DamageLog) -> Iterator[tuple
 def _notes(
     snapshot: Snapshot, condition: str, value: int | str, damage: DamageLog
 ) -> Iterator[tuple[int, Change]]:
-    rows = snapshot.rows(
-        f"SELECT sequence, CAST(id AS BLOB), checksum FROM erased WHERE {condition}", (value,)
-    )
+    rows = snapshot.rows(f"{ERASED} WHERE {condition}", (value,))
     for sequence, memory_id, checksum in rows:
         if erased_fits(sequence, memory_id, checksum):
             yield sequence, Change(id=memory_id.decode(), record=None)

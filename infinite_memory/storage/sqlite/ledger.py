@@ -36,7 +36,8 @@ def read_ledger(connection: apsw.Connection, path: Path) -> Ledger:
         StoreDamaged: it is missing, or is not as it was written.
     """
     rows: list[Any] = connection.execute(
-        "SELECT CAST(identity AS BLOB), sequence, token, checksum FROM store"
+        "SELECT CAST(identity AS BLOB), CAST(sequence AS INTEGER), "
+        "CAST(token AS BLOB), CAST(checksum AS BLOB) FROM store"
     ).fetchall()
     if len(rows) == 1:
         identity, sequence, token, checksum = rows[0]

@@ -18,6 +18,7 @@ from infinite_memory.storage.sqlite.vectors import SELECTED_EMBEDDING, decode_em
 
 __all__ = [
     "RECORDS",
+    "SELECTED_REVISION",
     "decode_record",
     "read_history",
     "read_records",
@@ -34,6 +35,9 @@ RECORDS = (
     "FROM memories m LEFT JOIN embeddings e ON e.number = m.number"
 )
 """The query whose rows `decode_record` takes."""
+
+SELECTED_REVISION = "CAST(revision AS INTEGER), CAST(body AS BLOB), CAST(checksum AS BLOB)"
+"""What `revision_fits` takes after the id, of the table of revisions."""
 
 
 def decode_record(row: tuple[Any, ...], damage: DamageLog) -> Record | None:
@@ -79,8 +83,7 @@ def read_history(snapshot: Snapshot, memory_id: str, damage: DamageLog) -> list[
     if not current:
         return []
     earlier = snapshot.rows(
-        "SELECT revision, CAST(body AS BLOB), checksum FROM revisions WHERE id = ? "
-        "ORDER BY revision",
+        f"SELECT {SELECTED_REVISION} FROM revisions WHERE id = ? ORDER BY revision",
         (memory_id,),
     )
     return [*(_decode_revision(memory_id, row) for row in earlier), current[memory_id].memory]

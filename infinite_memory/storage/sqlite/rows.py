@@ -1,6 +1,7 @@
 """Memories as rows: one column a field, and a checksum over all of them.
 
-Text is read back as bytes, since a damaged row may hold what is no UTF-8.
+Text is read back as bytes, since a damaged row may hold what is no UTF-8; and every other column as
+the type that it was written with, since a damaged row may say that it holds a text.
 """
 
 from __future__ import annotations
@@ -48,7 +49,8 @@ _COLUMNS = [f'"{name}"' for name in (*_TEXTS, *_NUMBERS, "checksum")]
 
 SELECTED = ", ".join(
     [f'CAST(m."{name}" AS BLOB)' for name in _TEXTS]
-    + [f'm."{name}"' for name in (*_NUMBERS, "checksum")]
+    + [f'CAST(m."{name}" AS INTEGER)' for name in _NUMBERS]
+    + ["CAST(m.checksum AS BLOB)"]
 )
 """The columns that `decode_memory` takes, of a table of memories called m."""
 

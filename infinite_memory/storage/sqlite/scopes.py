@@ -19,7 +19,8 @@ __all__ = ["damaged_scopes", "erase_scope", "put_scope", "read_scopes"]
 _KIND = b"scope"
 _SCOPES = (
     "SELECT CAST(name AS BLOB), CAST(description AS BLOB), CAST(parent AS BLOB), "
-    "CAST(keywords AS BLOB), CAST(sensitivity AS BLOB), active, checksum FROM scopes"
+    "CAST(keywords AS BLOB), CAST(sensitivity AS BLOB), "
+    "CAST(active AS INTEGER), CAST(checksum AS BLOB) FROM scopes"
 )
 
 

@@ -16,7 +16,10 @@ _KIND = b"embedding"
 _SPANS = np.dtype("<i4")
 _VECTORS = np.dtype("<f4")
 
-SELECTED_EMBEDDING = "CAST(e.model AS BLOB), e.dimensions, e.spans, e.vectors, e.checksum"
+SELECTED_EMBEDDING = (
+    "CAST(e.model AS BLOB), CAST(e.dimensions AS INTEGER), "
+    "CAST(e.spans AS BLOB), CAST(e.vectors AS BLOB), CAST(e.checksum AS BLOB)"
+)
 """The columns that `decode_embedding` takes, of a table of embeddings called e."""
 
 INSERT_EMBEDDING = (

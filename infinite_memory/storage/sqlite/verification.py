@@ -21,9 +21,14 @@ from infinite_memory.storage.soundness import EMBED_AGAIN, check_record
 from infinite_memory.storage.sqlite.damage import DamageLog, name_of
 from infinite_memory.storage.sqlite.database import Snapshot
 from infinite_memory.storage.sqlite.faults import DAMAGE
-from infinite_memory.storage.sqlite.feed import erased_fits
+from infinite_memory.storage.sqlite.feed import ERASED, erased_fits
 from infinite_memory.storage.sqlite.ledger import Ledger, read_ledger
-from infinite_memory.storage.sqlite.records import RECORDS, decode_record, revision_fits
+from infinite_memory.storage.sqlite.records import (
+    RECORDS,
+    SELECTED_REVISION,
+    decode_record,
+    revision_fits,
+)
 from infinite_memory.storage.sqlite.rows import SELECTED, decode_memory
 from infinite_memory.storage.sqlite.scopes import damaged_scopes
 
@@ -81,7 +86,7 @@ def verify_database(
     ):
         try:
             walk.findings.extend(step())
-        except (*DAMAGE, apsw.SQLError) as error:
+        except (*DAMAGE, apsw.SQLError, UnicodeDecodeError) as error:
             walk.findings.append(_broken(path, f"the {step.__name__} cannot be read ({error})"))
     return Verification(counts=dict(walk.counts), findings=tuple(dict.fromkeys(walk.findings)))
 
@@ -155,9 +160,7 @@ class _Walk:
 
     def revisions(self) -> Iterator[Finding]:
         """Look at every earlier revision."""
-        rows = self._snapshot.rows(
-            "SELECT CAST(id AS BLOB), revision, CAST(body AS BLOB), checksum FROM revisions"
-        )
+        rows = self._snapshot.rows(f"SELECT CAST(id AS BLOB), {SELECTED_REVISION} FROM revisions")
         for blob, revision, body, checksum in rows:
             self.counts["revisions"] += 1
             if not revision_fits(blob, revision, body, checksum):
@@ -174,8 +177,8 @@ class _Walk:
         """Compare the table of tags with the memories that they were taken from."""
         listed = groupby(
             self._snapshot.rows(
-                "SELECT number, CAST(folded AS BLOB), happened_at, CAST(id AS BLOB) "
-                "FROM memory_tags WHERE typeof(number) = 'integer' ORDER BY number"
+                "SELECT number, CAST(folded AS BLOB), CAST(happened_at AS INTEGER), "
+                "CAST(id AS BLOB) FROM memory_tags WHERE typeof(number) = 'integer' ORDER BY number"
             ),
             itemgetter(0),
         )
@@ -195,7 +198,7 @@ class _Walk:
 
     def erased(self) -> Iterator[Finding]:
         """Look at what erased memories leave behind."""
-        rows = self._snapshot.rows("SELECT sequence, CAST(id AS BLOB), checksum FROM erased")
+        rows = self._snapshot.rows(ERASED)
         for sequence, blob, checksum in rows:
             self.counts["erased"] += 1
             name = name_of(blob)

@@ -124,7 +124,7 @@ class Writing:
     def _current(self, memory_id: str) -> tuple[int | None, int]:
         """Return the number of the row of a memory and its revision; None and 0 without one."""
         rows: list[Any] = self._connection.execute(
-            "SELECT number, revision FROM memories WHERE id = ?", (memory_id,)
+            "SELECT number, CAST(revision AS INTEGER) FROM memories WHERE id = ?", (memory_id,)
         ).fetchall()
         return rows[0] if rows else (None, 0)
 
