@@ -147,7 +147,7 @@ def _batches(services: Services, ids: Sequence[str]) -> Iterator[list[Memory]]:
     """Yield the memories of these ids in batches of bounded length."""
     batch: list[Memory] = []
     for memory_id in ids:
-        for record in services.storage.get([memory_id]).values():
+        for record in services.storage.get([memory_id], models=()).values():
             batch.append(record.memory)
         if sum(len(memory.text) for memory in batch) >= _BATCH_CHARS:
             yield batch

@@ -18,7 +18,7 @@ from infinite_memory.operations.prepare import memory_of
 from infinite_memory.operations.scopes import scope_writes, settled
 from infinite_memory.operations.services import Services
 
-__all__ = ["Progress", "receipt_of", "remember", "remember_many"]
+__all__ = ["Progress", "found_by_meaning", "receipt_of", "remember", "remember_many"]
 
 Progress = Callable[[int, int], None]
 """Told after each batch how many memories are done, and of how many."""
@@ -73,6 +73,12 @@ def receipt_of(memory: Memory, outcome: Outcome, searchable: Searchable) -> Rece
     )
 
 
+def found_by_meaning(services: Services, record: Record) -> bool:
+    """Tell whether the model in use has given vectors to a memory."""
+    embedding = record.embedding_by(services.embedder.model)
+    return embedding is not None and len(embedding.vectors) > 0
+
+
 # A memory to be stored, and whether the caller said when it happened.
 _Wanted = tuple[Memory, bool]
 
@@ -123,7 +129,8 @@ def _stored(services: Services, wanted: Sequence[_Wanted]) -> list[Receipt]:
         scopes = services.storage.scopes()
         # Somebody may have made the scope meanwhile, in another spelling.
         wanted = [(settled(memory, scopes), times) for memory, times in wanted]
-        existing = services.storage.get({memory.id for memory, _ in wanted})
+        ids, models = {memory.id for memory, _ in wanted}, (services.embedder.model,)
+        existing = services.storage.get(ids, models=models)
         earlier = {
             memory.id: _unchanged(services, memory, existing[memory.id], times=times)
             for memory, times in wanted
@@ -185,8 +192,7 @@ def _unchanged(services: Services, memory: Memory, record: Record, *, times: boo
             f"id {memory.id!r} belongs to another memory, {current.text!r:.120}: choose another id,"
             f" or revise revision {current.revision}"
         )
-    embedding = record.embedding
-    meaning = embedding is not None and embedding.model == services.embedder.model
+    meaning = found_by_meaning(services, record)
     searchable = Searchable.MEANING if meaning else Searchable.WORDS
     return receipt_of(current, Outcome.UNCHANGED, searchable)
 
