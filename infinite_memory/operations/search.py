@@ -99,7 +99,7 @@ def search(
         arms=arms,
         explain=explain,
     )
-    ranking = services.index.search(question)
+    ranking = services.models.search(question)
     records = _records(services, [candidate.id for candidate in ranking.candidates])
     scopes = question.criteria.scopes
     return Hits(

@@ -87,7 +87,8 @@ def _changes(storage: Storage, cursor: int, models: Collection[str] | None) -> I
 def _verify_index(services: Services, damaged: frozenset[str]) -> tuple[int, list[Finding]]:
     """Compare the snapshot of the index with the store; return its documents and what is wrong."""
     try:
-        view = services.index.mapped()
+        model = services.models.answering()
+        view = model.index.mapped()
     except ValueError as error:
         return 0, [_index_finding(f"the snapshot of the index is damaged: {error}")]
     if view is None or not view.parts:
@@ -96,13 +97,14 @@ def _verify_index(services: Services, damaged: frozenset[str]) -> tuple[int, lis
     if view.cursor > position:
         what = f"the index has seen {view.cursor} changes, the store has only {position}"
         return len(view), [Finding(part=Part.INDEX, what=what, way_out=_OLDER)]
-    return len(view), list(_compared(services, view, damaged))
+    return len(view), list(_compared(services, view, model.name, damaged))
 
 
-def _compared(services: Services, view: View, damaged: frozenset[str]) -> Iterator[Finding]:
+def _compared(
+    services: Services, view: View, model: str, damaged: frozenset[str]
+) -> Iterator[Finding]:
     """Yield a finding for each memory unchanged since the snapshot that is not in it as it is."""
     segment = view.parts[0].segment
-    model = services.embedder.model
     later = {change.id for change in _changes(services.storage, view.cursor, ())}
     matched = 0
     for change in _changes(services.storage, 0, (model,)):

@@ -83,6 +83,15 @@ class SearchIndex:
                     self._view = self._mapped()
         self._remove()
 
+    def discard_others(self) -> None:
+        """Remove the snapshots of other models, whose vectors are gone.
+
+        Raises:
+            StorageUnavailable: one of them cannot be deleted.
+        """
+        if self._snapshot is not None:
+            self._snapshot.remove(others=True)
+
     def mapped(self) -> View | None:
         """Return the snapshot that the next process would map, every byte of it verified.
 
