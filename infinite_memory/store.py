@@ -329,7 +329,7 @@ class MemoryStore:
             return
         # The snapshot is derived: that a suspect store cannot give one is no reason to fail here.
         with self._owned, suppress(StorageError):
-            parts.models.answering().index.save()
+            parts.models.save()
 
     def __enter__(self) -> Self:
         return self

@@ -86,7 +86,11 @@ def embed_new(services: Services, memories: Sequence[Memory]) -> frozenset[str]:
     """
     short = [memory for memory in memories if len(memory.text) <= _MAX_CHARS_AT_ONCE]
     try:
-        attached = _attach(services, services.embedder, short)
+        model = services.models.answering()
+        attached = _attach(services, model.embedder, short)
+        # Another model may have taken over meanwhile, which nobody would ask to embed these.
+        if services.models.answering() is not model:
+            attached = _attach(services, services.embedder, short)
     except StorageError as error:
         # The texts are durable: that is what the receipt answers for, on a full disk too.
         _log.warning("%d memories wait to be embedded: %s", len(short), error)

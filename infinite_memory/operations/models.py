@@ -1,9 +1,9 @@
 """Which model answers: the configured one, or the former one while a change is under way.
 
-The configured model answers once it has embedded every memory, and where it has embedded no fewer
-than the former one. Until then the former one does, with its own vectors, its own embedding of
-the question and its own index, so that vectors of two models never meet. The change is made once
-in each open store, and not taken back.
+The configured model answers once it has embedded no fewer memories than the former one. Until then
+the former one does, with its own vectors, its own embedding of the question and its own index, so
+that vectors of two models never meet. The change is made once in each open store, and not taken
+back.
 """
 
 from __future__ import annotations
@@ -123,6 +123,10 @@ class Models:
             if taking_over is not None:
                 taking_over.join()
 
+    def save(self) -> None:
+        """Write the snapshot of the index in use, if that is worth it."""
+        (self._answering or self.chosen).index.save()
+
     def close(self) -> None:
         """Close the former model, if it was opened here."""
         self._owned.close()
@@ -149,10 +153,13 @@ class Models:
             if self._settled or position == self._seen:
                 return
             taking_over = None
+            former = self._answering
             if not self._storage.pending(self.chosen.name, limit=1):
                 taking_over = self._take_over()
-            elif self._answering is None:
+            elif former is None:
                 self._begin()
+            elif former is not self.chosen and not self._has_more(former, counted=False):
+                taking_over = self._take_over()
             self._seen = position
         finally:
             self._looking.release()
@@ -184,13 +191,18 @@ class Models:
             return None
         return None if embedder.model == self.chosen.name else self._model_of(embedder)
 
-    def _has_more(self, former: Model) -> bool:
-        """Tell whether `former` has embedded more memories, at the cost of the shorter list."""
+    def _has_more(self, former: Model, *, counted: bool = True) -> bool:
+        """Tell whether `former` has embedded more memories, at the cost of the shorter list.
+
+        Where both lists are long, everything is `counted`, or it is taken to have more.
+        """
         for limit in _COMPARED:
             waiting = len(self._storage.pending(former.name, limit=limit))
             for_chosen = len(self._storage.pending(self.chosen.name, limit=limit))
             if waiting < limit or for_chosen < limit:
                 return waiting < for_chosen
+        if not counted:
+            return True
         embedded = self._storage.measure().embedded
         return embedded.get(former.name, 0) > embedded.get(self.chosen.name, 0)
 

@@ -144,6 +144,20 @@ def test_a_store_that_did_not_do_the_work_notices_the_end_of_the_change(
     assert len(old.questions) == asked
 
 
+def test_a_store_that_writes_before_it_searches_notices_the_end_of_the_change_as_well(
+    reopen: Callable[..., MemoryStore], storage: Storage
+) -> None:
+    fill(reopen(OLD))
+    idle, working = reopen(NEW, OLD), reopen(NEW, OLD)
+    assert idle.remember("before the end", id="before").searchable is Searchable.MEANING
+    while working.catch_up():
+        pass
+    assert idle.remember("after the end", id="after").searchable is Searchable.MEANING
+    assert [e.model for e in storage.get(["after"])["after"].embeddings] == [NEW.model]
+    assert idle.stats().answering == NEW.model
+    assert found(working, "after the end") == found(idle, "after the end") == "after"
+
+
 def test_once_changed_a_store_does_not_go_back(reopen: Callable[..., MemoryStore]) -> None:
     fill(reopen(OLD))
     store, other = reopen(NEW, OLD), reopen(OLD)
