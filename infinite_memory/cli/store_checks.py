@@ -183,8 +183,8 @@ def _check_pending(storage: Storage, embedder: Embedder, config: Config, measure
                 " infinite-memory embed --drop-others removes."
             )
         return Finding("embeddings", State.OK, said)
-    former = _former(storage, embedder, config)
-    if former is not None:
+    former, lost = _former(storage, embedder, config)
+    if former != model:
         return Finding(
             "embeddings",
             State.WARNING,
@@ -196,19 +196,18 @@ def _check_pending(storage: Storage, embedder: Embedder, config: Config, measure
     return Finding(
         "embeddings",
         State.WARNING,
-        f"{number} of the memories are found by words alone: run infinite-memory embed.",
+        f"{number} of the memories are found by words alone: run infinite-memory embed."
+        + (f" {lost}" if lost else ""),
     )
 
 
-def _former(storage: Storage, embedder: Embedder, config: Config) -> str | None:
-    """Return the former model that answers while something waits, None where there is none."""
-    former = former_of(config)
-    models = Models(storage, embedder, former=former)
+def _former(storage: Storage, embedder: Embedder, config: Config) -> tuple[str, str | None]:
+    """Return which model answers while something waits, and why the former one cannot."""
+    models = Models(storage, embedder, former=former_of(config))
     try:
-        answering = models.answering().name
+        return models.answering().name, models.lost
     finally:
         models.close()
-    return None if answering == embedder.model else answering
 
 
 def _check_snapshot(folder: Path, storage: Storage, embedder: Embedder) -> Finding:

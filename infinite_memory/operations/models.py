@@ -68,7 +68,8 @@ class Model:
 class Models:
     """The models of an open store. Every method may be called from any thread.
 
-    `chosen` is the configured one. The former one is not opened before it is needed.
+    `chosen` is the configured one. The former one is not opened before it is needed; `lost` says
+    why it could not be, None otherwise.
     """
 
     def __init__(
@@ -90,7 +91,7 @@ class Models:
         self._looking = threading.Lock()
         self._seen: int | None = None
         self._taking_over: threading.Thread | None = None
-        self._lost: str | None = None
+        self.lost: str | None = None
         self.chosen = self._model_of(embedder)
         self._answering: Model | None = self.chosen if former is None else None
         self._settled = former is None
@@ -108,8 +109,8 @@ class Models:
     def search(self, question: Question) -> Ranking:
         """Return what answers `question` best, by the model that answers now."""
         ranking = self.answering().index.search(question)
-        if self._lost and ranking.pending and not ranking.note and Arm.MEANING in question.arms:
-            return evolve(ranking, note=self._lost)
+        if self.lost and ranking.pending and not ranking.note and Arm.MEANING in question.arms:
+            return evolve(ranking, note=self.lost)
         return ranking
 
     def complete(self) -> None:
@@ -174,7 +175,7 @@ class Models:
             self._answering = former
             return
         self._answering = self.chosen
-        if self._lost is None:
+        if self.lost is None:
             self._settled = True
         self._owned.pop_all().close()
 
@@ -183,11 +184,11 @@ class Models:
         try:
             embedder = self._owned.enter_context(self._former())
         except EmbedderError as error:
-            self._lost = (
+            self.lost = (
                 f"those that {self.chosen.name} has not embedded yet are compared by words alone:"
                 f" the former model cannot be opened: {error}"
             )
-            _log.warning("%s", self._lost)
+            _log.warning("%s", self.lost)
             return None
         return None if embedder.model == self.chosen.name else self._model_of(embedder)
 
@@ -236,6 +237,6 @@ class Models:
             self._settle()
 
     def _settle(self) -> None:
-        self._answering, self._lost, self._settled = self.chosen, None, True
+        self._answering, self.lost, self._settled = self.chosen, None, True
         # Not closed: a search that is under way may need it, and the last one lets go of it.
         self._owned.pop_all()

@@ -75,6 +75,7 @@ def test_a_former_model_that_is_gone_is_said_in_the_answer(
     assert "the former model cannot be opened" in answer["note"]
     state, sentence = embeddings(ask)
     assert (state, sentence.startswith("1 of the memories are found by words")) == ("warning", True)
+    assert "the former model cannot be opened" in sentence
 
 
 def test_vectors_that_are_still_needed_are_not_dropped(

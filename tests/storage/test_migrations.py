@@ -13,7 +13,7 @@ import pytest
 
 from infinite_memory.errors import StorageUnavailable
 from infinite_memory.model.memory import Kind, Status
-from infinite_memory.model.record import Attach, Change, Record
+from infinite_memory.model.record import Attach, Change, Detach, Erase, Record
 from infinite_memory.model.scope import Scope
 from infinite_memory.storage.sqlite import SqliteStorage, migrations
 from infinite_memory.storage.sqlite.schema import SCHEMA_VERSION
@@ -166,12 +166,40 @@ def test_a_power_cut_in_the_middle_loses_nothing(
     assert versions == {SCHEMA_VERSION}
 
 
+def test_what_is_erased_after_it_leaves_no_byte_of_the_older_table_either(home: Path) -> None:
+    more = make_embedding(7, model="model-b")
+    storage = SqliteStorage.open(home)
+    storage.commit([Attach(id="a", revision=1, embedding=more)])
+    held = [_A.embeddings[0].vectors.tobytes(), more.vectors.tobytes()]
+    storage.scrub()
+    assert [_holds(home, each) for each in held] == [True, True]
+    storage.commit([Detach(id="a", keep="model-a")])
+    storage.scrub()
+    assert [_holds(home, each) for each in held] == [True, False]
+    storage.commit([Erase(id="a")])
+    storage.scrub()
+    assert [_holds(home, each) for each in held] == [False, False]
+    storage.close()
+
+
+def _holds(home: Path, blob: bytes) -> bool:
+    """Tell whether a file has the bytes. Read in another process: its locks would be lost here."""
+    code = (
+        "import sys; from pathlib import Path\n"
+        "files = Path(sys.argv[1]).iterdir()\n"
+        "print(any(bytes.fromhex(sys.argv[2]) in file.read_bytes() for file in files))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(home), blob.hex()], stdout=subprocess.PIPE, check=True
+    )
+    return done.stdout == b"True\n"
+
+
 def test_what_waits_is_found_in_an_index_without_a_scan(home: Path) -> None:
     storage = SqliteStorage.open(home)
     storage.close()
     connection = apsw.Connection(str(home / "memory.db"))
     plans = []
-    connection.trace_v2(0)
     for sql in (
         "SELECT min(embedded_by) FROM memories WHERE embedded_by > 'm'",
         "SELECT sequence, id FROM memories WHERE embedded_by IS CAST(? AS TEXT) "
