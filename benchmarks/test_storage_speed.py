@@ -33,7 +33,7 @@ def _put(number: int, *, embedded: bool) -> Put:
         spans=np.array([[0, len(_TEXT)]], dtype=np.int32),
         vectors=_VECTORS[number % 100],
     )
-    return Put(memory=memory, expected=0, embedding=embedding if embedded else None)
+    return Put(memory=memory, expected=0, embeddings=(embedding,) if embedded else ())
 
 
 @pytest.fixture

@@ -37,9 +37,9 @@ class Storage(Protocol):
     def commit(self, writes: Sequence[Write]) -> int:
         """Carry out all of `writes` in order, or none; return the cursor of the feed after them.
 
-        To erase what does not exist, where no revision is expected, and to attach to a revision
-        that is not current, changes nothing. Writes of scopes do not move the feed. A damaged
-        memory can be erased, not revised.
+        To erase what does not exist, where no revision is expected, to attach to a revision that is
+        not current, and to detach what is not there, changes nothing. Writes of scopes do not move
+        the feed. A damaged memory can be erased, not revised.
 
         Raises:
             Conflict: a `Put` or an `Erase` expected another revision than the one that is there, or
@@ -49,8 +49,12 @@ class Storage(Protocol):
                 unknown, and then the caller looks before it tries again.
         """
 
-    def get(self, ids: Collection[str]) -> dict[str, Record]:
+    def get(
+        self, ids: Collection[str], *, models: Collection[str] | None = None
+    ) -> dict[str, Record]:
         """Return the records with these ids; an id that does not exist is left out.
+
+        They have their embeddings by `models`, None for all of them; others are not even read.
 
         Raises:
             StoreDamaged: one of them is damaged; ask for the others without it.
@@ -72,8 +76,10 @@ class Storage(Protocol):
     def erased(self, ids: Collection[str]) -> frozenset[str]:
         """Return those of `ids` that were erased, and not stored again since."""
 
-    def changes(self, after: int, *, limit: int) -> Changes:
+    def changes(self, after: int, *, limit: int, models: Collection[str] | None = None) -> Changes:
         """Return the latest state of at most `limit` memories changed since the cursor `after`.
+
+        `models` are those of `get`.
 
         Oldest change first; a memory that changed twice appears once, at its last change; 0 reads
         from the beginning. A reader that always goes on from the returned cursor misses no write,
@@ -87,7 +93,8 @@ class Storage(Protocol):
     def pending(self, model: str, *, limit: int) -> list[str]:
         """Return at most `limit` ids of memories without a sound embedding by `model`.
 
-        Those that changed longest ago come first; forgotten memories are left out.
+        Those that changed longest ago come first; forgotten memories are left out. Cheap enough to
+        ask whenever the feed has moved: it takes no longer the more memories there are.
         """
 
     def scopes(self) -> dict[str, Scope]:

@@ -23,8 +23,9 @@ from infinite_memory.model.memory import Memory
 from infinite_memory.model.receipt import Receipt
 from infinite_memory.model.record import Page
 from infinite_memory.operations.browse import browse
-from infinite_memory.operations.embed import Stop, catch_up, never
+from infinite_memory.operations.embed import Stop, catch_up, drop_others, never
 from infinite_memory.operations.forget import forget
+from infinite_memory.operations.models import Models, former_of
 from infinite_memory.operations.remember import Progress, remember, remember_many
 from infinite_memory.operations.revise import existing, revise
 from infinite_memory.operations.scope_group import Scopes
@@ -34,8 +35,6 @@ from infinite_memory.operations.stats import Stats, stats
 from infinite_memory.operations.verify import verify
 from infinite_memory.operations.why_not import why_not
 from infinite_memory.protocols import Embedder, Storage
-from infinite_memory.search.index import SearchIndex
-from infinite_memory.search.snapshot import Snapshot
 from infinite_memory.storage.opening import IN_MEMORY, open_storage
 
 __all__ = ["MemoryStore"]
@@ -66,15 +65,17 @@ class MemoryStore:
         config: Config | None = None,
         storage: Storage | None = None,
         embedder: Embedder | None = None,
+        former_embedder: Embedder | None = None,
         clock: Clock = system_clock,
         random_bytes: RandomBytes = os.urandom,
     ) -> Self:
         """Open the store at `target`, creating it if there is none.
 
         `target` is None for the home folder, a folder, or "memory://" for one that ends with the
-        process. Without `config` the file in the home folder is read, if there is one. `storage`
-        and `embedder` take the place of those that the configuration names, and stay open when the
-        store is closed.
+        process. Without `config` the file in the home folder is read, if there is one. `storage`,
+        `embedder` and `former_embedder` take the place of those that the configuration names, and
+        stay open when the store is closed. The former embedder is the one that answers while the
+        other has not embedded everything yet.
 
         Raises:
             ConfigurationError: a setting cannot be used.
@@ -83,16 +84,19 @@ class MemoryStore:
         """
         effective, address = _resolve(target, config)
         with ExitStack() as owned:
+            plugged_in = embedder is not None
+            former = former_of(effective, given=former_embedder, plugged_in=plugged_in)
             if embedder is None:
                 embedder = owned.enter_context(closing(open_embedder(effective.embedder)))
-            snapshots = None if storage is not None or address == IN_MEMORY else Path(address)
+            snapshots = storage is None and address != IN_MEMORY
             if storage is None:
                 storage = owned.enter_context(closing(open_storage(address)))
-            index = SearchIndex(storage, embedder, snapshot=_snapshot(snapshots, storage, embedder))
+            folder = Path(address) / "index" if snapshots else None
+            models = Models(storage, embedder, former=former, folder=folder)
+            owned.callback(models.close)
             services = Services(
                 storage=storage,
-                embedder=embedder,
-                index=index,
+                models=models,
                 config=effective,
                 clock=clock,
                 random_bytes=random_bytes,
@@ -281,9 +285,20 @@ class MemoryStore:
     def catch_up(self, *, limit: int = 1000, stop: Stop = never) -> int:
         """Embed at most `limit` memories that wait for their vectors; return how many it did.
 
-        `stop` is asked now and then, and ends the work early when it returns true.
+        After another model was configured those are all memories; when none waits any more, the new
+        model answers. `stop` is asked now and then, and ends the work early when it returns true.
         """
         return catch_up(self._services, limit=limit, stop=stop)
+
+    def drop_other_models(self) -> dict[str, int]:
+        """Remove the vectors of every model but the configured one, which has embedded everything.
+
+        Returns how many memories had vectors by each.
+
+        Raises:
+            Conflict: some memories wait for the configured model; nothing was removed.
+        """
+        return drop_others(self._services)
 
     def verify(self, *, mend: bool = False, progress: Progress | None = None) -> Verification:
         """Look at everything: pages, records, histories, vectors, scopes, and the index.
@@ -303,8 +318,9 @@ class MemoryStore:
         Raises:
             EmbedderError: the model cannot be loaded.
         """
-        self._services.index.refresh()
-        self._services.embedder.embed_query("warm up")
+        model = self._services.models.answering()
+        model.index.refresh()
+        model.embedder.embed_query("warm up")
 
     def close(self) -> None:
         """Release everything; every other method then raises StoreClosed. Twice does nothing."""
@@ -313,7 +329,7 @@ class MemoryStore:
             return
         # The snapshot is derived: that a suspect store cannot give one is no reason to fail here.
         with self._owned, suppress(StorageError):
-            parts.index.save()
+            parts.models.save()
 
     def __enter__(self) -> Self:
         return self
@@ -331,17 +347,6 @@ class MemoryStore:
         if self._parts is None:
             raise StoreClosed("this store is closed: open it again with MemoryStore.open")
         return self._parts
-
-
-def _snapshot(folder: Path | None, storage: Storage, embedder: Embedder) -> Snapshot | None:
-    if folder is None:
-        return None
-    return Snapshot(
-        folder / "index",
-        identity=storage.identity,
-        model=embedder.model,
-        dimensions=embedder.dimensions,
-    )
 
 
 def _resolve(target: str | os.PathLike[str] | None, config: Config | None) -> tuple[Config, str]:

@@ -186,10 +186,12 @@ def build(folder: Path, count: int) -> float:
                 Put(
                     memory=memory,
                     expected=0,
-                    embedding=Embedding(
-                        model=model,
-                        spans=np.array([[0, len(memory.text)]], np.int32),
-                        vectors=row[None],
+                    embeddings=(
+                        Embedding(
+                            model=model,
+                            spans=np.array([[0, len(memory.text)]], np.int32),
+                            vectors=row[None],
+                        ),
                     ),
                 )
                 for memory, row in zip(batch.memories, batch.vectors, strict=True)

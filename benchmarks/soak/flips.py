@@ -30,7 +30,7 @@ from infinite_memory.testing.embedders import HashingEmbedder
 __all__ = ["Flips", "flip_bits", "make_store"]
 
 _WORDS = "red blue green harbour deadline birthday coffee train garden window paper river".split()
-_TABLES = ("store", "memories", "memory_tags", "embeddings", "revisions", "erased", "scopes")
+_TABLES = ("store", "memories", "memory_tags", "vectors", "revisions", "erased", "scopes")
 _DIMENSIONS = 32
 
 
@@ -265,7 +265,7 @@ def _is_original(found: Record | Memory, originals: dict[str, Record]) -> bool:
     if isinstance(found, Record):
         original = originals.get(found.memory.id)
         return original is not None and (
-            found == original or (found.memory == original.memory and found.embedding is None)
+            found == original or (found.memory == original.memory and not found.embeddings)
         )
     original = originals.get(found.id)
     return original is not None and found == original.memory

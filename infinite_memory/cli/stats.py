@@ -39,8 +39,14 @@ def _rows(stats: Stats, zone: str | None) -> list[tuple[str, str]]:
     ):
         rows += [(f"{noun} {name}", f"{number:,}") for name, number in counts.items()]
     rows += [("found by meaning", f"{stats.embedded:,}")]
+    rows += [(f"vectors by {name}", f"{number:,}") for name, number in stats.by_model.items()]
     rows += [("earlier revisions", f"{stats.revisions:,}"), ("size", size(stats.size_bytes))]
     if stats.oldest is not None and stats.newest is not None:
         rows += [("oldest", show_moment(stats.oldest, zone))]
         rows += [("newest", show_moment(stats.newest, zone))]
-    return [*rows, ("model", stats.model)]
+    rows += [("model", stats.model)]
+    if stats.answering != stats.model:
+        done = stats.by_model.get(stats.model, 0)
+        rows += [("change of the model", f"{done:,} of {stats.memories:,} memories embedded anew")]
+        rows += [("answers meanwhile", stats.answering)]
+    return rows

@@ -15,6 +15,7 @@ from infinite_memory.embedding import open_embedder
 from infinite_memory.errors import EmbedderError, InfiniteMemoryError, StoreDamaged
 from infinite_memory.model.memory import Status
 from infinite_memory.model.record import Size
+from infinite_memory.operations.models import Models, former_of
 from infinite_memory.protocols import Embedder, Storage
 from infinite_memory.search.snapshot import Snapshot
 from infinite_memory.storage.opening import open_storage
@@ -124,7 +125,7 @@ def _check_opened(config: Config, address: str) -> Iterator[Finding]:
         except EmbedderError:
             return  # said by the check of the model
         try:
-            yield _check_pending(storage, embedder.model)
+            yield _check_pending(storage, embedder, config, measured)
             if "://" not in address and measured.memories:
                 yield _check_snapshot(Path(address), storage, embedder)
         finally:
@@ -140,12 +141,16 @@ def _check_opened(config: Config, address: str) -> Iterator[Finding]:
 
 
 def _check_records(address: str, measured: Size) -> Finding:
-    total = sum(
-        number for (_, _, status), number in measured.memories.items() if status != Status.FORGOTTEN
-    )
-    number = count(total, "memory", "memories")
+    number = count(_total(measured), "memory", "memories")
     return Finding(
         "records", State.OK, f"{masked(address)} opens: {number} in {size(measured.size_bytes)}."
+    )
+
+
+def _total(measured: Size) -> int:
+    """Return how many memories there are, without the forgotten ones."""
+    return sum(
+        number for (_, _, status), number in measured.memories.items() if status != Status.FORGOTTEN
     )
 
 
@@ -165,16 +170,44 @@ def _check_damage(storage: Storage) -> Finding:
     )
 
 
-def _check_pending(storage: Storage, model: str) -> Finding:
+def _check_pending(storage: Storage, embedder: Embedder, config: Config, measured: Size) -> Finding:
+    """Say what waits to be embedded, and what other models have embedded."""
+    model = embedder.model
+    others = sorted(name for name in measured.embedded if name != model)
     pending = len(storage.pending(model, limit=_MOST_PENDING))
     if not pending:
-        return Finding("embeddings", State.OK, "Every memory can be found by meaning.")
+        said = "Every memory can be found by meaning."
+        if others:
+            said += (
+                f" There are vectors by {', '.join(others)} as well, which"
+                " infinite-memory embed --drop-others removes."
+            )
+        return Finding("embeddings", State.OK, said)
+    former, lost = _former(storage, embedder, config)
+    if former != model:
+        return Finding(
+            "embeddings",
+            State.WARNING,
+            f"A change of the model is under way: {measured.embedded.get(model, 0):,} of"
+            f" {_total(measured):,} memories are embedded by {model}, and {former} answers"
+            " meanwhile: run infinite-memory embed.",
+        )
     number = f"{'At least ' if pending == _MOST_PENDING else ''}{pending:,}"
     return Finding(
         "embeddings",
         State.WARNING,
-        f"{number} of the memories are found by words alone: run infinite-memory embed.",
+        f"{number} of the memories are found by words alone: run infinite-memory embed."
+        + (f" {lost}" if lost else ""),
     )
+
+
+def _former(storage: Storage, embedder: Embedder, config: Config) -> tuple[str, str | None]:
+    """Return which model answers while something waits, and why the former one cannot."""
+    models = Models(storage, embedder, former=former_of(config))
+    try:
+        return models.answering().name, models.lost
+    finally:
+        models.close()
 
 
 def _check_snapshot(folder: Path, storage: Storage, embedder: Embedder) -> Finding:

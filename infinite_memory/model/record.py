@@ -17,6 +17,7 @@ __all__ = [
     "Attach",
     "Change",
     "Changes",
+    "Detach",
     "Embedding",
     "Erase",
     "EraseScope",
@@ -35,7 +36,8 @@ class Embedding:
     """The passages of one text and their vectors, made by one model.
 
     `spans` are half-open character ranges of the text, shape (passages, 2), int32; `vectors` are
-    unit vectors, shape (passages, dimensions), float32.
+    unit vectors, shape (passages, dimensions), float32. `model` is one line of text. One without
+    passages says that the model could not embed the text: the words alone find it.
     """
 
     model: str
@@ -45,31 +47,50 @@ class Embedding:
 
 @frozen(kw_only=True)
 class Record:
-    """A memory as a storage keeps it: with its embedding, if it has one yet."""
+    """A memory as a storage keeps it, with its embeddings: one a model, in the order of models.
+
+    Where only some models were asked for, those by others are left out.
+    """
 
     memory: Memory
-    embedding: Embedding | None = None
+    embeddings: tuple[Embedding, ...] = ()
+
+    def embedding_by(self, model: str) -> Embedding | None:
+        """Return the embedding that `model` made, None if there is none."""
+        return next((each for each in self.embeddings if each.model == model), None)
 
 
 @frozen(kw_only=True)
 class Put:
     """Store `memory`, whose current revision must be `expected`; 0 means that its id must be free.
 
-    A replaced revision is kept in the history. `embedding` None drops the one that was there.
+    A replaced revision is kept in the history. `embeddings`, at most one a model, take the place of
+    all that were there.
     """
 
     memory: Memory
     expected: int
-    embedding: Embedding | None = None
+    embeddings: tuple[Embedding, ...] = ()
 
 
 @frozen(kw_only=True)
 class Attach:
-    """Give an embedding to that revision of a memory; nothing where it is not current."""
+    """Give an embedding to that revision of a memory; nothing where it is not current.
+
+    It takes the place of the one by the same model. Those by other models stay.
+    """
 
     id: str
     revision: int
     embedding: Embedding
+
+
+@frozen(kw_only=True)
+class Detach:
+    """Take away every embedding of a memory but the one by `keep`; nothing without another one."""
+
+    id: str
+    keep: str
 
 
 @frozen(kw_only=True)
@@ -109,7 +130,7 @@ class ExpectScopes:
     unused: frozenset[str] = frozenset()
 
 
-Write: TypeAlias = Put | Attach | Erase | PutScope | EraseScope | ExpectScopes
+Write: TypeAlias = Put | Attach | Detach | Erase | PutScope | EraseScope | ExpectScopes
 
 
 @frozen(kw_only=True)
@@ -140,8 +161,9 @@ class Page:
 class Size:
     """How much a storage holds.
 
-    `memories` are counted by (scope, kind, status) and `embedded` by model; `revisions` counts
-    those that were replaced; `oldest` and `newest` are moments of `happened_at`.
+    `memories` are counted by (scope, kind, status); `embedded` counts by model the memories that it
+    has embedded, without the forgotten ones; `revisions` counts those that were replaced; `oldest`
+    and `newest` are moments of `happened_at`.
     """
 
     memories: dict[tuple[str, str, str], int]

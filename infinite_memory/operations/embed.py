@@ -6,21 +6,32 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
+from attrs import evolve
 
-from infinite_memory.errors import InfiniteMemoryError, StorageError
+from infinite_memory.errors import Conflict, InfiniteMemoryError, StorageError
 from infinite_memory.model.checks import check_count
 from infinite_memory.model.memory import Memory
-from infinite_memory.model.record import Attach, Embedding
+from infinite_memory.model.record import Attach, Detach, Embedding
 from infinite_memory.operations.services import Services
 from infinite_memory.protocols import Embedder
 from infinite_memory.storage.vetting import check_embedding
 
-__all__ = ["Stop", "Stopped", "catch_up", "embed_again", "embed_memories", "embed_new", "never"]
+__all__ = [
+    "Stop",
+    "Stopped",
+    "catch_up",
+    "drop_others",
+    "embed_again",
+    "embed_memories",
+    "embed_new",
+    "never",
+]
 
 _log = logging.getLogger(__name__)
 _BATCH_MEMORIES = 256
 _BATCH_CHARS = 1 << 20
 _PASSAGES_BETWEEN_STOPS = 128
+_ATTEMPTS = 2
 # A passage of 256 tokens takes up to 50 ms. A longer text than this is found by its words at once
 # and embedded by `catch_up`, so that no write takes minutes.
 _MAX_CHARS_AT_ONCE = 50_000
@@ -75,7 +86,11 @@ def embed_new(services: Services, memories: Sequence[Memory]) -> frozenset[str]:
     """
     short = [memory for memory in memories if len(memory.text) <= _MAX_CHARS_AT_ONCE]
     try:
-        attached = _attach(services, short)
+        model = services.models.answering()
+        attached = _attach(services, model.embedder, short)
+        # Another model may have taken over meanwhile, which nobody would ask to embed these.
+        if services.models.answering() is not model:
+            attached = _attach(services, services.embedder, short)
     except StorageError as error:
         # The texts are durable: that is what the receipt answers for, on a full disk too.
         _log.warning("%d memories wait to be embedded: %s", len(short), error)
@@ -84,38 +99,122 @@ def embed_new(services: Services, memories: Sequence[Memory]) -> frozenset[str]:
 
 
 def embed_again(services: Services, ids: Sequence[str]) -> int:
-    """Embed these memories anew, whatever vectors they have; return how many were."""
+    """Embed these memories anew, whatever vectors they have; return how many were.
+
+    By the configured model, and by the former one while that answers.
+    """
     done = 0
+    models = dict.fromkeys((services.models.chosen, services.models.answering()))
     for batch in _batches(services, ids):
-        if not _attach(services, batch):
+        attached = [_attach(services, model.embedder, batch) for model in models]
+        if not all(attached):
             break
         done += len(batch)
     return done
 
 
 def catch_up(services: Services, *, limit: int, stop: Stop = never) -> int:
-    """Embed at most `limit` memories that have no vector by the current model; return how many.
+    """Embed at most `limit` memories that wait for the configured model; return how many.
 
-    `stop` ends it early; what was being embedded at that moment waits for the next time.
+    `stop` ends it early; what was being embedded at that moment waits for the next time. Once
+    nothing waits, the configured model answers.
 
     Some are left where a text is long, where a process ended between storing a text and embedding
-    it, where the model could not be run, and where another model was configured.
+    it, where the model could not be run, and where another model was configured. A memory that
+    the model refuses, twice and alone, while it embeds other texts, is done as well: it keeps an
+    embedding without passages, and its words find it.
     """
     check_count(limit, "limit", low=1, high=2**62)
+    embedder = services.models.chosen.embedder
     done = 0
     while done < limit and not stop():
         wanted = min(_BATCH_MEMORIES, limit - done)
-        pending = services.storage.pending(services.embedder.model, limit=wanted)
+        pending = services.storage.pending(embedder.model, limit=wanted)
         if not pending:
+            services.models.complete()
             break
         for batch in _batches(services, pending):
-            if not _attach(services, batch, stop):
+            done_now = _attach_each(services, embedder, batch, stop)
+            done += done_now
+            if done_now < len(batch):
                 return done
-            done += len(batch)
     return done
 
 
-def _attach(services: Services, memories: Sequence[Memory], stop: Stop = never) -> bool:
+def _attach_each(
+    services: Services, embedder: Embedder, memories: Sequence[Memory], stop: Stop
+) -> int:
+    """Embed memories, one by one where it must be; return how many are done, refused ones too.
+
+    It ends at the first where the model fails with any text, and where `stop` says so.
+    """
+    if _attach(services, embedder, memories, stop):
+        return len(memories)
+    for done, memory in enumerate(memories):
+        for _attempt in range(_ATTEMPTS):
+            if stop() or not _works(services, embedder, memory):
+                return done
+            if _attach(services, embedder, [memory], stop):
+                break
+        else:
+            if stop() or not _works(services, embedder, memory):
+                return done
+            _note_refused(services, embedder, memory)
+    return len(memories)
+
+
+def _works(services: Services, embedder: Embedder, memory: Memory) -> bool:
+    """Tell whether the model embeds a plain text, one that no cache has seen."""
+    plain = evolve(memory, text=f"a plain sentence, number {services.random_bytes(8).hex()}")
+    try:
+        (embedding,) = embed_memories(embedder, [plain])
+        check_embedding(memory.id, embedding)
+    # The embedder may be a plug-in of the user's, which can raise anything.
+    except Exception:  # noqa: BLE001 -- the boundary to a plug-in, see above
+        return False
+    return len(embedding.vectors) > 0
+
+
+def _note_refused(services: Services, embedder: Embedder, memory: Memory) -> None:
+    _log.warning("%s refuses memory %r: its words alone find it", embedder.model, memory.id)
+    nothing = Embedding(
+        model=embedder.model,
+        spans=np.empty((0, 2), np.int32),
+        vectors=np.empty((0, embedder.dimensions), np.float32),
+    )
+    services.storage.commit([Attach(id=memory.id, revision=memory.revision, embedding=nothing)])
+
+
+def drop_others(services: Services) -> dict[str, int]:
+    """Remove the vectors of every model but the configured one; return how many memories had them.
+
+    Where it was cut short, doing it again goes on.
+
+    Raises:
+        Conflict: some memories wait for the configured model; nothing was removed.
+    """
+    storage, model = services.storage, services.models.chosen.name
+    if storage.pending(model, limit=1):
+        raise Conflict(
+            f"some memories have no vector by {model} yet, so those by other models are kept:"
+            " embed what waits (`infinite-memory embed`, or `catch_up`) and try again"
+        )
+    services.models.complete()
+    had = {name: number for name, number in storage.measure().embedded.items() if name != model}
+    cursor, end = 0, storage.position()
+    while cursor < end:
+        changes = storage.changes(cursor, limit=_BATCH_MEMORIES, models=())
+        storage.commit(
+            [Detach(id=each.id, keep=model) for each in changes.items if each.record is not None]
+        )
+        cursor = max(changes.cursor, cursor + 1)
+    services.models.chosen.index.discard_others()
+    return had
+
+
+def _attach(
+    services: Services, embedder: Embedder, memories: Sequence[Memory], stop: Stop = never
+) -> bool:
     """Embed stored memories and store their vectors; False where that has to wait.
 
     What the embedder raised, or gave that is no embedding, is logged.
@@ -123,7 +222,7 @@ def _attach(services: Services, memories: Sequence[Memory], stop: Stop = never) 
     if not memories:
         return True
     try:
-        embeddings = embed_memories(services.embedder, memories, stop)
+        embeddings = embed_memories(embedder, memories, stop)
         for memory, embedding in zip(memories, embeddings, strict=True):
             check_embedding(memory.id, embedding)
     except Stopped:
@@ -147,7 +246,7 @@ def _batches(services: Services, ids: Sequence[str]) -> Iterator[list[Memory]]:
     """Yield the memories of these ids in batches of bounded length."""
     batch: list[Memory] = []
     for memory_id in ids:
-        for record in services.storage.get([memory_id]).values():
+        for record in services.storage.get([memory_id], models=()).values():
             batch.append(record.memory)
         if sum(len(memory.text) for memory in batch) >= _BATCH_CHARS:
             yield batch

@@ -48,7 +48,7 @@ def _hide(services: Services, memory_id: str) -> Receipt:
         )
         try:
             services.storage.commit(
-                [Put(memory=after, expected=before.revision, embedding=record.embedding)]
+                [Put(memory=after, expected=before.revision, embeddings=record.embeddings)]
             )
             break
         except Conflict:
@@ -94,8 +94,8 @@ def _erase_once(services: Services, memory_id: str) -> Receipt:
         return _unknown(services, memory_id, Outcome.UNCHANGED)
     storage.commit([Erase(id=memory_id, expected=record.memory.revision)])
     erased = [f"memory {memory_id}", f"{revisions} revision{'s' if revisions > 1 else ''}"]
-    if record.embedding is not None:
-        count = len(record.embedding.vectors)
+    count = sum(len(embedding.vectors) for embedding in record.embeddings)
+    if count:
         erased.append(f"{count} vector{'s' if count > 1 else ''}")
     receipt = receipt_of(record.memory, Outcome.ERASED, Searchable.NOT)
     return evolve(receipt, erased=tuple(erased))

@@ -18,7 +18,7 @@ from infinite_memory.operations.prepare import memory_of
 from infinite_memory.operations.scopes import scope_writes, settled
 from infinite_memory.operations.services import Services
 
-__all__ = ["Progress", "receipt_of", "remember", "remember_many"]
+__all__ = ["Progress", "found_by_meaning", "receipt_of", "remember", "remember_many"]
 
 Progress = Callable[[int, int], None]
 """Told after each batch how many memories are done, and of how many."""
@@ -72,6 +72,12 @@ def receipt_of(memory: Memory, outcome: Outcome, searchable: Searchable) -> Rece
         stored_at=memory.stored_at,
         searchable=searchable,
     )
+
+
+def found_by_meaning(services: Services, record: Record) -> bool:
+    """Tell whether the model in use has given vectors to a memory."""
+    embedding = record.embedding_by(services.embedder.model)
+    return embedding is not None and len(embedding.vectors) > 0
 
 
 @frozen
@@ -141,7 +147,8 @@ def _stored(
             wanted = [evolve(each, memory=settled(each.memory, scopes)) for each in wanted]
         # An id that was made here is new; the commit refuses it if it is not.
         known = {each.memory.id for each in wanted if each.named or attempt > 1}
-        existing = services.storage.get(known) if known else {}
+        models = (services.embedder.model,)
+        existing = services.storage.get(known, models=models) if known else {}
         earlier = {
             each.memory.id: _unchanged(services, each.memory, existing[each.memory.id], each.timed)
             for each in wanted
@@ -204,8 +211,7 @@ def _unchanged(services: Services, memory: Memory, record: Record, timed: bool) 
             f"id {memory.id!r} belongs to another memory, {current.text!r:.120}: choose another id,"
             f" or revise revision {current.revision}"
         )
-    embedding = record.embedding
-    meaning = embedding is not None and embedding.model == services.embedder.model
+    meaning = found_by_meaning(services, record)
     searchable = Searchable.MEANING if meaning else Searchable.WORDS
     return receipt_of(current, Outcome.UNCHANGED, searchable)
 

@@ -16,7 +16,7 @@ from infinite_memory.model.record import Put, Record
 from infinite_memory.model.scope import Scope
 from infinite_memory.operations.embed import embed_new
 from infinite_memory.operations.prepare import check_validity, checked, place_of
-from infinite_memory.operations.remember import receipt_of
+from infinite_memory.operations.remember import found_by_meaning, receipt_of
 from infinite_memory.operations.scopes import scope_writes
 from infinite_memory.operations.services import Services
 
@@ -63,20 +63,21 @@ def revise(
         return _repeated(services, record, revision, values)
     after = evolve(before, **values)
     check_validity(after.valid_from, after.valid_to)
-    keeps_vectors = record.embedding is not None and after.text == before.text
+    kept = record.embeddings if after.text == before.text else ()
     if after == before:
-        return receipt_of(before, Outcome.UNCHANGED, _searchable(before, keeps_vectors))
+        return receipt_of(
+            before, Outcome.UNCHANGED, _searchable(before, found_by_meaning(services, record))
+        )
     after = evolve(after, revision=revision + 1, stored_at=services.clock())
-    put = Put(
-        memory=after, expected=revision, embedding=record.embedding if keeps_vectors else None
-    )
+    put = Put(memory=after, expected=revision, embeddings=kept)
     moved = {after.scope} - {before.scope}
     try:
         services.storage.commit([*scope_writes(moved, scopes), put])
     except Conflict:
         _check_revision(existing(services, memory_id).memory, revision)
         raise
-    embedded = keeps_vectors or after.id in embed_new(services, [after])
+    embedded = found_by_meaning(services, Record(memory=after, embeddings=kept))
+    embedded = embedded or after.id in embed_new(services, [after])
     return receipt_of(after, Outcome.REVISED, _searchable(after, embedded))
 
 
@@ -92,7 +93,7 @@ def _repeated(
     for earlier in services.storage.history(current.id):
         done = evolve(earlier, **values, revision=revision + 1, stored_at=current.stored_at)
         if earlier.revision == revision and done == current:
-            embedded = record.embedding is not None
+            embedded = found_by_meaning(services, record)
             return receipt_of(current, Outcome.UNCHANGED, _searchable(current, embedded))
     raise _changed(current, revision)
 

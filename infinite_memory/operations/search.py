@@ -99,7 +99,7 @@ def search(
         arms=arms,
         explain=explain,
     )
-    ranking = services.index.search(question)
+    ranking = services.models.search(question)
     records = _records(services, [candidate.id for candidate in ranking.candidates])
     scopes = question.criteria.scopes
     return Hits(
@@ -152,13 +152,13 @@ def question_of(
 def _records(services: Services, ids: Sequence[str]) -> dict[str, Record]:
     """Return the records of these ids; one that was damaged since it was indexed is left out."""
     try:
-        return services.storage.get(ids)
+        return services.storage.get(ids, models=())
     except StoreDamaged as error:
         _log.error("%s", error)
     records: dict[str, Record] = {}
     for memory_id in ids:
         with suppress(StoreDamaged):
-            records.update(services.storage.get([memory_id]))
+            records.update(services.storage.get([memory_id], models=()))
     return records
 
 

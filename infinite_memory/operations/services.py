@@ -7,6 +7,7 @@ from attrs import frozen
 from infinite_memory.clock import Clock
 from infinite_memory.config import Config
 from infinite_memory.model.ids import RandomBytes
+from infinite_memory.operations.models import Models
 from infinite_memory.protocols import Embedder, Storage
 from infinite_memory.search.index import SearchIndex
 
@@ -18,8 +19,17 @@ class Services:
     """The parts of an open store."""
 
     storage: Storage
-    embedder: Embedder
-    index: SearchIndex
+    models: Models
     config: Config
     clock: Clock
     random_bytes: RandomBytes
+
+    @property
+    def embedder(self) -> Embedder:
+        """The embedder of the model that answers now; ask once where its index is needed too."""
+        return self.models.answering().embedder
+
+    @property
+    def index(self) -> SearchIndex:
+        """The index of the model that answers now."""
+        return self.models.answering().index

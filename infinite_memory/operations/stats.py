@@ -18,25 +18,30 @@ class Stats:
     """Counts of what a store holds.
 
     `memories` counts all but the forgotten ones, as do the counts by scope and kind; `by_status`
-    counts every memory. `embedded` counts the memories that have vectors by the model in use,
-    `revisions` the earlier revisions that are kept.
+    counts every memory. `by_model` counts the memories that each model has embedded, without the
+    forgotten ones, and `embedded` those of the model that answers searches. `model` is the
+    configured one; `answering` is another one as long as a change of the model is under way.
+    `revisions` counts the earlier revisions that are kept.
     """
 
     memories: int
     by_scope: dict[str, int]
     by_kind: dict[str, int]
     by_status: dict[str, int]
+    by_model: dict[str, int]
     embedded: int
     revisions: int
     size_bytes: int
     oldest: datetime | None
     newest: datetime | None
     model: str
+    answering: str
 
 
 def stats(services: Services) -> Stats:
     """Count what the store holds now."""
     size = services.storage.measure()
+    answering = services.models.answering().name
     by_scope: Counter[str] = Counter(dict.fromkeys(services.storage.scopes(), 0))
     by_kind: Counter[str] = Counter()
     by_status: Counter[str] = Counter()
@@ -50,10 +55,12 @@ def stats(services: Services) -> Stats:
         by_scope=dict(sorted(by_scope.items())),
         by_kind=dict(sorted(by_kind.items())),
         by_status=dict(sorted(by_status.items())),
-        embedded=size.embedded.get(services.embedder.model, 0),
+        by_model=dict(sorted(size.embedded.items())),
+        embedded=size.embedded.get(answering, 0),
         revisions=size.revisions,
         size_bytes=size.size_bytes,
         oldest=size.oldest,
         newest=size.newest,
-        model=services.embedder.model,
+        model=services.models.chosen.name,
+        answering=answering,
     )

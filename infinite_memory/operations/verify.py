@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import numpy as np
 from attrs import evolve
@@ -61,7 +61,7 @@ def _read_through(storage: Storage, progress: Walked | None) -> Verification:
     """Read what every storage can give: each record, which it verifies by itself."""
     counts: Counter[str] = Counter()
     findings: list[Finding] = []
-    for change in _changes(storage, 0):
+    for change in _changes(storage, 0, None):
         counts["erased" if change.record is None else "memories"] += 1
         if change.record is not None:
             try:
@@ -75,9 +75,9 @@ def _read_through(storage: Storage, progress: Walked | None) -> Verification:
     return Verification(counts=dict(counts), findings=tuple(findings))
 
 
-def _changes(storage: Storage, cursor: int) -> Iterator[Change]:
+def _changes(storage: Storage, cursor: int, models: Collection[str] | None) -> Iterator[Change]:
     while True:
-        changes = storage.changes(cursor, limit=_BATCH)
+        changes = storage.changes(cursor, limit=_BATCH, models=models)
         yield from changes.items
         if not changes.items:
             return
@@ -87,7 +87,8 @@ def _changes(storage: Storage, cursor: int) -> Iterator[Change]:
 def _verify_index(services: Services, damaged: frozenset[str]) -> tuple[int, list[Finding]]:
     """Compare the snapshot of the index with the store; return its documents and what is wrong."""
     try:
-        view = services.index.mapped()
+        model = services.models.answering()
+        view = model.index.mapped()
     except ValueError as error:
         return 0, [_index_finding(f"the snapshot of the index is damaged: {error}")]
     if view is None or not view.parts:
@@ -96,15 +97,17 @@ def _verify_index(services: Services, damaged: frozenset[str]) -> tuple[int, lis
     if view.cursor > position:
         what = f"the index has seen {view.cursor} changes, the store has only {position}"
         return len(view), [Finding(part=Part.INDEX, what=what, way_out=_OLDER)]
-    return len(view), list(_compared(services, view, damaged))
+    return len(view), list(_compared(services, view, model.name, damaged))
 
 
-def _compared(services: Services, view: View, damaged: frozenset[str]) -> Iterator[Finding]:
+def _compared(
+    services: Services, view: View, model: str, damaged: frozenset[str]
+) -> Iterator[Finding]:
     """Yield a finding for each memory unchanged since the snapshot that is not in it as it is."""
     segment = view.parts[0].segment
-    later = {change.id for change in _changes(services.storage, view.cursor)}
+    later = {change.id for change in _changes(services.storage, view.cursor, ())}
     matched = 0
-    for change in _changes(services.storage, 0):
+    for change in _changes(services.storage, 0, (model,)):
         doc = segment.find(change.id)
         matched += doc is not None
         if change.id in later or change.id in damaged:
@@ -112,9 +115,7 @@ def _compared(services: Services, view: View, damaged: frozenset[str]) -> Iterat
         if change.record is None:
             agrees = doc is None
         else:
-            agrees = doc is not None and _agrees(
-                segment, doc, change.record, services.embedder.model
-            )
+            agrees = doc is not None and _agrees(segment, doc, change.record, model)
         if not agrees:
             yield _index_finding(f"the index does not agree with memory {change.id!r}", change.id)
     unknown = len(segment) - matched - sum(segment.find(each) is not None for each in damaged)
@@ -123,9 +124,7 @@ def _compared(services: Services, view: View, damaged: frozenset[str]) -> Iterat
 
 
 def _agrees(segment: Segment, doc: int, record: Record, model: str) -> bool:
-    memory, embedding = record.memory, record.embedding
-    if embedding is not None and embedding.model != model:
-        embedding = None
+    memory, embedding = record.memory, record.embedding_by(model)
     cut = slice(int(segment.passage_start[doc]), int(segment.passage_start[doc + 1]))
     if embedding is None:
         vectors_agree = cut.start == cut.stop

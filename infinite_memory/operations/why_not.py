@@ -47,7 +47,7 @@ def why_not(
 
 
 def _ranked(services: Services, question: Question, memory: Memory) -> Absence:
-    ranking = services.index.search(question)
+    ranking = services.models.search(question)
     if ranking.place is None:
         note = f" ({ranking.note})" if ranking.note else ""
         return Absence(

@@ -56,8 +56,7 @@ class Document:
 
 def describe(record: Record, *, model: str, dimensions: int) -> Document:
     """Return what the index holds of `record`, without vectors by another model."""
-    memory, embedding = record.memory, record.embedding
-    usable = embedding is not None and embedding.model == model
+    memory, embedding = record.memory, record.embedding_by(model)
     return Document(
         id=memory.id,
         scope=memory.scope,
@@ -71,12 +70,8 @@ def describe(record: Record, *, model: str, dimensions: int) -> Document:
         twin=_twin_of(memory),
         terms=Counter(hash_term(term) for term in _words_of(memory)),
         labels=frozenset(hash_tag(tag) for tag in memory.tags),
-        spans=embedding.spans if embedding is not None and usable else _NO_SPANS,
-        vectors=(
-            embedding.vectors
-            if embedding is not None and usable
-            else np.empty((0, dimensions), np.float32)
-        ),
+        spans=_NO_SPANS if embedding is None else embedding.spans,
+        vectors=(np.empty((0, dimensions), np.float32) if embedding is None else embedding.vectors),
     )
 
 

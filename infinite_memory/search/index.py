@@ -83,6 +83,15 @@ class SearchIndex:
                     self._view = self._mapped()
         self._remove()
 
+    def discard_others(self) -> None:
+        """Remove the snapshots of other models, whose vectors are gone.
+
+        Raises:
+            StorageUnavailable: one of them cannot be deleted.
+        """
+        if self._snapshot is not None:
+            self._snapshot.remove(others=True)
+
     def mapped(self) -> View | None:
         """Return the snapshot that the next process would map, every byte of it verified.
 
@@ -140,7 +149,7 @@ class SearchIndex:
             cursor = view.cursor
             latest: dict[str, Document | None] = {}
             while cursor < position and len(latest) < _SEGMENT_DOCUMENTS:
-                changes = self._storage.changes(cursor, limit=_FEED_BATCH)
+                changes = self._storage.changes(cursor, limit=_FEED_BATCH, models=(model,))
                 for change in changes.items:
                     latest[change.id] = (
                         None
@@ -189,7 +198,7 @@ class SearchIndex:
         under its id.
         """
         cursor = view.cursor
-        while (changes := self._storage.changes(cursor, limit=_FEED_BATCH)).items:
+        while (changes := self._storage.changes(cursor, limit=_FEED_BATCH, models=())).items:
             for change in changes.items:
                 fresh = change.record is None or change.record.memory.revision == 1
                 if fresh and any(part.segment.find(change.id) is not None for part in view.parts):

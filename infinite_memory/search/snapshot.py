@@ -129,14 +129,20 @@ class Snapshot:
         file.flush()
         os.fsync(file.fileno())
 
-    def remove(self) -> None:
+    def remove(self, *, others: bool = False) -> None:
         """Delete every snapshot in the folder: of other models, and half written ones, as well.
+
+        With `others` the one of this model stays.
 
         Raises:
             StorageUnavailable: one of them cannot be deleted.
         """
         try:
-            files = [path for path in self._folder.iterdir() if path.suffix in _SUFFIXES]
+            files = [
+                path
+                for path in self._folder.iterdir()
+                if path.suffix in _SUFFIXES and not (others and path.stem == self._path.stem)
+            ]
         except (FileNotFoundError, NotADirectoryError):
             return
         for path in files:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from infinite_memory.errors import InvalidInput
@@ -16,18 +18,19 @@ EMBED_AGAIN = "nothing is lost: it can be embedded anew from its text"
 _UNIT_TOLERANCE = 1e-3
 
 
-def check_record(record: Record) -> Finding | None:
-    """Return what is wrong with the embedding of `record`, None if all is well or there is none."""
-    memory, embedding = record.memory, record.embedding
-    problem = None if embedding is None else _problem(memory, embedding)
-    if problem is None:
-        return None
-    return Finding(
-        part=Part.EMBEDDING,
-        id=memory.id,
-        what=f"the embedding of memory {memory.id!r} cannot be right: {problem}",
-        way_out=EMBED_AGAIN,
-    )
+def check_record(record: Record) -> Iterator[Finding]:
+    """Yield what is wrong with the embeddings of `record`."""
+    memory = record.memory
+    for embedding in record.embeddings:
+        problem = _problem(memory, embedding)
+        if problem is not None:
+            what = f"the embedding of memory {memory.id!r} by {embedding.model} cannot be right"
+            yield Finding(
+                part=Part.EMBEDDING,
+                id=memory.id,
+                what=f"{what}: {problem}",
+                way_out=EMBED_AGAIN,
+            )
 
 
 def _problem(memory: Memory, embedding: Embedding) -> str | None:
@@ -38,7 +41,7 @@ def _problem(memory: Memory, embedding: Embedding) -> str | None:
     spans = embedding.spans
     if (spans[:, 0] < 0).any() or (spans[:, 1] < spans[:, 0]).any():
         return "a passage ends before it begins"
-    if spans.max() > len(memory.text):
+    if spans.max(initial=0) > len(memory.text):
         return "a passage lies outside the text"
     lengths = np.linalg.norm(embedding.vectors, axis=1)
     if (np.abs(lengths - 1) > _UNIT_TOLERANCE).any():

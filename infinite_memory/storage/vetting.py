@@ -22,10 +22,19 @@ def check_writes(writes: Sequence[Write]) -> None:
     for write in writes:
         if isinstance(write, Put):
             _check_revision(write)
-            if write.embedding is not None:
-                check_embedding(write.memory.id, write.embedding)
+            for embedding in write.embeddings:
+                check_embedding(write.memory.id, embedding)
+            _check_models(write)
         elif isinstance(write, Attach):
             check_embedding(write.id, write.embedding)
+
+
+def _check_models(write: Put) -> None:
+    models = [embedding.model for embedding in write.embeddings]
+    if len(set(models)) < len(models):
+        raise InvalidInput(
+            f"memory {write.memory.id!r} cannot have two embeddings by one model: {sorted(models)}"
+        )
 
 
 def _check_revision(write: Put) -> None:
@@ -44,9 +53,11 @@ def check_embedding(memory_id: str, embedding: Embedding) -> None:
     """
     spans, vectors = embedding.spans, embedding.vectors
     problem = None
-    if spans.dtype != np.int32 or vectors.dtype != np.float32:
+    if not embedding.model or "\n" in embedding.model:
+        problem = f"its model is {embedding.model!r}: give a name of one line"
+    elif spans.dtype != np.int32 or vectors.dtype != np.float32:
         problem = f"spans are {spans.dtype} and vectors {vectors.dtype}: give int32 and float32"
-    elif spans.ndim != 2 or spans.shape[1] != 2 or vectors.ndim != 2 or 0 in vectors.shape:
+    elif spans.ndim != 2 or spans.shape[1] != 2 or vectors.ndim != 2 or not vectors.shape[1]:
         problem = f"shapes {spans.shape} and {vectors.shape}: give (n, 2) and (n, dimensions)"
     elif len(spans) != len(vectors):
         problem = f"{len(spans)} spans and {len(vectors)} vectors: give one vector a span"

@@ -38,10 +38,20 @@ def make_embedding(seed: int = 0, *, passages: int = 2, model: str = "model-a") 
     )
 
 
-def put(memory_id: str, *, embedding: Embedding | None = None, **fields: Any) -> Put:
-    """Return the write that stores `make_memory` as new, or as the revision that is given."""
+def put(
+    memory_id: str,
+    *,
+    embedding: Embedding | None = None,
+    embeddings: tuple[Embedding, ...] = (),
+    **fields: Any,
+) -> Put:
+    """Return the write that stores `make_memory` as new, or as the revision that is given.
+
+    Give one `embedding` or several `embeddings`.
+    """
     memory = make_memory(memory_id, **fields)
-    return Put(memory=memory, expected=memory.revision - 1, embedding=embedding)
+    made = embeddings if embedding is None else (embedding,)
+    return Put(memory=memory, expected=memory.revision - 1, embeddings=made)
 
 
 class StorageTests:

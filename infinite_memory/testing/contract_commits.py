@@ -62,7 +62,7 @@ class CommitTests(StorageTests):
             ]
         )
         assert storage.get(["a"])["a"] == Record(
-            memory=make_memory("a", revision=2, text="second"), embedding=make_embedding()
+            memory=make_memory("a", revision=2, text="second"), embeddings=(make_embedding(),)
         )
         assert storage.history("b") == [make_memory("b", text="again")]
 
@@ -94,11 +94,15 @@ class CommitTests(StorageTests):
             evolve(good, spans=good.spans.ravel()),
             evolve(good, vectors=good.vectors.ravel()),
             evolve(good, vectors=np.zeros((2, 0), dtype=np.float32)),
+            evolve(good, model=""),
+            evolve(good, model="model-a\nmodel-b"),
         ):
             with pytest.raises(InvalidInput, match="'a'"):
                 storage.commit([Attach(id="a", revision=1, embedding=bad)])
             with pytest.raises(InvalidInput, match="'b'"):
                 storage.commit([put("b", embedding=bad)])
+        with pytest.raises(InvalidInput, match="'b' cannot have two embeddings by one model"):
+            storage.commit([put("b", embeddings=(good, make_embedding(2)))])
         assert storage.get(["a", "b"]) == {"a": Record(memory=make_memory("a"))}
 
     def test_no_writes_change_nothing(self, storage: Storage) -> None:

@@ -112,7 +112,7 @@ class RecordTests(StorageTests):
         limits = np.finfo(np.float32)
         embedding.vectors[0, :3] = np.array([-0.0, limits.tiny, limits.max])
         storage.commit([put("a", embedding=embedding)])
-        found = storage.get(["a"])["a"].embedding
+        found = storage.get(["a"])["a"].embedding_by("model-a")
         assert found == embedding
         assert found is not None
         assert found.vectors.tobytes() == embedding.vectors.tobytes()
@@ -125,7 +125,7 @@ class RecordTests(StorageTests):
         storage.commit([put("a", embedding=embedding)])
         embedding.vectors[:] = 0
         embedding.spans[:] = 0
-        found = storage.get(["a"])["a"].embedding
+        found = storage.get(["a"])["a"].embedding_by("model-a")
         assert found == make_embedding()
         assert found is not None
         assert not found.vectors.flags.writeable
@@ -148,9 +148,9 @@ class RecordTests(StorageTests):
     def test_a_put_replaces_the_embedding_or_drops_it(self, storage: Storage) -> None:
         storage.commit([put("a", embedding=make_embedding(1))])
         storage.commit([put("a", revision=2, embedding=make_embedding(2))])
-        assert storage.get(["a"])["a"].embedding == make_embedding(2)
+        assert storage.get(["a"])["a"].embedding_by("model-a") == make_embedding(2)
         storage.commit([put("a", revision=3)])
-        assert storage.get(["a"])["a"].embedding is None
+        assert storage.get(["a"])["a"].embedding_by("model-a") is None
 
     def test_attach_gives_an_embedding_to_the_current_revision_only(self, storage: Storage) -> None:
         storage.commit([put("a")])
@@ -159,10 +159,10 @@ class RecordTests(StorageTests):
         for stale in (("a", 1), ("a", 3), ("nobody", 1), ("nobody", 0)):
             write = Attach(id=stale[0], revision=stale[1], embedding=make_embedding())
             assert storage.commit([write]) == before
-        assert storage.get(["a"])["a"].embedding is None
+        assert storage.get(["a"])["a"].embedding_by("model-a") is None
         after = storage.commit([Attach(id="a", revision=2, embedding=make_embedding(3))])
         assert after > before
-        assert storage.get(["a"])["a"].embedding == make_embedding(3)
+        assert storage.get(["a"])["a"].embedding_by("model-a") == make_embedding(3)
         assert [memory.revision for memory in storage.history("a")] == [1, 2]
 
     def test_pending_lists_what_the_model_has_not_embedded_oldest_change_first(

@@ -50,9 +50,11 @@ class FailingStorage:
         self._count("commit", "after")
         return result
 
-    def get(self, ids: Collection[str]) -> dict[str, Record]:
+    def get(
+        self, ids: Collection[str], *, models: Collection[str] | None = None
+    ) -> dict[str, Record]:
         self._count("get", "before")
-        result = self.inner.get(ids)
+        result = self.inner.get(ids, models=models)
         self._count("get", "after")
         return result
 
@@ -74,9 +76,9 @@ class FailingStorage:
         self._count("erased", "after")
         return result
 
-    def changes(self, after: int, *, limit: int) -> Changes:
+    def changes(self, after: int, *, limit: int, models: Collection[str] | None = None) -> Changes:
         self._count("changes", "before")
-        result = self.inner.changes(after, limit=limit)
+        result = self.inner.changes(after, limit=limit, models=models)
         self._count("changes", "after")
         return result
 

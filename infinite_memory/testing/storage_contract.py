@@ -29,12 +29,13 @@ from infinite_memory.testing.contract_base import (
 from infinite_memory.testing.contract_commits import CommitTests
 from infinite_memory.testing.contract_feed import FeedTests
 from infinite_memory.testing.contract_finding import FindingTests
+from infinite_memory.testing.contract_models import ModelTests
 from infinite_memory.testing.contract_records import RecordTests
 
 __all__ = ["StorageContract", "make_embedding", "make_memory", "put"]
 
 
-class StorageContract(RecordTests, CommitTests, FeedTests, FindingTests):
+class StorageContract(RecordTests, ModelTests, CommitTests, FeedTests, FindingTests):
     """All tests of the contract; `shared` says that a second `open` opens the same store."""
 
     def test_an_empty_store_measures_nothing(self, storage: Storage) -> None:

@@ -18,6 +18,7 @@ from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.memory import Kind, Memory, Status
 from infinite_memory.model.record import (
     Attach,
+    Detach,
     Embedding,
     Erase,
     EraseScope,
@@ -29,7 +30,14 @@ from infinite_memory.model.record import (
 from infinite_memory.model.scope import Scope
 from infinite_memory.protocols import Storage
 from infinite_memory.storage.inmemory import InMemoryStorage
-from infinite_memory.testing.strategies import embeddings, ids, memories, moments, scopes
+from infinite_memory.testing.strategies import (
+    embeddings,
+    ids,
+    memories,
+    moments,
+    scopes,
+    several_embeddings,
+)
 
 __all__ = ["Hardship", "Opener", "storage_machine"]
 
@@ -139,23 +147,21 @@ class _StorageMachine(RuleBasedStateMachine):
         stored = [change.id for change in self.model.changes(0, limit=1000).items]
         return data.draw(st.sampled_from(stored) | ids if stored else ids)
 
-    @rule(memory=memories(), wrong=_revision_errors, embedding=st.none() | embeddings())
-    def put(self, memory: Memory, wrong: int, embedding: Embedding | None) -> None:
+    @rule(memory=memories(), wrong=_revision_errors, made=several_embeddings)
+    def put(self, memory: Memory, wrong: int, made: tuple[Embedding, ...]) -> None:
         """Store or replace a memory, now and then expecting a wrong revision."""
-        self.commit([self._put(memory, wrong, embedding)])
+        self.commit([self._put(memory, wrong, made)])
 
     @rule(batch=st.lists(memories(), min_size=2, max_size=4), wrong=_revision_errors)
     def put_many(self, batch: list[Memory], wrong: int) -> None:
         """Store several at once, all or none."""
         unique = {memory.id: memory for memory in batch}
-        writes: list[Write] = [self._put(memory, 0, None) for memory in list(unique.values())[1:]]
-        self.commit([*writes, self._put(batch[0], wrong, None)] if writes else [])
+        writes: list[Write] = [self._put(memory, 0) for memory in list(unique.values())[1:]]
+        self.commit([*writes, self._put(batch[0], wrong)] if writes else [])
 
-    def _put(self, memory: Memory, wrong: int, embedding: Embedding | None) -> Put:
+    def _put(self, memory: Memory, wrong: int, made: tuple[Embedding, ...] = ()) -> Put:
         expected = max(0, self.revision(memory.id) + wrong)
-        return Put(
-            memory=evolve(memory, revision=expected + 1), expected=expected, embedding=embedding
-        )
+        return Put(memory=evolve(memory, revision=expected + 1), expected=expected, embeddings=made)
 
     @rule(data=st.data(), wrong=_revision_errors, embedding=embeddings())
     def attach(self, data: st.DataObject, wrong: int, embedding: Embedding) -> None:
@@ -163,6 +169,11 @@ class _StorageMachine(RuleBasedStateMachine):
         memory_id = self.known_id(data)
         revision = self.revision(memory_id) + wrong
         self.commit([Attach(id=memory_id, revision=revision, embedding=embedding)])
+
+    @rule(data=st.data(), keep=st.sampled_from(["model-a", "model-b", "model-c"]))
+    def detach(self, data: st.DataObject, keep: str) -> None:
+        """Take away the embeddings of a memory by every other model."""
+        self.commit([Detach(id=self.known_id(data), keep=keep)])
 
     @rule(data=st.data())
     def erase(self, data: st.DataObject) -> None:
@@ -216,7 +227,11 @@ class _StorageMachine(RuleBasedStateMachine):
     def look_up(self, data: st.DataObject) -> None:
         """Read one memory and its history."""
         memory_id = self.known_id(data)
-        assert self.storage.get([memory_id]) == self.model.get([memory_id])
+        for models in (None, (), ("model-a",), ("model-b", "model-a")):
+            found = self.storage.get([memory_id], models=models)
+            assert found == self.model.get([memory_id], models=models)
+            changes = self.storage.changes(0, limit=3, models=models)
+            assert changes == self.model.changes(0, limit=3, models=models)
         assert self.storage.history(memory_id) == self.model.history(memory_id)
 
     @precondition(lambda self: self.shared and len(self.handles) < 3)
@@ -236,7 +251,7 @@ class _StorageMachine(RuleBasedStateMachine):
     @rule(memory=memories(), call=st.integers(1, 12))
     def fail_in_a_commit(self, memory: Memory, call: int) -> None:
         """Let the disk fail in a commit: it is there whole or not at all, on the same handle."""
-        write, storage, disk = self._put(memory, 0, None), self.storage, self._disk()
+        write, storage, disk = self._put(memory, 0), self.storage, self._disk()
         disk.fail_at(call)
         try:
             storage.commit([write])
@@ -251,7 +266,7 @@ class _StorageMachine(RuleBasedStateMachine):
     @rule(memory=memories(), call=st.integers(1, 12))
     def crash_in_a_commit(self, memory: Memory, call: int) -> None:
         """Cut the power in the middle of a commit, which is there whole or not at all."""
-        write = self._put(memory, 0, None)
+        write = self._put(memory, 0)
         self._disk().cut_at(call)
         self.storage.commit([write])
         self._crash()
@@ -275,7 +290,7 @@ class _StorageMachine(RuleBasedStateMachine):
     def _settle(self, storage: Storage, write: Put) -> None:
         """Let the model follow a commit of which the storage alone knows the outcome."""
         record = storage.get([write.memory.id]).get(write.memory.id)
-        if record == Record(memory=write.memory, embedding=write.embedding):
+        if record == Record(memory=write.memory, embeddings=write.embeddings):
             self.model.commit([write])
 
     @invariant()
@@ -285,8 +300,9 @@ class _StorageMachine(RuleBasedStateMachine):
         assert self.storage.get(everything) == self.model.get(everything)
         assert self.storage.position() == self.model.position()
         assert self.storage.scopes() == self.model.scopes()
-        pending = self.storage.pending("model-a", limit=1000)
-        assert pending == self.model.pending("model-a", limit=1000)
+        for model in ("model-a", "model-b", "model-c"):
+            pending = self.storage.pending(model, limit=1000)
+            assert pending == self.model.pending(model, limit=1000)
         size, expected = self.storage.measure(), self.model.measure()
         assert evolve(size, size_bytes=0) == evolve(expected, size_bytes=0)
 

@@ -12,7 +12,17 @@ from infinite_memory.model.memory import GLOBAL, JsonValue, Kind, Memory, Origin
 from infinite_memory.model.record import Embedding
 from infinite_memory.model.scope import Scope, Sensitivity
 
-__all__ = ["contexts", "embeddings", "ids", "memories", "moments", "names", "scopes", "texts"]
+__all__ = [
+    "contexts",
+    "embeddings",
+    "ids",
+    "memories",
+    "moments",
+    "names",
+    "scopes",
+    "several_embeddings",
+    "texts",
+]
 
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=40)
 """Any text that may be stored, the empty one too."""
@@ -54,8 +64,8 @@ contexts: st.SearchStrategy[dict[str, JsonValue]] = st.dictionaries(
 
 @st.composite
 def embeddings(draw: st.DrawFn, models: tuple[str, ...] = ("model-a", "model-b")) -> Embedding:
-    """Make embeddings of one to three passages in four dimensions."""
-    passages = draw(st.integers(1, 3))
+    """Make embeddings of up to three passages in four dimensions."""
+    passages = draw(st.integers(0, 3))
     numbers = st.floats(-1, 1, width=32)
     vectors = draw(st.lists(numbers, min_size=passages * 4, max_size=passages * 4))
     bounds = draw(st.lists(st.integers(0, 2**31 - 1), min_size=passages * 2, max_size=passages * 2))
@@ -64,6 +74,12 @@ def embeddings(draw: st.DrawFn, models: tuple[str, ...] = ("model-a", "model-b")
         spans=np.array(bounds, dtype=np.int32).reshape(passages, 2),
         vectors=np.array(vectors, dtype=np.float32).reshape(passages, 4),
     )
+
+
+several_embeddings = st.lists(
+    embeddings(), max_size=2, unique_by=lambda embedding: embedding.model
+).map(tuple)
+"""The embeddings of one memory, in any order."""
 
 
 @st.composite

@@ -10,7 +10,16 @@ import numpy as np
 from attrs import field, frozen
 
 from infinite_memory.model.memory import Memory
-from infinite_memory.model.record import Attach, Change, Embedding, Erase, Put, PutScope, Write
+from infinite_memory.model.record import (
+    Attach,
+    Change,
+    Detach,
+    Embedding,
+    Erase,
+    Put,
+    PutScope,
+    Write,
+)
 from infinite_memory.model.scope import Scope
 from infinite_memory.protocols import Storage
 from infinite_memory.storage.inmemory import InMemoryStorage
@@ -19,6 +28,7 @@ __all__ = ["State", "Workload", "replay", "state_of"]
 
 _START = datetime(2026, 1, 1, tzinfo=UTC)
 _DIMENSIONS = 24
+_MODELS = ("model-a", "model-b")
 
 
 @frozen(kw_only=True)
@@ -89,6 +99,8 @@ class Workload:
         memory = current[self._random.choice(sorted(current))]
         if way < 0.65:
             return [self._put(memory.id, memory.revision)]
+        if way < 0.68:
+            return [Detach(id=memory.id, keep=self._random.choice(_MODELS))]
         if way < 0.8:
             embedding = self._embedding()
             return [Attach(id=memory.id, revision=memory.revision, embedding=embedding)]
@@ -111,8 +123,8 @@ class Workload:
             revision=expected + 1,
             **details,
         )
-        embedding = self._embedding() if self._random.random() < 0.5 else None
-        return Put(memory=memory, expected=expected, embedding=embedding)
+        embeddings = (self._embedding(),) if self._random.random() < 0.5 else ()
+        return Put(memory=memory, expected=expected, embeddings=embeddings)
 
     def _text(self) -> str:
         length = self._random.choice((1, 10, 60, 300))
@@ -121,7 +133,7 @@ class Workload:
     def _embedding(self) -> Embedding:
         numbers = np.frombuffer(self._random.randbytes(_DIMENSIONS * 2), dtype=np.int16)
         return Embedding(
-            model="model-a",
+            model=self._random.choice(_MODELS),
             spans=np.array([[0, 7]], dtype=np.int32),
             vectors=numbers.astype(np.float32).reshape(1, -1),
         )

@@ -87,8 +87,8 @@ def test_a_sound_store_is_counted_and_nothing_is_found(store: MemoryStore) -> No
         ("UPDATE memories SET revision = 7 WHERE id = 'm1'", (Part.MEMORY, "m1")),
         ("UPDATE revisions SET body = '{}'", (Part.REVISION, "m0")),
         ("UPDATE revisions SET id = 'm7'", (Part.REVISION, "m7")),
-        ("UPDATE embeddings SET vectors = zeroblob(64) WHERE number = 2", (Part.EMBEDDING, "m1")),
-        ("DELETE FROM embeddings WHERE number = 2", (Part.EMBEDDING, "m1")),
+        ("UPDATE vectors SET vectors = zeroblob(64) WHERE number = 2", (Part.EMBEDDING, "m1")),
+        ("DELETE FROM vectors WHERE number = 2", (Part.EMBEDDING, "m1")),
         ("DELETE FROM memory_tags WHERE id = 'm1' AND folded = 'a'", (Part.TAGS, "m1")),
         ("UPDATE memory_tags SET folded = 'z' WHERE id = 'm1' AND folded = 'a'", (Part.TAGS, "m1")),
         ("INSERT INTO memory_tags VALUES ('z', 1, 'm1', 2)", (Part.TAGS, "m1")),
@@ -164,7 +164,7 @@ def test_columns_of_another_type_are_damage_like_any_other(store: MemoryStore, h
 
 def test_a_damaged_vector_is_mended_from_the_text(store: MemoryStore, home: Path) -> None:
     good = store._services.storage.get(["m1"])["m1"]
-    damage = "UPDATE embeddings SET vectors = zeroblob(64) WHERE number = 2"
+    damage = "UPDATE vectors SET vectors = zeroblob(64) WHERE number = 2"
     alter(home, damage)
     assert parts_of(store.verify()) == [(Part.EMBEDDING, "m1")]
     assert store.catch_up() == 1
@@ -188,7 +188,7 @@ def test_vectors_that_cannot_be_right_are_found_and_mended(
     store: MemoryStore, field: str, value: np.ndarray, sentence: str
 ) -> None:
     storage = store._services.storage
-    good = storage.get(["m1"])["m1"].embedding
+    good = storage.get(["m1"])["m1"].embedding_by(HashingEmbedder().model)
     assert good is not None
     if field == "vectors":
         value = np.full_like(good.vectors, 0.5)
@@ -196,7 +196,7 @@ def test_vectors_that_cannot_be_right_are_found_and_mended(
     (finding,) = store.verify(mend=True).findings
     assert (finding.part, finding.id) == (Part.EMBEDDING, "m1")
     assert sentence in finding.what
-    assert storage.get(["m1"])["m1"].embedding == good
+    assert storage.get(["m1"])["m1"].embeddings == (good,)
 
 
 @pytest.fixture

@@ -48,10 +48,12 @@ def documents(memories: Sequence[Memory]) -> list[Document]:
         describe(
             Record(
                 memory=memory,
-                embedding=Embedding(
-                    model=EMBEDDER.model,
-                    spans=np.array([[0, len(memory.text)]], np.int32),
-                    vectors=vector[np.newaxis],
+                embeddings=(
+                    Embedding(
+                        model=EMBEDDER.model,
+                        spans=np.array([[0, len(memory.text)]], np.int32),
+                        vectors=vector[np.newaxis],
+                    ),
                 ),
             ),
             model=EMBEDDER.model,

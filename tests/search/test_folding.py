@@ -6,6 +6,7 @@ import threading
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -46,7 +47,7 @@ def embedding(number: int) -> Embedding:
 
 
 def store(storage: InMemoryStorage, numbers: Sequence[int]) -> None:
-    storage.commit([Put(memory=memory(n), expected=0, embedding=embedding(n)) for n in numbers])
+    storage.commit([Put(memory=memory(n), expected=0, embeddings=(embedding(n),)) for n in numbers])
 
 
 def snapshot_for(storage: InMemoryStorage, folder: Path) -> Snapshot:
@@ -163,10 +164,10 @@ def test_a_fold_that_meets_a_storage_out_of_reach_leaves_the_index_as_it_was(
     class Gone(InMemoryStorage):
         broken = False
 
-        def changes(self, after: int, *, limit: int) -> Changes:
+        def changes(self, after: int, **options: Any) -> Changes:
             if self.broken:
                 raise StorageUnavailable("gone")
-            return super().changes(after, limit=limit)
+            return super().changes(after, **options)
 
     storage = Gone()
     store(storage, range(20))

@@ -51,7 +51,7 @@ def embedding(text: str) -> Embedding:
 
 
 def record(number: int, text: str, **fields: object) -> Record:
-    return Record(memory=memory(number, text, **fields), embedding=embedding(text))
+    return Record(memory=memory(number, text, **fields), embeddings=(embedding(text),))
 
 
 def segment_of(*records: Record) -> Segment:
@@ -121,10 +121,10 @@ def test_the_cosine_of_a_document_is_that_of_its_best_passage(share: float) -> N
     assert len(scores) == np.count_nonzero(mask)
     for place, score in enumerate(scores):
         made = records[selection.doc(place)]
-        if made.embedding is None:
+        if not made.embeddings:
             assert score == ABSENT
         else:
-            assert score == pytest.approx(float((made.embedding.vectors @ query).max()))
+            assert score == pytest.approx(float((made.embeddings[0].vectors @ query).max()))
     start, end = best_passage(query, segment, 0) or (0, 0)
     assert "rocket" in long[start:end]
     assert best_passage(query, segment, 5) is None
@@ -176,8 +176,8 @@ def test_an_index_that_followed_every_change_equals_one_built_anew(
         if verb == "put" or (held is None and verb == "forget"):
             revision = held.memory.revision if held else 0
             put = memory(number, text, revision=revision + 1)
-            vectors = embedding(text) if look else None
-            storage.commit([Put(memory=put, expected=revision, embedding=vectors)])
+            vectors = (embedding(text),) if look else ()
+            storage.commit([Put(memory=put, expected=revision, embeddings=vectors)])
         elif held is not None and verb == "forget":
             gone = evolve(held.memory, status=Status.FORGOTTEN, revision=held.memory.revision + 1)
             storage.commit([Put(memory=gone, expected=held.memory.revision)])
@@ -223,7 +223,7 @@ def filled(count: int = 40) -> InMemoryStorage:
             Put(
                 memory=memory(i, f"tea number {i}", kind=Kind.FACT, tags=("hot",)),
                 expected=0,
-                embedding=embedding(f"tea number {i}"),
+                embeddings=(embedding(f"tea number {i}"),),
             )
             for i in range(count)
         ]

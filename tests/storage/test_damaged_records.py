@@ -14,7 +14,7 @@ from attrs import evolve
 from infinite_memory.errors import InvalidInput, StoreDamaged
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.memory import GLOBAL
-from infinite_memory.model.record import Attach, Erase, PutScope
+from infinite_memory.model.record import Attach, Detach, Erase, PutScope, Record
 from infinite_memory.model.scope import Scope
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.storage.sqlite.seal import seal, seal_fits
@@ -63,6 +63,12 @@ def _alter(home: Path, sql: str) -> None:
     connection = apsw.Connection(str(home / "memory.db"))
     connection.execute(sql)
     connection.close()
+
+
+def _unlike(storage: SqliteStorage) -> list[str]:
+    """Return what is not as it was written; the vectors of the tests are made of chance."""
+    found = [finding.what for finding in storage.verify().findings]
+    return [what for what in found if "cannot be right" not in what]
 
 
 @pytest.mark.parametrize("column", _COLUMNS)
@@ -129,15 +135,14 @@ def test_a_damaged_memory_cannot_pass_into_the_history_and_can_be_erased(
 @pytest.mark.parametrize(
     "damage",
     [
-        "UPDATE embeddings SET vectors = zeroblob(64) WHERE number = 1",
-        "UPDATE embeddings SET vectors = zeroblob(63) WHERE number = 1",
-        "UPDATE embeddings SET spans = zeroblob(16) WHERE number = 1",
-        "UPDATE embeddings SET dimensions = 4 WHERE number = 1",
-        "UPDATE embeddings SET model = 'model-b' WHERE number = 1",
-        "UPDATE embeddings SET checksum = zeroblob(16) WHERE number = 1",
-        "DELETE FROM embeddings WHERE number = 1",
-        "UPDATE embeddings SET number = number + 10; UPDATE embeddings SET number = 1 "
-        "WHERE number = 12",
+        "UPDATE vectors SET vectors = zeroblob(64) WHERE number = 1",
+        "UPDATE vectors SET vectors = zeroblob(63) WHERE number = 1",
+        "UPDATE vectors SET spans = zeroblob(16) WHERE number = 1",
+        "UPDATE vectors SET dimensions = 4 WHERE number = 1",
+        "UPDATE vectors SET model = 'model-b' WHERE number = 1",
+        "UPDATE vectors SET checksum = zeroblob(16) WHERE number = 1",
+        "DELETE FROM vectors WHERE number = 1",
+        "UPDATE vectors SET number = number + 10; UPDATE vectors SET number = 1 WHERE number = 12",
     ],
 )
 def test_a_damaged_embedding_counts_as_none_and_waits_to_be_made_anew(
@@ -145,12 +150,51 @@ def test_a_damaged_embedding_counts_as_none_and_waits_to_be_made_anew(
 ) -> None:
     _alter(home, damage)
     record = storage.get(["a"])["a"]
-    assert (record.memory, record.embedding) == (make_memory("a"), None)
+    assert record == Record(memory=make_memory("a"))
     assert storage.pending("model-a", limit=1) == ["a"]
     assert storage.damaged == frozenset()
     storage.commit([Attach(id="a", revision=1, embedding=make_embedding(3))])
-    assert storage.get(["a"])["a"].embedding == make_embedding(3)
+    assert storage.get(["a"])["a"].embeddings == (make_embedding(3),)
     assert "a" not in storage.pending("model-a", limit=9)
+
+
+def test_of_two_embeddings_only_the_damaged_one_counts_as_none(
+    storage: SqliteStorage, home: Path
+) -> None:
+    one, two = make_embedding(1), make_embedding(5, model="model-b")
+    storage.commit([Attach(id="a", revision=1, embedding=two)])
+    _alter(home, "UPDATE vectors SET vectors = zeroblob(64) WHERE number = 1 AND model = 'model-a'")
+    assert storage.get(["a"])["a"].embeddings == (two,)
+    assert storage.pending("model-a", limit=9) == ["a"]
+    assert storage.pending("model-b", limit=9) == ["b"]
+    storage.commit([Attach(id="a", revision=1, embedding=make_embedding(6, model="model-b"))])
+    assert storage.pending("model-a", limit=9) == ["a"]
+    assert _unlike(storage) == ["the embedding of memory 'a' by model-a is not as it was written"]
+    storage.commit([Attach(id="a", revision=1, embedding=one)])
+    assert storage.pending("model-a", limit=9) == []
+    assert _unlike(storage) == []
+
+
+def test_a_damaged_embedding_of_a_model_that_is_given_up_is_taken_away(
+    storage: SqliteStorage, home: Path
+) -> None:
+    storage.commit([Attach(id="a", revision=1, embedding=make_embedding(5, model="model-b"))])
+    _alter(home, "UPDATE vectors SET vectors = zeroblob(64) WHERE model = 'model-a'")
+    storage.commit([Detach(id="a", keep="model-b"), Detach(id="b", keep="model-b")])
+    assert _unlike(storage) == []
+    assert storage.pending("model-b", limit=9) == ["b"]
+
+
+def test_an_embedding_that_its_memory_does_not_know_of_is_not_returned(
+    storage: SqliteStorage, home: Path
+) -> None:
+    _alter(
+        home,
+        "INSERT INTO vectors SELECT number, 'model-x', dimensions, spans, vectors, checksum "
+        "FROM vectors WHERE number = 1",
+    )
+    assert storage.get(["a"])["a"].embeddings == (make_embedding(1),)
+    assert _unlike(storage) == ["memory 'a' has an embedding that it does not know of"]
 
 
 def test_vectors_that_are_not_finite_are_not_returned_even_with_a_good_checksum() -> None:
@@ -159,7 +203,7 @@ def test_vectors_that_are_not_finite_are_not_returned_even_with_a_good_checksum(
     short = evolve(make_embedding(), vectors=np.zeros((1, 8), dtype=np.float32))
     for embedding, expected in ((nan, None), (short, None), (huge, huge)):
         model, *rest = encode_embedding("a", 1, embedding)
-        found = decode_embedding("a", 1, model.encode(), (model.encode(), *rest))
+        found = decode_embedding("a", 1, (model.encode(), *rest))
         assert found == expected
 
 

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from infinite_memory.model.record import Attach, Changes, Record, Write
+from infinite_memory.model.record import Attach, Changes, Detach, Record, Write
 from infinite_memory.protocols import Storage
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.testing.storage_contract import StorageContract
@@ -41,8 +42,8 @@ class _LosesAttach(InMemoryStorage):
 
 
 class _SkipsInTheFeed(InMemoryStorage):
-    def changes(self, after: int, *, limit: int) -> Changes:
-        changes = super().changes(after, limit=limit)
+    def changes(self, after: int, **options: Any) -> Changes:
+        changes = super().changes(after, **options)
         return Changes(items=changes.items[:2], cursor=changes.cursor)
 
 
@@ -52,11 +53,42 @@ class _CommitsHalf(InMemoryStorage):
 
 
 class _DropsEmbeddings(InMemoryStorage):
-    def get(self, ids: list[str]) -> dict[str, Record]:
-        return {key: Record(memory=found.memory) for key, found in super().get(ids).items()}
+    def get(self, ids: list[str], **options: Any) -> dict[str, Record]:
+        found = super().get(ids, **options)
+        return {key: Record(memory=record.memory) for key, record in found.items()}
 
 
-@pytest.mark.parametrize("broken", [_LosesAttach, _SkipsInTheFeed, _CommitsHalf, _DropsEmbeddings])
+class _KeepsOneModel(InMemoryStorage):
+    def commit(self, writes: list[Write]) -> int:
+        position = super().commit(writes)
+        for write in writes:
+            if isinstance(write, Attach):
+                position = super().commit([Detach(id=write.id, keep=write.embedding.model)])
+        return position
+
+
+class _IgnoresDetach(InMemoryStorage):
+    def commit(self, writes: list[Write]) -> int:
+        return super().commit([write for write in writes if not isinstance(write, Detach)])
+
+
+class _MixesModels(InMemoryStorage):
+    def get(self, ids: list[str], **options: Any) -> dict[str, Record]:  # noqa: ARG002
+        return super().get(ids)
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        _LosesAttach,
+        _SkipsInTheFeed,
+        _CommitsHalf,
+        _DropsEmbeddings,
+        _KeepsOneModel,
+        _IgnoresDetach,
+        _MixesModels,
+    ],
+)
 def test_the_machine_catches_a_broken_storage(broken: type[InMemoryStorage]) -> None:
     machine = storage_machine(lambda _: broken(), shared=False)
     with pytest.raises((AssertionError, IndexError, BaseExceptionGroup)):

@@ -19,6 +19,7 @@ from infinite_memory.model.record import (
     Attach,
     Change,
     Changes,
+    Detach,
     Embedding,
     Erase,
     EraseScope,
@@ -77,11 +78,13 @@ class InMemoryStorage:
                 state.apply(write)
             return state.sequence
 
-    def get(self, ids: Collection[str]) -> dict[str, Record]:
+    def get(
+        self, ids: Collection[str], *, models: Collection[str] | None = None
+    ) -> dict[str, Record]:
         """Return the records with these ids; see `Storage.get`."""
         with self._lock:
             records = self._open().records
-            return {each: records[each] for each in ids if each in records}
+            return {each: _only(records[each], models) for each in ids if each in records}
 
     def find(self, criteria: Criteria, *, limit: int, after: str | None = None) -> Page:
         """Return a page of memories, newest first; see `Storage.find`."""
@@ -117,7 +120,7 @@ class InMemoryStorage:
                 each for each in ids if each in state.changed and each not in state.records
             )
 
-    def changes(self, after: int, *, limit: int) -> Changes:
+    def changes(self, after: int, *, limit: int, models: Collection[str] | None = None) -> Changes:
         """Return what changed since the cursor `after`; see `Storage.changes`."""
         check_limit(limit)
         with self._lock:
@@ -125,7 +128,11 @@ class InMemoryStorage:
             newest_first = takewhile(lambda each: each[1] > after, reversed(state.changed.items()))
             news = list(newest_first)[::-1]
             items = tuple(
-                Change(id=each, record=state.records.get(each)) for each, _ in news[:limit]
+                Change(
+                    id=each,
+                    record=_only(state.records[each], models) if each in state.records else None,
+                )
+                for each, _ in news[:limit]
             )
             cursor = news[limit - 1][1] if len(news) > limit else state.sequence
             return Changes(items=items, cursor=cursor)
@@ -144,7 +151,7 @@ class InMemoryStorage:
                 (state.changed[each], each)
                 for each, record in state.records.items()
                 if record.memory.status is not Status.FORGOTTEN
-                and (record.embedding is None or record.embedding.model != model)
+                and record.embedding_by(model) is None
             )
             return [each for _, each in waiting[:limit]]
 
@@ -158,14 +165,20 @@ class InMemoryStorage:
         with self._lock:
             state = self._open()
             memories = [record.memory for record in state.records.values()]
-            embeddings = [r.embedding for r in state.records.values() if r.embedding is not None]
+            embeddings = [
+                (record.memory.status, embedding)
+                for record in state.records.values()
+                for embedding in record.embeddings
+            ]
             earlier = [memory for versions in state.earlier.values() for memory in versions]
             return Size(
                 memories=dict(Counter((m.scope, str(m.kind), str(m.status)) for m in memories)),
                 revisions=len(earlier),
-                embedded=dict(Counter(embedding.model for embedding in embeddings)),
+                embedded=dict(
+                    Counter(e.model for status, e in embeddings if status is not Status.FORGOTTEN)
+                ),
                 size_bytes=sum(len(m.text.encode()) for m in memories + earlier)
-                + sum(e.spans.nbytes + e.vectors.nbytes for e in embeddings),
+                + sum(e.spans.nbytes + e.vectors.nbytes for _, e in embeddings),
                 oldest=min((m.happened_at for m in memories), default=None),
                 newest=max((m.happened_at for m in memories), default=None),
             )
@@ -181,10 +194,9 @@ class InMemoryStorage:
             records = list(self._open().records.values())
         if walked is not None:
             walked(len(records), len(records))
-        found = [check_record(record) for record in records]
         return Verification(
             counts={"memories": len(records)},
-            findings=tuple(finding for finding in found if finding is not None),
+            findings=tuple(finding for record in records for finding in check_record(record)),
         )
 
     def close(self) -> None:
@@ -225,7 +237,14 @@ class _State:
         elif isinstance(write, Attach):
             record = self.records.get(write.id)
             if record is not None and record.memory.revision == write.revision:
-                self._keep(Record(memory=record.memory, embedding=_own(write.embedding)))
+                new = write.embedding
+                others = (each for each in record.embeddings if each.model != new.model)
+                self._keep(record.memory, (*others, _own(new)))
+        elif isinstance(write, Detach):
+            record = self.records.get(write.id)
+            if record is not None and any(each.model != write.keep for each in record.embeddings):
+                kept = tuple(each for each in record.embeddings if each.model == write.keep)
+                self._keep(record.memory, kept)
         elif isinstance(write, Erase):
             if self.records.pop(write.id, None) is not None:
                 self.earlier.pop(write.id, None)
@@ -240,11 +259,12 @@ class _State:
         if memory.id in self.records:
             replaced = self.records[memory.id].memory
             self.earlier[memory.id] = (*self.earlier.get(memory.id, ()), replaced)
-        self._keep(Record(memory=memory, embedding=_own(write.embedding)))
+        self._keep(memory, tuple(map(_own, write.embeddings)))
 
-    def _keep(self, record: Record) -> None:
-        self.records[record.memory.id] = record
-        self._touch(record.memory.id)
+    def _keep(self, memory: Memory, embeddings: tuple[Embedding, ...]) -> None:
+        in_order = tuple(sorted(embeddings, key=lambda each: each.model))
+        self.records[memory.id] = Record(memory=memory, embeddings=in_order)
+        self._touch(memory.id)
 
     def _touch(self, memory_id: str) -> None:
         self.sequence += 1
@@ -252,10 +272,18 @@ class _State:
         self.changed[memory_id] = self.sequence
 
 
-def _own(embedding: Embedding | None) -> Embedding | None:
+def _only(record: Record, models: Collection[str] | None) -> Record:
+    """Return `record` with its embeddings by `models` alone."""
+    if models is None:
+        return record
+    return Record(
+        memory=record.memory,
+        embeddings=tuple(each for each in record.embeddings if each.model in models),
+    )
+
+
+def _own(embedding: Embedding) -> Embedding:
     """Return a copy that the caller cannot change afterwards."""
-    if embedding is None:
-        return None
     spans, vectors = np.array(embedding.spans), np.array(embedding.vectors)
     spans.setflags(write=False)
     vectors.setflags(write=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from heapq import merge
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from infinite_memory.model.record import Change, Changes
 from infinite_memory.storage.sqlite.damage import DamageLog, name_of
 from infinite_memory.storage.sqlite.database import Snapshot
 from infinite_memory.storage.sqlite.ledger import read_ledger
-from infinite_memory.storage.sqlite.records import RECORDS, decode_record
+from infinite_memory.storage.sqlite.records import select_records
 from infinite_memory.storage.sqlite.seal import seal, seal_fits
 
 __all__ = ["ERASED", "erased_fits", "read_changes", "read_pending", "seal_erased", "was_erased"]
@@ -18,18 +18,18 @@ __all__ = ["ERASED", "erased_fits", "read_changes", "read_pending", "seal_erased
 _KIND = b"erased"
 _SEQUENCE = 16
 
-_MODELS = """
-WITH RECURSIVE seen (model) AS (
+_SETS_OF_MODELS = """
+WITH RECURSIVE seen (models) AS (
     SELECT min(embedded_by) FROM memories
     UNION ALL
-    SELECT (SELECT min(embedded_by) FROM memories WHERE embedded_by > seen.model)
-    FROM seen WHERE seen.model IS NOT NULL
+    SELECT (SELECT min(embedded_by) FROM memories WHERE embedded_by > seen.models)
+    FROM seen WHERE seen.models IS NOT NULL
 )
-SELECT CAST(model AS BLOB) FROM seen WHERE model IS NOT NULL AND model <> ?
+SELECT CAST(models AS BLOB) FROM seen WHERE models IS NOT NULL
 """
 _WAITING = """
 SELECT sequence, CAST(id AS BLOB) FROM memories
-WHERE embedded_by IS CAST(? AS TEXT) AND status <> 'forgotten' AND typeof(sequence) = 'integer'
+WHERE embedded_by IS CAST(? AS TEXT) AND (status = 'forgotten') = 0 AND typeof(sequence) = 'integer'
 ORDER BY sequence
 """
 
@@ -38,7 +38,13 @@ ERASED = "SELECT CAST(sequence AS INTEGER), CAST(id AS BLOB), CAST(checksum AS B
 
 
 def read_changes(
-    snapshot: Snapshot, after: int, *, limit: int, path: Path, damage: DamageLog
+    snapshot: Snapshot,
+    after: int,
+    *,
+    limit: int,
+    path: Path,
+    damage: DamageLog,
+    models: Collection[str] | None,
 ) -> Changes:
     """Return the latest state of at most `limit` memories changed since the cursor `after`.
 
@@ -48,7 +54,9 @@ def read_changes(
     items: list[Change] = []
     cursor = after
     news = merge(
-        _stored(snapshot, after, damage), _erased(snapshot, after, damage), key=lambda each: each[0]
+        _stored(snapshot, after, damage, models),
+        _erased(snapshot, after, damage),
+        key=lambda each: each[0],
     )
     for sequence, change in news:
         if len(items) == limit:
@@ -58,10 +66,11 @@ def read_changes(
     return Changes(items=tuple(items), cursor=position)
 
 
-def _stored(snapshot: Snapshot, after: int, damage: DamageLog) -> Iterator[tuple[int, Change]]:
-    rows = snapshot.rows(f"{RECORDS} WHERE m.sequence > ? ORDER BY m.sequence", (after,))
-    for row in rows:
-        record = decode_record(row, damage)
+def _stored(
+    snapshot: Snapshot, after: int, damage: DamageLog, models: Collection[str] | None
+) -> Iterator[tuple[int, Change]]:
+    condition = "WHERE m.sequence > ? ORDER BY m.sequence"
+    for row, record in select_records(snapshot, damage, condition, after, models=models):
         if record is None:
             damage.skip_record(name_of(row[0]))
         else:
@@ -101,10 +110,12 @@ def erased_fits(sequence: int, memory_id: bytes, checksum: object) -> bool:
 def read_pending(snapshot: Snapshot, model: str, *, limit: int, damage: DamageLog) -> list[str]:
     """Return ids of memories that are not embedded by `model`, by their last change.
 
-    Each other model is a range of an index that is in order already, so nothing is sorted.
+    Each set of models is a range of an index that is in order already, so nothing is sorted, and
+    there are only as many as sets are in use.
     """
-    others = [None, *(name for (name,) in snapshot.rows(_MODELS, (model,)))]
-    ranges = (snapshot.rows(_WAITING, (name,)) for name in others)
+    sets = [names for (names,) in snapshot.rows(_SETS_OF_MODELS)]
+    others = [None, *(names for names in sets if model.encode() not in names.split(b"\n"))]
+    ranges = (snapshot.rows(_WAITING, (names,)) for names in others)
     waiting = merge(*ranges, key=lambda each: each[0])
     left_out = damage.records
     ids: list[str] = []

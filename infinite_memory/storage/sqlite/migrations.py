@@ -9,14 +9,30 @@ import apsw
 
 from infinite_memory.errors import SchemaTooNew
 from infinite_memory.storage.sqlite.faults import damaged_database
-from infinite_memory.storage.sqlite.schema import SCHEMA_VERSION
+from infinite_memory.storage.sqlite.schema import INDEX_EMBEDDED, SCHEMA_VERSION, VECTORS
 
 __all__ = ["STEPS", "Step", "check_version", "migrate"]
 
 Step = Callable[[apsw.Connection], None]
 """Changes tables of one version into those of the next, inside the transaction of the caller."""
 
-STEPS: Mapping[int, Step] = {}
+
+def _several_models(connection: apsw.Connection) -> None:
+    """Let a memory have embeddings by several models.
+
+    No row changes: `embedded_by` was the name of the one model. The table has a new name, so that a
+    process of the older version which is still running is refused, and does not write over it.
+    """
+    connection.execute(VECTORS)
+    connection.execute(
+        "INSERT INTO vectors (number, model, dimensions, spans, vectors, checksum) "
+        "SELECT number, model, dimensions, spans, vectors, checksum FROM embeddings ORDER BY number"
+    )
+    connection.execute("DROP TABLE embeddings; DROP INDEX memories_by_embedding")
+    connection.execute(INDEX_EMBEDDED)
+
+
+STEPS: Mapping[int, Step] = {1: _several_models}
 """The step that leads on from each older version; version 1 is the first."""
 
 

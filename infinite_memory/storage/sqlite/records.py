@@ -3,70 +3,98 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Sequence
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from infinite_memory.errors import StoreDamaged
 from infinite_memory.model.codec import from_json
 from infinite_memory.model.memory import Memory
-from infinite_memory.model.record import Record
+from infinite_memory.model.record import Embedding, Record
 from infinite_memory.storage.sqlite.damage import DamageLog
 from infinite_memory.storage.sqlite.database import Snapshot
-from infinite_memory.storage.sqlite.rows import SELECTED, decode_memory
+from infinite_memory.storage.sqlite.rows import SELECTED, decode_memory, models_of
 from infinite_memory.storage.sqlite.seal import seal, seal_fits
 from infinite_memory.storage.sqlite.vectors import SELECTED_EMBEDDING, decode_embedding
 
 __all__ = [
-    "RECORDS",
     "SELECTED_REVISION",
-    "decode_record",
     "read_history",
     "read_records",
     "revision_fits",
     "seal_revision",
+    "select_records",
 ]
 
 _KIND = b"revision"
-_MEMORY_WIDTH = 23
-_EMBEDDED_BY = 14
-
-RECORDS = (
-    f"SELECT {SELECTED}, {SELECTED_EMBEDDING} "
-    "FROM memories m LEFT JOIN embeddings e ON e.number = m.number"
-)
-"""The query whose rows `decode_record` takes."""
+_NUMBER = 23
+_MODEL = 24
 
 SELECTED_REVISION = "CAST(revision AS INTEGER), CAST(body AS BLOB), CAST(checksum AS BLOB)"
 """What `revision_fits` takes after the id, of the table of revisions."""
 
 
-def decode_record(row: tuple[Any, ...], damage: DamageLog) -> Record | None:
-    """Return the record in a row of `RECORDS`, or None if its memory is not as it was written.
+def select_records(
+    snapshot: Snapshot,
+    damage: DamageLog,
+    condition: str,
+    *bindings: int | str,
+    models: Collection[str] | None = None,
+) -> Iterator[tuple[tuple[Any, ...], Record | None]]:
+    """Yield each memory that meets `condition`: its row, and its record with what `models` made.
 
-    A damaged embedding is noted and left out: it can be made anew from the text.
+    The record is None where the memory is not as it was written. A damaged embedding is noted and
+    left out: it can be made anew from the text.
     """
-    memory = decode_memory(row[:_MEMORY_WIDTH])
+    marks = "" if models is None else f"AND e.model IN ({', '.join('?' * len(models))})"
+    rows = snapshot.rows(
+        f"SELECT {SELECTED}, m.number, {SELECTED_EMBEDDING} FROM memories m "
+        f"LEFT JOIN vectors e ON e.number = m.number {marks} {condition}",
+        (*(models or ()), *bindings),
+    )
+    for _, group in groupby(rows, key=itemgetter(_NUMBER)):
+        of_memory = list(group)
+        yield of_memory[0], _decode_record(of_memory, damage, models)
+
+
+def _decode_record(
+    rows: Sequence[tuple[Any, ...]], damage: DamageLog, models: Collection[str] | None
+) -> Record | None:
+    """Return the record in the rows of one memory, which differ in the embedding alone."""
+    memory = decode_memory(rows[0][:_NUMBER])
     if memory is None:
         return None
-    embedded_by = row[_EMBEDDED_BY]
-    if embedded_by is None:
+    names = [name for name in models_of(rows[0]) if models is None or name in models]
+    if not names:
         return Record(memory=memory)
-    embedding = decode_embedding(memory.id, memory.revision, embedded_by, row[_MEMORY_WIDTH:])
-    if embedding is None:
-        damage.skip_embedding(memory.id)
-    return Record(memory=memory, embedding=embedding)
+    by_model = {row[_MODEL]: row[_MODEL:] for row in rows}
+    embeddings: list[Embedding] = []
+    for name in names:
+        row = by_model.get(name.encode())
+        embedding = None if row is None else decode_embedding(memory.id, memory.revision, row)
+        if embedding is None:
+            damage.skip_embedding(memory.id, name)
+        else:
+            embeddings.append(embedding)
+    return Record(memory=memory, embeddings=tuple(embeddings))
 
 
-def read_records(snapshot: Snapshot, ids: Collection[str], damage: DamageLog) -> dict[str, Record]:
-    """Return the records with these ids.
+def read_records(
+    snapshot: Snapshot,
+    ids: Collection[str],
+    damage: DamageLog,
+    models: Collection[str] | None = None,
+) -> dict[str, Record]:
+    """Return the records with these ids, and the embeddings by `models`, None for all.
 
     Raises:
         StoreDamaged: one of them is not as it was written.
     """
     found = {}
     for memory_id in ids:
-        for row in snapshot.rows(f"{RECORDS} WHERE m.id = ?", (memory_id,)):
-            record = decode_record(row, damage)
+        condition = "WHERE m.id = ?"
+        for _, record in select_records(snapshot, damage, condition, memory_id, models=models):
             if record is None or record.memory.id != memory_id:
                 raise damage.refuse_record(memory_id)
             found[memory_id] = record
@@ -79,7 +107,7 @@ def read_history(snapshot: Snapshot, memory_id: str, damage: DamageLog) -> list[
     Raises:
         StoreDamaged: one of them is not as it was written.
     """
-    current = read_records(snapshot, [memory_id], damage)
+    current = read_records(snapshot, [memory_id], damage, models=())
     if not current:
         return []
     earlier = snapshot.rows(

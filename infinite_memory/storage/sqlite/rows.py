@@ -7,6 +7,7 @@ the type that it was written with, since a damaged row may say that it holds a t
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 from attrs import frozen
@@ -16,7 +17,16 @@ from infinite_memory.model.codec import from_micros, to_micros
 from infinite_memory.model.memory import JsonValue, Kind, Memory, Origin, Status
 from infinite_memory.storage.sqlite.seal import seal, seal_fits
 
-__all__ = ["INSERT", "SELECTED", "UPDATE", "MemoryRow", "decode_memory"]
+__all__ = [
+    "INSERT",
+    "SELECTED",
+    "UPDATE",
+    "UPDATE_MODELS",
+    "MemoryRow",
+    "decode_memory",
+    "models_of",
+    "with_models",
+]
 
 _KIND = b"memory"
 _TEXTS = (
@@ -45,6 +55,7 @@ _NUMBERS = (
     "valid_to",
     "important",
 )
+_EMBEDDED_BY = len(_TEXTS) - 1
 _COLUMNS = [f'"{name}"' for name in (*_TEXTS, *_NUMBERS, "checksum")]
 
 SELECTED = ", ".join(
@@ -56,6 +67,9 @@ SELECTED = ", ".join(
 
 INSERT = f"INSERT INTO memories ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
 UPDATE = f"UPDATE memories SET {', '.join(f'{name} = ?' for name in _COLUMNS)} WHERE number = ?"
+
+UPDATE_MODELS = "UPDATE memories SET sequence = ?, embedded_by = ?, checksum = ? WHERE number = ?"
+"""Binds what `with_models` returns, then the number of the row; few indexes need to be touched."""
 
 _DECODER = json.JSONDecoder()
 _KINDS = {each.value.encode(): each for each in Kind}
@@ -72,14 +86,14 @@ class MemoryRow:
     numbers: tuple[int | None, ...]
 
     @classmethod
-    def encode(cls, memory: Memory, embedded_by: str | None) -> MemoryRow:
-        """Return the row of `memory`.
+    def encode(cls, memory: Memory, models: Iterable[str] = ()) -> MemoryRow:
+        """Return the row of `memory`, which `models` have embedded.
 
         Raises:
             InvalidInput: it holds what no database can keep, such as a lone surrogate.
         """
         try:
-            texts = _texts(memory, embedded_by)
+            texts = _texts(memory, _embedded_by(models))
             blobs = tuple([None if text is None else text.encode() for text in texts])
         except (TypeError, ValueError, RecursionError) as error:
             raise InvalidInput(f"memory {memory.id!r} cannot be stored: {error}") from error
@@ -89,6 +103,31 @@ class MemoryRow:
         """Return what `INSERT` and `UPDATE` bind, with the checksum, for a change so numbered."""
         numbers = (self.numbers[0], sequence, *self.numbers[1:])
         return (*self.texts, *numbers, seal(_KIND, numbers, self.blobs))
+
+
+def _embedded_by(models: Iterable[str]) -> str | None:
+    return "\n".join(sorted(models)) or None
+
+
+def models_of(row: tuple[Any, ...]) -> tuple[str, ...]:
+    """Return the models that have embedded the memory in a sound row of `SELECTED`, in order."""
+    return () if row[_EMBEDDED_BY] is None else tuple(row[_EMBEDDED_BY].decode().split("\n"))
+
+
+def with_models(
+    row: tuple[Any, ...], models: Iterable[str], sequence: int
+) -> tuple[int, str | None, bytes] | None:
+    """Return what `UPDATE_MODELS` binds so that a row of `SELECTED` names these models.
+
+    None where the row is not as it was written.
+    """
+    blobs, numbers = row[:15], row[15:22]
+    if not seal_fits(_KIND, numbers, blobs, row[22]):
+        return None
+    embedded_by = _embedded_by(models)
+    blobs = (*blobs[:_EMBEDDED_BY], None if embedded_by is None else embedded_by.encode())
+    numbers = (numbers[0], sequence, *numbers[2:])
+    return sequence, embedded_by, seal(_KIND, numbers, blobs)
 
 
 def _texts(memory: Memory, embedded_by: str | None) -> tuple[str | None, ...]:

@@ -1,20 +1,37 @@
 """The tables. Their readable columns hold one field each, times in microseconds since 1970.
 
-`checksum` is `seal` over every other column of its row. `embedded_by` repeats the model of the
-embedding, so that what waits for one is found without reading vectors. `memory_tags` and the
-indexes are derived from the rows of `memories`, against which every result is checked again.
+`checksum` is `seal` over every other column of its row. `embedded_by` names the models that have
+embedded a memory, a line each in their order, so that what waits for one is found without reading
+vectors: each set of models is a range of an index. `memory_tags` and the indexes are derived from
+the rows of `memories`, against which every result is checked again.
 """
 
 from __future__ import annotations
 
 import apsw
 
-__all__ = ["APPLICATION_ID", "SCHEMA_VERSION", "create_tables"]
+__all__ = ["APPLICATION_ID", "INDEX_EMBEDDED", "SCHEMA_VERSION", "VECTORS", "create_tables"]
 
 APPLICATION_ID = 0x494E464D
 """Says in the header of the file whose it is: INFM."""
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+
+INDEX_EMBEDDED = """
+CREATE INDEX memories_by_embedding ON memories (embedded_by, status = 'forgotten', sequence);
+"""
+
+VECTORS = """
+CREATE TABLE vectors (
+    number INTEGER NOT NULL REFERENCES memories (number) ON DELETE CASCADE,
+    model TEXT NOT NULL,
+    dimensions INTEGER NOT NULL,
+    spans BLOB NOT NULL,
+    vectors BLOB NOT NULL,
+    checksum BLOB NOT NULL,
+    UNIQUE (number, model)
+) STRICT;
+"""
 
 _TABLES = """
 CREATE TABLE store (
@@ -57,7 +74,6 @@ CREATE INDEX memories_by_kind ON memories (kind, happened_at, id);
 CREATE INDEX memories_by_conversation ON memories (conversation_id, happened_at, id)
     WHERE conversation_id IS NOT NULL;
 CREATE INDEX memories_by_key ON memories ("key") WHERE "key" IS NOT NULL;
-CREATE INDEX memories_by_embedding ON memories (embedded_by, sequence, status);
 
 CREATE TABLE memory_tags (
     folded TEXT NOT NULL,
@@ -67,15 +83,6 @@ CREATE TABLE memory_tags (
     PRIMARY KEY (folded, happened_at, id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX memory_tags_by_memory ON memory_tags (number);
-
-CREATE TABLE embeddings (
-    number INTEGER PRIMARY KEY REFERENCES memories (number) ON DELETE CASCADE,
-    model TEXT NOT NULL,
-    dimensions INTEGER NOT NULL,
-    spans BLOB NOT NULL,
-    vectors BLOB NOT NULL,
-    checksum BLOB NOT NULL
-) STRICT;
 
 CREATE TABLE revisions (
     id TEXT NOT NULL,
@@ -107,4 +114,4 @@ def create_tables(connection: apsw.Connection) -> None:
     """Create every table in a new database, inside the transaction of the caller."""
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-    connection.execute(_TABLES)
+    connection.execute(_TABLES + INDEX_EMBEDDED + VECTORS)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing
 from datetime import datetime
 from pathlib import Path
@@ -17,6 +18,7 @@ from infinite_memory.model.memory import Memory, Status
 from infinite_memory.model.record import (
     Attach,
     Changes,
+    Detach,
     Erase,
     EraseScope,
     ExpectScopes,
@@ -33,7 +35,7 @@ from infinite_memory.storage.sqlite.database import CHECKPOINT_PAGES, Database, 
 from infinite_memory.storage.sqlite.feed import read_changes, read_pending, was_erased
 from infinite_memory.storage.sqlite.finding import find_page
 from infinite_memory.storage.sqlite.ledger import read_ledger, update_ledger
-from infinite_memory.storage.sqlite.records import read_history, read_records
+from infinite_memory.storage.sqlite.records import read_history, read_records, select_records
 from infinite_memory.storage.sqlite.scopes import read_scopes
 from infinite_memory.storage.sqlite.verification import RESTORE, verify_database
 from infinite_memory.storage.sqlite.writing import Writing, encode_rows
@@ -117,14 +119,16 @@ class SqliteStorage:
             if isinstance(write, Erase):
                 self._damage.erased(write.id)
             elif isinstance(write, Attach):
-                self._damage.renewed(write.id)
+                self._damage.renewed(write.id, write.embedding.model)
             elif isinstance(write, Put):
                 self._damage.renewed(write.memory.id)
 
-    def get(self, ids: Collection[str]) -> dict[str, Record]:
+    def get(
+        self, ids: Collection[str], *, models: Collection[str] | None = None
+    ) -> dict[str, Record]:
         """Return the records with these ids; see `Storage.get`."""
         with self._database.read() as snapshot:
-            return read_records(snapshot, ids, self._damage)
+            return read_records(snapshot, ids, self._damage, models)
 
     def find(self, criteria: Criteria, *, limit: int, after: str | None = None) -> Page:
         """Return a page of memories, newest first; see `Storage.find`."""
@@ -143,12 +147,18 @@ class SqliteStorage:
         with self._database.read() as snapshot:
             return frozenset(each for each in ids if was_erased(snapshot, each, self._damage))
 
-    def changes(self, after: int, *, limit: int) -> Changes:
+    def changes(self, after: int, *, limit: int, models: Collection[str] | None = None) -> Changes:
         """Return what changed since the cursor `after`; see `Storage.changes`."""
         check_limit(limit)
-        path = self._database.path
         with self._database.read() as snapshot:
-            return read_changes(snapshot, after, limit=limit, path=path, damage=self._damage)
+            return read_changes(
+                snapshot,
+                after,
+                limit=limit,
+                path=self._database.path,
+                damage=self._damage,
+                models=models,
+            )
 
     def position(self) -> int:
         """Return the cursor behind the last change."""
@@ -159,12 +169,7 @@ class SqliteStorage:
         """Return ids of memories without an embedding by `model`; see `Storage.pending`."""
         check_limit(limit)
         with self._database.read() as snapshot:
-            damaged = read_records(snapshot, sorted(self._damage.embeddings), self._damage)
-            again = [
-                record.memory.id
-                for record in damaged.values()
-                if record.embedding is None and record.memory.status is not Status.FORGOTTEN
-            ][:limit]
+            again = list(_unsound(snapshot, model, self._damage))
             waiting = read_pending(snapshot, model, limit=limit, damage=self._damage)
         return list(dict.fromkeys([*again, *waiting]))[:limit]
 
@@ -215,7 +220,18 @@ def _forgets(write: Write) -> bool:
     """Tell whether a write takes something away, which a full disk must not prevent."""
     if isinstance(write, Put):
         return write.memory.status is Status.FORGOTTEN
-    return isinstance(write, Erase | EraseScope)
+    return isinstance(write, Detach | Erase | EraseScope)
+
+
+def _unsound(snapshot: Snapshot, model: str, damage: DamageLog) -> Iterator[str]:
+    """Yield the ids of sound memories whose embedding by `model` was found damaged."""
+    for memory_id in damage.embeddings(model):
+        found = select_records(snapshot, damage, "WHERE m.id = ?", memory_id, models=(model,))
+        for _, record in found:
+            if record is None or record.memory.status is Status.FORGOTTEN:
+                continue
+            if record.embedding_by(model) is None:
+                yield memory_id
 
 
 def _counts(snapshot: Snapshot) -> dict[tuple[str, str, str], int]:
@@ -236,9 +252,12 @@ def _counts(snapshot: Snapshot) -> dict[tuple[str, str, str], int]:
 def _embedded(snapshot: Snapshot) -> dict[str, int]:
     rows = snapshot.rows(
         "SELECT CAST(embedded_by AS BLOB), count(*) FROM memories "
-        "WHERE embedded_by IS NOT NULL GROUP BY embedded_by"
+        "WHERE embedded_by IS NOT NULL AND (status = 'forgotten') = 0 GROUP BY embedded_by"
     )
-    return {name_of(model): count for model, count in rows}
+    counts: Counter[str] = Counter()
+    for models, count in rows:
+        counts.update(dict.fromkeys(name_of(models).split("\n"), count))
+    return dict(counts)
 
 
 def _bounds(snapshot: Snapshot) -> tuple[datetime | None, datetime | None]:

@@ -1,4 +1,7 @@
-"""Embeddings as rows: raw little-endian buffers, bound to their memory by a checksum."""
+"""Embeddings as rows: raw little-endian buffers, bound to their memory by a checksum.
+
+A row counts only if its memory knows of its model.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +23,10 @@ SELECTED_EMBEDDING = (
     "CAST(e.model AS BLOB), CAST(e.dimensions AS INTEGER), "
     "CAST(e.spans AS BLOB), CAST(e.vectors AS BLOB), CAST(e.checksum AS BLOB)"
 )
-"""The columns that `decode_embedding` takes, of a table of embeddings called e."""
+"""The columns that `decode_embedding` takes, of the table `vectors` called e."""
 
 INSERT_EMBEDDING = (
-    "INSERT OR REPLACE INTO embeddings (number, model, dimensions, spans, vectors, checksum) "
+    "INSERT OR REPLACE INTO vectors (number, model, dimensions, spans, vectors, checksum) "
     "VALUES (?, ?, ?, ?, ?, ?)"
 )
 
@@ -41,16 +44,14 @@ def encode_embedding(memory_id: str, revision: int, embedding: Embedding) -> tup
     return embedding.model, dimensions, spans, vectors, checksum
 
 
-def decode_embedding(
-    memory_id: str, revision: int, embedded_by: bytes, row: tuple[Any, ...]
-) -> Embedding | None:
+def decode_embedding(memory_id: str, revision: int, row: tuple[Any, ...]) -> Embedding | None:
     """Return the embedding in a row of `SELECTED_EMBEDDING`, or None if it is damaged.
 
     The arrays are read-only views of what SQLite returned.
     """
     model, dimensions, spans_blob, vectors_blob, checksum = row
     blobs = (memory_id.encode(), model, spans_blob, vectors_blob)
-    if model != embedded_by or not seal_fits(_KIND, (revision, dimensions), blobs, checksum):
+    if not seal_fits(_KIND, (revision, dimensions), blobs, checksum):
         return None
     passages = len(spans_blob) // 8
     if len(spans_blob) != passages * 8 or len(vectors_blob) != passages * dimensions * 4:
@@ -60,4 +61,4 @@ def decode_embedding(
     # The squared length is quicker than a look at every number, and finite only if they all are.
     if not (isfinite(np.vdot(vectors, vectors)) or np.isfinite(vectors).all()):
         return None
-    return Embedding(model=embedded_by.decode(), spans=spans, vectors=vectors)
+    return Embedding(model=model.decode(), spans=spans, vectors=vectors)

@@ -16,6 +16,7 @@ from infinite_memory.errors import StoreDamaged
 from infinite_memory.model.codec import from_json, to_micros
 from infinite_memory.model.findings import Finding, Part, Verification, Walked
 from infinite_memory.model.memory import Memory
+from infinite_memory.model.record import Record
 from infinite_memory.model.scope import fold_name
 from infinite_memory.storage.soundness import EMBED_AGAIN, check_record
 from infinite_memory.storage.sqlite.damage import DamageLog, name_of
@@ -23,13 +24,8 @@ from infinite_memory.storage.sqlite.database import Snapshot
 from infinite_memory.storage.sqlite.faults import DAMAGE
 from infinite_memory.storage.sqlite.feed import ERASED, erased_fits
 from infinite_memory.storage.sqlite.ledger import Ledger, read_ledger
-from infinite_memory.storage.sqlite.records import (
-    RECORDS,
-    SELECTED_REVISION,
-    decode_record,
-    revision_fits,
-)
-from infinite_memory.storage.sqlite.rows import SELECTED, decode_memory
+from infinite_memory.storage.sqlite.records import SELECTED_REVISION, revision_fits, select_records
+from infinite_memory.storage.sqlite.rows import SELECTED, decode_memory, models_of
 from infinite_memory.storage.sqlite.scopes import damaged_scopes
 
 __all__ = ["RESTORE", "verify_database"]
@@ -62,8 +58,9 @@ _SCALES = (
         "the history of {!r} has a revision that its memory does not follow",
     ),
     (
-        "SELECT CAST(m.id AS BLOB) FROM memories m JOIN embeddings e ON e.number = m.number "
-        "WHERE m.embedded_by IS NULL",
+        "SELECT CAST(m.id AS BLOB) FROM memories m JOIN vectors e ON e.number = m.number WHERE "
+        "instr(char(10) || ifnull(m.embedded_by, '') || char(10), char(10) || e.model || char(10))"
+        " = 0",
         "memory {!r} has an embedding that it does not know of",
     ),
 )
@@ -126,31 +123,29 @@ class _Walk:
             yield Finding(part=Part.FEED, what=str(error), way_out=RESTORE)
 
     def memories(self) -> Iterator[Finding]:
-        """Look at every memory with its embedding."""
+        """Look at every memory with its embeddings."""
         total = next(self._snapshot.rows("SELECT count(*) FROM memories"))[0]
-        for row in self._snapshot.rows(f"{RECORDS} ORDER BY m.number"):
+        for row, record in select_records(self._snapshot, self._damage, "ORDER BY m.number"):
             self.counts["memories"] += 1
-            self.counts["embeddings"] += row[14] is not None
-            yield from self._memory(row)
+            yield from self._memory(row, record)
             if self._walked is not None and self.counts["memories"] % _PROGRESS_EVERY == 0:
                 self._walked(self.counts["memories"], max(total, self.counts["memories"]))
         if self._walked is not None:
             self._walked(self.counts["memories"], self.counts["memories"])
 
-    def _memory(self, row: tuple[Any, ...]) -> Iterator[Finding]:
+    def _memory(self, row: tuple[Any, ...], record: Record | None) -> Iterator[Finding]:
         name = name_of(row[0])
-        record = decode_record(row, self._damage)
         if record is None:
             self._damage.skip_record(name)
             what = f"memory {name!r} is not as it was written"
             yield Finding(part=Part.MEMORY, id=name, what=what, way_out=_FORGET)
             return
-        if row[14] is not None and record.embedding is None:
-            what = f"the embedding of memory {name!r} is not as it was written"
-            yield Finding(part=Part.EMBEDDING, id=name, what=what, way_out=EMBED_AGAIN)
-        wrong = check_record(record)
-        if wrong is not None:
-            yield wrong
+        for model in models_of(row):
+            self.counts["embeddings"] += 1
+            if record.embedding_by(model) is None:
+                what = f"the embedding of memory {name!r} by {model} is not as it was written"
+                yield Finding(part=Part.EMBEDDING, id=name, what=what, way_out=EMBED_AGAIN)
+        yield from check_record(record)
         yield from self._number(row[16], name)
 
     def _number(self, sequence: int, name: str) -> Iterator[Finding]:

@@ -12,19 +12,28 @@ from infinite_memory.model.codec import to_json, to_micros
 from infinite_memory.model.memory import Memory
 from infinite_memory.model.record import (
     Attach,
+    Detach,
     Embedding,
     Erase,
     EraseScope,
     Put,
     PutScope,
-    Record,
     Write,
 )
 from infinite_memory.model.scope import fold_name
 from infinite_memory.storage.sqlite.damage import DamageLog
 from infinite_memory.storage.sqlite.feed import seal_erased
-from infinite_memory.storage.sqlite.records import RECORDS, decode_record, seal_revision
-from infinite_memory.storage.sqlite.rows import INSERT, UPDATE, MemoryRow
+from infinite_memory.storage.sqlite.records import seal_revision
+from infinite_memory.storage.sqlite.rows import (
+    INSERT,
+    SELECTED,
+    UPDATE,
+    UPDATE_MODELS,
+    MemoryRow,
+    decode_memory,
+    models_of,
+    with_models,
+)
 from infinite_memory.storage.sqlite.scopes import erase_scope, put_scope
 from infinite_memory.storage.sqlite.vectors import INSERT_EMBEDDING, encode_embedding
 
@@ -38,7 +47,7 @@ def encode_rows(writes: Sequence[Write]) -> list[MemoryRow | None]:
         InvalidInput: a memory holds what cannot be stored.
     """
     return [
-        MemoryRow.encode(write.memory, None if write.embedding is None else write.embedding.model)
+        MemoryRow.encode(write.memory, [embedding.model for embedding in write.embeddings])
         if isinstance(write, Put)
         else None
         for write in writes
@@ -74,6 +83,8 @@ class Writing:
             self._put(write, row)
         elif isinstance(write, Attach):
             self._attach(write)
+        elif isinstance(write, Detach):
+            self._detach(write)
         elif isinstance(write, Erase):
             self._erase(write.id)
         elif isinstance(write, PutScope):
@@ -91,22 +102,42 @@ class Writing:
             self._connection.execute(INSERT, bindings)
             number = self._connection.last_insert_rowid()
         else:
-            self._archive(self._record(number, memory.id).memory)
+            self._archive(number, memory.id)
             self._connection.execute("DELETE FROM memory_tags WHERE number = ?", (number,))
-            self._connection.execute("DELETE FROM embeddings WHERE number = ?", (number,))
+            self._connection.execute("DELETE FROM vectors WHERE number = ?", (number,))
             self._connection.execute(UPDATE, (*bindings, number))
         self._index_tags(memory, number)
-        if write.embedding is not None:
-            self._embed(memory, number, write.embedding)
+        for embedding in write.embeddings:
+            self._embed(memory.id, memory.revision, number, embedding)
 
     def _attach(self, write: Attach) -> None:
         number, revision = self._current(write.id)
         if number is None or revision != write.revision:
             return
-        memory = self._record(number, write.id).memory
-        row = MemoryRow.encode(memory, write.embedding.model)
-        self._connection.execute(UPDATE, (*row.bindings(self._next()), number))
-        self._embed(memory, number, write.embedding)
+        row = self._row(number)
+        self._name_models(write.id, number, row, {*models_of(row), write.embedding.model})
+        self._embed(write.id, revision, number, write.embedding)
+
+    def _detach(self, write: Detach) -> None:
+        number, _ = self._current(write.id)
+        if number is None:
+            return
+        row = self._row(number)
+        models = set(models_of(row))
+        if models <= {write.keep}:
+            return
+        self._name_models(write.id, number, row, models & {write.keep})
+        self._connection.execute(
+            "DELETE FROM vectors WHERE number = ? AND model <> ?", (number, write.keep)
+        )
+
+    def _name_models(
+        self, memory_id: str, number: int, row: tuple[Any, ...], models: set[str]
+    ) -> None:
+        bindings = with_models(row, models, self._next())
+        if bindings is None:
+            raise self._damage.refuse_record(memory_id)
+        self._connection.execute(UPDATE_MODELS, (*bindings, number))
 
     def _erase(self, memory_id: str) -> None:
         self._found.pop(memory_id, None)
@@ -128,14 +159,17 @@ class Writing:
         ).fetchall()
         return rows[0] if rows else (None, 0)
 
-    def _record(self, number: int, memory_id: str) -> Record:
-        rows = self._connection.execute(f"{RECORDS} WHERE m.number = ?", (number,)).fetchall()
-        record = decode_record(rows[0], self._damage)
-        if record is None:
-            raise self._damage.refuse_record(memory_id)
-        return record
+    def _row(self, number: int) -> tuple[Any, ...]:
+        rows: list[Any] = self._connection.execute(
+            f"SELECT {SELECTED} FROM memories m WHERE m.number = ?", (number,)
+        ).fetchall()
+        found: tuple[Any, ...] = rows[0]
+        return found
 
-    def _archive(self, memory: Memory) -> None:
+    def _archive(self, number: int, memory_id: str) -> None:
+        memory = decode_memory(self._row(number))
+        if memory is None:
+            raise self._damage.refuse_record(memory_id)
         body = json.dumps(to_json(memory), ensure_ascii=False, separators=(",", ":"))
         self._connection.execute(
             "INSERT INTO revisions (id, revision, body, checksum) VALUES (?, ?, ?, ?)",
@@ -153,8 +187,8 @@ class Writing:
                 ],
             )
 
-    def _embed(self, memory: Memory, number: int, embedding: Embedding) -> None:
-        bindings = encode_embedding(memory.id, memory.revision, embedding)
+    def _embed(self, memory_id: str, revision: int, number: int, embedding: Embedding) -> None:
+        bindings = encode_embedding(memory_id, revision, embedding)
         self._connection.execute(INSERT_EMBEDDING, (number, *bindings))
 
     def _next(self) -> int:

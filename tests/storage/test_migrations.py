@@ -1,0 +1,215 @@
+"""A store that an older version made is brought forward as a whole, or stays as it was."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
+import apsw
+import pytest
+
+from infinite_memory.errors import StorageUnavailable
+from infinite_memory.model.memory import Kind, Status
+from infinite_memory.model.record import Attach, Change, Detach, Erase, Record
+from infinite_memory.model.scope import Scope
+from infinite_memory.storage.sqlite import SqliteStorage, migrations
+from infinite_memory.storage.sqlite.schema import SCHEMA_VERSION
+from infinite_memory.testing.power import FragileDisk, restore
+from infinite_memory.testing.storage_contract import make_embedding, make_memory, put
+
+_A = Record(
+    memory=make_memory(
+        "a",
+        tags=("Tag", "ünï"),
+        title="Title",
+        speaker="Alice",
+        key="k",
+        context={"n": [1, None]},
+        scope="s",
+        conversation_id="talk",
+    ),
+    embeddings=(make_embedding(1),),
+)
+_B = Record(
+    memory=make_memory("b", revision=2, text="another text, revised", kind=Kind.FACT),
+    embeddings=(make_embedding(2, model="model-b"),),
+)
+_HIDDEN = Record(
+    memory=make_memory("hidden", revision=2, status=Status.FORGOTTEN),
+    embeddings=(make_embedding(3, passages=1),),
+)
+_CHANGES = (
+    Change(id="a", record=_A),
+    Change(id="b", record=_B),
+    Change(id="waits", record=Record(memory=make_memory("waits"))),
+    Change(id="hidden", record=_HIDDEN),
+    Change(id="gone", record=None),
+)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    home = tmp_path / "home"
+    home.mkdir()
+    connection = apsw.Connection(str(home / "memory.db"))
+    connection.execute((Path(__file__).parent / "version_1.sql").read_text(encoding="utf-8"))
+    connection.pragma("journal_mode", "wal")
+    connection.close()
+    return home
+
+
+def _version(home: Path) -> int:
+    connection = apsw.Connection(str(home / "memory.db"))
+    try:
+        return int(connection.pragma("user_version"))
+    finally:
+        connection.close()
+
+
+def _check(storage: SqliteStorage) -> None:
+    assert storage.changes(0, limit=99).items == _CHANGES
+    assert storage.position() == 9
+    assert storage.pending("model-a", limit=9) == ["b", "waits"]
+    assert storage.measure().embedded == {"model-a": 1, "model-b": 1}
+    assert [memory.text for memory in storage.history("b")] == [
+        "another text",
+        "another text, revised",
+    ]
+    assert storage.scopes()["s"] == Scope(name="s", description="a scope")
+    assert storage.erased(["gone", "a"]) == {"gone"}
+    # The vectors of the tests are made of chance; beside that nothing is wrong.
+    wrong = [finding.what for finding in storage.verify().findings]
+    assert [what for what in wrong if "cannot be right" not in what] == []
+
+
+def test_a_store_of_version_1_has_everything_it_had_and_takes_a_second_model(home: Path) -> None:
+    assert _version(home) == 1
+    storage = SqliteStorage.open(home)
+    _check(storage)
+    more = make_embedding(7, model="model-b")
+    storage.commit([Attach(id="a", revision=1, embedding=more), put("new")])
+    storage.close()
+    assert _version(home) == SCHEMA_VERSION
+    storage = SqliteStorage.open(home)
+    assert storage.get(["a"])["a"].embeddings == (*_A.embeddings, more)
+    assert storage.pending("model-b", limit=9) == ["waits", "new"]
+    storage.close()
+
+
+def test_a_step_that_fails_leaves_the_older_version_whole(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(connection: apsw.Connection) -> None:
+        step(connection)
+        raise apsw.FullError("no more")
+
+    step = migrations.STEPS[1]
+    monkeypatch.setitem(migrations.STEPS, 1, fail)  # type: ignore[arg-type]
+    with pytest.raises(StorageUnavailable, match="the disk is full"):
+        SqliteStorage.open(home)
+    assert _version(home) == 1
+    monkeypatch.undo()
+    storage = SqliteStorage.open(home)
+    _check(storage)
+    storage.close()
+
+
+def test_several_processes_bring_it_forward_once(home: Path) -> None:
+    code = (
+        "import sys; from pathlib import Path; from infinite_memory.storage.sqlite import *\n"
+        "s = SqliteStorage.open(Path(sys.argv[1])); print(s.position()); s.close()"
+    )
+    opening = [
+        subprocess.Popen([sys.executable, "-c", code, str(home)], stdout=subprocess.PIPE)
+        for _ in range(4)
+    ]
+    assert [process.communicate(timeout=60)[0] for process in opening] == [b"9\n"] * 4
+    storage = SqliteStorage.open(home)
+    _check(storage)
+    storage.close()
+
+
+def test_a_process_of_the_older_version_is_refused_and_writes_nothing_wrong(home: Path) -> None:
+    older = apsw.Connection(str(home / "memory.db"))
+    SqliteStorage.open(home).close()
+    with pytest.raises(apsw.SQLError, match="no such table: embeddings"):
+        older.execute("INSERT OR REPLACE INTO embeddings VALUES (1, 'model-a', 8, x'', x'', x'')")
+    older.close()
+
+
+@pytest.fixture
+def disk(home: Path) -> Iterator[FragileDisk]:
+    disk = FragileDisk("fragile-migration", home)
+    yield disk
+    disk.unregister()
+
+
+def test_a_power_cut_in_the_middle_loses_nothing(
+    home: Path, tmp_path: Path, disk: FragileDisk
+) -> None:
+    random, images = Random(3), []
+    disk.before_step = lambda: images.append(disk.cut(random))  # type: ignore[method-assign]
+    with disk.watching():
+        SqliteStorage.open(home, vfs=disk.name, checkpoint_pages=2).close()
+    assert len(images) > 20
+    versions = set()
+    for number, image in enumerate(images):
+        left = tmp_path / f"left{number}"
+        restore(image, left)
+        storage = SqliteStorage.open(left)
+        _check(storage)
+        storage.close()
+        versions.add(_version(left))
+    assert versions == {SCHEMA_VERSION}
+
+
+def test_what_is_erased_after_it_leaves_no_byte_of_the_older_table_either(home: Path) -> None:
+    more = make_embedding(7, model="model-b")
+    storage = SqliteStorage.open(home)
+    storage.commit([Attach(id="a", revision=1, embedding=more)])
+    held = [_A.embeddings[0].vectors.tobytes(), more.vectors.tobytes()]
+    storage.scrub()
+    assert [_holds(home, each) for each in held] == [True, True]
+    storage.commit([Detach(id="a", keep="model-a")])
+    storage.scrub()
+    assert [_holds(home, each) for each in held] == [True, False]
+    storage.commit([Erase(id="a")])
+    storage.scrub()
+    assert [_holds(home, each) for each in held] == [False, False]
+    storage.close()
+
+
+def _holds(home: Path, blob: bytes) -> bool:
+    """Tell whether a file has the bytes. Read in another process: its locks would be lost here."""
+    code = (
+        "import sys; from pathlib import Path\n"
+        "files = Path(sys.argv[1]).iterdir()\n"
+        "print(any(bytes.fromhex(sys.argv[2]) in file.read_bytes() for file in files))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(home), blob.hex()], stdout=subprocess.PIPE, check=True
+    )
+    return done.stdout == b"True\n"
+
+
+def test_what_waits_is_found_in_an_index_without_a_scan(home: Path) -> None:
+    storage = SqliteStorage.open(home)
+    storage.close()
+    connection = apsw.Connection(str(home / "memory.db"))
+    plans = []
+    for sql in (
+        "SELECT min(embedded_by) FROM memories WHERE embedded_by > 'm'",
+        "SELECT sequence, id FROM memories WHERE embedded_by IS CAST(? AS TEXT) "
+        "AND (status = 'forgotten') = 0 AND typeof(sequence) = 'integer' ORDER BY sequence",
+    ):
+        plans += [
+            row[3]
+            for row in connection.execute(f"EXPLAIN QUERY PLAN {sql}", ("m",) * sql.count("?"))
+        ]
+    connection.close()
+    assert all(
+        "SEARCH memories USING" in plan and "INDEX memories_by_embedding" in plan for plan in plans
+    ), plans
