@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         StoreDamaged,
         UnknownScope,
     )
+    from infinite_memory.model.depth import Depth
     from infinite_memory.model.draft import Draft
     from infinite_memory.model.findings import Finding, Part, Verification
     from infinite_memory.model.hits import Absence, Explanation, Hit, Hits, Step
@@ -40,6 +41,7 @@ __all__ = [
     "Config",
     "ConfigurationError",
     "Conflict",
+    "Depth",
     "Draft",
     "Effective",
     "Embedder",
@@ -93,6 +95,7 @@ _HOMES = {
         "StoreDamaged",
         "UnknownScope",
     ),
+    "model.depth": ("Depth",),
     "model.draft": ("Draft",),
     "model.findings": ("Finding", "Part", "Verification"),
     "model.hits": ("Absence", "Explanation", "Hit", "Hits", "Step"),

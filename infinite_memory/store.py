@@ -15,6 +15,7 @@ from infinite_memory.config import Config, load
 from infinite_memory.embedding import open_embedder
 from infinite_memory.errors import ConfigurationError, StorageError, StoreClosed
 from infinite_memory.model.criteria import Conditions
+from infinite_memory.model.depth import Depth
 from infinite_memory.model.draft import Details, Draft
 from infinite_memory.model.findings import Verification
 from infinite_memory.model.hits import Absence, Hits
@@ -22,6 +23,7 @@ from infinite_memory.model.ids import RandomBytes
 from infinite_memory.model.memory import Memory
 from infinite_memory.model.receipt import Receipt
 from infinite_memory.model.record import Page
+from infinite_memory.operations.asking import Asking
 from infinite_memory.operations.browse import browse
 from infinite_memory.operations.embed import Stop, catch_up, drop_others, never
 from infinite_memory.operations.forget import forget
@@ -160,7 +162,9 @@ class MemoryStore:
         self,
         query: str,
         *,
-        limit: int = 5,
+        depth: str = Depth.NORMAL,
+        limit: int | None = None,
+        offset: int = 0,
         threshold: float | None = None,
         arms: Iterable[str] = ("meaning", "words"),
         explain: bool = False,
@@ -168,51 +172,60 @@ class MemoryStore:
     ) -> Hits:
         """Return the memories that answer `query` best, by meaning and by words, best first.
 
-        It sees everything that was stored before it began, by whichever process. What scores under
-        `threshold` (0 to 1) is counted and left out. `arms` can be narrowed to "meaning" or to
-        "words". `explain` adds to each hit how it came to its score. `conditions` are scope, tags,
-        kinds, statuses, conversation_id, since and until: see `Conditions`.
+        It sees everything that was stored before it began, by whichever process. `depth` is
+        "normal"; "overview", with summaries first and a `highlight` for each; or "exhaustive", with
+        every match, superseded and archived ones too. `limit` is 5, 10 or 50 by default, and
+        `offset` goes on where the result before ended. What scores under `threshold` (0 to 1) is
+        counted and left out. `arms` can be narrowed to "meaning" or to "words". `explain` adds to
+        each hit how it came to its score. `conditions` are scope, tags, kinds, statuses,
+        conversation_id, since and until: see `Conditions`.
 
         Raises:
             InvalidInput: a value cannot be used.
             UnknownScope: a scope was asked for that does not exist.
         """
-        return search(
-            self._services,
-            query,
-            conditions,
+        asking = Asking(
+            text=query,
+            conditions=conditions,
             limit=limit,
             threshold=threshold,
             arms=arms,
+            depth=depth,
+            offset=offset,
             explain=explain,
         )
+        return search(self._services, asking)
 
     def why_not(
         self,
         query: str,
         memory_id: str,
         *,
-        limit: int = 5,
+        depth: str = Depth.NORMAL,
+        limit: int | None = None,
         threshold: float | None = None,
         arms: Sequence[str] = ("meaning", "words"),
         **conditions: Unpack[Conditions],
     ) -> Absence:
         """Return which step keeps a memory out of the result of `search`, given the same arguments.
 
+        `found_at` is another depth at which the search returns it, if there is one.
+
         Raises:
             InvalidInput: a value cannot be used.
             UnknownScope: a scope was asked for that does not exist.
             NotFound: there is no such memory.
         """
-        return why_not(
-            self._services,
-            query,
-            memory_id,
-            conditions,
+        asking = Asking(
+            text=query,
+            conditions=conditions,
             limit=limit,
             threshold=threshold,
             arms=arms,
+            depth=depth,
+            explain=True,
         )
+        return why_not(self._services, asking, memory_id)
 
     def browse(
         self, *, limit: int = 20, after: str | None = None, **conditions: Unpack[Conditions]

@@ -25,8 +25,8 @@ Infinite Memory is the user's long-term memory on their own machine; it lasts fr
 conversation to the next.
 
 Search (retrieve_memory) before you answer anything that may depend on the user, their people,
-preferences, projects or earlier decisions, and at the start of work on a project. For what happened
-in a period use recall_memory with dates.
+preferences, projects or earlier decisions, and at the start of work on a project; for a broad
+question with depth overview. For what happened in a period use recall_memory with dates.
 
 Store (store_memory) without being asked when something will matter later: a fact or preference of
 the user, a decision with its reason, a solution that worked, a lesson, a date. One self-contained

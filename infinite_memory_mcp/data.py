@@ -8,10 +8,11 @@ from typing import Any
 from attrs import asdict
 
 from infinite_memory.model.codec import iso, to_json
+from infinite_memory.model.depth import Depth
 from infinite_memory.model.hits import Absence, Hit, Hits
 from infinite_memory.model.memory import Memory
 from infinite_memory.model.receipt import Receipt
-from infinite_memory_mcp.render import NOTICE
+from infinite_memory_mcp.render import NOTICE, shown_text
 
 __all__ = [
     "FOUND",
@@ -66,12 +67,18 @@ def memory_data(memory: Memory) -> dict[str, Any]:
     }
 
 
-def hits_data(hits: Hits, ordered: Iterable[Hit]) -> dict[str, Any]:
-    """Return the result of a search, its hits in the order `ordered`."""
+def hits_data(hits: Hits, ordered: Iterable[Hit], *, pages: bool = False) -> dict[str, Any]:
+    """Return the result of a search, its hits in the order `ordered`.
+
+    `pages` tells that the tool takes an offset.
+    """
+    covered = hits.covered
     data: dict[str, Any] = {
         "notice": NOTICE,
-        "hits": [_hit_data(hit) for hit in ordered],
+        "depth": str(hits.depth),
+        "hits": [_hit_data(hit, hits.depth, covered.get(hit.memory.id)) for hit in ordered],
         "likely": hits.likely,
+        "matches": hits.matches,
         "more": hits.more,
         "below": hits.below,
         "pending": hits.pending,
@@ -80,6 +87,8 @@ def hits_data(hits: Hits, ordered: Iterable[Hit]) -> dict[str, Any]:
         data["scopes"] = list(hits.scopes)
     if hits.note is not None:
         data["note"] = hits.note
+    if pages and hits.next is not None:
+        data["next"] = hits.next
     return data
 
 
@@ -100,10 +109,16 @@ def page_data(memories: Iterable[Memory], cursor: str | None) -> dict[str, Any]:
     return data
 
 
-def _hit_data(hit: Hit) -> dict[str, Any]:
+def _hit_data(hit: Hit, depth: Depth, summary: str | None) -> dict[str, Any]:
     data = {**memory_data(hit.memory), "score": round(hit.score, 4)}
-    if hit.twins:
-        data["twins"] = list(hit.twins)
+    data["text"] = shown_text(hit, depth, covered=summary is not None)
+    if data["text"] != hit.memory.text:
+        data["cut"] = True
+    if summary is not None:
+        data["covered_by"] = summary
+    for name, ids in (("twins", hit.twins), ("covers", hit.covers), ("outdated", hit.outdated)):
+        if ids:
+            data[name] = list(ids)
     if hit.explanation is not None:
         data["explanation"] = asdict(hit.explanation)
     return data

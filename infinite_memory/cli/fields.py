@@ -10,11 +10,13 @@ from typing import Any, TypeVar
 import click
 
 from infinite_memory.errors import InvalidInput
+from infinite_memory.model.depth import Depth
 from infinite_memory.model.memory import Kind, Origin, Status
 from infinite_memory.model.moments import read_moment
 
 __all__ = [
     "TIMES",
+    "depth_option",
     "field_options",
     "field_values",
     "filter_options",
@@ -116,9 +118,7 @@ def filter_options(command: Command) -> Command:
                 "statuses",
                 type=click.Choice([*(str(status) for status in Status), _ANY]),
                 multiple=True,
-                default=[str(Status.CURRENT)],
-                show_default=True,
-                help="Repeated: one of them.",
+                help="By default current. Repeated: one of them.",
             ),
             click.option("--since", metavar="TIME", help=f"Happened then or later: {_WHEN}"),
             click.option("--until", metavar="TIME", help="Happened before then."),
@@ -131,18 +131,32 @@ def filter_options(command: Command) -> Command:
     return command
 
 
+def depth_option(command: Command) -> Command:
+    """Give a command the option that says how far a search looks."""
+    # Not a choice: the library names the nearest one.
+    return click.option(
+        "--depth",
+        metavar=f"[{'|'.join(Depth)}]",
+        default=str(Depth.NORMAL),
+        help="overview: summaries first, and what answers best of each. exhaustive: the titles of"
+        " all that match, superseded and archived ones too.",
+    )(command)
+
+
 def filter_values(given: Mapping[str, Any], zone: str | None) -> dict[str, Any]:
     """Return the conditions among the options, as `MemoryStore.search` and `browse` take them.
+
+    Statuses are among them only where some are given: what they are otherwise, the library knows.
 
     Raises:
         InvalidInput: a time cannot be read.
     """
     statuses = given["statuses"]
     return {
+        **({"statuses": () if _ANY in statuses else statuses} if statuses else {}),
         "scope": list(given["scopes"]) or None,
         "tags": given["tags"],
         "kinds": given["kinds"],
-        "statuses": () if _ANY in statuses else statuses,
         "since": None if given["since"] is None else read_moment(given["since"], zone),
         "until": None if given["until"] is None else read_moment(given["until"], zone),
         "conversation_id": given["conversation_id"],

@@ -9,21 +9,30 @@ from attrs import asdict
 
 from infinite_memory.cli.elsewhere import elsewhere
 from infinite_memory.cli.exits import ExitCode
-from infinite_memory.cli.fields import filter_options, filter_values
+from infinite_memory.cli.fields import depth_option, filter_options, filter_values
+from infinite_memory.cli.hits import emit_hits
 from infinite_memory.cli.opening import opened
 from infinite_memory.cli.options import common_options, wants_json
-from infinite_memory.cli.output import Line, emit_json, emit_lines, remark
-from infinite_memory.cli.render import count, excerpt, listed, provenance
+from infinite_memory.cli.output import emit_json, remark
+from infinite_memory.cli.render import count, listed
 from infinite_memory.model.codec import to_json
-from infinite_memory.model.hits import Explanation, Hit, Hits
+from infinite_memory.model.depth import Depth
+from infinite_memory.model.hits import Hit, Hits
 
-__all__ = ["command", "explained"]
+__all__ = ["command"]
 
 
 @click.command("search")
 @click.argument("question", nargs=-1, required=True)
 @filter_options
-@click.option("--limit", "-n", type=int, default=5, show_default=True, help="At most so many.")
+@depth_option
+@click.option(
+    "--limit",
+    "-n",
+    type=int,
+    help="At most so many: by default 5, in an overview 10, exhaustive 50.",
+)
+@click.option("--offset", type=int, default=0, metavar="N", help="Go on after the first N of them.")
 @click.option(
     "--threshold", type=float, metavar="SCORE", help="Leave out what scores less, 0 to 1."
 )
@@ -44,7 +53,9 @@ def command(
         hits = store.search(
             query,
             **filter_values(given, zone),
+            depth=given["depth"],
             limit=given["limit"],
+            offset=given["offset"],
             threshold=given["threshold"],
             # The best passage of a long text is part of the explanation.
             explain=explain or not as_json,
@@ -53,8 +64,7 @@ def command(
     if as_json:
         emit_json(_document(query, hits, explain=explain))
         return ExitCode.DONE if hits else ExitCode.NO
-    for rank, hit in enumerate(hits, 1):
-        emit_lines(_hit_lines(rank, hit, zone, explain=explain))
+    emit_hits(hits, zone, explain=explain)
     remark(_summary(hits) if hits else _nothing(hits, hint))
     return ExitCode.DONE if hits else ExitCode.NO
 
@@ -62,14 +72,18 @@ def command(
 def _document(query: str, hits: Hits, *, explain: bool) -> dict[str, Any]:
     return {
         "query": query,
+        "depth": str(hits.depth),
         "hits": [_hit_json(hit, explain=explain) for hit in hits],
         "scopes": None if hits.scopes is None else list(hits.scopes),
         "eligible": hits.eligible,
         "likely": hits.likely,
+        "matches": hits.matches,
         "more": hits.more,
         "below": hits.below,
         "pending": hits.pending,
         "note": hits.note,
+        "offset": hits.offset,
+        "next": hits.next,
     }
 
 
@@ -78,57 +92,36 @@ def _hit_json(hit: Hit, *, explain: bool) -> dict[str, Any]:
     found = {"id": memory.pop("id"), "text": memory.pop("text"), "score": hit.score, **memory}
     if hit.twins:
         found["twins"] = list(hit.twins)
+    if hit.highlight is not None:
+        start, end = hit.highlight
+        found["highlight"] = {"start": start, "end": end, "text": hit.memory.text[start:end]}
+    if hit.covers:
+        found["covers"] = list(hit.covers)
+    if hit.outdated:
+        found["outdated"] = list(hit.outdated)
     if explain and hit.explanation is not None:
         found["explanation"] = asdict(hit.explanation)
     return found
 
 
-def _hit_lines(rank: int, hit: Hit, zone: str | None, *, explain: bool) -> list[Line]:
-    memory = hit.memory
-    passage = None if hit.explanation is None else hit.explanation.passage
-    text, cut = excerpt(memory.text, passage)
-    head = [(f"{rank}. ", ""), (f"{hit.score:.2f}", "bold"), ("  ", "")]
-    lines = [Line([*head, *provenance(memory, zone)]), Line([(text, "")], 3)]
-    hint = f"{memory.id} (the whole text: infinite-memory show {memory.id})"
-    lines.append(Line([(hint if cut else memory.id, "dim")], 3))
-    if hit.twins:
-        lines.append(
-            Line([(f"the same, older: {excerpt(', '.join(hit.twins), None)[0]}", "dim")], 3)
-        )
-    if explain and hit.explanation is not None:
-        lines.append(Line([(explained(hit.explanation), "dim")], 3))
-    return lines
-
-
-def explained(explanation: Explanation) -> str:
-    """Return the steps of the ranking in one line."""
-    cosine, rank = explanation.cosine, explanation.meaning_rank
-    steps = "  ".join(
-        f"{name} {value:+.3f}"
-        for name in ("coverage", "speaker", "around", "asks", "conversation")
-        if (value := getattr(explanation, name))
-    )
-    return (
-        f"total {explanation.total:.3f} = "
-        f"meaning {explanation.meaning:.3f} (rank {'-' if rank is None else rank},"
-        f" cosine {'-' if cosine is None else format(cosine, '.3f')})"
-        f"  words {explanation.words:+.3f} (rank {explanation.words_rank or '-'},"
-        f" bm25 {explanation.bm25:.2f})  {steps}"
-    ).rstrip()
-
-
 def _summary(hits: Hits) -> str:
-    rest = [f"{hits.more:,} more matched"] if hits.more else []
+    rest = [f"{hits.matches:,} match in all"] if hits.depth is Depth.EXHAUSTIVE else []
+    if hits.more and not rest:
+        rest = [f"{hits.more:,} more matched"]
     rest += [f"{hits.below:,} scored too low"] if hits.below else []
     rest += [f"{hits.pending:,} compared by words alone"] if hits.pending else []
     looked = f"Searched {_looked_at(hits)}"
     sentence = f"{looked}: {listed(rest)}." if rest else f"{looked}."
+    if hits.next is not None and (hits.offset or hits.depth is not Depth.NORMAL):
+        sentence = f"{sentence} Go on with --offset {hits.next}."
     if not hits.likely:
         sentence = f"None of these is likely to answer; they come nearest. {sentence}"
     return f"{sentence} {hits.note}" if hits.note else sentence
 
 
 def _nothing(hits: Hits, hint: str | None) -> str:
+    if hits.offset and hits.matches:
+        return f"There is nothing after the {count(hits.matches, 'match', 'matches')}."
     sentences = [f"Nothing found in {_looked_at(hits)}."]
     if hits.below:
         sentences.append(f"{hits.below:,} scored too low; try --threshold 0.")

@@ -8,11 +8,11 @@ import click
 from attrs import asdict
 
 from infinite_memory.cli.exits import ExitCode
-from infinite_memory.cli.fields import filter_options, filter_values
+from infinite_memory.cli.fields import depth_option, filter_options, filter_values
+from infinite_memory.cli.hits import explained
 from infinite_memory.cli.opening import opened
 from infinite_memory.cli.options import common_options, wants_json
 from infinite_memory.cli.output import Line, emit_json, emit_lines
-from infinite_memory.cli.search import explained
 from infinite_memory.model.hits import Step
 
 __all__ = ["command"]
@@ -22,7 +22,8 @@ __all__ = ["command"]
 @click.argument("memory_id", metavar="ID")
 @click.argument("question", nargs=-1, required=True)
 @filter_options
-@click.option("--limit", "-n", type=int, default=5, show_default=True, help="That of the search.")
+@depth_option
+@click.option("--limit", "-n", type=int, help="That of the search.")
 @click.option("--threshold", type=float, metavar="SCORE", help="That of the search, 0 to 1.")
 @common_options
 @click.pass_context
@@ -39,6 +40,7 @@ def command(
             query,
             memory_id,
             **filter_values(given, store.config.time_zone),
+            depth=given["depth"],
             limit=given["limit"],
             threshold=given["threshold"],
         )

@@ -20,8 +20,9 @@ class Conditions(TypedDict, total=False):
     `scope`: a name or several, with their parents and `Global`; "ALL" for every open one; left out,
     the default scope and, in a search, any scope that the question itself names. `tags`: all of
     them required. `kinds`: any of them, by default every kind. `statuses`: any of them, by default
-    current. `conversation_id`: that conversation alone. `since`, `until`: aware datetimes that
-    bound `happened_at` as [since, until).
+    current, in an exhaustive search all but forgotten; an empty list means every one.
+    `conversation_id`: that conversation alone. `since`, `until`: aware datetimes that bound
+    `happened_at` as [since, until).
     """
 
     scope: str | Iterable[str] | None

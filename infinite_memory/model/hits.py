@@ -8,6 +8,7 @@ from typing import overload
 
 from attrs import frozen
 
+from infinite_memory.model.depth import Depth
 from infinite_memory.model.memory import Memory
 
 __all__ = ["LIKELY", "Absence", "Explanation", "Hit", "Hits", "Step"]
@@ -28,8 +29,8 @@ class Explanation:
     The rest are the steps of the ranking, which add up to `total`: what the `meaning` and the
     `words` of the memory gave, its `coverage` of the question's words, and the `speaker` whom the
     question names; what the memories `around` it in its conversation added or took; what it lost
-    because it `asks` a question itself; and the share of its `conversation`. The score is the total
-    brought into [0, 1].
+    because it `asks` a question itself; the share of its `conversation`; and what a `summary`
+    gained because an overview was asked for. The score is the total brought into [0, 1].
     """
 
     cosine: float | None
@@ -44,6 +45,7 @@ class Explanation:
     around: float
     asks: float
     conversation: float
+    summary: float = 0.0
     total: float
 
 
@@ -64,7 +66,8 @@ class Absence:
 
     `step` is what kept it out, `FOUND` where the search does return it. `unmet` names the
     conditions that it does not meet. `rank`, counted from 1 among all that match, `score` and
-    `explanation` are None where it was not compared or matches in no way.
+    `explanation` are None where it was not compared or matches in no way. `found_at` is another
+    depth at which the same search returns it, None where there is none.
     """
 
     id: str
@@ -74,30 +77,41 @@ class Absence:
     rank: int | None = None
     score: float | None = None
     explanation: Explanation | None = None
+    found_at: Depth | None = None
 
 
 @frozen(kw_only=True)
 class Hit:
     """A memory that was found, with its score in [0, 1].
 
-    `twins` are the ids of older memories that say the same, of the same kind, scope and speaker,
-    and were found as well.
+    `twins` are the ids of older memories that say the same, of the same kind, scope, speaker and
+    status, and were found as well. In an overview `highlight` is the half-open character range of
+    what answers best in its text; `covers` are the ids of those other hits that this summary was
+    made from, and `outdated` those of its sources that were replaced, forgotten or rewritten since.
     """
 
     memory: Memory
     score: float
     explanation: Explanation | None = None
     twins: tuple[str, ...] = ()
+    highlight: tuple[int, int] | None = None
+    covers: tuple[str, ...] = ()
+    outdated: tuple[str, ...] = ()
 
 
 @frozen(kw_only=True)
 class Hits(Sequence[Hit]):
     """Hits, best first, and what was looked at to find them.
 
+    In an overview summaries come first, and what they cover last; a summary that is outdated comes
+    first nowhere, and one that probably does not answer not before a hit that probably does.
+
     `scopes` are those that were searched, None for all. `eligible` counts the memories that met the
-    conditions; `more` those that also matched but lay over the limit, `below` those under the
-    threshold; `pending` those that could be compared by their words alone, since they are not
-    embedded yet. `note` says why an arm was left out, None if both took part.
+    conditions, `matches` those that matched as well; of these, `more` lay over the limit. `below`
+    counts those under the threshold; `pending` those that could be compared by their words alone,
+    since they are not embedded yet. `note` says why an arm was left out, None if both took part.
+
+    The first `offset` hits were passed over; `next` is the offset to go on from, None at the end.
     """
 
     items: tuple[Hit, ...]
@@ -107,6 +121,15 @@ class Hits(Sequence[Hit]):
     below: int
     pending: int
     note: str | None = None
+    depth: Depth = Depth.NORMAL
+    matches: int
+    offset: int = 0
+    next: int | None = None
+
+    @property
+    def covered(self) -> dict[str, str]:
+        """The ids of the hits that a summary among them covers, each with that of the summary."""
+        return {covered: hit.memory.id for hit in self.items for covered in hit.covers}
 
     @property
     def likely(self) -> bool:

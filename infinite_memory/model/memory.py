@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
@@ -13,6 +14,10 @@ __all__ = ["GLOBAL", "JsonValue", "Kind", "Memory", "Origin", "Status"]
 
 GLOBAL = "Global"
 """The scope that always exists."""
+
+_HEADING_CHARS = 100
+# Marks, joiners, variation selectors and the colours of a skin belong to the character before.
+_JOINED = {"Mn", "Mc", "Me", "Cf", "Sk"}
 
 JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
 """What JSON can hold, without numbers that are not finite."""
@@ -81,3 +86,31 @@ class Memory:
     sources: tuple[str, ...] = ()
     attachments: tuple[str, ...] = ()
     revision: int = 1
+
+    @property
+    def heading(self) -> str:
+        """Its title, or else the beginning of its text on one line, cut between words."""
+        return self.title or _beginning(self.text)
+
+
+def _beginning(text: str) -> str:
+    """Return at most 100 characters of `text`; the last one is "…" where something is missing."""
+    start = text.lstrip()
+    # Four times as much holds enough words even where there is much white space.
+    part = start[: 4 * _HEADING_CHARS]
+    line = " ".join(part.split())
+    if len(line) <= _HEADING_CHARS and part.rstrip() == start.rstrip():
+        return line
+    most = min(len(line), _HEADING_CHARS - 1)
+    end = most if line[most : most + 1] in ("", " ") else line.rfind(" ", 0, most)
+    return f"{line[: end if end > most // 2 else _whole_characters(line, most)].rstrip()}…"
+
+
+def _whole_characters(line: str, end: int) -> int:
+    """Return where a line without spaces is cut so that no character loses its marks."""
+    earliest = end // 2
+    while end > earliest and (
+        unicodedata.category(line[end]) in _JOINED or unicodedata.category(line[end - 1]) == "Cf"
+    ):
+        end -= 1
+    return end

@@ -5,7 +5,7 @@ from __future__ import annotations
 from infinite_memory.model.checks import check_count
 from infinite_memory.model.criteria import Conditions
 from infinite_memory.model.record import Page
-from infinite_memory.operations.search import criteria_of
+from infinite_memory.operations.asking import criteria_of
 from infinite_memory.operations.services import Services
 
 __all__ = ["browse"]

@@ -2,43 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from attrs import evolve
 
-from infinite_memory.model.criteria import Conditions, Criteria
+from infinite_memory.model.criteria import Criteria
+from infinite_memory.model.depth import Depth
 from infinite_memory.model.hits import Absence, Step
 from infinite_memory.model.memory import Memory
 from infinite_memory.model.scope import fold_name
+from infinite_memory.operations.asking import Asking, at_depth, question_of
 from infinite_memory.operations.revise import existing
-from infinite_memory.operations.search import question_of
 from infinite_memory.operations.services import Services
 from infinite_memory.search.query import Question
 
 __all__ = ["why_not"]
 
 
-def why_not(
-    services: Services,
-    text: str,
-    memory_id: str,
-    conditions: Conditions,
-    *,
-    limit: int,
-    threshold: float | None,
-    arms: Sequence[str],
-) -> Absence:
+def why_not(services: Services, asking: Asking, memory_id: str) -> Absence:
     """Return which step keeps a memory out of the result of this search, or that none does.
 
     Raises:
-        InvalidInput: the question is empty, or a condition cannot be used.
+        InvalidInput: the question is empty, or a value cannot be used.
         UnknownScope: a scope was asked for that does not exist.
         NotFound: there is no such memory.
     """
-    question = question_of(
-        services, text, conditions, limit=limit, threshold=threshold, arms=arms, explain=True
-    )
+    question = question_of(services, asking)
     memory = existing(services, memory_id).memory
+    absence = _absence(services, question, memory)
+    # What matches in no way does so at no depth.
+    if absence.step in (Step.FOUND, Step.MATCH):
+        return absence
+    for depth in Depth:
+        other = at_depth(question, asking, depth)
+        if other != question and _absence(services, other, memory).step is Step.FOUND:
+            reason = f"{absence.reason}; the depth {depth} finds it"
+            return evolve(absence, reason=reason, found_at=depth)
+    return absence
+
+
+def _absence(services: Services, question: Question, memory: Memory) -> Absence:
     unmet = tuple(question.criteria.unmet(memory))
     if unmet:
         reasons = "; ".join(_unmet(name, question.criteria, memory) for name in unmet)

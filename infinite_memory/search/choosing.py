@@ -37,9 +37,11 @@ def best_groups(scores: Sequence[Scored], limit: int, least: float) -> list[Grou
     window = max(_WINDOW, 2 * limit)
     while True:
         found = best(scores, window, least)
-        groups: dict[int, list[Place]] = {}
+        groups: dict[tuple[int, int], list[Place]] = {}
         for s, place in found:
-            twin = int(s.segment.twin[s.selection.doc(place)])
+            doc = s.selection.doc(place)
+            # What was replaced must never stand for what holds now.
+            twin = int(s.segment.twin[doc]), int(s.segment.status[doc])
             if twin in groups or len(groups) < limit:
                 groups.setdefault(twin, []).append((s, place))
         # Where many say the same, there may be too few others among the first ones.
@@ -72,9 +74,21 @@ def place_of(scores: Sequence[Scored], memory_id: str) -> Place | None:
 
 
 def rank_of(scores: Sequence[Scored], one: Place) -> int:
-    """Return the rank of a document by its total, counted from 1."""
-    total = one[0].total[one[1]]
-    return 1 + sum(int(np.count_nonzero(s.total > total)) for s in scores)
+    """Return the rank of a document, counted from 1, in the order of `best`."""
+    total, margin = one[0].total[one[1]], np.float32(2 * 10**-_PLACES)
+    above = sum(int(np.count_nonzero(s.total > total + margin)) for s in scores)
+    near = (
+        (s, int(place))
+        for s in scores
+        for place in np.flatnonzero((s.total >= total - margin) & (s.total <= total + margin))
+    )
+    key = _order(one)
+    return 1 + above + sum(_order(other) < key for other in near)
+
+
+def _order(one: Place) -> tuple[float, str]:
+    s, place = one
+    return -round(float(s.total[place]), _PLACES), s.segment.id_of(s.selection.doc(place))
 
 
 def best(scores: Sequence[Scored], limit: int, least: float) -> list[Place]:
@@ -90,15 +104,7 @@ def best(scores: Sequence[Scored], limit: int, least: float) -> list[Place]:
             found = found[totals >= last - np.float32(2 * 10**-_PLACES)]
             totals = np.round(s.total[found], _PLACES)
             found = found[totals >= np.round(last, _PLACES)]
-        rows.extend(
-            (
-                -round(float(s.total[place]), _PLACES),
-                s.segment.id_of(s.selection.doc(int(place))),
-                s,
-                int(place),
-            )
-            for place in found
-        )
+        rows.extend((*_order((s, int(place))), s, int(place)) for place in found)
     rows.sort(key=lambda row: row[:2])
     return [(s, place) for _, _, s, place in rows[:limit]]
 

@@ -7,6 +7,7 @@ from enum import StrEnum
 from attrs import frozen
 
 from infinite_memory.model.criteria import Criteria
+from infinite_memory.model.depth import Depth
 from infinite_memory.model.hits import Explanation
 
 __all__ = ["Arm", "Candidate", "Question", "Ranking"]
@@ -23,8 +24,9 @@ class Arm(StrEnum):
 class Question:
     """What to look for, by words and by meaning, among the memories that meet `criteria`.
 
-    `threshold` is a score in [0, 1]; what lies under it is counted and left out. `about` is the id
-    of a memory whose place is wanted as well, wherever it lies.
+    `threshold` is a score in [0, 1]; what lies under it is counted and left out. The first `offset`
+    candidates are passed over. `about` is the id of a memory whose place is wanted as well,
+    wherever it lies.
     """
 
     text: str
@@ -33,6 +35,8 @@ class Question:
     threshold: float
     arms: frozenset[Arm] = frozenset(Arm)
     explain: bool = False
+    depth: Depth = Depth.NORMAL
+    offset: int = 0
     about: str | None = None
 
 
@@ -60,6 +64,7 @@ class Ranking:
 
     candidates: tuple[Candidate, ...]
     eligible: int
+    matches: int
     more: int
     below: int
     pending: int

@@ -3,7 +3,8 @@
 1. Two arms score every selected memory by itself (`arms`).
 2. The best of them and their neighbours are scored in their conversations (`context`).
 3. Of those that say the same, the newest stands for all (`choosing`).
-4. The total becomes a score (`calibration`).
+4. Summaries gain a little where an overview is asked for (`depths`).
+5. The total becomes a score (`calibration`).
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from infinite_memory.errors import EmbedderError
-from infinite_memory.model.hits import Explanation
 from infinite_memory.search.arms import Scored, scored, without_meaning, without_words
 from infinite_memory.search.calibration import Calibration, calibration_of
-from infinite_memory.search.choosing import Group, Place, best, best_groups, place_of, rank_of
+from infinite_memory.search.choosing import Group, Place, best, place_of, rank_of
 from infinite_memory.search.context import InContext, in_context
+from infinite_memory.search.depths import Reasons, groups_of, nudged, reasons_of
 from infinite_memory.search.explaining import explain
 from infinite_memory.search.neighbours import surroundings
 from infinite_memory.search.query import Arm, Candidate, Question, Ranking
@@ -35,10 +36,11 @@ __all__ = ["Embed", "rank"]
 # So many of the best by themselves are looked at in their conversations, whatever the limit is: a
 # longer list begins with the shorter one.
 _CANDIDATES = 300
+# The least total of a match: where nothing is in common, it is 0.
+_ANY_MATCH = float(np.finfo(np.float32).tiny)
 
 Embed = Callable[[str], NDArray[np.float32]]
 Scores = NDArray[np.float32]
-Reasons = Callable[[Scored, int], Explanation]
 
 
 def rank(
@@ -87,18 +89,22 @@ def _ranking(
 ) -> Ranking:
     """Return the best of `scores`, and how many others there are."""
     curve = calibration_of(weights)
-    least = curve.total(question.threshold)
-    groups = best_groups(scores, question.limit, least)
+    least = max(curve.total(question.threshold), _ANY_MATCH)
+    reasons: Reasons = partial(explain, scores, context=context, weights=weights, vector=vector)
+    before, scores = scores, nudged(scores, question.depth)
+    reasons = reasons_of(reasons, before, scores)
+    groups = groups_of(scores, question, least)
     above = sum(int(np.count_nonzero(s.total >= least)) for s in scores)
     matched = sum(int(np.count_nonzero(s.total > 0)) for s in scores)
-    reasons = partial(explain, scores, context=context, weights=weights, vector=vector)
     wanted = None if question.about is None else place_of(scores, question.about)
     return Ranking(
         candidates=tuple(
-            _candidate(group, curve, reasons if question.explain else None) for group in groups
+            _candidate(group, curve, reasons if question.explain else None)
+            for group in groups[question.offset :]
         ),
         place=None if wanted is None else _placed(scores, wanted, curve, reasons),
         eligible=sum(len(s.selection) for s in scores),
+        matches=above,
         more=above - sum(1 + len(group.twins) for group in groups),
         below=matched - above,
         pending=sum(int(np.count_nonzero(s.selection.among(s.segment.unembedded))) for s in scores),

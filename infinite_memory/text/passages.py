@@ -11,14 +11,13 @@ import re
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["cut_passages"]
+__all__ = ["SENTENCE_END", "cut_passages"]
 
 Spans = NDArray[np.int32]
 
 # The look-behind and the possessive repeats keep the search linear on long runs of punctuation.
-_SENTENCE_END = re.compile(
-    r"""(?<![.!?…])[.!?…]++["'”’)\]]*+(?=\s)|[。！？；]++["'”’」』）]*+|\n"""
-)
+SENTENCE_END = re.compile(r"""(?<![.!?…])[.!?…]++["'”’)\]]*+(?=\s)|[。！？；]++["'”’」』）]*+|\n""")
+"""Matches what ends a sentence."""
 
 
 def cut_passages(text: str, tokens: Spans, *, window: int, overlap: int) -> Spans:
@@ -58,7 +57,7 @@ class _Cuts:
         # Several tokens can share one character, which is not to be divided.
         possible = np.flatnonzero(self._starts[1:-1] >= reach[:-1]) + 1
         apart = self._starts[possible] > reach[possible - 1]
-        ends = [match.end() for match in _SENTENCE_END.finditer(text)]
+        ends = [match.end() for match in SENTENCE_END.finditer(text)]
         sentences = np.searchsorted(self._starts[:-1], ends)
         self._sentences = np.intersect1d(sentences, possible)
         self._kinds = (self._sentences, possible[apart], possible)

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
-from infinite_memory.errors import InvalidInput
+from infinite_memory.errors import InvalidInput, NotFound
+from infinite_memory.model.depth import Depth
 from infinite_memory.model.hits import Step
+from infinite_memory.model.memory import Status
 from infinite_memory.model.moments import read_moment
 from infinite_memory_mcp.arguments import Arguments, Labels, Limit, Scopes
 from infinite_memory_mcp.data import FOUND, absence_data, hits_data, page_data
-from infinite_memory_mcp.render import hits_text, page_text
+from infinite_memory_mcp.render import hits_text, page_text, whole_text
 from infinite_memory_mcp.tool import Answer, ToolSpec
 
 if TYPE_CHECKING:
@@ -29,19 +31,27 @@ _Searched = Annotated[
     ),
 ]
 _BEST = "best match first"
+_MAX_IDS = 100
 
 
 class RetrieveMemory(Arguments):
     """What `retrieve_memory` takes."""
 
-    query: str = Field(description="A question or key words")
+    query: str | None = Field(None, description="A question or key words")
+    depth: str = Field(
+        "normal",
+        description="overview: summaries first, then highlights; exhaustive: titles of every match,"
+        " archived and superseded too",
+    )
     scope: _Searched = None
     tags: Labels = Field([], description="All required")
     kinds: Labels = Field([])
-    limit: Limit = 5
+    limit: Limit | None = None
+    offset: int = Field(0, description="Go on after so many")
     threshold: float | None = Field(None, description="Lowest score, 0 to 1")
     explain: bool = Field(False, description="Say why each was found")
     why_not: str | None = Field(None, description="An id: say why it is not found")
+    ids: Labels = Field([], description="No query: show these memories whole")
 
 
 class RecallMemory(Arguments):
@@ -79,13 +89,17 @@ def retrieve_memory(store: MemoryStore, asked: RetrieveMemory) -> Answer:
     Use it before you answer anything that may depend on the user, their projects or what was
     decided earlier.
     """
-    given = asked.model_dump(exclude={"why_not"})
-    answer = _ranked(store.search(**given))
+    if asked.ids:
+        return _whole(store, asked)
+    if asked.query is None:
+        raise InvalidInput("there is neither query nor ids: give one of them")
+    given = asked.model_dump(exclude={"why_not", "ids"})
+    answer = _ranked(store.search(**given), pages=True)
     if asked.why_not is None:
         return answer
-    del given["explain"]
+    del given["explain"], given["offset"]
     absence = store.why_not(memory_id=asked.why_not, **given)
-    among = "is among them" if absence.step is Step.FOUND else f"is kept out ({absence.step})"
+    among = "is found" if absence.step is Step.FOUND else f"is kept out ({absence.step})"
     return Answer(
         text=f"{absence.id} {among}: {absence.reason}.\n\n{answer.text}",
         data={**answer.data, "why_not": absence_data(absence)},
@@ -131,6 +145,21 @@ def search_by_scope(store: MemoryStore, asked: SearchByScope) -> Answer:
     return _ranked(store.search(asked.query, scope=asked.scope, limit=asked.limit))
 
 
+def _whole(store: MemoryStore, asked: RetrieveMemory) -> Answer:
+    if asked.query is not None:
+        raise InvalidInput(f"query {asked.query!r:.100} and ids cannot go together: leave one out")
+    if len(asked.ids) > _MAX_IDS:
+        raise InvalidInput(f"ids has {len(asked.ids)} entries and the limit is {_MAX_IDS}")
+    memories = [store.get(memory_id) for memory_id in dict.fromkeys(asked.ids)]
+    for memory in memories:
+        if memory.status is Status.FORGOTTEN:
+            raise NotFound(
+                f"the memory {memory.id!r} is forgotten: update_memory with status current brings"
+                " it back"
+            )
+    return Answer(text=whole_text(memories), data=page_data(memories, None))
+
+
 def _moment(text: str | None, zone: str | None) -> datetime | None:
     return None if text is None else read_moment(text, zone)
 
@@ -142,8 +171,12 @@ def _refuse_cursor(cursor: str | None) -> None:
         )
 
 
-def _ranked(hits: Hits) -> Answer:
-    return Answer(text=hits_text(hits, hits, order=_BEST), data=hits_data(hits, hits))
+def _ranked(hits: Hits, *, pages: bool = False) -> Answer:
+    order = "summaries first" if hits.depth is Depth.OVERVIEW else _BEST
+    return Answer(
+        text=hits_text(hits, hits, order=order, pages=pages),
+        data=hits_data(hits, hits, pages=pages),
+    )
 
 
 def _paged(page: Page) -> Answer:

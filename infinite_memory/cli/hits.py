@@ -1,0 +1,94 @@
+"""How the result of a search looks to a person, at each depth."""
+
+from __future__ import annotations
+
+from infinite_memory.cli.output import Line, emit_lines, emit_table
+from infinite_memory.cli.render import excerpt, one_line, provenance
+from infinite_memory.model.depth import Depth
+from infinite_memory.model.hits import Explanation, Hit, Hits
+from infinite_memory.model.moments import show_moment
+
+__all__ = ["emit_hits", "explained"]
+
+_HEADERS = ("", "Score", "When", "Status", "Scope", "Kind", "Memory")
+# A time takes two lines, the date and the time of day.
+_WIDTHS = {"When": 11, "Scope": 16}
+_HEADING_CHARS = 256
+
+
+def emit_hits(hits: Hits, zone: str | None, *, explain: bool) -> None:
+    """Write hits to standard output: whole, as highlights, or as a table of headings."""
+    if hits.depth is Depth.EXHAUSTIVE:
+        rows = [_row(rank, hit, zone, explain=explain) for rank, hit in _ranked(hits)]
+        if rows:
+            emit_table(_HEADERS, rows, widths=_WIDTHS)
+        return
+    covered = hits.covered
+    for rank, hit in _ranked(hits):
+        lines = _hit_lines(rank, hit, zone, covered.get(hit.memory.id))
+        if explain and hit.explanation is not None:
+            lines.append(Line([(explained(hit.explanation), "dim")], 3))
+        emit_lines(lines)
+
+
+def _ranked(hits: Hits) -> enumerate[Hit]:
+    return enumerate(hits, hits.offset + 1)
+
+
+def _row(rank: int, hit: Hit, zone: str | None, *, explain: bool) -> tuple[str, ...]:
+    memory = hit.memory
+    cell = f"{one_line(memory.heading, max_chars=_HEADING_CHARS)}\n{memory.id}"
+    if explain and hit.explanation is not None:
+        cell = f"{cell}\n{explained(hit.explanation)}"
+    moment = show_moment(memory.happened_at, zone)
+    status, kind = str(memory.status), str(memory.kind)
+    return f"{rank}", f"{hit.score:.2f}", moment, status, memory.scope, kind, cell
+
+
+def _hit_lines(rank: int, hit: Hit, zone: str | None, summary: str | None) -> list[Line]:
+    """Return a hit; `summary` is the id of the one that covers it, if one does."""
+    memory = hit.memory
+    head = [(f"{rank}. ", ""), (f"{hit.score:.2f}", "bold"), ("  ", "")]
+    lines = [Line([*head, *provenance(memory, zone)])]
+    if summary is not None:
+        return [*lines, Line([(f"{memory.id} (a source of {summary})", "dim")], 3)]
+    text, cut = _shown(hit)
+    lines.append(Line([(text, "")], 3))
+    hint = f"{memory.id} (the whole text: infinite-memory show {memory.id})"
+    lines.append(Line([(hint if cut else memory.id, "dim")], 3))
+    for said, ids in (
+        ("the same, older", hit.twins),
+        ("covers, below", hit.covers),
+        ("outdated, since these were changed or replaced", hit.outdated),
+    ):
+        if ids:
+            lines.append(Line([(f"{said}: {excerpt(', '.join(ids), None)[0]}", "dim")], 3))
+    return lines
+
+
+def _shown(hit: Hit) -> tuple[str, bool]:
+    """Return what is shown of a text, and whether something of it is not."""
+    text = hit.memory.text
+    if hit.highlight is None:
+        return excerpt(text, None if hit.explanation is None else hit.explanation.passage)
+    start, end = hit.highlight
+    return f"{'…' if start else ''}{text[start:end]}{'…' if end < len(text) else ''}", (
+        end - start < len(text)
+    )
+
+
+def explained(explanation: Explanation) -> str:
+    """Return the steps of the ranking in one line."""
+    cosine, rank = explanation.cosine, explanation.meaning_rank
+    steps = "  ".join(
+        f"{name} {value:+.3f}"
+        for name in ("coverage", "speaker", "around", "asks", "conversation", "summary")
+        if (value := getattr(explanation, name))
+    )
+    return (
+        f"total {explanation.total:.3f} = "
+        f"meaning {explanation.meaning:.3f} (rank {'-' if rank is None else rank},"
+        f" cosine {'-' if cosine is None else format(cosine, '.3f')})"
+        f"  words {explanation.words:+.3f} (rank {explanation.words_rank or '-'},"
+        f" bm25 {explanation.bm25:.2f})  {steps}"
+    ).rstrip()
