@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from attrs import evolve
 from numpy.typing import NDArray
 
 from infinite_memory import (
@@ -21,6 +22,8 @@ from infinite_memory import (
     Status,
     Step,
 )
+from infinite_memory.operations.asking import Asking, question_of
+from infinite_memory.operations.overview import overview
 from infinite_memory.testing.embedders import HashingEmbedder
 
 OpenStore = Callable[..., MemoryStore]
@@ -406,3 +409,20 @@ def test_the_first_depth_that_finds_it_is_named(store: MemoryStore) -> None:
         expected = None if place < 5 else Depth.OVERVIEW if place < 10 else Depth.EXHAUSTIVE
         assert (absence.rank, absence.found_at) == (place + 1, expected)
         assert memory_id in ids(store.search("tea number", depth=expected or Depth.NORMAL))
+
+
+def test_a_text_that_was_changed_since_the_index_was_read_has_a_highlight_of_its_own(
+    store: MemoryStore,
+) -> None:
+    store.remember(f"{WEATHER}{ANSWER} {WEATHER}", id="long")
+    services = store._services
+    asking = Asking(text="the Apollo deadline", conditions={}, depth="overview")
+    question = question_of(services, asking)
+    (hit,) = store.search(question.text, explain=True)
+    assert hit.explanation is not None
+    assert hit.explanation.passage is not None
+    for text in (ANSWER, f"{ANSWER} " + "x" * 500):
+        memory = evolve(hit.memory, text=text)
+        assert hit.explanation.passage[1] > len(text)
+        (shown,) = overview(services, question, [evolve(hit, memory=memory)])
+        assert ANSWER in highlighted(shown)
