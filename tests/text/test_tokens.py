@@ -34,6 +34,39 @@ from infinite_memory.text.tokens import fold, has_han, terms, words
         ("在 getUserName() 里修复了空指针", "getusername 修复"),
         ("東京タワーへ行った", "タワー"),
         ("Straße", "strasse"),
+        ("def foo_bar(x):", "fooBar"),
+        ("def foo_bar(x):", "FooBar"),
+        ("call fooBar()", "foo-bar"),
+        ("class FooBar:", "foobar"),
+        ("from pathlib import Path; Path.read_text()", "read_text"),
+        ("pathlib.Path.read_text", "Path.read_text"),
+        ("pathlib.Path.read_text", "ReadText"),
+        ("getHTTPResponseCode()", "get_http_response_code"),
+        ("infinite_memory/text/tokens.py", "infinite_memory.text"),
+        ("see src/app/main.py:42", "src/app"),
+        ("upgraded to v1.2.3 today", "1.2"),
+        ("upgraded to 1.2.3 today", "v1.2.3"),
+        ("runs on python3.11", "Python 3.11"),
+        ("5.5GB of memory", "5.5 gb"),
+        ("error E1234 in HTTP404", "http 404"),
+        ("connect ECONNREFUSED 127.0.0.1:5432", "127.0.0.1"),
+        ("connect ECONNREFUSED 127.0.0.1:5432", "econnrefused"),
+        ("TypeError: 'NoneType' object is not subscriptable", "NoneType not subscriptable"),
+        ("git commit --no-verify", "--no-verify"),
+        ("keep secrets in .env.local", ".env"),
+        ("written in C++20", "c++"),
+        ("the sha is 53aa5117d128", "53aa511"),
+        ("a list of URLs", "url"),
+        ("Node.js is slow", "nodejs"),
+        ("encoded as UTF-8, hashed with sha256", "utf8 SHA-256"),
+        ("AT&T called", "at&t"),
+        ("it works with OAuth2 over IPv6", "oauth"),
+        ("on 2023-05-08", "2023-05"),
+        ("mail bob.smith@example.com", "example.com"),
+        ("https://docs.python.org/3/library/os.html", "docs.python.org"),
+        ("用pandas的read_csv读取数据", "readCsv 读取"),
+        ("版本v3.2.1已经发布", "3.2"),
+        ("在ＡＰＩ接口里返回HTTP 404", "api 404"),
     ],
 )
 def test_a_question_meets_a_document_in_the_same_terms(document: str, question: str) -> None:
@@ -52,6 +85,22 @@ def test_negations_are_content() -> None:
 def test_c_and_its_cousins_are_told_apart() -> None:
     assert set(terms("c++")) != set(terms("c#"))
     assert set(terms("c")) < set(terms("c++"))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("1.2", "12"), ("10:30", "10.30"), ("1.2.3", "1.3.2"), ("a1.b2", "a1b2")]
+)
+def test_numbers_that_are_joined_otherwise_are_others(one: str, other: str) -> None:
+    assert set(terms(one)) != set(terms(other))
+
+
+def test_a_name_counts_once_beside_its_words() -> None:
+    assert terms("foo_bar") == ["foo", "bar", "foobar"]
+    assert terms("src/app.py") == ["src", "app", "py", "apppi", "srcapp", "srcapppi"]
+
+
+def test_the_letters_of_a_hash_are_no_words() -> None:
+    assert terms("0x7fff5fbff8a0") == ["0x7fff5", "0x7fff5fbff8a0"]
 
 
 def test_every_occurrence_counts() -> None:
