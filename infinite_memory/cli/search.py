@@ -19,6 +19,11 @@ from infinite_memory.model.hits import Explanation, Hit, Hits
 
 __all__ = ["command", "explained"]
 
+_STEPS = (
+    *("coverage", "speaker", "around", "quoted", "asks", "important", "recency"),
+    "conversation",
+)
+
 
 @click.command("search")
 @click.argument("question", nargs=-1, required=True)
@@ -104,9 +109,7 @@ def explained(explanation: Explanation) -> str:
     """Return the steps of the ranking in one line."""
     cosine, rank = explanation.cosine, explanation.meaning_rank
     steps = "  ".join(
-        f"{name} {value:+.3f}"
-        for name in ("coverage", "speaker", "around", "asks", "conversation")
-        if (value := getattr(explanation, name))
+        f"{name} {value:+.3f}" for name in _STEPS if (value := getattr(explanation, name))
     )
     return (
         f"total {explanation.total:.3f} = "

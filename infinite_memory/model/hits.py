@@ -27,9 +27,10 @@ class Explanation:
 
     The rest are the steps of the ranking, which add up to `total`: what the `meaning` and the
     `words` of the memory gave, its `coverage` of the question's words, and the `speaker` whom the
-    question names; what the memories `around` it in its conversation added or took; what it lost
-    because it `asks` a question itself; and the share of its `conversation`. The score is the total
-    brought into [0, 1].
+    question names; what the memories `around` it in its conversation added or took; what it gained
+    by holding what the question has `quoted`; what it lost because it `asks` a question itself;
+    what it gained for being `important` and lost by age (`recency`); and the share of its
+    `conversation`. The score is the total brought into [0, 1].
     """
 
     cosine: float | None
@@ -42,7 +43,10 @@ class Explanation:
     coverage: float
     speaker: float
     around: float
+    quoted: float
     asks: float
+    important: float
+    recency: float
     conversation: float
     total: float
 
