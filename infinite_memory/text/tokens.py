@@ -6,7 +6,7 @@ A plain word becomes its stem. A compound (`parse_url`, `HttpServer`, `src/app.p
 of neighbours, whichever sign joins them: `app/main` and `app.main` are found in `src/app/main.py`,
 and `1.2` in `v1.2.3`. Chinese, Japanese, Thai and other scripts that are written without spaces
 become single characters and pairs of them, and Chinese words of three characters and more are kept
-whole as well.
+whole as well; traditional characters and the simplified ones that stand for them are the same.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from itertools import pairwise
 import Stemmer
 
 from infinite_memory.text.stopwords import STOP_WORDS
+from infinite_memory.text.variants import simplified
 
 __all__ = ["fold", "has_han", "terms", "words"]
 
@@ -185,7 +186,7 @@ def _stem(folded: str) -> str:
 
 
 def _unspaced(run: str) -> Iterator[str]:
-    folded = fold(run)
+    folded = simplified(fold(run))
     yield from folded
     for first, second in pairwise(folded):
         yield first + second

@@ -66,6 +66,8 @@ from infinite_memory.text.tokens import fold, has_han, terms, words
         ("https://docs.python.org/3/library/os.html", "docs.python.org"),
         ("用pandas的read_csv读取数据", "readCsv 读取"),
         ("版本v3.2.1已经发布", "3.2"),
+        ("資料庫連線失敗，請檢查網路設定", "资料库"),
+        ("数据库连接失败", "數據庫連接失敗"),
         ("在ＡＰＩ接口里返回HTTP 404", "api 404"),
     ],
 )
