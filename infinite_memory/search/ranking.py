@@ -31,7 +31,7 @@ from infinite_memory.search.vectors import cosines
 from infinite_memory.search.view import View
 from infinite_memory.search.weights import DEFAULT_WEIGHTS, Weights
 from infinite_memory.search.words import Asked, bm25
-from infinite_memory.text.tokens import terms
+from infinite_memory.text.tokens import spelled_names, terms
 
 __all__ = ["Embed", "rank"]
 
@@ -63,7 +63,12 @@ def rank(
     names = named_speakers(question.text, segments, eligible)
     vector, note = _embedded(without_names(question.text, names), question, embed)
     weights = _weights_of(question, vector, weights)
-    found, asked = bm25(terms(question.text) if weights.words else [], segments, eligible)
+    found, asked = bm25(
+        terms(question.text) if weights.words else [],
+        segments,
+        eligible,
+        spelled=spelled_names(question.text) if weights.words else [],
+    )
     scores = [
         scored(
             segment,

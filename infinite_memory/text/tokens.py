@@ -23,7 +23,7 @@ import Stemmer
 from infinite_memory.text.stopwords import STOP_WORDS
 from infinite_memory.text.variants import simplified
 
-__all__ = ["fold", "has_han", "terms", "words"]
+__all__ = ["fold", "has_han", "spelled_names", "terms", "words"]
 
 _HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af"
 _KANA_AND_SOUTH_EAST_ASIA = "\u3040-\u30ff\u31f0-\u31ff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
@@ -61,6 +61,7 @@ _SHORT_COMMIT = 7
 _APOSTROPHE = re.compile(r"['’](?:s|re|ve|ll|d|m|t)?\b", re.IGNORECASE)
 _GROUPED_DIGITS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _HAN_RUN = re.compile(rf"[{_HAN}]+")
+_SPELLED = re.compile(r"[A-Za-z0-9]+(?: +[A-Za-z0-9]+)+")
 _LAST_LATIN = "\u024f"
 _MAX_TERM = 64
 
@@ -102,6 +103,23 @@ def terms(text: str) -> list[str]:
             chunk = match.group()
             found.extend(_cached(chunk) if len(chunk) <= _MAX_TERM else _compound(chunk))
     return found
+
+
+def spelled_names(text: str) -> list[str]:
+    """Return the names that two or three words of `text` in a row may spell, as index terms.
+
+    Who asks for "read text" may mean `read_text`, which a document has as one name. Words without
+    content spell nothing.
+    """
+    found: list[str] = []
+    for clause in _SPELLED.findall(text):
+        row = fold(clause).split()
+        for length in (2, 3):
+            for start in range(len(row) - length + 1):
+                spelled = row[start : start + length]
+                if STOP_WORDS.isdisjoint(spelled):
+                    found.append(_stem("".join(spelled)))
+    return [name for name in dict.fromkeys(found) if len(name) <= _MAX_TERM]
 
 
 def words(text: str) -> list[str]:

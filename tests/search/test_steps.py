@@ -86,6 +86,21 @@ def test_chinese_is_quoted_too(store: MemoryStore) -> None:
     assert store.search("谁提到过「数据库连接失败」")[0].memory.id == "b"
 
 
+def test_a_name_is_found_by_the_words_that_it_is_made_of(store: MemoryStore) -> None:
+    store.remember("text to read on the train", id="words")
+    store.remember("call read_text on the path", id="name")
+    assert store.search("read text", arms=["words"])[0].memory.id == "name"
+
+
+def test_words_that_spell_no_name_change_nothing(store: MemoryStore) -> None:
+    store.remember("the harbour opens at nine")
+    together, apart = (
+        store.search(question, arms=["words"])[0].score
+        for question in ("harbour opens", "harbour, opens")
+    )
+    assert together == apart
+
+
 class Damaged(InMemoryStorage):
     """A storage that finds every record damaged when it is asked for by id."""
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from infinite_memory.text.tokens import fold, has_han, terms, words
+from infinite_memory.text.tokens import fold, has_han, spelled_names, terms, words
 
 
 @pytest.mark.parametrize(
@@ -111,6 +111,25 @@ def test_every_occurrence_counts() -> None:
 
 def test_chinese_becomes_characters_pairs_and_long_words() -> None:
     assert terms("数据库") == ["数", "据", "库", "数据", "据库", "数据库"]
+
+
+@pytest.mark.parametrize(
+    ("question", "document"),
+    [
+        ("read text", "def read_text(self):"),
+        ("how does Get User Name work", "getUserName()"),
+        ("where is node js", "Node.js"),
+        ("git hub login", "GitHub"),
+        ("如何用read csv读取", "read_csv"),
+    ],
+)
+def test_words_may_spell_a_name(question: str, document: str) -> None:
+    assert set(spelled_names(question)) & set(terms(document))
+
+
+@pytest.mark.parametrize("text", ["", "one", "in to", "read, text", "read the text", "数据 库"])
+def test_what_does_not_stand_together_spells_nothing(text: str) -> None:
+    assert spelled_names(text) == []
 
 
 def test_words_are_folded_and_kept_in_order() -> None:
