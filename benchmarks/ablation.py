@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from attrs import evolve
+from attrs import asdict, evolve
 
 from benchmarks.asking import LabelledSet, labelled_set
 from benchmarks.environment import describe_environment
@@ -19,6 +19,8 @@ from benchmarks.metrics import interval, measure
 from infinite_memory.search.weights import DEFAULT_WEIGHTS, Weights
 
 __all__ = ["STEPS", "figures"]
+
+_ARMS = ("meaning", "words")
 
 STEPS: dict[str, Weights] = {
     "default": DEFAULT_WEIGHTS,
@@ -29,12 +31,12 @@ STEPS: dict[str, Weights] = {
     "without meaning around": evolve(DEFAULT_WEIGHTS, around=0.0),
     "without words around": evolve(DEFAULT_WEIGHTS, before=0.0, after=0.0),
     "without asks": evolve(DEFAULT_WEIGHTS, asks=0.0),
+    "without quoted": evolve(DEFAULT_WEIGHTS, quoted=0.0),
+    "without recency": evolve(DEFAULT_WEIGHTS, recency=0.0),
     "without conversation": evolve(DEFAULT_WEIGHTS, conversation=0.0),
     "the two arms alone": evolve(
         DEFAULT_WEIGHTS,
-        **dict.fromkeys(
-            ("coverage", "speaker", "around", "before", "after", "asks", "conversation"), 0.0
-        ),
+        **dict.fromkeys((name for name in asdict(DEFAULT_WEIGHTS) if name not in _ARMS), 0.0),
     ),
 }
 """The default, and the default without one step."""

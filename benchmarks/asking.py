@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
@@ -14,7 +14,7 @@ from benchmarks.retrieval import ingest, questions, rows
 from infinite_memory.config import Config
 from infinite_memory.embedding import open_embedder
 from infinite_memory.model.criteria import Criteria
-from infinite_memory.protocols import Embedder
+from infinite_memory.protocols import Embedder, Storage
 from infinite_memory.search.index import SearchIndex
 from infinite_memory.search.query import Arm, Question, Ranking
 from infinite_memory.search.ranking import Embed, rank
@@ -43,6 +43,7 @@ class LabelledSet:
     asked: tuple[Asked, ...]
     view: View
     embedder: Embedder
+    storage: Storage
     embed: Embed = field()
 
     @embed.default
@@ -71,8 +72,16 @@ class LabelledSet:
         )
         embed = self.embed if self.embedder.understands(text) else None
         return rank(
-            self.view, question, embed, background=self.embedder.background, weights=weights
+            self.view,
+            question,
+            embed,
+            background=self.embedder.background,
+            texts=self._texts,
+            weights=weights,
         )
+
+    def _texts(self, ids: Collection[str]) -> dict[str, str]:
+        return {i: record.memory.text for i, record in self.storage.get(ids).items()}
 
 
 @contextmanager
@@ -93,6 +102,7 @@ def labelled_set(folder: Path) -> Iterator[LabelledSet]:
                 ),
                 view=SearchIndex(storage, embedder).refresh(),
                 embedder=embedder,
+                storage=storage,
             )
         finally:
             storage.close()

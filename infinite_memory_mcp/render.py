@@ -180,7 +180,10 @@ def _explained(explanation: Explanation) -> str:
         (explanation.coverage, "every word of the query"),
         (explanation.speaker, "its speaker is named in the query"),
         (explanation.around, "what was said around it"),
+        (explanation.quoted, "what the query quotes"),
         (explanation.asks, "it is a question itself"),
+        (explanation.important, "marked important"),
+        (explanation.recency, "its age"),
         (explanation.conversation, "its conversation"),
         (explanation.summary, "it is a summary"),
     )

@@ -28,9 +28,11 @@ class Explanation:
 
     The rest are the steps of the ranking, which add up to `total`: what the `meaning` and the
     `words` of the memory gave, its `coverage` of the question's words, and the `speaker` whom the
-    question names; what the memories `around` it in its conversation added or took; what it lost
-    because it `asks` a question itself; the share of its `conversation`; and what a `summary`
-    gained because an overview was asked for. The score is the total brought into [0, 1].
+    question names; what the memories `around` it in its conversation added or took; what it gained
+    by holding what the question has `quoted`; what it lost because it `asks` a question itself;
+    what it gained for being `important` and lost by age (`recency`); the share of its
+    `conversation`; and what a `summary` gained because an overview was asked for. The score is the
+    total brought into [0, 1].
     """
 
     cosine: float | None
@@ -43,7 +45,10 @@ class Explanation:
     coverage: float
     speaker: float
     around: float
+    quoted: float
     asks: float
+    important: float
+    recency: float
     conversation: float
     summary: float = 0.0
     total: float

@@ -65,7 +65,7 @@ def without_meaning(weights: Weights) -> Weights:
 
 def without_words(weights: Weights) -> Weights:
     """Return the weights of a search that compares no words."""
-    return evolve(weights, words=0.0)
+    return evolve(weights, words=0.0, quoted=0.0)
 
 
 def scored(
@@ -95,6 +95,9 @@ def scored(
         total += np.float32(weights.speaker) * spoken
     if weights.asks:
         total[np.flatnonzero(selection.take(segment.asks))] *= np.float32(1 - weights.asks)
+    if weights.important:
+        marked = np.flatnonzero(selection.take(segment.important))
+        total[marked] *= np.float32(1 + weights.important)
     # By itself a memory is the best of its conversation.
     total *= np.float32(1 + weights.conversation)
     return Scored(

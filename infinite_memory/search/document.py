@@ -32,10 +32,11 @@ _NO_SPANS = np.empty((0, 2), np.int32)
 class Document:
     """One memory as the index holds it.
 
-    `asks` tells whether its text ends as a question does. `twin` is the same for memories of one
-    kind, scope and speaker whose texts have the same fingerprint. `terms` counts the hashes of the
-    index terms; `labels` are the hashes of its tags. `vectors` has shape (passages, dimensions),
-    float32, with no row while the memory is not embedded.
+    `asks` tells whether its text ends as a question does, `important` whether it is marked so.
+    `twin` is the same for memories of one kind, scope and speaker whose texts have the same
+    fingerprint. `terms` counts the hashes of the index terms; `labels` are the hashes of its tags.
+    `vectors` has shape (passages, dimensions), float32, with no row while the memory is not
+    embedded.
     """
 
     id: str
@@ -47,6 +48,7 @@ class Document:
     happened: int
     stored: int
     asks: bool
+    important: bool
     twin: int
     terms: Mapping[int, int]
     labels: frozenset[int]
@@ -67,6 +69,7 @@ def describe(record: Record, *, model: str, dimensions: int) -> Document:
         happened=to_micros(memory.happened_at),
         stored=to_micros(memory.stored_at),
         asks=memory.text.rstrip().endswith(_QUESTION_MARKS),
+        important=memory.important,
         twin=_twin_of(memory),
         terms=Counter(hash_term(term) for term in _words_of(memory)),
         labels=frozenset(hash_tag(tag) for tag in memory.tags),

@@ -16,6 +16,7 @@ from infinite_memory.search.weights import Weights
 __all__ = ["explain"]
 
 Scores = NDArray[np.float32]
+_IN_CONTEXT = ("around", "coverage", "quoted", "asks", "important", "recency", "conversation")
 
 
 def explain(
@@ -57,15 +58,16 @@ def _steps(
     }
     total = float(one.total[at][0])
     if context is not None and row is not None:
-        steps["around"] = float(context.around[row])
-        steps["coverage"] = float(context.coverage[row])
-        steps["asks"] = float(context.asks[row])
-        steps["conversation"] = float(context.conversation[row])
+        for step in _IN_CONTEXT:
+            steps[step] = float(getattr(context, step)[row])
     else:
         own = sum(steps.values())
-        steps["around"] = steps["coverage"] = 0.0
-        steps["asks"] = total / (1 + weights.conversation) - own
-        steps["conversation"] = total - own - steps["asks"]
+        steps.update(dict.fromkeys(_IN_CONTEXT, 0.0))
+        alone = total / (1 + weights.conversation)
+        if one.segment.important[one.selection.doc(int(at[0]))]:
+            steps["important"] = alone - alone / (1 + weights.important)
+        steps["asks"] = alone - own - steps["important"]
+        steps["conversation"] = total - alone
     return {**steps, "total": total}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Collection
 
 from attrs import evolve
 
@@ -64,7 +65,9 @@ class SearchIndex:
         """
         embedder = self._embedder
         embed = embedder.embed_query if embedder.understands(question.text) else None
-        return rank(self.refresh(), question, embed, background=embedder.background)
+        return rank(
+            self.refresh(), question, embed, background=embedder.background, texts=self._texts
+        )
 
     def save(self) -> None:
         """Write the snapshot for the next process, if enough has changed since the last one."""
@@ -110,6 +113,9 @@ class SearchIndex:
         with self._refreshing:
             self._remove()
             self._view = None
+
+    def _texts(self, ids: Collection[str]) -> dict[str, str]:
+        return {i: record.memory.text for i, record in self._storage.get(ids).items()}
 
     def _refreshed(self) -> View:
         position = self._storage.position()

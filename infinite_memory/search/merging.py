@@ -34,7 +34,7 @@ def merge(parts: Sequence[tuple[Segment, Bools]]) -> Segment:
     }
     columns = {
         name: _joined(getattr(s, name)[alive] for s, alive in parts)
-        for name in ("kind", "status", "happened", "stored", "asks", "twin", "length")
+        for name in ("kind", "status", "happened", "stored", "asks", "important", "twin", "length")
     }
     id_hash = _joined(s.id_hash[alive] for s, alive in parts)
     return Segment(

@@ -24,12 +24,15 @@ from infinite_memory.search.depths import Reasons, groups_of, nudged, reasons_of
 from infinite_memory.search.explaining import explain
 from infinite_memory.search.neighbours import surroundings
 from infinite_memory.search.query import Arm, Candidate, Question, Ranking
+from infinite_memory.search.quoting import Texts, quoted_in, quoted_parts
+from infinite_memory.search.segment import Segment
+from infinite_memory.search.selection import Selection
 from infinite_memory.search.speakers import named_speakers, spoken_by, without_names
 from infinite_memory.search.vectors import cosines
 from infinite_memory.search.view import View
 from infinite_memory.search.weights import DEFAULT_WEIGHTS, Weights
 from infinite_memory.search.words import Asked, bm25
-from infinite_memory.text.tokens import terms
+from infinite_memory.text.tokens import spelled_names, terms
 
 __all__ = ["Embed", "rank"]
 
@@ -49,18 +52,25 @@ def rank(
     embed: Embed | None,
     *,
     background: float,
+    texts: Texts | None = None,
     weights: Weights = DEFAULT_WEIGHTS,
 ) -> Ranking:
     """Return the best candidates of `view` for `question`.
 
-    `embed` turns a text into a unit vector, shape (dimensions,); None leaves meaning out.
+    `embed` turns a text into a unit vector, shape (dimensions,); None leaves meaning out. `texts`
+    is asked for those of candidates where the question quotes; None leaves that step out.
     """
     segments = [part.segment for part in view.parts]
     eligible = [part.eligible(question.criteria) for part in view.parts]
     names = named_speakers(question.text, segments, eligible)
     vector, note = _embedded(without_names(question.text, names), question, embed)
     weights = _weights_of(question, vector, weights)
-    found, asked = bm25(terms(question.text) if weights.words else [], segments, eligible)
+    found, asked = bm25(
+        terms(question.text) if weights.words else [],
+        segments,
+        eligible,
+        spelled=spelled_names(question.text) if weights.words else [],
+    )
     scores = [
         scored(
             segment,
@@ -74,7 +84,8 @@ def rank(
         )
         for segment, selection, by_words in zip(segments, eligible, found, strict=True)
     ]
-    context = _look_around(scores, asked, weights)
+    quotes = quoted_parts(question.text) if weights.quoted and texts is not None else ()
+    context = _look_around(scores, asked, weights, quotes, texts)
     return _ranking(scores, question, context=context, weights=weights, vector=vector, note=note)
 
 
@@ -140,7 +151,13 @@ def _weights_of(question: Question, vector: Scores | None, weights: Weights) -> 
     return without_meaning(weights) if vector is None else weights
 
 
-def _look_around(scores: Sequence[Scored], asked: Asked, weights: Weights) -> InContext | None:
+def _look_around(
+    scores: Sequence[Scored],
+    asked: Asked,
+    weights: Weights,
+    quotes: Sequence[str],
+    texts: Texts | None,
+) -> InContext | None:
     """Put the totals of the best candidates in their conversations into `scores`."""
     first = best(scores, _CANDIDATES, 0.0)
     if not first:
@@ -152,11 +169,22 @@ def _look_around(scores: Sequence[Scored], asked: Asked, weights: Weights) -> In
         np.array([number[id(s)] for s, _ in first], np.intp),
         np.array([s.selection.doc(place) for s, place in first], np.intp),
     )
-    context = in_context(scores, near, asked, weights)
+    quoted = np.zeros(len(near), np.float32)
+    if quotes and texts is not None:
+        quoted = quoted_in(quotes, scores, near, texts)
+    newest = max(_newest(s.segment, s.selection) for s in scores if len(s.selection))
+    context = in_context(scores, near, asked, weights, quoted=quoted, newest=newest)
     for part, s in enumerate(scores):
         rows = near.wanted[near.part[near.wanted] == part]
         s.total[s.selection.places(near.doc[rows].astype(np.int32))] = context.total[rows]
     return context
+
+
+def _newest(segment: Segment, selection: Selection) -> int:
+    """Return the latest moment of the selected documents, in microseconds since the epoch."""
+    if selection.docs is None:
+        return segment.newest
+    return int(selection.take(segment.happened).max())
 
 
 def _embedded(

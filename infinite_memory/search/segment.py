@@ -29,8 +29,8 @@ class Segment:
 
     Columns of shape (n,): `id_hash` uint64; `scope`, `speaker` and `conversation` int32, codes into
     `names`; `kind` and `status` int8, positions in the enumerations; `happened` and `stored` int64,
-    microseconds since the epoch; `asks` int8, 0 or 1; `twin` uint64, the same for those that say
-    the same; `length` int32, terms with repetition.
+    microseconds since the epoch; `asks` and `important` int8, 0 or 1; `twin` uint64, the same for
+    those that say the same; `length` int32, terms with repetition.
 
     `id_bytes` uint8 holds the ids one after the other, cut at `id_start` int64 (n + 1).
     `id_order` int32 (n,) sorts `id_hash`.
@@ -54,6 +54,7 @@ class Segment:
     happened: Ints
     stored: Ints
     asks: NDArray[np.int8]
+    important: NDArray[np.int8]
     twin: NDArray[np.uint64]
     length: NDArray[np.int32]
     term_hash: NDArray[np.uint64]
@@ -126,6 +127,11 @@ class Segment:
         return _held(self.status)
 
     @cached_property
+    def newest(self) -> int:
+        """The latest `happened` of a document, of which there is at least one."""
+        return int(self.happened.max())
+
+    @cached_property
     def total_length(self) -> int:
         """The sum of the lengths of all documents."""
         return int(self.length.sum(dtype=np.int64))
@@ -179,6 +185,7 @@ def build(documents: Sequence[Document], *, dimensions: int) -> Segment:
         happened=np.array([d.happened for d in documents], np.int64),
         stored=np.array([d.stored for d in documents], np.int64),
         asks=np.array([d.asks for d in documents], np.int8),
+        important=np.array([d.important for d in documents], np.int8),
         twin=np.array([d.twin for d in documents], np.uint64),
         length=np.array([sum(d.terms.values()) for d in documents], np.int32),
         passage_start=starts_of([len(d.vectors) for d in documents]),

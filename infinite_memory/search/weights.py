@@ -18,7 +18,10 @@ class Weights:
     `around` is how much the meaning of the memory before and of the one after in the conversation
     each take from the memory's own, and `before` and `after` how much of their words count as its.
     `conversation` is the share of the conversation's three best memories, `asks` what a memory that
-    itself asks a question loses. All of them are shares of 1, none belongs to a model.
+    itself asks a question loses. `quoted` counts where a memory holds word for word what the
+    question has in quotation marks, `important` is the share that a memory marked so gains, and
+    `recency` the share that one gets near to losing by age: small, they decide between near equals.
+    All of them are shares of 1, none belongs to a model.
     """
 
     meaning: float = field(default=1.0, validator=_SHARE)
@@ -30,6 +33,9 @@ class Weights:
     after: float = field(default=0.2, validator=_SHARE)
     conversation: float = field(default=0.2, validator=_SHARE)
     asks: float = field(default=0.1, validator=_SHARE)
+    quoted: float = field(default=0.3, validator=_SHARE)
+    important: float = field(default=0.05, validator=_SHARE)
+    recency: float = field(default=0.01, validator=_SHARE)
 
 
 DEFAULT_WEIGHTS = Weights()

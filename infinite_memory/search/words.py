@@ -19,12 +19,14 @@ __all__ = ["Asked", "bm25", "counts_of", "saturated"]
 K1 = 1.2
 B = 0.75
 K3 = 1.0
+SPELLED = 0.5
 _TELLING = 10
 _LONGEST = 4.0
 # With this many postings a selected document, each document is looked up among the postings.
 _LOOK_UP_FROM = 32
 
 Scores = NDArray[np.float32]
+_Postings = tuple[NDArray[np.int32], NDArray[Any], NDArray[np.uint16]]
 
 
 @frozen(kw_only=True, eq=False)
@@ -42,7 +44,11 @@ class Asked:
 
 
 def bm25(
-    query_terms: Sequence[str], segments: Sequence[Segment], selections: Sequence[Selection]
+    query_terms: Sequence[str],
+    segments: Sequence[Segment],
+    selections: Sequence[Selection],
+    *,
+    spelled: Sequence[str] = (),
 ) -> tuple[list[Scores], Asked]:
     """Return the BM25 score of every selected document, and what it was made with.
 
@@ -50,6 +56,8 @@ def bm25(
     Robertson and Zaragoza, "The Probabilistic Relevance Framework" (2009). N, n and the mean length
     count the selected documents alone, so that what a search may not see does not move its scores.
     One float32 array a segment, of the length of its selection.
+
+    A name that the question may spell, of `spelled`, counts half, and only where a document has it.
 
     A text counts as at most four times as long as the mean, so that a rare word in a long document
     is still found among short notes.
@@ -61,32 +69,47 @@ def bm25(
     pairs = list(zip(segments, selections, strict=True))
     scores = [np.zeros(len(selection), np.float32) for selection in selections]
     total = sum(map(len, selections))
-    repeats = Counter(hash_term(term) for term in query_terms)
-    if not total or not repeats:
+    shares = _shares(query_terms, spelled)
+    if not total or not shares:
         return scores, Asked(terms=(), weights=np.zeros(0, np.float32), mean_length=1.0, ideal=0.0)
     mean_length = max(sum(_lengths(*pair) for pair in pairs) / total, 1.0)
     saturations = [_saturations(segment, mean_length) for segment in segments]
-    weights: list[float] = []
-    for term, times in repeats.items():
+    weights: dict[int, float] = {}
+    for term, share in shares.items():
         found = [_selected_postings(segment, term, selection) for segment, selection in pairs]
         holding = sum(len(counts) for _, _, counts in found)
-        idf = float(np.log1p((total - holding + 0.5) / (holding + 0.5)))
-        # A word that a long question repeats says more, but not as often again.
-        weights.append(idf * times * (K3 + 1) / (times + K3))
-        for (docs, places, counts), segment, saturation, score in zip(
+        if not holding and share == SPELLED:
+            continue
+        weights[term] = share * float(np.log1p((total - holding + 0.5) / (holding + 0.5)))
+        for one, segment, saturation, score in zip(
             found, segments, saturations, scores, strict=True
         ):
-            gained = counts.astype(np.float32)
-            gained /= gained + saturation[segment.length[docs]]
-            gained *= np.float32(weights[-1] * (K1 + 1))
-            score[places] += gained
-    ranked = enumerate(sorted(weights, reverse=True))
+            _gain(score, one, saturation[segment.length[one[0]]], weights[term])
+    ranked = enumerate(sorted(weights.values(), reverse=True))
     return scores, Asked(
-        terms=tuple(repeats),
-        weights=np.array(weights, np.float32),
+        terms=tuple(weights),
+        weights=np.array(list(weights.values()), np.float32),
         mean_length=mean_length,
         ideal=sum(weight * _TELLING / (_TELLING + i) for i, weight in ranked),
     )
+
+
+def _shares(query_terms: Sequence[str], spelled: Sequence[str]) -> dict[int, float]:
+    """Return how often each term counts, by its hash; what is only spelled counts `SPELLED`."""
+    repeats = Counter(hash_term(term) for term in query_terms)
+    # A word that a long question repeats says more, but not as often again.
+    shares = {term: times * (K3 + 1) / (times + K3) for term, times in repeats.items()}
+    for name in spelled:
+        shares.setdefault(hash_term(name), SPELLED)
+    return shares
+
+
+def _gain(score: Scores, found: _Postings, saturation: Scores, weight: float) -> None:
+    _, places, counts = found
+    gained = counts.astype(np.float32)
+    gained /= gained + saturation
+    gained *= np.float32(weight * (K1 + 1))
+    score[places] += gained
 
 
 def counts_of(segment: Segment, terms: Sequence[int], docs: NDArray[np.int32]) -> Scores:
@@ -128,9 +151,7 @@ def _saturations(segment: Segment, mean_length: float) -> Scores:
     return relative
 
 
-def _selected_postings(
-    segment: Segment, term: int, selection: Selection
-) -> tuple[NDArray[np.int32], NDArray[Any], NDArray[np.uint16]]:
+def _selected_postings(segment: Segment, term: int, selection: Selection) -> _Postings:
     """Return the selected documents with a term, their places in the selection, and the counts."""
     docs, counts = segment.postings(term)
     if selection.docs is None:

@@ -1,9 +1,12 @@
 """Text as index terms: English words, identifiers and paths, and scripts without spaces.
 
 A plain word becomes its stem. A compound (`parse_url`, `HttpServer`, `src/app.py`, `v3.2.1`,
-`well-known`) is kept whole and also split into its parts. Chinese, Japanese, Thai and other scripts
-that are written without spaces become single characters and pairs of them, and Chinese words of
-three characters and more are kept whole as well.
+`well-known`) is split into its words, and its names stand beside them: `parse_url`, `parse-url`,
+`parseUrl` and `ParseURL` are one name. What is joined of several names is kept whole and in pairs
+of neighbours, whichever sign joins them: `app/main` and `app.main` are found in `src/app/main.py`,
+and `1.2` in `v1.2.3`. Chinese, Japanese, Thai and other scripts that are written without spaces
+become single characters and pairs of them, and Chinese words of three characters and more are kept
+whole as well; traditional characters and the simplified ones that stand for them are the same.
 """
 
 from __future__ import annotations
@@ -18,8 +21,9 @@ from itertools import pairwise
 import Stemmer
 
 from infinite_memory.text.stopwords import STOP_WORDS
+from infinite_memory.text.variants import simplified
 
-__all__ = ["fold", "has_han", "terms", "words"]
+__all__ = ["fold", "has_han", "spelled_names", "terms", "words"]
 
 _HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af"
 _KANA_AND_SOUTH_EAST_ASIA = "\u3040-\u30ff\u31f0-\u31ff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
@@ -32,7 +36,7 @@ def _compound_of(word: str) -> str:
     # Word characters joined inside by one or two of the signs that names, paths and versions use,
     # and the two languages whose names end in signs.
     return (
-        rf"(?P<compound>{word}(?:(?:['’]|[_./\\:@#+-]{{1,2}}){word})*"
+        rf"(?P<compound>{word}(?:(?:['’]|[_./\\:@#+-]{{1,2}}|(?<=[A-Za-z])&(?=[A-Za-z])){word})*"
         r"(?:(?<=[CcFf])(?:\+\+|\#))?)"
     )
 
@@ -40,13 +44,24 @@ def _compound_of(word: str) -> str:
 _CHUNK = re.compile(rf"(?P<unspaced>[{_UNSPACED}]+)|{_compound_of(_WORD)}")
 # The same for a text of ASCII alone, several times as quick.
 _ASCII_CHUNK = re.compile(_compound_of(_ASCII_WORD))
-_PLACE = re.compile(r"[:@]")
-_STEP = re.compile(r"[:@/\\]")
 _PART = re.compile(_WORD)
-_CAMEL = re.compile(r"[A-Z]+(?![a-z])|[A-Z][a-z]+|[a-z]+|\d+|[^A-Za-z\d]+")
+# "URLs" is one word, "HTTPServer" two.
+_CAMEL = re.compile(r"[A-Z]{2,}s(?![A-Za-z])|[A-Z]+(?![a-z])|[A-Z][a-z]+|[a-z]+|\d+|[^A-Za-z\d]+")
+# The signs that join names. Between words "_" and "-" join those of one name, so that "parse_url"
+# and "parseUrl" are the same; between numbers "-" joins what is counted apart, as in a date.
+_JOINT = re.compile(r"([./\\:@#+&]+|(?<=\d)-(?=\d))")
+_PLACES = frozenset(":@")
+_STEPS = frozenset(":@/\\")
+_DECIMAL = re.compile(r"(\d+(?:\.\d+)+)")
+_VERSION_SIGN = re.compile(r"(?<![A-Za-z])v(?=\d+\.\d)", re.IGNORECASE)
+_LANGUAGE = re.compile(r"(?<![A-Za-z])[CcFf](?:\+\+|#)")
+# A number in hexadecimal or the name of a commit: its letters are no words.
+_HEXADECIMAL = re.compile(r"0[xX][0-9A-Fa-f]+|(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,40}")
+_SHORT_COMMIT = 7
 _APOSTROPHE = re.compile(r"['’](?:s|re|ve|ll|d|m|t)?\b", re.IGNORECASE)
 _GROUPED_DIGITS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _HAN_RUN = re.compile(rf"[{_HAN}]+")
+_SPELLED = re.compile(r"[A-Za-z0-9]+(?: +[A-Za-z0-9]+)+")
 _LAST_LATIN = "\u024f"
 _MAX_TERM = 64
 
@@ -90,6 +105,23 @@ def terms(text: str) -> list[str]:
     return found
 
 
+def spelled_names(text: str) -> list[str]:
+    """Return the names that two or three words of `text` in a row may spell, as index terms.
+
+    Who asks for "read text" may mean `read_text`, which a document has as one name. Words without
+    content spell nothing.
+    """
+    found: list[str] = []
+    for clause in _SPELLED.findall(text):
+        row = fold(clause).split()
+        for length in (2, 3):
+            for start in range(len(row) - length + 1):
+                spelled = row[start : start + length]
+                if STOP_WORDS.isdisjoint(spelled):
+                    found.append(_stem("".join(spelled)))
+    return [name for name in dict.fromkeys(found) if len(name) <= _MAX_TERM]
+
+
 def words(text: str) -> list[str]:
     """Return the words of `text` in order, folded but neither stemmed nor filtered."""
     return [fold(match.group()) for match in _PART.finditer(text)]
@@ -99,21 +131,59 @@ def _compound(chunk: str) -> tuple[str, ...]:
     """Return the terms of word characters joined by signs."""
     if chunk.isalpha() and (chunk.islower() or chunk.istitle() or chunk.isupper()):
         return tuple(_word(chunk))
-    bare = _APOSTROPHE.sub("", chunk)
+    bare = _VERSION_SIGN.sub("", _APOSTROPHE.sub("", chunk))
     found: list[str] = []
-    # "src/app.py:42" is found as it stands, as "src/app.py" and as "app.py".
-    whole = {bare, *_PLACE.split(bare), *_STEP.split(bare)}
+    names = {*_LANGUAGE.findall(bare), *_joined(bare)}
     for part in _PART.findall(bare):
+        if _HEXADECIMAL.fullmatch(part):
+            names |= {part, part[:_SHORT_COMMIT]}
+            continue
         pieces = _CAMEL.findall(part)
-        if len(pieces) > 1:
-            whole.add(part)
-        else:
-            whole.discard(part)
+        names |= {part, part.rstrip("0123456789")}
+        names.difference_update(pieces)
         for piece in pieces:
             found.extend(_word(piece))
-    # Each whole once: it says that the parts stood together, which the parts alone do not.
-    found.extend(sorted(_stem(fold(name)) for name in whole if 0 < len(name) <= _MAX_TERM))
+    # Each once: a name says that its words stood together, which the words alone do not.
+    found.extend(sorted({_stem(fold(name)) for name in names if 0 < len(name) <= _MAX_TERM}))
     return tuple(found)
+
+
+def _joined(bare: str) -> Iterator[str]:
+    """Yield the names of a compound, with what stands in pairs and as a whole."""
+    stretches = _DECIMAL.split(bare)
+    for stretch in stretches:
+        joined = _JOINT.split(stretch.strip("_-"))
+        yield from map(_whole, ([name] for name in joined[::2]))
+        yield from _ranges(joined)
+    if len(stretches) > 1:
+        yield _whole(_JOINT.split(bare))
+
+
+def _ranges(joined: list[str]) -> Iterator[str]:
+    """Yield whole paths, parts of them, and pairs of names; the signs stand at the odd places.
+
+    "src/app.py:42" is found as it stands, as "src/app.py" and as "app.py".
+    """
+    yield _whole(joined)
+    for place in range(0, len(joined) - 2, 2):
+        yield _whole(joined[place : place + 3])
+    for stops in (_PLACES, _STEPS):
+        start = 0
+        for place, sign in enumerate([*joined[1::2], ":"]):
+            if stops.intersection(sign):
+                yield _whole(joined[start : 2 * place + 1])
+                start = 2 * place + 2
+
+
+def _whole(joined: list[str]) -> str:
+    """Return names as one; only between numbers does the sign that joins them count."""
+    whole = ""
+    for place, piece in enumerate(joined):
+        if place % 2 == 0:
+            whole += "".join(_PART.findall(piece))
+        elif whole[-1:].isdigit() and joined[place + 1][:1].isdigit():
+            whole += piece
+    return whole
 
 
 _cached = lru_cache(maxsize=200_000)(_compound)
@@ -134,7 +204,7 @@ def _stem(folded: str) -> str:
 
 
 def _unspaced(run: str) -> Iterator[str]:
-    folded = fold(run)
+    folded = simplified(fold(run))
     yield from folded
     for first, second in pairwise(folded):
         yield first + second

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from infinite_memory.text.tokens import fold, has_han, terms, words
+from infinite_memory.text.tokens import fold, has_han, spelled_names, terms, words
 
 
 @pytest.mark.parametrize(
@@ -34,6 +34,41 @@ from infinite_memory.text.tokens import fold, has_han, terms, words
         ("在 getUserName() 里修复了空指针", "getusername 修复"),
         ("東京タワーへ行った", "タワー"),
         ("Straße", "strasse"),
+        ("def foo_bar(x):", "fooBar"),
+        ("def foo_bar(x):", "FooBar"),
+        ("call fooBar()", "foo-bar"),
+        ("class FooBar:", "foobar"),
+        ("from pathlib import Path; Path.read_text()", "read_text"),
+        ("pathlib.Path.read_text", "Path.read_text"),
+        ("pathlib.Path.read_text", "ReadText"),
+        ("getHTTPResponseCode()", "get_http_response_code"),
+        ("infinite_memory/text/tokens.py", "infinite_memory.text"),
+        ("see src/app/main.py:42", "src/app"),
+        ("upgraded to v1.2.3 today", "1.2"),
+        ("upgraded to 1.2.3 today", "v1.2.3"),
+        ("runs on python3.11", "Python 3.11"),
+        ("5.5GB of memory", "5.5 gb"),
+        ("error E1234 in HTTP404", "http 404"),
+        ("connect ECONNREFUSED 127.0.0.1:5432", "127.0.0.1"),
+        ("connect ECONNREFUSED 127.0.0.1:5432", "econnrefused"),
+        ("TypeError: 'NoneType' object is not subscriptable", "NoneType not subscriptable"),
+        ("git commit --no-verify", "--no-verify"),
+        ("keep secrets in .env.local", ".env"),
+        ("written in C++20", "c++"),
+        ("the sha is 53aa5117d128", "53aa511"),
+        ("a list of URLs", "url"),
+        ("Node.js is slow", "nodejs"),
+        ("encoded as UTF-8, hashed with sha256", "utf8 SHA-256"),
+        ("AT&T called", "at&t"),
+        ("it works with OAuth2 over IPv6", "oauth"),
+        ("on 2023-05-08", "2023-05"),
+        ("mail bob.smith@example.com", "example.com"),
+        ("https://docs.python.org/3/library/os.html", "docs.python.org"),
+        ("用pandas的read_csv读取数据", "readCsv 读取"),
+        ("版本v3.2.1已经发布", "3.2"),
+        ("資料庫連線失敗，請檢查網路設定", "资料库"),
+        ("数据库连接失败", "數據庫連接失敗"),
+        ("在ＡＰＩ接口里返回HTTP 404", "api 404"),
     ],
 )
 def test_a_question_meets_a_document_in_the_same_terms(document: str, question: str) -> None:
@@ -54,12 +89,47 @@ def test_c_and_its_cousins_are_told_apart() -> None:
     assert set(terms("c")) < set(terms("c++"))
 
 
+@pytest.mark.parametrize(
+    ("one", "other"), [("1.2", "12"), ("10:30", "10.30"), ("1.2.3", "1.3.2"), ("a1.b2", "a1b2")]
+)
+def test_numbers_that_are_joined_otherwise_are_others(one: str, other: str) -> None:
+    assert set(terms(one)) != set(terms(other))
+
+
+def test_a_name_counts_once_beside_its_words() -> None:
+    assert terms("foo_bar") == ["foo", "bar", "foobar"]
+    assert terms("src/app.py") == ["src", "app", "py", "apppi", "srcapp", "srcapppi"]
+
+
+def test_the_letters_of_a_hash_are_no_words() -> None:
+    assert terms("0x7fff5fbff8a0") == ["0x7fff5", "0x7fff5fbff8a0"]
+
+
 def test_every_occurrence_counts() -> None:
     assert terms("cache the cache").count("cach") == 2
 
 
 def test_chinese_becomes_characters_pairs_and_long_words() -> None:
     assert terms("数据库") == ["数", "据", "库", "数据", "据库", "数据库"]
+
+
+@pytest.mark.parametrize(
+    ("question", "document"),
+    [
+        ("read text", "def read_text(self):"),
+        ("how does Get User Name work", "getUserName()"),
+        ("where is node js", "Node.js"),
+        ("git hub login", "GitHub"),
+        ("如何用read csv读取", "read_csv"),
+    ],
+)
+def test_words_may_spell_a_name(question: str, document: str) -> None:
+    assert set(spelled_names(question)) & set(terms(document))
+
+
+@pytest.mark.parametrize("text", ["", "one", "in to", "read, text", "read the text", "数据 库"])
+def test_what_does_not_stand_together_spells_nothing(text: str) -> None:
+    assert spelled_names(text) == []
 
 
 def test_words_are_folded_and_kept_in_order() -> None:
