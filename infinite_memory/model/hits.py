@@ -80,8 +80,8 @@ class Absence:
 class Hit:
     """A memory that was found, with its score in [0, 1].
 
-    `twins` are the ids of older memories that say the same, of the same kind, scope and speaker,
-    and were found as well.
+    `twins` are the ids of older memories that say the same in nearly the same words, of the same
+    kind, scope and speaker, and were found as well.
     """
 
     memory: Memory
