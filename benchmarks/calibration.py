@@ -2,11 +2,12 @@
 
     python -m benchmarks.calibration [--homes FOLDER] [--plot FILE.svg] FOLDER...
 
-Each question of the labelled sets, at most 300 of each, is put to the scope that answers it and to
-one that does not: the next group of its set, or, where a set has one group, the next set in the
-same script. Two harder ways to have no answer are reported beside them and fit nothing: the
-questions of LoCoMo that ask of one person what another did ("adversarial"), and each question in
-its own scope with its labelled answers passed over, which what stands beside them may answer still.
+Every n-th question of the labelled sets, 300 to 600 of a large one, is put to the scope that
+answers it and to one that does not: the next group of its set, or, where a set has one group, the
+next set in the same script. Two harder ways to have no answer are reported beside them and fit
+nothing: the questions of LoCoMo that ask of one person what another did ("adversarial"), and each
+question in its own scope with its labelled answers passed over, which what stands beside them may
+answer still.
 
 `--homes` keeps the stores for another run.
 """

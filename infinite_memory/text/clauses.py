@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import cached_property
 from itertools import pairwise
 
 from attrs import evolve, frozen
@@ -39,7 +40,10 @@ _INTRODUCED_BY = {
     words[0]: tuple(other for other in INTRODUCTIONS if other[0] == words[0])
     for words in INTRODUCTIONS
 }
+_NOT_PLAIN = frozenset({"the", "a", "an", "&"})
+_PERHAPS_LEFT_OUT = FILLERS | {"just", "too", "that"}
 _SUBJECTS = PRONOUNS | DEFINITE
+_IS = frozenset({"is", "are"})
 _EQUALS = "="
 _DATE = "@"
 _HALVES = ("am", "pm")
@@ -50,11 +54,12 @@ _LONGEST_SUBJECT = 3
 _LEAST_PLURAL = 4
 
 
-@frozen(kw_only=True)
+@frozen(kw_only=True, slots=False)
 class Token:
     """A word as it counts, as it was written, and the punctuation that followed it.
 
-    `first` tells that it begins a clause, where a capital letter says nothing.
+    `first` tells that it begins a clause, where a capital letter says nothing. The same word is the
+    same object (`statements` keeps them), so what follows from it is worked out once.
     """
 
     text: str
@@ -62,25 +67,40 @@ class Token:
     first: bool = False
     after: str = ""
 
-    @property
+    @cached_property
     def breaks(self) -> bool:
         """Whether a clause ends here."""
         return bool(self.after) and _BREAKS.search(self.after) is not None
 
-    @property
+    @cached_property
     def comma(self) -> bool:
         """Whether a comma follows, or a Chinese list mark."""
         return bool(self.after) and _COMMAS.search(self.after) is not None
 
-    @property
+    @cached_property
     def colon(self) -> bool:
         """Whether a colon follows."""
         return ":" in self.after
 
-    @property
+    @cached_property
     def soft(self) -> bool:
         """Whether it is a plain word in small letters, and so no name."""
         return self.raw.islower() and self.text.isalpha()
+
+    @cached_property
+    def numeric(self) -> bool:
+        """Whether it begins or ends with a digit."""
+        return self.text[:1].isdigit() or self.text[-1:].isdigit()
+
+    @cached_property
+    def plain(self) -> bool:
+        """Whether it is said as it is, whatever stands beside it."""
+        return self.text not in _NOT_PLAIN and not self.colon and not self.comma
+
+    @cached_property
+    def singular(self) -> str:
+        """The word in the singular, if it is a plain word in the plural."""
+        return _singular(self)
 
     def followed_by(self, signs: str, *, replace: bool = False) -> Token:
         """Return the token with these signs after it, in place of its own or behind them."""
@@ -90,8 +110,10 @@ class Token:
 def plain_clause(tokens: Sequence[Token]) -> list[str]:
     """Return the words that count, in an order that does not depend on how it was put."""
     clause = _without_opening(list(tokens))
-    clause = _with_units(_with_dates(clause))
-    clause = _without_fillers(clause)
+    if any(token.numeric for token in clause):
+        clause = _with_units(_with_dates(clause))
+    if not _PERHAPS_LEFT_OUT.isdisjoint(token.text for token in clause):
+        clause = _without_fillers(clause)
     clause = _time_last(clause)
     before, after = _halves(clause)
     if after is None:
@@ -135,8 +157,6 @@ def _introduces(clause: list[Token], words: tuple[str, ...]) -> bool:
 
 def _with_dates(clause: list[Token]) -> list[Token]:
     """Join a day and its month, with the year if it is told, however they are written."""
-    if not any(token.text[:1].isdigit() for token in clause):
-        return clause
     joined: list[Token] = []
     place = 0
     while place < len(clause):
@@ -262,8 +282,10 @@ def _is_day(token: Token) -> bool:
 
 def _halves(clause: list[Token]) -> tuple[list[Token], list[Token] | None]:
     """Return what stands before and after the first "is" or ":" that says what something is."""
+    if not any(token.text in _IS or token.colon for token in clause):
+        return clause, None
     for place, token in enumerate(clause[:-1]):
-        if token.text in ("is", "are") and place and not token.after:
+        if token.text in _IS and place and not token.after:
             return clause[:place], clause[place + 1 :]
         if token.colon:
             return _labelled(clause, place + 1)
@@ -299,6 +321,9 @@ def _may_swap(before: Sequence[Token], after: Sequence[Token]) -> bool:
 def _said(tokens: Sequence[Token]) -> list[str]:
     said: list[str] = []
     for place, token in enumerate(tokens):
+        if token.plain:
+            said.append(token.singular)
+            continue
         before = said[-1] if said else ""
         following = tokens[place + 1].text if place + 1 < len(tokens) else ""
         if token.text == "the":
@@ -308,9 +333,9 @@ def _said(tokens: Sequence[Token]) -> list[str]:
         if token.text == "&":
             said.append("and")
         elif token.colon and place + 1 < len(tokens) and tokens[place + 1].text != ":":
-            said.extend((_singular(token), ":"))
+            said.extend((token.singular, ":"))
         else:
-            said.append(_singular(token))
+            said.append(token.singular)
         if token.comma and token.text in ("no", "yes", "not") and place + 1 < len(tokens):
             said.append(",")
     return said

@@ -17,7 +17,7 @@ class Span(Enum):
 
 
 _DAY = re.compile(
-    r"\b(?:today|tonight|yesterday|tomorrow|ago|just now|right now|so far|currently"
+    r"\b(?:today|tonight|yesterday|tomm?orr?ow|ago|just now|right now|so far|currently"
     r"|(?:this|last|next|past|coming) (?:morning|afternoon|evening|night|day|week|weekend|month"
     r"|quarter|spring|summer|autumn|fall|winter|year|time"
     r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day)"
@@ -32,13 +32,26 @@ _WEEKDAY = re.compile(
 _REPEATED = re.compile(r"\b(?:every|each|weekly|always|usually)\b|每", re.IGNORECASE)
 
 
+# Looked for first, since that is ten times as quick and most texts have none of them.
+_HINTS = tuple(
+    "day night tom ago now far current morning afternoon evening week month quarter spring summer"
+    " autumn fall winter year time minute hour".split()
+)
+
+
 def relative_to(text: str) -> Span:
     """Return for how long `text` means the same: "tomorrow" is another day tomorrow.
 
     A day of the week means one within its week, unless it is said to come back ("every Monday").
     """
+    if text.isascii() and not _hinted(text.lower()):
+        return Span.EVER
     if _DAY.search(text):
         return Span.DAY
     if _WEEKDAY.search(text) and not _REPEATED.search(text):
         return Span.WEEK
     return Span.EVER
+
+
+def _hinted(text: str) -> bool:
+    return any(hint in text for hint in _HINTS)
