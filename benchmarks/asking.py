@@ -36,11 +36,16 @@ class Asked:
 
 @frozen(kw_only=True)
 class LabelledSet:
-    """A set in a store of its own; each group is a scope. The model runs once for each text."""
+    """A set in a store of its own; each group is a scope. The model runs once for each text.
+
+    `unanswerable` are the questions of the category "adversarial", which `asked` leaves out: they
+    ask of one person what another one said or did.
+    """
 
     name: str
     scopes: tuple[str, ...]
     asked: tuple[Asked, ...]
+    unanswerable: tuple[Asked, ...]
     view: View
     embedder: Embedder
     storage: Storage
@@ -85,11 +90,15 @@ class LabelledSet:
 
 
 @contextmanager
-def labelled_set(folder: Path) -> Iterator[LabelledSet]:
-    """Store the set in `folder` through the command line, and give it to be asked."""
+def labelled_set(folder: Path, *, homes: Path | None = None) -> Iterator[LabelledSet]:
+    """Store the set in `folder` through the command line, and give it to be asked.
+
+    With `homes` the store is kept there under the name of the set, and is not made again.
+    """
     with tempfile.TemporaryDirectory() as scratch:
-        home = Path(scratch) / "home"
-        ingest(folder, home)
+        home = (homes or Path(scratch)) / folder.name
+        if not home.exists():
+            ingest(folder, home)
         storage = open_storage(str(home))
         try:
             embedder = open_embedder(Config().embedder)
@@ -99,6 +108,11 @@ def labelled_set(folder: Path) -> Iterator[LabelledSet]:
                 asked=tuple(
                     Asked(text=query["text"], scope=query["group"], relevant=relevant)
                     for query, relevant in questions(folder)
+                ),
+                unanswerable=tuple(
+                    Asked(text=query["text"], scope=query["group"], relevant=frozenset())
+                    for query in rows(folder / "queries.jsonl")
+                    if query.get("category") == "adversarial"
                 ),
                 view=SearchIndex(storage, embedder).refresh(),
                 embedder=embedder,

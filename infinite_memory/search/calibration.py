@@ -42,7 +42,8 @@ class Calibration:
 
 _BOTH = Calibration(middle=0.75, width=0.1)
 _MEANING_ALONE = Calibration(middle=0.45, width=0.05)
-# Words that happen to be shared say little: the curve is flat, and no match falls under 0.02.
+# Words that happen to be shared say little: the curve is flat, and no match falls under 0.02. Fits
+# Chinese, which is searched by words alone, better than English, whose middle would be 0.8.
 _WORDS_ALONE = Calibration(middle=0.42, width=0.12)
 
 

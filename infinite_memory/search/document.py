@@ -16,7 +16,8 @@ from infinite_memory.model.codec import to_micros
 from infinite_memory.model.memory import JsonValue, Kind, Memory, Status
 from infinite_memory.model.record import Record
 from infinite_memory.model.scope import fold_name
-from infinite_memory.text.fingerprints import fingerprint
+from infinite_memory.text.relative import Span, relative_to
+from infinite_memory.text.statements import statement
 from infinite_memory.text.tokens import terms
 
 __all__ = ["KINDS", "STATUSES", "Document", "describe", "hash_id", "hash_tag", "hash_term"]
@@ -33,8 +34,8 @@ class Document:
     """One memory as the index holds it.
 
     `asks` tells whether its text ends as a question does, `important` whether it is marked so.
-    `twin` is the same for memories of one kind, scope and speaker whose texts have the same
-    fingerprint. `terms` counts the hashes of the index terms; `labels` are the hashes of its tags.
+    `twin` is the same for memories of one kind, scope and speaker whose texts state the
+    same. `terms` counts the hashes of the index terms; `labels` are the hashes of its tags.
     `vectors` has shape (passages, dimensions), float32, with no row while the memory is not
     embedded.
     """
@@ -102,8 +103,18 @@ def _hash(space: str, text: str) -> int:
 
 
 def _twin_of(memory: Memory) -> int:
-    parts = (memory.kind, memory.scope, memory.speaker or "", fingerprint(memory.text))
+    said = statement(memory.text)
+    parts = (memory.kind, memory.scope, memory.speaker or "", _time_of(memory), said)
     return _hash("f", "\0".join(parts))
+
+
+def _time_of(memory: Memory) -> str:
+    """Return when it was said, as far as what it says depends on that."""
+    span = relative_to(memory.text)
+    if span is Span.EVER:
+        return ""
+    day = memory.happened_at.date()
+    return day.isoformat() if span is Span.DAY else "{}-{}".format(*day.isocalendar())
 
 
 def _words_of(memory: Memory) -> Iterator[str]:

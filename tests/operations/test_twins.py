@@ -49,3 +49,31 @@ def test_what_was_forgotten_is_no_twin(store: MemoryStore) -> None:
     store.forget("new")
     (hit,) = store.search("tea", threshold=0)
     assert (hit.memory.id, hit.twins) == ("old", ())
+
+
+def test_small_differences_make_twins_that_stay_within_reach(store: MemoryStore) -> None:
+    texts = ["The deadline is June 5", "Deadline: June 5.", "Hi! The deadline is 5 June"]
+    for day, text in enumerate(texts):
+        store.remember(text, id=f"d{day}", happened_at=START + timedelta(days=day))
+    store.remember("The deadline is June 6", id="other", happened_at=START)
+    hits = store.search("when is the deadline", threshold=0)
+    assert {hit.memory.id: hit.twins for hit in hits} == {"d2": ("d1", "d0"), "other": ()}
+    assert hits.more == 0
+    assert store.get("d0").text == texts[0]
+    assert store.why_not("when is the deadline", "d1", threshold=0).step is Step.TWIN
+
+
+def test_tomorrow_is_another_day_tomorrow(store: MemoryStore) -> None:
+    for day in (0, 1):
+        for number, text in enumerate(["Bob flies tomorrow", "We meet on Friday", "Bob flies"]):
+            moment = START + timedelta(days=day, hours=number)
+            store.remember(text, id=f"{day}-{number}", happened_at=moment)
+    store.remember("We meet on Friday", id="later", happened_at=START + timedelta(days=9))
+    found = {h.memory.id: h.twins for h in store.search("Bob flies; we meet", limit=9, threshold=0)}
+    assert found == {
+        "0-0": (),
+        "1-0": (),
+        "1-1": ("0-1",),
+        "1-2": ("0-2",),
+        "later": (),
+    }
