@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import apsw
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -311,6 +312,48 @@ def test_old_vectors_go_only_when_asked_and_only_once_they_are_not_needed(
     ]
     assert store.drop_other_models() == {}
     assert store.verify().findings == ()
+
+
+def test_a_hard_forget_in_the_middle_of_a_change_erases_the_vectors_of_both_models(
+    reopen: Callable[..., MemoryStore], storage: Storage
+) -> None:
+    fill(reopen(OLD))
+    store = reopen(NEW, OLD)
+    assert store.catch_up(limit=1) == 1
+    receipt = store.forget("apollo", hard=True)
+    assert receipt.erased == ("memory apollo", "1 revision", "2 vectors")
+    assert found(store, TEXTS["apollo"]) != "apollo"
+    while store.catch_up():
+        pass
+    assert store.stats().by_model == {NEW.model: 3, OLD.model: 3}
+    assert found(store, TEXTS["apollo"]) != "apollo"
+    assert storage.get(["apollo"]) == {}
+
+
+def test_what_was_damaged_by_either_model_is_made_anew_in_the_middle_of_a_change(
+    tmp_path: Path,
+) -> None:
+    storage = SqliteStorage.open(tmp_path)
+    config = Config(home=tmp_path)
+    with MemoryStore.open(config=config, storage=storage, embedder=OLD) as store:
+        fill(store)
+    with MemoryStore.open(
+        config=config, storage=storage, embedder=NEW, former_embedder=OLD
+    ) as store:
+        assert store.catch_up(limit=2) == 2
+        connection = apsw.Connection(str(tmp_path / "memory.db"))
+        connection.execute("UPDATE vectors SET checksum = zeroblob(16) WHERE number = 2")
+        connection.close()
+        wrong = [finding.what for finding in store.verify().findings]
+        assert sorted(what for what in wrong if "index" not in what) == [
+            f"the embedding of memory 'alice' by {model} is not as it was written"
+            for model in (NEW.model, OLD.model)
+        ]
+        assert store.verify(mend=True).mended >= 1
+        assert store.verify().findings == ()
+        assert found(store, TEXTS["alice"]) == "alice"
+        assert store.stats().answering == OLD.model
+    storage.close()
 
 
 def test_every_answer_during_a_change_is_right_by_one_of_the_two_models(

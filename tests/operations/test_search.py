@@ -286,7 +286,7 @@ def test_stats_count_by_scope_kind_and_status(store: MemoryStore) -> None:
     assert stats.revisions == 2
     assert stats.oldest == MAY
     assert stats.model == "hashing-64"
-    assert stats.embedded == 2
+    assert (stats.embedded, stats.by_model) == (2, {"hashing-64": 2})
 
 
 def test_warming_up_loads_what_a_search_needs(store: MemoryStore) -> None:
