@@ -12,7 +12,7 @@ from attrs import field, frozen
 
 from benchmarks.retrieval import ingest, questions, rows
 from infinite_memory.config import Config
-from infinite_memory.embedding import open_embedder
+from infinite_memory.embedding import BUNDLED, configured_embedder
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.protocols import Embedder
 from infinite_memory.search.index import SearchIndex
@@ -76,14 +76,14 @@ class LabelledSet:
 
 
 @contextmanager
-def labelled_set(folder: Path) -> Iterator[LabelledSet]:
+def labelled_set(folder: Path, embedder: str = BUNDLED) -> Iterator[LabelledSet]:
     """Store the set in `folder` through the command line, and give it to be asked."""
     with tempfile.TemporaryDirectory() as scratch:
         home = Path(scratch) / "home"
-        ingest(folder, home)
+        ingest(folder, home, embedder)
         storage = open_storage(str(home))
         try:
-            embedder = open_embedder(Config().embedder)
+            model = configured_embedder(Config(home=home, embedder=embedder))
             yield LabelledSet(
                 name=folder.name,
                 scopes=tuple(sorted({row["group"] for row in rows(folder / "corpus.jsonl")})),
@@ -91,8 +91,8 @@ def labelled_set(folder: Path) -> Iterator[LabelledSet]:
                     Asked(text=query["text"], scope=query["group"], relevant=relevant)
                     for query, relevant in questions(folder)
                 ),
-                view=SearchIndex(storage, embedder).refresh(),
-                embedder=embedder,
+                view=SearchIndex(storage, model).refresh(),
+                embedder=model,
             )
         finally:
             storage.close()

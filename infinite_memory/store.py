@@ -12,7 +12,7 @@ from typing import Any, Self, Unpack
 
 from infinite_memory.clock import Clock, system_clock
 from infinite_memory.config import Config, load
-from infinite_memory.embedding import open_embedder
+from infinite_memory.embedding import configured_embedder
 from infinite_memory.errors import ConfigurationError, StorageError, StoreClosed
 from infinite_memory.model.criteria import Conditions
 from infinite_memory.model.draft import Details, Draft
@@ -84,7 +84,7 @@ class MemoryStore:
         effective, address = _resolve(target, config)
         with ExitStack() as owned:
             if embedder is None:
-                embedder = owned.enter_context(closing(open_embedder(effective.embedder)))
+                embedder = owned.enter_context(closing(configured_embedder(effective)))
             snapshots = None if storage is not None or address == IN_MEMORY else Path(address)
             if storage is None:
                 storage = owned.enter_context(closing(open_storage(address)))
