@@ -108,7 +108,7 @@ def _check_space(folder: Path) -> Finding:
 def check_model(config: Config) -> Iterator[Finding]:
     """Look at the files of the model, load it, and embed a sentence whose vector is known."""
     try:
-        with OnnxEmbedder(configured_model(config), workers=1) as embedder:
+        with OnnxEmbedder(configured_model(config, keep=False), workers=1) as embedder:
             embedder.verify()
             yield Finding(
                 "model files", State.OK, f"{embedder.model} is complete, as it was recorded."

@@ -120,7 +120,7 @@ def _check_opened(config: Config, address: str) -> Iterator[Finding]:
         yield _check_records(address, measured)
         yield _check_damage(storage)
         try:
-            embedder = configured_embedder(config)
+            embedder = configured_embedder(config, keep=False)
         except EmbedderError:
             return  # said by the check of the model
         try:

@@ -33,11 +33,11 @@ def open_embedder(name: str | Path = BUNDLED, *, capacity: int = 4_096) -> Cache
     return CachedEmbedder(OnnxEmbedder(find_model(name)), capacity=capacity)
 
 
-def configured_model(config: Config) -> FoundModel:
+def configured_model(config: Config, *, keep: bool = True) -> FoundModel:
     """Return the model that the configuration names, and what it is.
 
     The first time that a sentence-transformers directory is found it is loaded and measured, which
-    takes seconds; what it is, is kept in the home folder.
+    takes seconds; what it is, is kept in the home folder, unless `keep` is False.
 
     Raises:
         EmbedderError: there is no model that this version can use.
@@ -46,13 +46,14 @@ def configured_model(config: Config) -> FoundModel:
         config.embedder,
         prefixes=(config.query_prefix, config.document_prefix),
         folder=config.home / "models",
+        keep=keep,
     )
 
 
-def configured_embedder(config: Config) -> CachedEmbedder:
-    """Open the model that the configuration names, behind a cache of vectors.
+def configured_embedder(config: Config, *, keep: bool = True) -> CachedEmbedder:
+    """Open the model that the configuration names, as `configured_model` finds it, behind a cache.
 
     Raises:
         EmbedderError: there is no model that this version can use.
     """
-    return CachedEmbedder(OnnxEmbedder(configured_model(config)))
+    return CachedEmbedder(OnnxEmbedder(configured_model(config, keep=keep)))

@@ -47,11 +47,11 @@ class _Record:
     manifest: Manifest
 
 
-def describe(layout: Layout, folder: Path | None = None) -> Manifest:
+def describe(layout: Layout, folder: Path | None = None, *, keep: bool = True) -> Manifest:
     """Return what the model is, from `folder` if it was kept there and no file has changed since.
 
     Otherwise its files are hashed, and the model is loaded and run on some sentences, which takes
-    seconds. Where `folder` is None or cannot be written, nothing is kept.
+    seconds. Where `folder` is None or cannot be written, or without `keep`, nothing is kept.
 
     Raises:
         EmbedderError: a file cannot be read, or the model cannot be run.
@@ -69,7 +69,7 @@ def describe(layout: Layout, folder: Path | None = None) -> Manifest:
         manifest = _measured(layout, files)
     if before is None or before != _stamps(layout.root, names):
         raise EmbedderError(f"files of {layout.root} change at the moment; try again")
-    if path is not None:
+    if path is not None and keep:
         _write(path, _Record(stamps=before, manifest=manifest))
     return manifest
 
@@ -188,7 +188,9 @@ def _write(path: Path, record: _Record) -> None:
     }
     scratch = path.with_suffix(f".{os.getpid()}.tmp")
     try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # The home folder by itself, because a parent that is made on the way is open to others.
+        for folder in (path.parent.parent, path.parent):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         scratch.write_text(json.dumps(fields, indent=2) + "\n", "utf-8")
         scratch.replace(path)
     except OSError as error:

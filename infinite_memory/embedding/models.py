@@ -37,12 +37,13 @@ def find_model(
     *,
     prefixes: tuple[str | None, str | None] = (None, None),
     folder: Path | None = None,
+    keep: bool = True,
 ) -> FoundModel:
     """Return the model with that name: "bundled", an exported one, or a directory as it was made.
 
     A directory that has an `embedder.json` is an export, whatever else it has. `prefixes` go before
     questions and before texts to be found, instead of what a directory says of itself; an export
-    has its own. What a directory was found to be is kept in `folder`.
+    has its own. What a directory was found to be is read from `folder`, and with `keep` kept there.
 
     Raises:
         EmbedderError: there is no model that this version can use.
@@ -50,7 +51,7 @@ def find_model(
     path = model_directory(name)
     if is_layout(path) and not (path / MANIFEST).exists():
         layout = read_layout(path, prefixes)
-        return FoundModel(directory=layout.root, manifest=describe(layout, folder))
+        return FoundModel(directory=layout.root, manifest=describe(layout, folder, keep=keep))
     manifest = read_manifest(path)
     own = (manifest.query_prefix, manifest.document_prefix)
     for key, given, kept in zip(("query_prefix", "document_prefix"), prefixes, own, strict=True):

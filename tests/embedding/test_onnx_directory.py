@@ -195,6 +195,17 @@ def test_what_was_measured_is_kept_until_a_file_changes(
     assert configured_model(config) == after
 
 
+@pytest.mark.skipif(os.name == "nt", reason="folders have no mode there")
+def test_a_home_that_is_made_for_it_is_private(tmp_path: Path) -> None:
+    directory = write_directory(tmp_path / "tiny")
+    config = Config(home=tmp_path / "new/home", embedder=str(directory))
+    configured_model(config, keep=False)
+    assert not (tmp_path / "new").exists()
+    configured_model(config)
+    modes = [path.stat().st_mode & 0o777 for path in (config.home, config.home / "models")]
+    assert modes == [0o700, 0o700]
+
+
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"format": 1}', '{"format": 2}', "[" * 9_999])
 def test_a_damaged_record_is_made_anew(tmp_path: Path, content: str) -> None:
     config = Config(home=tmp_path / "home", embedder=str(write_directory(tmp_path / "tiny")))
