@@ -12,7 +12,7 @@ from attrs import field, frozen
 
 from benchmarks.retrieval import ingest, questions, rows
 from infinite_memory.config import Config
-from infinite_memory.embedding import open_embedder
+from infinite_memory.embedding import BUNDLED, configured_embedder
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.protocols import Embedder, Storage
 from infinite_memory.search.index import SearchIndex
@@ -90,7 +90,9 @@ class LabelledSet:
 
 
 @contextmanager
-def labelled_set(folder: Path, *, homes: Path | None = None) -> Iterator[LabelledSet]:
+def labelled_set(
+    folder: Path, embedder: str = BUNDLED, *, homes: Path | None = None
+) -> Iterator[LabelledSet]:
     """Store the set in `folder` through the command line, and give it to be asked.
 
     With `homes` the store is kept there under the name of the set, and is not made again.
@@ -98,10 +100,10 @@ def labelled_set(folder: Path, *, homes: Path | None = None) -> Iterator[Labelle
     with tempfile.TemporaryDirectory() as scratch:
         home = (homes or Path(scratch)) / folder.name
         if not home.exists():
-            ingest(folder, home)
+            ingest(folder, home, embedder)
         storage = open_storage(str(home))
         try:
-            embedder = open_embedder(Config().embedder)
+            model = configured_embedder(Config(home=home, embedder=embedder))
             yield LabelledSet(
                 name=folder.name,
                 scopes=tuple(sorted({row["group"] for row in rows(folder / "corpus.jsonl")})),
@@ -114,8 +116,8 @@ def labelled_set(folder: Path, *, homes: Path | None = None) -> Iterator[Labelle
                     for query in rows(folder / "queries.jsonl")
                     if query.get("category") == "adversarial"
                 ),
-                view=SearchIndex(storage, embedder).refresh(),
-                embedder=embedder,
+                view=SearchIndex(storage, model).refresh(),
+                embedder=model,
                 storage=storage,
             )
         finally:

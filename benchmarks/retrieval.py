@@ -1,11 +1,12 @@
 """How well memories are found: recall, MRR and nDCG on labelled questions.
 
-    python -m benchmarks.retrieval FOLDER...
+    python -m benchmarks.retrieval [--embedder PATH] FOLDER...
 
 Each FOLDER is a labelled set: `corpus.jsonl`, `queries.jsonl` and `qrels.jsonl`. Its documents go
 in through `infinite-memory remember --from`, as a user's would, each group into a scope of its own;
 a new process then answers every question within its group, by vectors alone, by words alone, and by
-the default search. Questions of the category "adversarial" are left out.
+the default search. Questions of the category "adversarial" are left out. `--embedder` names another
+model than the bundled one, as the setting of that name does.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from typing import Any
 from benchmarks.environment import describe_environment
 from benchmarks.metrics import NAMES, interval, measure
 from infinite_memory import MemoryStore
+from infinite_memory.config import CONFIG_FILE
+from infinite_memory.embedding import BUNDLED
 
 ARMS: dict[str, dict[str, Any]] = {
     "vectors alone": {"arms": ["meaning"], "threshold": 0},
@@ -55,8 +58,10 @@ def as_draft(document: dict[str, Any]) -> dict[str, Any]:
     return draft
 
 
-def ingest(folder: Path, home: Path) -> float:
+def ingest(folder: Path, home: Path, embedder: str = BUNDLED) -> float:
     """Store a corpus through the command line; return how many seconds it took."""
+    home.mkdir(mode=0o700)
+    (home / CONFIG_FILE).write_text(json.dumps({"embedder": embedder}), "utf-8")
     lines = home.with_suffix(".jsonl")
     with lines.open("w", encoding="utf-8") as file:
         for document in rows(folder / "corpus.jsonl"):
@@ -108,12 +113,13 @@ def report(name: str, results: dict[str, list[tuple[float, ...]]]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("folders", nargs="+", type=Path, metavar="FOLDER")
+    parser.add_argument("--embedder", default=BUNDLED, metavar="PATH", help="another model")
     arguments = parser.parse_args()
     print(describe_environment())
     for folder in arguments.folders:
         with tempfile.TemporaryDirectory() as scratch:
             home = Path(scratch) / "home"
-            seconds = ingest(folder, home)
+            seconds = ingest(folder, home, arguments.embedder)
             with MemoryStore.open(home) as store:
                 total = store.stats().memories
                 results = answer(store, folder)

@@ -83,15 +83,21 @@ class Config(_Section):
 
     `store` None is the SQLite database in `home`; otherwise a target as for `MemoryStore.open`, a
     folder being absolute.
-    `embedder` is "bundled" or the folder of an exported model. `former_embedder` is the one
-    before it, which answers until `embedder` has embedded everything; None is the bundled one.
-    `time_zone` None is the machine's.
+    `embedder` is "bundled" or the path of a model. `query_prefix` and `document_prefix` go before
+    each question and each text that a sentence-transformers directory is given; None is what that
+    directory says itself. `former_embedder`, with prefixes of its own, is the one before it, which
+    answers until `embedder` has embedded everything; None is the bundled one. `time_zone` None is
+    the machine's.
     """
 
     home: _Path = Field(default=DEFAULT_HOME, validate_default=True)
     store: Annotated[str | None, AfterValidator(_address)] = None
     embedder: str = "bundled"
+    query_prefix: str | None = None
+    document_prefix: str | None = None
     former_embedder: str | None = None
+    former_query_prefix: str | None = None
+    former_document_prefix: str | None = None
     default_scope: Annotated[str, Field(min_length=1, max_length=128)] = GLOBAL
     strict_scopes: bool = False
     time_zone: Annotated[str | None, AfterValidator(_known_zone)] = None

@@ -12,7 +12,7 @@ from typing import Any, Self, Unpack
 
 from infinite_memory.clock import Clock, system_clock
 from infinite_memory.config import Config, load
-from infinite_memory.embedding import open_embedder
+from infinite_memory.embedding import configured_embedder
 from infinite_memory.errors import ConfigurationError, StorageError, StoreClosed
 from infinite_memory.model.criteria import Conditions
 from infinite_memory.model.depth import Depth
@@ -89,7 +89,7 @@ class MemoryStore:
             plugged_in = embedder is not None
             former = former_of(effective, given=former_embedder, plugged_in=plugged_in)
             if embedder is None:
-                embedder = owned.enter_context(closing(open_embedder(effective.embedder)))
+                embedder = owned.enter_context(closing(configured_embedder(effective)))
             snapshots = storage is None and address != IN_MEMORY
             if storage is None:
                 storage = owned.enter_context(closing(open_storage(address)))

@@ -16,7 +16,7 @@ from attrs import frozen
 
 from infinite_memory.cli.render import size
 from infinite_memory.config import Config
-from infinite_memory.embedding import BUNDLED, OnnxEmbedder, model_directory
+from infinite_memory.embedding import BUNDLED, OnnxEmbedder, configured_model
 from infinite_memory.errors import EmbedderError, StorageError
 from infinite_memory.storage.sqlite.connections import check_library
 
@@ -108,10 +108,10 @@ def _check_space(folder: Path) -> Finding:
 def check_model(config: Config) -> Iterator[Finding]:
     """Look at the files of the model, load it, and embed a sentence whose vector is known."""
     try:
-        with OnnxEmbedder(model_directory(config.embedder), workers=1) as embedder:
+        with OnnxEmbedder(configured_model(config, keep=False), workers=1) as embedder:
             embedder.verify()
             yield Finding(
-                "model files", State.OK, f"{embedder.model} is complete, as it was exported."
+                "model files", State.OK, f"{embedder.model} is complete, as it was recorded."
             )
             vector = embedder.embed_query(_SENTENCE)
     except EmbedderError as error:

@@ -12,9 +12,9 @@ from infinite_memory.cli.options import common_options, wants_json
 from infinite_memory.cli.output import emit_json, emit_table
 from infinite_memory.cli.render import size
 from infinite_memory.cli.settings import set_up
-from infinite_memory.embedding import model_directory
+from infinite_memory.embedding import configured_model
 from infinite_memory.embedding.export import Precision, export_model
-from infinite_memory.embedding.manifest import Manifest, check_digest, read_manifest
+from infinite_memory.embedding.manifest import Manifest, check_digest
 
 __all__ = ["command"]
 
@@ -34,16 +34,16 @@ def command(context: click.Context) -> None:
 @common_options
 @click.pass_context
 def info(context: click.Context) -> int:
-    """Print which model is in use, and whether its files are the ones that were exported.
+    """Print which model is in use, and whether its files are the ones that were recorded.
 
     Exits with 6 if they are not.
     """
     config = set_up(context)
-    directory = model_directory(config.embedder)
-    manifest = read_manifest(directory)
-    for name, record in manifest.files.items():
-        check_digest(directory / name, record)
-    _report(context, manifest, directory, {"verified": True})
+    found = configured_model(config)
+    for name, record in found.manifest.files.items():
+        check_digest(found.directory / name, record)
+    more = {"background": found.manifest.background, "scripts": list(found.manifest.scripts)}
+    _report(context, found.manifest, found.directory, {**more, "verified": True})
     return ExitCode.DONE
 
 
@@ -108,4 +108,6 @@ def _report(
 
 
 def _shown(value: object) -> str:
+    if isinstance(value, list):
+        return ", ".join(value)
     return "yes" if value is True else str(value) or "-"

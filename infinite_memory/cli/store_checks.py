@@ -11,7 +11,7 @@ from infinite_memory.cli.checks import Finding, State
 from infinite_memory.cli.config import masked
 from infinite_memory.cli.render import count, size
 from infinite_memory.config import Config
-from infinite_memory.embedding import open_embedder
+from infinite_memory.embedding import configured_embedder
 from infinite_memory.errors import EmbedderError, InfiniteMemoryError, StoreDamaged
 from infinite_memory.model.memory import Status
 from infinite_memory.model.record import Size
@@ -121,7 +121,7 @@ def _check_opened(config: Config, address: str) -> Iterator[Finding]:
         yield _check_records(address, measured)
         yield _check_damage(storage)
         try:
-            embedder = open_embedder(config.embedder)
+            embedder = configured_embedder(config, keep=False)
         except EmbedderError:
             return  # said by the check of the model
         try:

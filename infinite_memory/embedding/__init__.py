@@ -4,26 +4,56 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from infinite_memory.config import Config
 from infinite_memory.embedding.cache import CachedEmbedder
+from infinite_memory.embedding.models import BUNDLED, FoundModel, find_model, model_directory
 from infinite_memory.embedding.onnx import OnnxEmbedder
 
-__all__ = ["BUNDLED", "CachedEmbedder", "OnnxEmbedder", "model_directory", "open_embedder"]
-
-BUNDLED = "bundled"
-"""The name of the model that comes with the package: all-MiniLM-L6-v2, 384 dimensions, English."""
-
-
-def model_directory(name: str | Path) -> Path:
-    """Return the directory of the model with that name: "bundled", or a directory itself."""
-    if name == BUNDLED:
-        return Path(__file__).parent / "minilm"
-    return Path(name).expanduser()
+__all__ = [
+    "BUNDLED",
+    "CachedEmbedder",
+    "FoundModel",
+    "OnnxEmbedder",
+    "configured_embedder",
+    "configured_model",
+    "model_directory",
+    "open_embedder",
+]
 
 
 def open_embedder(name: str | Path = BUNDLED, *, capacity: int = 4_096) -> CachedEmbedder:
-    """Open the bundled model, or the exported one in a directory, behind a cache of vectors.
+    """Open the bundled model, or the one at a path, behind a cache of vectors.
+
+    The path is an exported model, or a sentence-transformers directory with an ONNX graph. The
+    latter is measured at every opening; `configured_embedder` keeps what was measured.
 
     Raises:
         EmbedderError: there is no model that this version can use.
     """
-    return CachedEmbedder(OnnxEmbedder(model_directory(name)), capacity=capacity)
+    return CachedEmbedder(OnnxEmbedder(find_model(name)), capacity=capacity)
+
+
+def configured_model(config: Config, *, keep: bool = True) -> FoundModel:
+    """Return the model that the configuration names, and what it is.
+
+    The first time that a sentence-transformers directory is found it is loaded and measured, which
+    takes seconds; what it is, is kept in the home folder, unless `keep` is False.
+
+    Raises:
+        EmbedderError: there is no model that this version can use.
+    """
+    return find_model(
+        config.embedder,
+        prefixes=(config.query_prefix, config.document_prefix),
+        folder=config.home / "models",
+        keep=keep,
+    )
+
+
+def configured_embedder(config: Config, *, keep: bool = True) -> CachedEmbedder:
+    """Open the model that the configuration names, as `configured_model` finds it, behind a cache.
+
+    Raises:
+        EmbedderError: there is no model that this version can use.
+    """
+    return CachedEmbedder(OnnxEmbedder(configured_model(config, keep=keep)))

@@ -14,27 +14,33 @@ from attrs import asdict, frozen
 from infinite_memory.errors import EmbedderError
 
 __all__ = [
+    "EMBEDDING",
     "MANIFEST",
     "MODEL",
     "TOKENIZER",
     "FileRecord",
     "Manifest",
     "check_digest",
+    "check_sizes",
+    "parse_manifest",
     "read_manifest",
 ]
 
 MANIFEST = "embedder.json"
 MODEL = "model.onnx"
 TOKENIZER = "tokenizer.json"
+EMBEDDING = "embedding"
+"""The output of an exported graph: unit vectors, pooled already."""
 _FORMAT = 1
 _MAX_BYTES = 64 * 1024
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _LIMITS = {"dimensions": 65_536, "max_tokens": 1_048_576}
+_AS_EXPORTED = {"graph": MODEL, "tokenizer": TOKENIZER, "output": EMBEDDING}
 
 
 @frozen(kw_only=True)
 class FileRecord:
-    """The size and digest of one file of an exported model."""
+    """The size and digest of one file of a model."""
 
     size_bytes: int
     sha256: str
@@ -42,10 +48,12 @@ class FileRecord:
 
 @frozen(kw_only=True)
 class Manifest:
-    """What an exported model is.
+    """What a model is: an exported one, or one that was found in a directory of another's making.
 
     `max_tokens` counts the special tokens at either end. `background` is the mean cosine of
-    unrelated texts, `scripts` are the writing systems that the model was made for.
+    unrelated texts, `scripts` are the writing systems that the model was made for. `files` are all
+    that vectors depend on, by their paths within the directory; `graph` and `tokenizer` are two of
+    them, and `output` is the output of the graph that is taken.
     """
 
     name: str
@@ -58,18 +66,30 @@ class Manifest:
     background: float
     scripts: tuple[str, ...]
     files: Mapping[str, FileRecord]
+    graph: str = MODEL
+    tokenizer: str = TOKENIZER
+    output: str = EMBEDDING
+
+    def fields(self) -> dict[str, Any]:
+        """Return what `parse_manifest` takes; what is as in every export is left out."""
+        fields = {"format": _FORMAT, **asdict(self)}
+        return {key: value for key, value in fields.items() if _AS_EXPORTED.get(key) != value}
 
     def dump(self) -> str:
         """Return the text of the file; equal manifests give equal text."""
-        fields = {"format": _FORMAT, **asdict(self)}
-        return json.dumps(fields, indent=2, ensure_ascii=False, sort_keys=True) + "\n"
+        return json.dumps(self.fields(), indent=2, ensure_ascii=False, sort_keys=True) + "\n"
 
     @property
     def identity(self) -> str:
-        """The name, and twelve digits that change with any file, prefix or limit."""
-        digests = (self.files[file].sha256 for file in (MODEL, TOKENIZER))
-        settings = json.dumps([self.max_tokens, self.query_prefix, self.document_prefix])
-        return f"{self.name}@{_digest(*digests, settings)[:12]}"
+        """The name, and twelve digits that change with any file, prefix, pooling or limit."""
+        first = (self.graph, self.tokenizer)
+        others = sorted(set(self.files).difference(first))
+        digests = (self.files[file].sha256 for file in (*first, *others))
+        settings = [self.max_tokens, self.query_prefix, self.document_prefix]
+        if self.output != EMBEDDING:
+            # An exported graph pools, and changes with the pooling.
+            settings += [self.output, self.pooling]
+        return f"{self.name}@{_digest(*digests, json.dumps(settings))[:12]}"
 
 
 def _digest(*parts: str) -> str:
@@ -89,8 +109,8 @@ def read_manifest(directory: Path) -> Manifest:
         fields = json.loads(content) if len(content) <= _MAX_BYTES else None
     except OSError as error:
         raise EmbedderError(
-            f"{path} cannot be read ({error.strerror}); name a directory made by"
-            ' "infinite-memory model export", or "bundled"'
+            f"{path} cannot be read ({error.strerror}); name a sentence-transformers directory with"
+            ' an ONNX graph, one made by "infinite-memory model export", or "bundled"'
         ) from error
     except (ValueError, RecursionError) as error:
         raise _unusable(path, f"it is not JSON ({error})") from error
@@ -98,10 +118,21 @@ def read_manifest(directory: Path) -> Manifest:
         raise _unusable(path, f"it is not a JSON object of at most {_MAX_BYTES} bytes")
     if fields.get("format") != _FORMAT:
         raise _unusable(path, f"its format is {fields.get('format')!r}, this version reads 1")
-    manifest = _parse(path, fields)
+    if set(_AS_EXPORTED) & set(fields):
+        raise _unusable(path, f"an export has no {', '.join(sorted(_AS_EXPORTED))}")
+    manifest = parse_manifest(path, fields)
+    check_sizes(directory, manifest)
+    return manifest
+
+
+def check_sizes(directory: Path, manifest: Manifest) -> None:
+    """Refuse a model that lacks a file, or has one of another size than was recorded.
+
+    Raises:
+        EmbedderError: it does.
+    """
     for name, record in manifest.files.items():
         _check_size(directory / name, record.size_bytes)
-    return manifest
 
 
 def check_digest(path: Path, record: FileRecord) -> bytes:
@@ -120,8 +151,14 @@ def check_digest(path: Path, record: FileRecord) -> bytes:
     return content
 
 
-def _parse(path: Path, fields: dict[str, Any]) -> Manifest:
-    texts = ("name", "pooling", "precision", "query_prefix", "document_prefix")
+def parse_manifest(path: Path, fields: dict[str, Any]) -> Manifest:
+    """Return the manifest that `fields`, read from `path`, describe.
+
+    Raises:
+        EmbedderError: a value cannot be right.
+    """
+    fields = {**_AS_EXPORTED, **fields}
+    texts = ("name", "pooling", "precision", "query_prefix", "document_prefix", *_AS_EXPORTED)
     for key in texts:
         if not isinstance(fields.get(key), str):
             raise _unusable(path, f"{key} is {fields.get(key)!r:.80}, not text")
@@ -133,9 +170,10 @@ def _parse(path: Path, fields: dict[str, Any]) -> Manifest:
         raise _unusable(path, f"background is {background!r:.80}, not within -1 and 1")
     if not isinstance(scripts, list) or not all(isinstance(script, str) for script in scripts):
         raise _unusable(path, f"scripts is {scripts!r:.80}, not a list of names")
-    files = fields.get("files")
-    if not isinstance(files, dict) or set(files) != {MODEL, TOKENIZER}:
-        raise _unusable(path, f"files does not describe {MODEL} and {TOKENIZER}")
+    files, first = fields.get("files"), {fields["graph"], fields["tokenizer"]}
+    exported = fields["output"] == EMBEDDING
+    if not isinstance(files, dict) or not first <= set(files) or (exported and first != set(files)):
+        raise _unusable(path, f"files does not describe {' and '.join(sorted(first))}")
     return Manifest(
         **{key: fields[key] for key in (*texts, *_LIMITS)},
         background=background,

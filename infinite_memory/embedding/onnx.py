@@ -13,7 +13,8 @@ from weakref import WeakSet
 import numpy as np
 from numpy.typing import NDArray
 
-from infinite_memory.embedding.manifest import check_digest, read_manifest
+from infinite_memory.embedding.manifest import check_digest
+from infinite_memory.embedding.models import FoundModel, find_model
 from infinite_memory.embedding.runtime import Runtime
 from infinite_memory.embedding.scripts import written_in
 from infinite_memory.text.passages import cut_passages
@@ -26,15 +27,15 @@ _MARGIN = 8
 
 
 class OnnxEmbedder:
-    """Embeds with the model in a directory that `export_model` wrote. Opens no connection.
+    """Embeds with a model on this machine. Opens no connection.
 
-    Opening reads the manifest only; the model is loaded by the first use, once for all threads,
+    Opening does not load it: the model is loaded by the first use, once for all threads,
     and again in a process that was forked from this one. A text longer than the window is cut at
     its end: embed its passages instead. Closing releases the model; a later use loads it again.
     """
 
-    def __init__(self, directory: Path, *, workers: int | None = None) -> None:
-        """Open the model in `directory`.
+    def __init__(self, model: FoundModel | Path, *, workers: int | None = None) -> None:
+        """Open a model that was found, or the one at a path.
 
         `workers` is the number of threads that share a call of `embed`, by default one for each
         processor and at most 8.
@@ -42,8 +43,9 @@ class OnnxEmbedder:
         Raises:
             EmbedderError: the directory holds no model that this version can use.
         """
-        self._directory = directory
-        self._manifest = read_manifest(directory)
+        found = find_model(model) if isinstance(model, Path) else model
+        self._directory = found.directory
+        self._manifest = found.manifest
         self._workers = workers or min(os.cpu_count() or 1, _MAX_WORKERS)
         self._lock = Lock()
         self._runtime: Runtime | None = None
@@ -67,7 +69,7 @@ class OnnxEmbedder:
 
     @property
     def background(self) -> float:
-        """The mean cosine of unrelated texts, as measured when the model was exported."""
+        """The mean cosine of a question and a text that are unrelated, as measured once."""
         return self._manifest.background
 
     def understands(self, text: str) -> bool:
@@ -114,7 +116,7 @@ class OnnxEmbedder:
         """Hash the files of the model; takes a moment.
 
         Raises:
-            EmbedderError: a file is missing or is not the one that was exported.
+            EmbedderError: a file is missing or is not the one that was recorded.
         """
         for name, record in self._manifest.files.items():
             check_digest(self._directory / name, record)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from infinite_memory.embedding.manifest import MODEL, TOKENIZER, Manifest, check_digest
+from infinite_memory.embedding.manifest import Manifest, check_digest, check_sizes
+from infinite_memory.embedding.session import Session
 from infinite_memory.errors import EmbedderError
 
 __all__ = ["Runtime"]
 
-_SEVERITY_ERROR = 3
 _SLAB_CHARS = 65_536
 
 
@@ -25,18 +26,35 @@ class Runtime:
     """
 
     def __init__(self, directory: Path, manifest: Manifest) -> None:
-        self._manifest = manifest
-        self._model = directory / MODEL
-        self._tokenizer = _load_tokenizer(directory, manifest)
-        self._failures, self._session = _load_session(self._model, manifest)
-        empty = self._tokenizer.encode("").special_tokens_mask
-        self._special = len(empty)
-        # A text is put between the special tokens; the last one closes it.
-        self._closing = 1 if empty else 0
+        """Load the model that `manifest` describes.
 
-    def vocabulary(self) -> list[str]:
-        """Return the entries of the tokenizer's vocabulary, in no order."""
-        return list(self._tokenizer.get_vocab())
+        A manifest of 0 dimensions is one that is yet to be completed: they are not compared.
+
+        Raises:
+            EmbedderError: a file is not the one that was recorded, or cannot be used.
+        """
+        check_sizes(directory, manifest)
+        self._manifest = manifest
+        self._tokenizer, self._padding = _load_tokenizer(directory, manifest)
+        self._session = Session(directory / manifest.graph, manifest.pooling)
+        self._special, self._closing = _special_tokens(self._tokenizer)
+        found = len(self.vector(""))
+        if found != (manifest.dimensions or found):
+            raise EmbedderError(
+                f"{directory / manifest.graph} makes vectors of {found} dimensions, its manifest"
+                f" says {manifest.dimensions}; export or install the model again"
+            )
+        self.dimensions = found
+
+    @property
+    def output(self) -> str:
+        """The output of the graph that vectors are made of."""
+        return self._session.output
+
+    def vocabulary(self) -> Iterator[str]:
+        """Yield the entries of the tokenizer's vocabulary as they read in a text, in no order."""
+        numbers = self._tokenizer.get_vocab().values()
+        yield from self._tokenizer.decode_batch([[number] for number in numbers])
 
     def window(self, prefix: str) -> int:
         """Return how many tokens of a text fit beside the special tokens and `prefix`."""
@@ -55,24 +73,17 @@ class Runtime:
         return np.concatenate(parts)
 
     def vector(self, text: str) -> NDArray[np.float32]:
-        """Return the unit vector of `text`; one longer than the window is cut at its end."""
-        ids = self._tokenizer.encode(text[:_SLAB_CHARS]).ids
+        """Return the unit vector of `text`; one longer than the window is cut at its end.
+
+        Raises:
+            EmbedderError: the model fails on it.
+        """
+        # Stripped as sentence-transformers does, since some tokenizers count a space at the end.
+        ids = self._tokenizer.encode(text[:_SLAB_CHARS].strip()).ids or [self._padding]
         limit = self._manifest.max_tokens
         if len(ids) > limit:
             ids = ids[: limit - self._closing] + ids[len(ids) - self._closing :]
-        try:
-            output = self._session.run(None, {"input_ids": np.array([ids], dtype=np.int64)})[0]
-        except self._failures as error:
-            raise EmbedderError(
-                f"{self._model} failed on a text of {len(ids)} tokens ({error}); export or install"
-                " the model again"
-            ) from error
-        vector: NDArray[np.float32] = output[0]
-        if not np.isfinite(vector).all():
-            raise EmbedderError(
-                f"{self._model} made a vector that is not finite; export or install it again"
-            )
-        return vector
+        return self._session.vector(ids)
 
 
 def _slab(text: str, start: int) -> str:
@@ -83,45 +94,30 @@ def _slab(text: str, start: int) -> str:
     return text[start:end]
 
 
-def _load_tokenizer(directory: Path, manifest: Manifest) -> Any:
+def _special_tokens(tokenizer: Any) -> tuple[int, int]:
+    """Return how many special tokens a text is put between, and how many of them close it."""
+    mask = tokenizer.encode("a").special_tokens_mask
+    text = [place for place, special in enumerate(mask) if not special]
+    if not text:
+        return len(mask), len(mask) // 2
+    return sum(mask), len(mask) - 1 - text[-1]
+
+
+def _load_tokenizer(directory: Path, manifest: Manifest) -> tuple[Any, int]:
+    """Return the tokenizer, which neither cuts nor pads, and the number it would pad with."""
     # Late: the import takes longer than the start of a command may.
     from tokenizers import Tokenizer  # noqa: PLC0415
 
-    content = check_digest(directory / TOKENIZER, manifest.files[TOKENIZER])
-    tokenizer = Tokenizer.from_str(content.decode())
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
-    return tokenizer
-
-
-def _load_session(path: Path, manifest: Manifest) -> tuple[tuple[type[Exception], ...], Any]:
-    """Return the errors that onnxruntime raises, and a session that uses the calling thread."""
-    # Late: the import takes longer than the start of a command may.
-    import onnxruntime  # noqa: PLC0415
-    from onnxruntime.capi import onnxruntime_pybind11_state as binding  # noqa: PLC0415
-
-    names = (
-        *("Fail", "InvalidArgument", "InvalidGraph", "InvalidProtobuf", "NoSuchFile"),
-        *("NotImplemented", "RuntimeException", "EPFail", "NoModel"),
-    )
-    failures = tuple(getattr(binding, name) for name in names)
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    options.inter_op_num_threads = 1
-    options.log_severity_level = _SEVERITY_ERROR
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    path = directory / manifest.tokenizer
+    content = check_digest(path, manifest.files[manifest.tokenizer])
     try:
-        session = onnxruntime.InferenceSession(
-            str(path), options, providers=["CPUExecutionProvider"]
-        )
-    except failures as error:
+        tokenizer = Tokenizer.from_str(content.decode())
+    # The package raises nothing narrower for a file that it cannot read.
+    except Exception as error:
         raise EmbedderError(
             f"{path} cannot be loaded ({error}); export or install the model again"
         ) from error
-    shape = session.get_outputs()[0].shape
-    if shape[-1] != manifest.dimensions:
-        raise EmbedderError(
-            f"{path} makes vectors of shape {shape}, its manifest says {manifest.dimensions};"
-            " export or install the model again"
-        )
-    return failures, session
+    padding = (tokenizer.padding or {}).get("pad_id", 0)
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return tokenizer, padding

@@ -9,6 +9,8 @@ from collections.abc import Collection, Iterable
 __all__ = ["covered_scripts", "written_in"]
 
 _ENOUGH = 1_000
+# Written together: a vocabulary of Japanese has few entries of the one and many of the other.
+_COMPANIONS = {"HIRAGANA": {"KATAKANA", "KATAKANA-HIRAGANA"}}
 _SAMPLE_CHARS = 2_000
 
 
@@ -21,7 +23,8 @@ def covered_scripts(vocabulary: Iterable[str]) -> tuple[str, ...]:
     scripts = (next(map(_script, filter(str.isalpha, word)), "") for word in vocabulary)
     counts = Counter(script for script in scripts if script)
     enough = {script for script, count in counts.items() if count >= _ENOUGH}
-    return tuple(sorted(enough or {script for script, _ in counts.most_common(1)}))
+    covered = enough or {script for script, _ in counts.most_common(1)}
+    return tuple(sorted(covered.union(*(_COMPANIONS.get(script, ()) for script in covered))))
 
 
 def written_in(text: str, scripts: Collection[str]) -> bool:

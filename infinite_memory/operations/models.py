@@ -17,7 +17,7 @@ from pathlib import Path
 from attrs import evolve, frozen
 
 from infinite_memory.config import Config
-from infinite_memory.embedding import BUNDLED, open_embedder
+from infinite_memory.embedding import BUNDLED, configured_embedder
 from infinite_memory.errors import EmbedderError, StorageError, StoreClosed
 from infinite_memory.protocols import Embedder, Storage
 from infinite_memory.search.index import SearchIndex
@@ -46,10 +46,17 @@ def former_of(
     """
     if given is not None:
         return lambda: nullcontext(given)
-    name = config.former_embedder or BUNDLED
-    if name == config.embedder and not plugged_in:
+    prefixes = (config.former_query_prefix, config.former_document_prefix)
+    former = config.model_copy(
+        update={
+            "embedder": config.former_embedder or BUNDLED,
+            "query_prefix": prefixes[0] if config.former_embedder else None,
+            "document_prefix": prefixes[1] if config.former_embedder else None,
+        }
+    )
+    if former == config and not plugged_in:
         return None
-    return lambda: closing(open_embedder(name))
+    return lambda: closing(configured_embedder(former))
 
 
 @frozen(kw_only=True, eq=False)

@@ -126,7 +126,7 @@ CONFIGS = [
     ("config.json", "num_hidden_layers", -1, "-1"),
     ("config.json", "layer_norm_eps", 7, "layer_norm_eps 7"),
     ("sentence_bert_config.json", "max_seq_length", 0, "max_seq_length 0"),
-    ("1_Pooling/config.json", "pooling_mode_max_tokens", True, "max_tokens.*supported"),
+    ("1_Pooling/config.json", "pooling_mode_max_tokens", True, "max and mean; supported"),
     ("1_Pooling/config.json", "pooling_mode_mean_tokens", False, "no pooling"),
 ]
 

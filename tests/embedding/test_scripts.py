@@ -10,6 +10,11 @@ def test_a_script_counts_from_a_thousand_entries() -> None:
     assert covered_scripts([*latin, *han]) == ("CJK", "LATIN")
 
 
+def test_scripts_that_are_written_together_are_covered_together() -> None:
+    hiragana = [f"あ{number}" for number in range(1_000)]
+    assert written_in("コーヒー", covered_scripts([*hiragana, "コ"]))
+
+
 def test_a_small_vocabulary_has_its_most_frequent_script() -> None:
     assert covered_scripts(["да", "нет", "yes", "[1]"]) == ("CYRILLIC",)
     assert covered_scripts(["1", "##2"]) == ()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from attrs import evolve, frozen
 
-from infinite_memory.embedding.export.background import measure_background
+from infinite_memory.embedding.background import measure_background
 from infinite_memory.embedding.export.bert import build_bert
 from infinite_memory.embedding.export.precision import Precision
 from infinite_memory.embedding.export.source import read_source
@@ -69,7 +69,7 @@ def export_model(
     runtime = Runtime(out, manifest)
     manifest = evolve(
         manifest,
-        background=measure_background(runtime, manifest.document_prefix),
+        background=measure_background(runtime, manifest.query_prefix, manifest.document_prefix),
         scripts=covered_scripts(runtime.vocabulary()),
     )
     contents[MANIFEST] = manifest.dump().encode()

@@ -30,15 +30,20 @@ _UNRELATED = (
 )
 
 
-def measure_background(runtime: Runtime, prefix: str) -> float:
-    """Return the mean cosine of sixteen unrelated sentences, to two decimals, at most 0.99.
+def measure_background(runtime: Runtime, query_prefix: str, document_prefix: str) -> float:
+    """Return the mean cosine of sixteen questions with unrelated texts, two decimals, at most 0.99.
 
-    Running the model also proves that what was exported can be run.
+    Each sentence is compared as a question with the others as texts, as a search compares: where a
+    model wants prefixes, two texts are nearer to each other than a question is to a text. Running
+    the model also proves that it can be run.
 
     Raises:
         EmbedderError: it cannot.
     """
-    vectors = np.stack([runtime.vector(prefix + text) for text in _UNRELATED])
-    pairs = np.triu_indices(len(vectors), 1)
-    mean = float((vectors @ vectors.T)[pairs].mean())
+    texts = np.stack([runtime.vector(document_prefix + text) for text in _UNRELATED])
+    questions = texts
+    if query_prefix != document_prefix:
+        questions = np.stack([runtime.vector(query_prefix + text) for text in _UNRELATED])
+    others = ~np.eye(len(texts), dtype=bool)
+    mean = float((questions @ texts.T)[others].mean())
     return min(round(mean, 2), _HIGHEST)

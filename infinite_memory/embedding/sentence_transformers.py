@@ -1,0 +1,151 @@
+"""Reads the small files of a sentence-transformers directory: its steps, pooling and prefixes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+from infinite_memory.errors import EmbedderError
+
+__all__ = [
+    "MODULES",
+    "Prefixes",
+    "model_name",
+    "module_paths",
+    "number",
+    "pooling_mode",
+    "prefixes",
+    "read_json",
+    "read_object",
+]
+
+MODULES = "modules.json"
+Prefixes = tuple[str, str]
+
+_MAX_JSON_BYTES = 64 * 1024 * 1024
+_MODE = "pooling_mode"
+_QUERY_PROMPTS = ("query",)
+_DOCUMENT_PROMPTS = ("document", "passage", "corpus")
+
+
+def module_paths(directory: Path) -> dict[str, Path]:
+    """Return the steps that a text goes through, in order, each with its folder.
+
+    Raises:
+        EmbedderError: the list is missing or damaged, or leads out of the directory.
+    """
+    path = directory / MODULES
+    modules = read_json(path)
+    if not isinstance(modules, list) or not all(isinstance(module, dict) for module in modules):
+        raise EmbedderError(f"{path} is not a list of modules; fetch the model again")
+    root = directory.resolve()
+    paths: dict[str, Path] = {}
+    for module in modules:
+        step = str(module.get("type")).rpartition(".")[2]
+        folder = (root / str(module.get("path", ""))).resolve()
+        if not folder.is_relative_to(root):
+            raise EmbedderError(f"{path} puts {step} at {folder}, outside of {root}")
+        paths[step] = folder
+    return paths
+
+
+def pooling_mode(directory: Path, supported: Collection[str]) -> str:
+    """Return the one way of pooling that the folder of that step asks for, one of `supported`.
+
+    Raises:
+        EmbedderError: it asks for none, for several at once, or for another.
+    """
+    path = directory / "config.json"
+    config = read_object(path)
+    if isinstance(config.get(_MODE), str):
+        modes = [str(config[_MODE])]
+    else:
+        asked = [key for key, value in config.items() if key.startswith(f"{_MODE}_") and value]
+        modes = sorted(_short(key) for key in asked)
+    if len(modes) != 1 or modes[0] not in supported:
+        raise EmbedderError(
+            f"{path} asks for {' and '.join(modes) or 'no pooling'}; supported is one of"
+            f" {', '.join(supported)}"
+        )
+    return modes[0]
+
+
+def _short(key: str) -> str:
+    """Return "mean" for "pooling_mode_mean_tokens"."""
+    return key.removeprefix(f"{_MODE}_").removesuffix("_tokens").removesuffix("_token")
+
+
+def prefixes(directory: Path) -> Prefixes:
+    """Return what the model wants before a question and before a text to be found.
+
+    As sentence-transformers chooses them: the prompts of those names, else the default prompt.
+    """
+    config = read_object(directory / "config_sentence_transformers.json", optional=True)
+    prompts = config.get("prompts")
+    prompts = prompts if isinstance(prompts, dict) else {}
+    default = str(config.get("default_prompt_name"))
+    return _prompt(prompts, (*_QUERY_PROMPTS, default)), _prompt(
+        prompts, (*_DOCUMENT_PROMPTS, default)
+    )
+
+
+def _prompt(prompts: dict[str, Any], names: tuple[str, ...]) -> str:
+    return next((str(prompts[name]) for name in names if prompts.get(name)), "")
+
+
+def model_name(directory: Path, config: Mapping[str, Any]) -> str:
+    """Return what the model is called: by its configuration, its cache, or its folder."""
+    folder = directory.resolve()
+    if folder.parent.name == "snapshots":
+        # A cache of fetched models: models--OWNER--NAME/snapshots/COMMIT.
+        folder = Path(folder.parent.parent.name.rpartition("--")[2])
+    return Path(str(config.get("_name_or_path") or folder.name)).name or "model"
+
+
+def number(path: Path, fields: Mapping[str, Any], key: str) -> int:
+    """Return a positive whole number out of `fields`, which were read from `path`.
+
+    Raises:
+        EmbedderError: it is none.
+    """
+    value = fields.get(key)
+    if type(value) is int and 0 < value <= 10_000_000:
+        return value
+    raise EmbedderError(f"{path} has {key} {value!r:.80}, which is no positive whole number")
+
+
+def read_object(path: Path, *, optional: bool = False) -> dict[str, Any]:
+    """Return the JSON object in a file, empty where the file is `optional` and missing.
+
+    Raises:
+        EmbedderError: the file cannot be read or holds none.
+    """
+    if optional and not path.exists():
+        return {}
+    fields = read_json(path)
+    if not isinstance(fields, dict):
+        raise EmbedderError(f"{path} is not a JSON object; fetch the model again")
+    return fields
+
+
+def read_json(path: Path) -> Any:
+    """Return what a file of JSON holds.
+
+    Raises:
+        EmbedderError: the file cannot be read, is too large, or is not JSON.
+    """
+    try:
+        with path.open("rb") as file:
+            content = file.read(_MAX_JSON_BYTES + 1)
+    except OSError as error:
+        raise EmbedderError(
+            f"{path} cannot be read ({error.strerror}); give a sentence-transformers directory"
+        ) from error
+    if len(content) > _MAX_JSON_BYTES:
+        raise EmbedderError(f"{path} is larger than {_MAX_JSON_BYTES} bytes; fetch the model again")
+    try:
+        return json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise EmbedderError(f"{path} is not JSON ({error}); fetch the model again") from error

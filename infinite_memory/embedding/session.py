@@ -1,0 +1,133 @@
+"""A graph in a session of onnxruntime: from the numbers of tokens to one vector."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from infinite_memory.embedding.manifest import EMBEDDING
+from infinite_memory.embedding.pooling import POOLING, unit
+from infinite_memory.errors import EmbedderError
+
+__all__ = ["SENTENCE", "Session"]
+
+SENTENCE = "sentence_embedding"
+"""The output of a graph that holds every step of its model, pooling included."""
+
+_TOKENS = ("last_hidden_state", "token_embeddings")
+_OUTPUTS = (EMBEDDING, SENTENCE, *_TOKENS)
+_IDS, _MASK, _TYPES = "input_ids", "attention_mask", "token_type_ids"
+_TYPES_OF_NUMBERS: dict[str, DTypeLike] = {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
+_SEVERITY_ERROR = 3
+
+
+class Session:
+    """Runs one text at a time on the calling thread. May be called from any thread."""
+
+    def __init__(self, graph: Path, pooling: str) -> None:
+        """Load `graph`; `pooling` is used if its output are the vectors of the tokens.
+
+        Raises:
+            EmbedderError: it cannot be loaded, or takes or gives something unknown.
+        """
+        self._graph = graph
+        self._failures, self._session = _load(graph)
+        self._inputs = _inputs(graph, self._session)
+        self.output = _output(graph, self._session)
+        self._pool = None
+        if self.output in _TOKENS:
+            if pooling not in POOLING:
+                raise EmbedderError(
+                    f"{graph} makes {self.output}, which is not all that the modules of its model"
+                    f" do; supported are further modules in a graph that makes {SENTENCE}"
+                )
+            self._pool = POOLING[pooling]
+
+    def vector(self, ids: list[int]) -> NDArray[np.float32]:
+        """Return the vector of a text of these tokens, shape (dimensions,).
+
+        Raises:
+            EmbedderError: the graph fails, or what it makes is no vector, or is not finite.
+        """
+        values = {_IDS: ids, _MASK: [1] * len(ids), _TYPES: [0] * len(ids)}
+        feed = {name: np.array([values[name]], kind) for name, kind in self._inputs.items()}
+        try:
+            output: NDArray[Any] = self._session.run([self.output], feed)[0][0]
+        except self._failures as error:
+            raise EmbedderError(
+                f"{self._graph} failed on a text of {len(ids)} tokens ({error}); export or install"
+                " the model again"
+            ) from error
+        if output.ndim != (1 if self._pool is None else 2):
+            raise EmbedderError(
+                f"{self._graph} made {self.output} of shape {output.shape} for one text; a vector"
+                " for the text or for each of its tokens is supported"
+            )
+        if self._pool is not None:
+            output = self._pool(output.astype(np.float32))
+        # An exported graph makes unit vectors; another length of 1 would differ in the last bits.
+        vector = output if self.output == EMBEDDING else unit(output)
+        if not np.isfinite(vector).all():
+            raise EmbedderError(
+                f"{self._graph} made a vector that is not finite; export or install it again"
+            )
+        return vector
+
+
+def _inputs(graph: Path, session: Any) -> dict[str, DTypeLike]:
+    """Return the type of the numbers of each input."""
+    found = session.get_inputs()
+    strange = [i for i in found if i.name not in (_IDS, _MASK, _TYPES)]
+    if strange or _IDS not in [i.name for i in found]:
+        raise EmbedderError(
+            f"{graph} takes the inputs {', '.join(i.name for i in found)}; supported are {_IDS},"
+            f" and beside it {_MASK} and {_TYPES}"
+        )
+    for one in found:
+        fixed = any(isinstance(length, int) and length != 1 for length in one.shape)
+        if len(one.shape) != 2 or fixed or one.type not in _TYPES_OF_NUMBERS:
+            raise EmbedderError(
+                f"{graph} takes {one.name} as {one.type} of shape {one.shape}; supported are whole"
+                " numbers of any number of texts and tokens"
+            )
+    return {one.name: _TYPES_OF_NUMBERS[one.type] for one in found}
+
+
+def _output(graph: Path, session: Any) -> str:
+    names = [output.name for output in session.get_outputs()]
+    known = next((name for name in _OUTPUTS if name in names), None)
+    if known is None:
+        raise EmbedderError(
+            f"{graph} makes {', '.join(names)}; supported is one of {', '.join(_OUTPUTS[1:])}"
+        )
+    return known
+
+
+def _load(path: Path) -> tuple[tuple[type[Exception], ...], Any]:
+    """Return the errors that onnxruntime raises, and a session that uses the calling thread."""
+    # Late: the import takes longer than the start of a command may.
+    import onnxruntime  # noqa: PLC0415
+    from onnxruntime.capi import onnxruntime_pybind11_state as binding  # noqa: PLC0415
+
+    names = (
+        *("Fail", "InvalidArgument", "InvalidGraph", "InvalidProtobuf", "NoSuchFile"),
+        *("NotImplemented", "RuntimeException", "EPFail", "NoModel"),
+    )
+    failures = tuple(getattr(binding, name) for name in names)
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.inter_op_num_threads = 1
+    options.log_severity_level = _SEVERITY_ERROR
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    try:
+        session = onnxruntime.InferenceSession(
+            str(path), options, providers=["CPUExecutionProvider"]
+        )
+    except failures as error:
+        raise EmbedderError(
+            f"{path} cannot be loaded ({error}); export or install the model again"
+        ) from error
+    return failures, session
