@@ -264,6 +264,27 @@ def test_weights_beside_the_graph_belong_to_the_model(tmp_path: Path) -> None:
         embedder.verify()
 
 
+def test_other_prefixes_make_another_model_and_the_one_before_answers_meanwhile(
+    tmp_path: Path,
+) -> None:
+    home, directory = tmp_path / "home", str(write_directory(tmp_path / "tiny"))
+    before = Config(home=home, embedder=directory, document_prefix="a ")
+    after = Config(
+        home=home,
+        embedder=directory,
+        document_prefix="b ",
+        former_embedder=directory,
+        former_document_prefix="a ",
+    )
+    with MemoryStore.open(config=before) as store:
+        store.remember("a b", id="m")
+        old = store.stats().answering
+    with MemoryStore.open(config=after) as store:
+        assert (store.stats().answering, store.stats().model == old) == (old, False)
+        store.catch_up()
+        assert store.stats().answering == store.stats().model != old
+
+
 def test_a_home_remembers_and_finds_with_it(tmp_path: Path) -> None:
     directory = write_directory(tmp_path / "tiny")
     config = Config(home=tmp_path / "home", embedder=str(directory))
