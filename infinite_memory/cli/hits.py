@@ -14,6 +14,7 @@ _HEADERS = ("", "Score", "When", "Status", "Scope", "Kind", "Memory")
 # A time takes two lines, the date and the time of day.
 _WIDTHS = {"When": 11, "Scope": 16}
 _HEADING_CHARS = 256
+_LEAST_SHOWN = 0.0005
 _STEPS = (
     *("coverage", "speaker", "around", "quoted", "asks", "important", "recency"),
     *("conversation", "summary"),
@@ -85,7 +86,9 @@ def explained(explanation: Explanation) -> str:
     """Return the steps of the ranking in one line."""
     cosine, rank = explanation.cosine, explanation.meaning_rank
     steps = "  ".join(
-        f"{name} {value:+.3f}" for name in _STEPS if (value := getattr(explanation, name))
+        f"{name} {value:+.3f}"
+        for name in _STEPS
+        if abs(value := getattr(explanation, name)) >= _LEAST_SHOWN
     )
     return (
         f"total {explanation.total:.3f} = "

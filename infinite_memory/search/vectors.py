@@ -26,15 +26,16 @@ def cosines(query: Scores, segment: Segment, selection: Selection) -> Scores:
 
     `query` is a unit vector, shape (dimensions,). `ABSENT` where a document has no vector.
     """
-    if segment.one_passage_each:
-        scores = _products(segment.vectors, query, selection.docs)
-    elif selection.docs is None:
-        scores = _best_of_all(query, segment)
-    else:
-        scores = _best_of(query, segment, selection.docs)
     # Vectors are checked when they come in; a snapshot whose file was damaged may hold others.
-    if not np.isfinite(scores.sum()):
-        scores[~np.isfinite(scores)] = ABSENT
+    with np.errstate(invalid="ignore", over="ignore"):
+        if segment.one_passage_each:
+            scores = _products(segment.vectors, query, selection.docs)
+        elif selection.docs is None:
+            scores = _best_of_all(query, segment)
+        else:
+            scores = _best_of(query, segment, selection.docs)
+        if not np.isfinite(scores.sum()):
+            scores[~np.isfinite(scores)] = ABSENT
     return scores
 
 
