@@ -78,7 +78,9 @@ def hits_data(hits: Hits, ordered: Iterable[Hit], *, pages: bool = False) -> dic
         "depth": str(hits.depth),
         "hits": [_hit_data(hit, hits.depth, covered.get(hit.memory.id)) for hit in ordered],
         "likely": hits.likely,
+        "eligible": hits.eligible,
         "matches": hits.matches,
+        "offset": hits.offset,
         "more": hits.more,
         "below": hits.below,
         "pending": hits.pending,
@@ -112,6 +114,10 @@ def page_data(memories: Iterable[Memory], cursor: str | None) -> dict[str, Any]:
 def _hit_data(hit: Hit, depth: Depth, summary: str | None) -> dict[str, Any]:
     data = {**memory_data(hit.memory), "score": round(hit.score, 4)}
     data["text"] = shown_text(hit, depth, covered=summary is not None)
+    if depth is Depth.EXHAUSTIVE:
+        for name in ("context", "sources", "attachments"):
+            if data.pop(name, None):
+                data["cut"] = True
     if data["text"] != hit.memory.text:
         data["cut"] = True
     if summary is not None:

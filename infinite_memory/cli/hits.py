@@ -56,11 +56,12 @@ def _hit_lines(rank: int, hit: Hit, zone: str | None, summary: str | None) -> li
     head = [(f"{rank}. ", ""), (f"{hit.score:.2f}", "bold"), ("  ", "")]
     lines = [Line([*head, *provenance(memory, zone)])]
     if summary is not None:
-        return [*lines, Line([(f"{memory.id} (a source of {summary})", "dim")], 3)]
-    text, cut = _shown(hit)
-    lines.append(Line([(text, "")], 3))
-    hint = f"{memory.id} (the whole text: infinite-memory show {memory.id})"
-    lines.append(Line([(hint if cut else memory.id, "dim")], 3))
+        lines.append(Line([(f"{memory.id} (a source of {summary})", "dim")], 3))
+    else:
+        text, cut = _shown(hit)
+        lines.append(Line([(text, "")], 3))
+        hint = f"{memory.id} (the whole text: infinite-memory show {memory.id})"
+        lines.append(Line([(hint if cut else memory.id, "dim")], 3))
     for said, ids in (
         ("the same, older", hit.twins),
         ("covers, below", hit.covers),

@@ -118,6 +118,7 @@ class Hits(Sequence[Hit]):
     since they are not embedded yet. `note` says why an arm was left out, None if both took part.
 
     The first `offset` hits were passed over; `next` is the offset to go on from, None at the end.
+    `best` is the score of the first of all, 0 without any.
     """
 
     items: tuple[Hit, ...]
@@ -131,6 +132,7 @@ class Hits(Sequence[Hit]):
     matches: int
     offset: int = 0
     next: int | None = None
+    best: float = 0.0
 
     @property
     def covered(self) -> dict[str, str]:
@@ -139,12 +141,12 @@ class Hits(Sequence[Hit]):
 
     @property
     def likely(self) -> bool:
-        """Whether an answer is among them; if not, they are only what comes nearest.
+        """Whether an answer is among what matched; if not, that is only what comes nearest.
 
         The best score is 0.05 or more: fewer than one question in a hundred that has an answer
         falls under it on the development sets, and most of those that have none.
         """
-        return any(hit.score >= LIKELY for hit in self.items)
+        return self.best >= LIKELY
 
     @overload
     def __getitem__(self, index: int) -> Hit: ...

@@ -69,7 +69,8 @@ def _hits(question: Question, ranking: Ranking, found: Sequence[Hit]) -> Hits:
         depth=question.depth,
         matches=ranking.matches,
         offset=question.offset,
-        next=question.offset + len(ranking.candidates) if ranking.more else None,
+        next=question.offset + len(ranking.candidates) if ranking.further else None,
+        best=ranking.best,
     )
 
 

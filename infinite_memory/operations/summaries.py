@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 
 from infinite_memory.errors import StoreDamaged
-from infinite_memory.model.memory import Memory, Status
+from infinite_memory.model.memory import Kind, Memory, Status
 from infinite_memory.model.record import Record
 from infinite_memory.operations.services import Services
 
@@ -20,20 +21,55 @@ _GONE = {Status.SUPERSEDED, Status.FORGOTTEN}
 def outdated(services: Services, summaries: Sequence[Memory]) -> dict[str, tuple[str, ...]]:
     """Return for each summary that may no longer be true the sources on account of which.
 
-    They were superseded or forgotten, or their text was changed after the summary was stored. One
-    that was archived is as true as before; one that was erased is not known any more.
+    They are superseded or forgotten, or their text was changed after the summary was stored, or
+    they are summaries of which that is true. One that was archived is as true as before; one that
+    was erased is not known any more.
     """
-    records = _records(services, [one for summary in summaries for one in summary.sources])
-    sources = {one: record.memory for one, record in records.items()}
-    found = {
-        summary.id: tuple(
-            one
-            for one in dict.fromkeys(summary.sources)
-            if one in sources and one != summary.id and _differs(services, sources[one], summary)
-        )
-        for summary in summaries
-    }
+    known = _with_sources(services, summaries)
+    found = {summary.id: _changed(services, summary, known) for summary in summaries}
     return {memory_id: ids for memory_id, ids in found.items() if ids}
+
+
+def _with_sources(services: Services, summaries: Sequence[Memory]) -> dict[str, Memory]:
+    """Return `summaries` and all that they were made from, down to what is no summary."""
+    known = {summary.id: summary for summary in summaries}
+    level = list(summaries)
+    while level:
+        wanted = [
+            one
+            for memory in level
+            if memory.kind is Kind.SUMMARY
+            for one in memory.sources
+            if one not in known
+        ]
+        level = [record.memory for record in _records(services, wanted).values()]
+        known.update((memory.id, memory) for memory in level)
+    return known
+
+
+def _changed(services: Services, summary: Memory, known: Mapping[str, Memory]) -> tuple[str, ...]:
+    """Return the sources of `summary` that hold no longer, themselves or by one of their own."""
+    return tuple(
+        one
+        for one in dict.fromkeys(summary.sources)
+        if one in known and _is_stale(services, known[one], summary, known)
+    )
+
+
+def _is_stale(
+    services: Services, source: Memory, summary: Memory, known: Mapping[str, Memory]
+) -> bool:
+    seen, level = {summary.id}, [(source, summary)]
+    while level:
+        one, made = level.pop()
+        if one.id in seen:
+            continue
+        seen.add(one.id)
+        if _differs(services, one, made):
+            return True
+        if one.kind is Kind.SUMMARY:
+            level.extend((known[each], one) for each in one.sources if each in known)
+    return False
 
 
 def _differs(services: Services, source: Memory, summary: Memory) -> bool:
@@ -59,8 +95,14 @@ def _text_at(services: Services, memory: Memory, moment: datetime) -> str | None
 
 
 def _records(services: Services, ids: Sequence[str]) -> dict[str, Record]:
+    """Return the records of `ids`; a damaged one is left out."""
+    wanted = list(dict.fromkeys(ids))
     try:
-        return services.storage.get(list(dict.fromkeys(ids)))
+        return services.storage.get(wanted, models=())
     except StoreDamaged as error:
         _log.error("%s", error)
-        return {}
+    found: dict[str, Record] = {}
+    for one in wanted:
+        with suppress(StoreDamaged):
+            found.update(services.storage.get([one], models=()))
+    return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from attrs import frozen
@@ -33,27 +33,51 @@ class Group:
 
 
 def best_groups(scores: Sequence[Scored], limit: int, least: float) -> list[Group]:
-    """Return the best groups from the total `least` on, at most `limit`, best first."""
+    """Return the best groups from the total `least` on, at most `limit`, best first.
+
+    Which memories make a group does not depend on `limit`.
+    """
     window = max(_WINDOW, 2 * limit)
     while True:
         found = best(scores, window, least)
-        groups: dict[tuple[int, int], list[Place]] = {}
-        for s, place in found:
-            doc = s.selection.doc(place)
-            # What was replaced must never stand for what holds now.
-            twin = int(s.segment.twin[doc]), int(s.segment.status[doc])
+        groups: dict[tuple[int, int], Place] = {}
+        for one in found:
+            twin = _twin_of(one)
             if twin in groups or len(groups) < limit:
-                groups.setdefault(twin, []).append((s, place))
+                groups.setdefault(twin, one)
         # Where many say the same, there may be too few others among the first ones.
         if len(groups) == limit or len(found) < window:
-            return [_group(members) for members in groups.values()]
+            return _with_members(scores, groups, least)
         window *= 4
 
 
-def _group(members: Sequence[Place]) -> Group:
+def _twin_of(one: Place) -> tuple[int, int]:
+    """Return what is the same for twins: what was replaced must not stand for what holds now."""
+    s, place = one
+    doc = s.selection.doc(place)
+    return int(s.segment.twin[doc]), int(s.segment.status[doc])
+
+
+def _with_members(
+    scores: Sequence[Scored], groups: Mapping[tuple[int, int], Place], least: float
+) -> list[Group]:
+    """Return the groups with all their members from the total `least` on, of any rank."""
+    members: dict[tuple[int, int], list[Place]] = {twin: [] for twin in groups}
+    wanted = np.array(sorted({twin for twin, _ in groups}), np.uint64)
+    for s in scores:
+        alike = np.isin(s.selection.take(s.segment.twin), wanted)
+        for place in np.flatnonzero(alike & (s.total >= least) & (s.total > 0)):
+            one = (s, int(place))
+            twin = _twin_of(one)
+            if twin in members:
+                members[twin].append(one)
+    return [_group(groups[twin], found) for twin, found in members.items()]
+
+
+def _group(best_one: Place, members: Sequence[Place]) -> Group:
     newest, *others = sorted(members, key=_age)
-    best_one, place = members[0]
-    return Group(lead=newest, twins=tuple(others), total=float(best_one.total[place]))
+    s, place = best_one
+    return Group(lead=newest, twins=tuple(others), total=float(s.total[place]))
 
 
 def _age(one: Place) -> tuple[int, int, str]:

@@ -48,11 +48,12 @@ def reasons_of(reasons: Reasons, before: Sequence[Scored], after: Sequence[Score
 
 
 def groups_of(scores: Sequence[Scored], question: Question, least: float) -> list[Group]:
-    """Return the best groups from the total `least` on, those that are passed over included.
+    """Return the best groups from the total `least` on: passed over, shown, and one more.
 
     An exhaustive search shows each memory by itself: twins may differ in all but their text.
     """
-    number = question.offset + question.limit
+    # One more than is shown, which tells whether there are others to go on to.
+    number = question.offset + question.limit + 1
     if question.depth is not Depth.EXHAUSTIVE:
         return best_groups(scores, number, least)
     return [

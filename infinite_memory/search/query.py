@@ -57,6 +57,8 @@ class Candidate:
 class Ranking:
     """Candidates, best first; the counts are those of `infinite_memory.model.hits.Hits`.
 
+    `further` tells whether there are candidates behind the last one, `best` is the score of the
+    first of all, passed over or not.
     `place` is the rank, counted from 1, of the memory that the question is about, with its score
     and explanation; None where it was not asked for, does not meet the criteria, or matches in no
     way.
@@ -66,6 +68,8 @@ class Ranking:
     eligible: int
     matches: int
     more: int
+    further: bool
+    best: float
     below: int
     pending: int
     note: str | None

@@ -7,6 +7,7 @@ something, and only those of candidates that have every word of it.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 import numpy as np
@@ -17,7 +18,7 @@ from infinite_memory.search.arms import Scored
 from infinite_memory.search.document import hash_term
 from infinite_memory.search.neighbours import Surroundings
 from infinite_memory.search.words import counts_of
-from infinite_memory.text.tokens import fold, terms
+from infinite_memory.text.tokens import terms
 
 __all__ = ["Texts", "quoted_in", "quoted_parts"]
 
@@ -77,4 +78,5 @@ def _rows_with_words(part: str, scored: Sequence[Scored], near: Surroundings) ->
 
 
 def _plain(text: str) -> str:
-    return " ".join(fold(text).split())
+    # An accent, or the stroke of an unequal sign, is another word.
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())

@@ -105,18 +105,21 @@ def _ranking(
     before, scores = scores, nudged(scores, question.depth)
     reasons = reasons_of(reasons, before, scores)
     groups = groups_of(scores, question, least)
+    end = question.offset + question.limit
     above = sum(int(np.count_nonzero(s.total >= least)) for s in scores)
     matched = sum(int(np.count_nonzero(s.total > 0)) for s in scores)
     wanted = None if question.about is None else place_of(scores, question.about)
     return Ranking(
         candidates=tuple(
             _candidate(group, curve, reasons if question.explain else None)
-            for group in groups[question.offset :]
+            for group in groups[question.offset : end]
         ),
         place=None if wanted is None else _placed(scores, wanted, curve, reasons),
         eligible=sum(len(s.selection) for s in scores),
         matches=above,
-        more=above - sum(1 + len(group.twins) for group in groups),
+        more=above - sum(1 + len(group.twins) for group in groups[:end]),
+        further=len(groups) > end,
+        best=curve.score(groups[0].total) if groups else 0.0,
         below=matched - above,
         pending=sum(int(np.count_nonzero(s.selection.among(s.segment.unembedded))) for s in scores),
         note=note,

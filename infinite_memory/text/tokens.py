@@ -52,7 +52,8 @@ _CAMEL = re.compile(r"[A-Z]{2,}s(?![A-Za-z])|[A-Z]+(?![a-z])|[A-Z][a-z]+|[a-z]+|
 _JOINT = re.compile(r"([./\\:@#+&]+|(?<=\d)-(?=\d))")
 _PLACES = frozenset(":@")
 _STEPS = frozenset(":@/\\")
-_DECIMAL = re.compile(r"(\d+(?:\.\d+)+)")
+# Possessive, and begun nowhere else: a million digits in a row must not take quadratic time.
+_DECIMAL = re.compile(r"(?<!\d)(\d++(?:\.\d++)+)")
 _VERSION_SIGN = re.compile(r"(?<![A-Za-z])v(?=\d+\.\d)", re.IGNORECASE)
 _LANGUAGE = re.compile(r"(?<![A-Za-z])[CcFf](?:\+\+|#)")
 # A number in hexadecimal or the name of a commit: its letters are no words.
@@ -61,7 +62,7 @@ _SHORT_COMMIT = 7
 _APOSTROPHE = re.compile(r"['’](?:s|re|ve|ll|d|m|t)?\b", re.IGNORECASE)
 _GROUPED_DIGITS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _HAN_RUN = re.compile(rf"[{_HAN}]+")
-_SPELLED = re.compile(r"[A-Za-z0-9]+(?: +[A-Za-z0-9]+)+")
+_SPELLED = re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9]++(?: ++[A-Za-z0-9]++)+")
 _LAST_LATIN = "\u024f"
 _MAX_TERM = 64
 

@@ -136,6 +136,18 @@ def test_a_summary_of_what_holds_no_longer_comes_first_nowhere(
     assert set(ids(hits)) == expected
 
 
+def test_a_summary_of_an_outdated_summary_is_outdated_too(apollo: MemoryStore) -> None:
+    apollo.remember(
+        "Apollo in short, due on June 5", id="short", kind="summary", sources=["summary"]
+    )
+    assert of(apollo.search("Apollo", depth="overview"), "short").covers == ("summary",)
+    apollo.revise("deadline", revision=1, text="Apollo deadline: July 20")
+    hits = apollo.search("Apollo", depth="overview")
+    assert of(hits, "short").outdated == ("summary",)
+    assert of(hits, "summary").outdated == ("deadline",)
+    assert hits[0].memory.kind != "summary"
+
+
 @pytest.mark.parametrize("changes", [{"status": "archived"}, {"tags": ["space"]}])
 def test_a_source_that_says_the_same_as_before_makes_no_summary_outdated(
     apollo: MemoryStore, changes: dict[str, Any]

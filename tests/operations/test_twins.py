@@ -77,3 +77,32 @@ def test_tomorrow_is_another_day_tomorrow(store: MemoryStore) -> None:
         "1-2": ("0-2",),
         "later": (),
     }
+
+
+def test_who_stands_for_the_others_does_not_depend_on_the_limit(store: MemoryStore) -> None:
+    store.remember_many(
+        [
+            {
+                "text": "walrus walrus fact",
+                "id": f"w{i:03}",
+                "happened_at": START + timedelta(days=i),
+            }
+            for i in range(200)
+        ]
+    )
+    for limit in (1, 5, 100):
+        hits = store.search("walrus", limit=limit)
+        assert [hit.memory.id for hit in hits] == ["w199"]
+        assert (len(hits[0].twins), hits.more, hits.next) == (199, 0, None)
+    assert store.why_not("walrus", "w003", limit=1).step is Step.TWIN
+    assert len(store.search("walrus", offset=1)) == 0
+
+
+def test_a_later_page_does_not_say_that_nothing_answers(store: MemoryStore) -> None:
+    store.remember("Alice likes green tea", id="tea")
+    store.remember("The house where tea is sold", id="house")
+    first = store.search("what tea does Alice like", limit=1, threshold=0)
+    assert (first.likely, first.next) == (True, 1)
+    second = store.search("what tea does Alice like", limit=1, offset=1, threshold=0)
+    assert second[0].score < first[0].score
+    assert (second.likely, second.best, second.next) == (True, first[0].score, None)

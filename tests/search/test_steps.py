@@ -67,6 +67,13 @@ def test_a_memory_that_holds_the_quoted_words_in_their_order_comes_first(
     assert all(why(hit).quoted == 0 for hit in store.search("man bites dog", explain=True))
 
 
+def test_an_accent_or_a_stroke_is_not_what_was_quoted(store: MemoryStore) -> None:
+    store.remember("assert lion \u2260 tiger", id="unlike")
+    store.remember("assert lion = tiger", id="alike")
+    hits = store.search('where is "lion = tiger"', explain=True)
+    assert {hit.memory.id: why(hit).quoted > 0 for hit in hits} == {"alike": True, "unlike": False}
+
+
 def test_half_of_what_is_quoted_counts_half(store: MemoryStore) -> None:
     store.remember("red wine goes with cheese")
     (hit,) = store.search('is it "red wine" or "white wine"?', explain=True)

@@ -185,3 +185,12 @@ def test_threads_stem_without_disturbing_each_other() -> None:
     for thread in threads:
         thread.join()
     assert wrong == []
+
+
+@pytest.mark.parametrize(
+    "text", ["1" * 200_000, "v" + "1" * 200_000, "1." * 100_000, "a" * 200_000]
+)
+def test_a_run_of_any_length_is_read_in_one_go(text: str) -> None:
+    """Each would take minutes if the time grew with the square of the length."""
+    terms(text)
+    spelled_names(text[:100_000])
