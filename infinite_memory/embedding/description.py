@@ -19,6 +19,7 @@ from typing import Any
 from attrs import asdict, evolve, frozen
 
 from infinite_memory.embedding.background import measure_background
+from infinite_memory.embedding.files import open_regular
 from infinite_memory.embedding.layout import Layout
 from infinite_memory.embedding.manifest import FileRecord, Manifest, parse_manifest
 from infinite_memory.embedding.runtime import Runtime
@@ -152,7 +153,7 @@ def _external_data(graph: Path, layout: Layout) -> list[str]:
 
 def _mapped(path: Path) -> mmap.mmap:
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except OSError as error:
         raise EmbedderError(
@@ -165,7 +166,7 @@ def _mapped(path: Path) -> mmap.mmap:
 def _read(path: Path) -> _Record | None:
     """Return what was kept, None where nothing is or it cannot be used: it is then made anew."""
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             fields = json.loads(file.read(_MAX_BYTES))
         if fields["format"] != _FORMAT:
             return None

@@ -7,7 +7,7 @@ from typing import Any
 
 from attrs import frozen
 
-from infinite_memory.embedding.manifest import TOKENIZER
+from infinite_memory.embedding.manifest import MAX_TOKENIZER_BYTES, TOKENIZER
 from infinite_memory.embedding.pooling import POOLING
 from infinite_memory.embedding.sentence_transformers import (
     MODULES,
@@ -138,11 +138,21 @@ def _graph(folder: Path) -> Path:
 def _tokenizer(root: Path, transformer: Path, graph: Path) -> Path:
     for folder in (transformer, root, graph.parent):
         if (folder / TOKENIZER).is_file():
-            return folder / TOKENIZER
+            return _of_bounded_size(folder / TOKENIZER)
     raise EmbedderError(
         f"{transformer} has no {TOKENIZER}, the only kind of tokenizer that is supported; save the"
         " model with a fast tokenizer"
     )
+
+
+def _of_bounded_size(tokenizer: Path) -> Path:
+    found = tokenizer.stat().st_size
+    if found > MAX_TOKENIZER_BYTES:
+        raise EmbedderError(
+            f"{tokenizer} has {found} bytes, and at most {MAX_TOKENIZER_BYTES} are supported; fetch"
+            " the model again"
+        )
+    return tokenizer
 
 
 def _prefixes(root: Path, given: tuple[str | None, str | None]) -> Prefixes:

@@ -7,21 +7,24 @@ import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from attrs import asdict, frozen
 
+from infinite_memory.embedding.files import open_regular
 from infinite_memory.errors import EmbedderError
 
 __all__ = [
     "EMBEDDING",
     "MANIFEST",
+    "MAX_TOKENIZER_BYTES",
     "MODEL",
     "TOKENIZER",
     "FileRecord",
     "Manifest",
     "check_digest",
     "check_sizes",
+    "is_text",
     "parse_manifest",
     "read_manifest",
 ]
@@ -31,11 +34,17 @@ MODEL = "model.onnx"
 TOKENIZER = "tokenizer.json"
 EMBEDDING = "embedding"
 """The output of an exported graph: unit vectors, pooled already."""
+MAX_TOKENIZER_BYTES = 256 * 1024 * 1024
+"""A tokenizer is read whole; the largest in use have a tenth of this."""
 _FORMAT = 1
 _MAX_BYTES = 64 * 1024
+_MAX_NAME_CHARS = 256
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _LIMITS = {"dimensions": 65_536, "max_tokens": 1_048_576}
 _AS_EXPORTED = {"graph": MODEL, "tokenizer": TOKENIZER, "output": EMBEDDING}
+_WORDS = ("name", "pooling", "precision", "query_prefix", "document_prefix", "output")
+_TEXTS = (*_WORDS, "graph", "tokenizer")
 
 
 @frozen(kw_only=True)
@@ -104,7 +113,7 @@ def read_manifest(directory: Path) -> Manifest:
     """
     path = directory / MANIFEST
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             content = file.read(_MAX_BYTES + 1)
         fields = json.loads(content) if len(content) <= _MAX_BYTES else None
     except OSError as error:
@@ -126,11 +135,14 @@ def read_manifest(directory: Path) -> Manifest:
 
 
 def check_sizes(directory: Path, manifest: Manifest) -> None:
-    """Refuse a model that lacks a file, or has one of another size than was recorded.
+    """Refuse a model that lacks a file or has one of another size, and a tokenizer without bounds.
 
     Raises:
-        EmbedderError: it does.
+        EmbedderError: it is refused.
     """
+    if manifest.files[manifest.tokenizer].size_bytes > MAX_TOKENIZER_BYTES:
+        path = directory / manifest.tokenizer
+        raise _unusable(path, f"it has more than {MAX_TOKENIZER_BYTES} bytes")
     for name, record in manifest.files.items():
         _check_size(directory / name, record.size_bytes)
 
@@ -142,7 +154,8 @@ def check_digest(path: Path, record: FileRecord) -> bytes:
         EmbedderError: the file cannot be read, or is not the one that was recorded.
     """
     try:
-        content = path.read_bytes()
+        with open_regular(path) as file:
+            content = file.read()
     except OSError as error:
         raise _unusable(path, f"it cannot be read ({error.strerror})") from error
     found = hashlib.sha256(content).hexdigest()
@@ -158,10 +171,7 @@ def parse_manifest(path: Path, fields: dict[str, Any]) -> Manifest:
         EmbedderError: a value cannot be right.
     """
     fields = {**_AS_EXPORTED, **fields}
-    texts = ("name", "pooling", "precision", "query_prefix", "document_prefix", *_AS_EXPORTED)
-    for key in texts:
-        if not isinstance(fields.get(key), str):
-            raise _unusable(path, f"{key} is {fields.get(key)!r:.80}, not text")
+    _check_texts(path, fields)
     for key, limit in _LIMITS.items():
         if type(fields.get(key)) is not int or not 2 < fields[key] <= limit:
             raise _unusable(path, f"{key} is {fields.get(key)!r:.80}, not within 3 to {limit}")
@@ -175,11 +185,29 @@ def parse_manifest(path: Path, fields: dict[str, Any]) -> Manifest:
     if not isinstance(files, dict) or not first <= set(files) or (exported and first != set(files)):
         raise _unusable(path, f"files does not describe {' and '.join(sorted(first))}")
     return Manifest(
-        **{key: fields[key] for key in (*texts, *_LIMITS)},
+        **{key: fields[key] for key in (*_TEXTS, *_LIMITS)},
         background=background,
         scripts=tuple(scripts),
         files={name: _file_record(path, name, files[name]) for name in sorted(files)},
     )
+
+
+def _check_texts(path: Path, fields: dict[str, Any]) -> None:
+    for key in _TEXTS:
+        value = fields.get(key)
+        # The others are names of files, which Python gives halves of pairs where they are no UTF-8.
+        if not (is_text(value) if key in _WORDS else isinstance(value, str)):
+            raise _unusable(path, f"{key} is {value!r:.80}, not text")
+    name = fields["name"]
+    if not name.isprintable() or len(name) > _MAX_NAME_CHARS:
+        raise _unusable(
+            path, f"name is {name!r:.80}, not a line of at most {_MAX_NAME_CHARS} characters"
+        )
+
+
+def is_text(value: object) -> TypeGuard[str]:
+    """Tell whether `value` is text that UTF-8 has: without half of a surrogate pair."""
+    return isinstance(value, str) and not _SURROGATE.search(value)
 
 
 def _file_record(path: Path, name: str, entry: Any) -> FileRecord:

@@ -7,6 +7,7 @@ from pathlib import Path
 from attrs import frozen
 
 from infinite_memory.embedding.description import describe
+from infinite_memory.embedding.files import typed_errors
 from infinite_memory.embedding.layout import is_layout, read_layout
 from infinite_memory.embedding.manifest import MANIFEST, Manifest, read_manifest
 from infinite_memory.errors import EmbedderError
@@ -46,9 +47,15 @@ def find_model(
     has its own. What a directory was found to be is read from `folder`, and with `keep` kept there.
 
     Raises:
-        EmbedderError: there is no model that this version can use.
+        EmbedderError: there is no model that this version can use, whatever the reason.
     """
-    path = model_directory(name)
+    with typed_errors(name):
+        return _found(model_directory(name), prefixes, folder, keep=keep)
+
+
+def _found(
+    path: Path, prefixes: tuple[str | None, str | None], folder: Path | None, *, keep: bool
+) -> FoundModel:
     if is_layout(path) and not (path / MANIFEST).exists():
         layout = read_layout(path, prefixes)
         return FoundModel(directory=layout.root, manifest=describe(layout, folder, keep=keep))

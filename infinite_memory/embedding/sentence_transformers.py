@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
+from infinite_memory.embedding.files import open_regular
+from infinite_memory.embedding.manifest import is_text
 from infinite_memory.errors import EmbedderError
 
 __all__ = [
@@ -25,6 +28,8 @@ MODULES = "modules.json"
 Prefixes = tuple[str, str]
 
 _MAX_JSON_BYTES = 64 * 1024 * 1024
+_MAX_PROMPT_CHARS = 4096
+_MAX_NAME_CHARS = 128
 _MODE = "pooling_mode"
 _QUERY_PROMPTS = ("query",)
 _DOCUMENT_PROMPTS = ("document", "passage", "corpus")
@@ -81,27 +86,44 @@ def prefixes(directory: Path) -> Prefixes:
     """Return what the model wants before a question and before a text to be found.
 
     As sentence-transformers chooses them: the prompts of those names, else the default prompt.
+
+    Raises:
+        EmbedderError: the file is damaged, or a prompt is no text that a model could be given.
     """
-    config = read_object(directory / "config_sentence_transformers.json", optional=True)
+    path = directory / "config_sentence_transformers.json"
+    config = read_object(path, optional=True)
     prompts = config.get("prompts")
     prompts = prompts if isinstance(prompts, dict) else {}
     default = str(config.get("default_prompt_name"))
-    return _prompt(prompts, (*_QUERY_PROMPTS, default)), _prompt(
-        prompts, (*_DOCUMENT_PROMPTS, default)
+    return (
+        _prompt(path, prompts, (*_QUERY_PROMPTS, default)),
+        _prompt(path, prompts, (*_DOCUMENT_PROMPTS, default)),
     )
 
 
-def _prompt(prompts: dict[str, Any], names: tuple[str, ...]) -> str:
-    return next((str(prompts[name]) for name in names if prompts.get(name)), "")
+def _prompt(path: Path, prompts: dict[str, Any], names: tuple[str, ...]) -> str:
+    prompt = next((prompts[name] for name in names if prompts.get(name)), "")
+    if not is_text(prompt) or len(prompt) > _MAX_PROMPT_CHARS:
+        raise EmbedderError(
+            f"{path} has the prompt {prompt!r:.80}, which is not a text of at most"
+            f" {_MAX_PROMPT_CHARS} characters that UTF-8 has; fetch the model again"
+        )
+    return prompt
 
 
 def model_name(directory: Path, config: Mapping[str, Any]) -> str:
-    """Return what the model is called: by its configuration, its cache, or its folder."""
+    """Return what the model is called: by its configuration, its cache, or its folder.
+
+    The name is kept with every vector, a line a model, and stands in names of files: whatever is no
+    ASCII letter or digit nor one of `_.+-` becomes a dash, but at its ends, where it goes.
+    """
     folder = directory.resolve()
     if folder.parent.name == "snapshots":
         # A cache of fetched models: models--OWNER--NAME/snapshots/COMMIT.
         folder = Path(folder.parent.parent.name.rpartition("--")[2])
-    return Path(str(config.get("_name_or_path") or folder.name)).name or "model"
+    name = Path(str(config.get("_name_or_path") or folder.name)).name
+    plain = re.sub(r"[^\w.+-]", "-", name, flags=re.ASCII).strip("-.")
+    return plain[:_MAX_NAME_CHARS] or "model"
 
 
 def number(path: Path, fields: Mapping[str, Any], key: str) -> int:
@@ -134,10 +156,10 @@ def read_json(path: Path) -> Any:
     """Return what a file of JSON holds.
 
     Raises:
-        EmbedderError: the file cannot be read, is too large, or is not JSON.
+        EmbedderError: it cannot be read, is no regular file, is too large, or is not JSON.
     """
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             content = file.read(_MAX_JSON_BYTES + 1)
     except OSError as error:
         raise EmbedderError(

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from infinite_memory.embedding.files import open_regular
 from infinite_memory.errors import EmbedderError
 
 __all__ = ["read_tensors"]
@@ -35,7 +36,7 @@ def read_tensors(path: Path) -> Mapping[str, NDArray[np.float32]]:
         EmbedderError: the file is missing, or is not a well-formed safetensors file.
     """
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except (OSError, ValueError) as error:
         raise EmbedderError(

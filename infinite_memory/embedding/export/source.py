@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from infinite_memory.embedding.export.bert import BertShape
 from infinite_memory.embedding.export.safetensors import read_tensors
+from infinite_memory.embedding.files import typed_errors
 from infinite_memory.embedding.manifest import TOKENIZER
 from infinite_memory.embedding.sentence_transformers import (
     MODULES,
@@ -50,6 +51,11 @@ def read_source(directory: Path) -> Source:
         EmbedderError: a file is missing or damaged, or the model is of a kind that cannot be
             exported; the message says what was found and what is supported.
     """
+    with typed_errors(directory):
+        return _read(directory)
+
+
+def _read(directory: Path) -> Source:
     paths = _checked_steps(directory)
     transformer = paths["Transformer"]
     config = read_object(transformer / "config.json")
