@@ -30,13 +30,14 @@ def open_regular(path: Path) -> BinaryIO:
 def typed_errors(folder: str | Path) -> Iterator[None]:
     """Turn what a file system or a package raises on the model in `folder` into an EmbedderError.
 
-    Its files lead to paths: without permission, too long, in a circle of links, or no paths at all.
+    Its files lead to paths without permission, too long, in a circle of links, or that are none;
+    its graph may make nothing at all.
     """
     try:
         yield
     except EmbedderError:
         raise
-    except (OSError, ValueError, RuntimeError, TypeError) as error:
+    except (OSError, ValueError, RuntimeError, TypeError, LookupError) as error:
         raise EmbedderError(
             f"{str(folder)!r:.200} cannot be used as a model"
             f" ({type(error).__name__}: {str(error)!r:.400}); make the folder readable, fetch the"

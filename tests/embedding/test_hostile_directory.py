@@ -12,9 +12,11 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+import numpy as np
 import pytest
+from onnx import helper, numpy_helper
 from tiny_bert import MODULES, write_json
-from tiny_onnx import write_directory
+from tiny_onnx import graph, write_directory
 
 from infinite_memory import Config, MemoryStore
 from infinite_memory.embedding import OnnxEmbedder, configured_model
@@ -93,6 +95,15 @@ def test_a_prefix_that_no_text_can_have_is_refused(tmp_path: Path) -> None:
     )
     with pytest.raises(EmbedderError, match="tiny"):
         configured_model(config)
+
+
+def test_a_graph_that_makes_nothing_is_refused(tmp_path: Path) -> None:
+    model = graph()
+    cut = helper.make_node("Slice", ["tokens_", "zero", "zero", "zero"], ["last_hidden_state"])
+    model.graph.initializer.append(numpy_helper.from_array(np.array([0]), "zero"))
+    model.graph.node[-1].CopyFrom(cut)
+    with pytest.raises(EmbedderError, match="IndexError"):
+        OnnxEmbedder(write_directory(tmp_path / "tiny", model))
 
 
 @contextmanager
