@@ -203,7 +203,7 @@ def _check_pending(storage: Storage, embedder: Embedder, config: Config, measure
 
 def _former(storage: Storage, embedder: Embedder, config: Config) -> tuple[str, str | None]:
     """Return which model answers while something waits, and why the former one cannot."""
-    models = Models(storage, embedder, former=former_of(config))
+    models = Models(storage, embedder, former=former_of(config, keep=False))
     try:
         return models.answering().name, models.lost
     finally:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 from attrs import evolve
 
-from infinite_memory.errors import Conflict, InfiniteMemoryError, StorageError
+from infinite_memory.errors import Conflict, InfiniteMemoryError, StorageError, StoreDamaged
 from infinite_memory.model.checks import check_count
 from infinite_memory.model.memory import Memory
 from infinite_memory.model.record import Attach, Detach, Embedding
@@ -127,17 +127,22 @@ def catch_up(services: Services, *, limit: int, stop: Stop = never) -> int:
     check_count(limit, "limit", low=1, high=2**62)
     embedder = services.models.chosen.embedder
     done = 0
+    unreadable: list[str] = []
     while done < limit and not stop():
         wanted = min(_BATCH_MEMORIES, limit - done)
         pending = services.storage.pending(embedder.model, limit=wanted)
         if not pending:
             services.models.complete()
             break
+        if pending == unreadable:
+            break  # a storage that gives again what it cannot read
+        before = done
         for batch in _batches(services, pending):
             done_now = _attach_each(services, embedder, batch, stop)
             done += done_now
             if done_now < len(batch):
                 return done
+        unreadable = pending if done == before else []
     return done
 
 
@@ -243,11 +248,15 @@ def _attach(
 
 
 def _batches(services: Services, ids: Sequence[str]) -> Iterator[list[Memory]]:
-    """Yield the memories of these ids in batches of bounded length."""
+    """Yield the memories of these ids in batches of bounded length, without the damaged ones."""
     batch: list[Memory] = []
     for memory_id in ids:
-        for record in services.storage.get([memory_id], models=()).values():
-            batch.append(record.memory)
+        try:
+            found = services.storage.get([memory_id], models=())
+        except StoreDamaged as error:
+            _log.warning("%s is not embedded: %s", memory_id, error)
+            continue
+        batch.extend(record.memory for record in found.values())
         if sum(len(memory.text) for memory in batch) >= _BATCH_CHARS:
             yield batch
             batch = []

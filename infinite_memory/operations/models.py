@@ -30,6 +30,8 @@ _log = logging.getLogger(__name__)
 # A search that finds the change complete waits so long for the index of the new model. A larger
 # one is made ready in the background, while the former model goes on answering.
 _PATIENCE_SECONDS = 0.5
+# So long `close` waits for a model that is being made ready, which it cannot interrupt.
+_CLOSING_SECONDS = 5.0
 _COMPARED = (1, 16, 256, 4096)
 
 Former = Callable[[], AbstractContextManager[Embedder]]
@@ -37,12 +39,17 @@ Former = Callable[[], AbstractContextManager[Embedder]]
 
 
 def former_of(
-    config: Config, *, given: Embedder | None = None, plugged_in: bool = False
+    config: Config,
+    *,
+    given: Embedder | None = None,
+    plugged_in: bool = False,
+    keep: bool = True,
 ) -> Former | None:
     """Return how the former model is opened, None where it is the configured one itself.
 
     A `given` one stays open; without it the configuration says which. `plugged_in` says that the
-    other embedder is not the one of the configuration.
+    other embedder is not the one of the configuration. What is measured of a model is written down
+    for the next time if `keep`.
     """
     if given is not None:
         return lambda: nullcontext(given)
@@ -56,7 +63,7 @@ def former_of(
     )
     if former == config and not plugged_in:
         return None
-    return lambda: closing(configured_embedder(former))
+    return lambda: closing(configured_embedder(former, keep=keep))
 
 
 @frozen(kw_only=True, eq=False)
@@ -98,6 +105,8 @@ class Models:
         self._looking = threading.Lock()
         self._seen: int | None = None
         self._taking_over: threading.Thread | None = None
+        self._bereft = False
+        self._closed = threading.Event()
         self.lost: str | None = None
         self.chosen = self._model_of(embedder)
         self._answering: Model | None = self.chosen if former is None else None
@@ -111,14 +120,25 @@ class Models:
         """
         if not self._settled:
             self._look()
+            self._wait_if_bereft()
         return self._answering or self.chosen
 
     def search(self, question: Question) -> Ranking:
-        """Return what answers `question` best, by the model that answers now."""
-        ranking = self.answering().index.search(question)
-        if self.lost and ranking.pending and not ranking.note and Arm.MEANING in question.arms:
-            return evolve(ranking, note=self.lost)
-        return ranking
+        """Return what answers `question` best, by the model that answers now.
+
+        The note says so where some memories have no vector by that model.
+        """
+        model = self.answering()
+        ranking = model.index.search(question)
+        if not ranking.pending or ranking.note or Arm.MEANING not in question.arms:
+            return ranking
+        note = self.lost
+        if model is not self.chosen:
+            note = (
+                f"those that {model.name} has not embedded are compared by words alone: it answers"
+                f" until {self.chosen.name} has embedded all and is ready"
+            )
+        return evolve(ranking, note=note) if note else ranking
 
     def complete(self) -> None:
         """Let the configured model answer from now on, if nothing waits for it any more.
@@ -136,7 +156,14 @@ class Models:
         (self._answering or self.chosen).index.save()
 
     def close(self) -> None:
-        """Close the former model, if it was opened here."""
+        """Close the former model, if it was opened here.
+
+        The chosen one is made ready no further: whoever opened it, and the storage, closes them.
+        """
+        self._closed.set()
+        taking_over = self._taking_over
+        if taking_over is not None:
+            taking_over.join(_CLOSING_SECONDS)
         self._owned.close()
 
     def _model_of(self, embedder: Embedder) -> Model:
@@ -168,11 +195,19 @@ class Models:
                 self._begin()
             elif former is not self.chosen and not self._has_more(former, counted=False):
                 taking_over = self._take_over()
+            if taking_over is not None and former is not None:
+                self._bereft = not self._storage.measure().embedded.get(former.name)
             self._seen = position
         finally:
             self._looking.release()
         if taking_over is not None:
             taking_over.join(_PATIENCE_SECONDS)
+
+    def _wait_if_bereft(self) -> None:
+        """Wait for the chosen model however long it takes, if the former one has no vector left."""
+        taking_over = self._taking_over
+        if self._bereft and taking_over is not None:
+            taking_over.join()
 
     def _begin(self) -> None:
         """Choose between the two models, some memories not being embedded by the new one."""
@@ -231,8 +266,10 @@ class Models:
 
     def _take_over_quietly(self) -> None:
         try:
-            self.chosen.embedder.embed_query("warm up")
-            self.chosen.index.refresh()
+            for step in (self._warm_up, self.chosen.index.refresh):
+                if self._closed.is_set():
+                    return
+                step()
         except (StorageError, StoreClosed) as error:
             _log.debug("the change of the model waits: %s", error)
         # The embedder may be a plug-in of the user's, which can raise anything; the former model
@@ -242,6 +279,9 @@ class Models:
         else:
             _log.info("%s answers from now on", self.chosen.name)
             self._settle()
+
+    def _warm_up(self) -> None:
+        self.chosen.embedder.embed_query("warm up")
 
     def _settle(self) -> None:
         self._answering, self.lost, self._settled = self.chosen, None, True

@@ -14,6 +14,7 @@ from infinite_memory.model.hits import LIKELY, Hit
 from infinite_memory.model.memory import Kind
 from infinite_memory.operations.services import Services
 from infinite_memory.operations.summaries import outdated
+from infinite_memory.protocols import Embedder
 from infinite_memory.search.query import Arm, Question
 from infinite_memory.text.highlights import Range, sentences, widened
 from infinite_memory.text.tokens import terms
@@ -147,13 +148,15 @@ def _nearest(
         for place, parts in choices.items()
     }
     scores = {place: _by_words(question, parts) for place, parts in texts.items()}
-    if Arm.MEANING in question.arms and services.embedder.understands(question.text):
+    # Once: another model may answer a moment later, and two cannot be compared.
+    embedder = services.embedder
+    if Arm.MEANING in question.arms and embedder.understands(question.text):
         open_ones = {
             place: parts
             for place, parts in texts.items()
             if _passage(found[place]) and not _decided(scores[place])
         }
-        for place, cosines in _by_meaning(services, question, _first_of(open_ones)).items():
+        for place, cosines in _by_meaning(embedder, question, _first_of(open_ones)).items():
             scores[place] += cosines
     return {place: int(np.argmax(score)) for place, score in scores.items()}
 
@@ -183,15 +186,15 @@ def _by_words(question: Question, texts: Sequence[str]) -> NDArray[np.float32]:
 
 
 def _by_meaning(
-    services: Services, question: Question, texts: Mapping[int, Sequence[str]]
+    embedder: Embedder, question: Question, texts: Mapping[int, Sequence[str]]
 ) -> dict[int, NDArray[np.float32]]:
     """Return the cosines of texts with the question, float32, nothing where the model fails."""
     if not texts:
         return {}
     try:
-        vector = services.embedder.embed_query(question.text)
+        vector = embedder.embed_query(question.text)
         # All at once: the model is quicker so.
-        cosines = services.embedder.embed([text for part in texts.values() for text in part])
+        cosines = embedder.embed([text for part in texts.values() for text in part])
     except EmbedderError as error:
         _log.warning("the highlights were chosen by words alone: %s", error)
         return {}

@@ -8,7 +8,9 @@ from collections.abc import Collection
 
 from attrs import evolve
 
-from infinite_memory.errors import StorageError
+from infinite_memory.errors import StorageError, StoreClosed
+from infinite_memory.model.codec import to_micros
+from infinite_memory.model.record import Change
 from infinite_memory.protocols import Embedder, Storage
 from infinite_memory.search.document import Document, describe
 from infinite_memory.search.query import Question, Ranking
@@ -198,17 +200,11 @@ class SearchIndex:
         return behind >= max(_SNAPSHOT_CHANGES, self._saved_at // _SHARE)
 
     def _erased_since(self, view: View) -> bool:
-        """Tell whether a memory that is in `view` was erased after it, or may have been.
-
-        A memory that is in its first revision after the view may have been erased and stored anew
-        under its id.
-        """
+        """Tell whether a memory that is in `view` was erased after it, or may have been."""
         cursor = view.cursor
         while (changes := self._storage.changes(cursor, limit=_FEED_BATCH, models=())).items:
-            for change in changes.items:
-                fresh = change.record is None or change.record.memory.revision == 1
-                if fresh and any(part.segment.find(change.id) is not None for part in view.parts):
-                    return True
+            if any(_may_be_erased(view, change) for change in changes.items):
+                return True
             cursor = changes.cursor
         return False
 
@@ -233,7 +229,7 @@ class SearchIndex:
     def _fold_quietly(self) -> None:
         try:
             self._fold()
-        except StorageError as error:
+        except (StorageError, StoreClosed) as error:
             # The index is derived: the next change, or the next process, will try again.
             _log.warning("the changes could not be folded into the index yet: %s", error)
 
@@ -271,3 +267,17 @@ class SearchIndex:
         with self._refreshing:
             if self._view is not None:
                 self._view = self._caught_up(mapped, max(self._view.cursor, mapped.cursor))
+
+
+def _may_be_erased(view: View, change: Change) -> bool:
+    """Tell whether what `view` has under the id of a later change was erased by then.
+
+    A memory in its first revision that was stored at another time is another one under that id.
+    One that was stored at the same time was given a vector, or lost one.
+    """
+    found = ((part.segment, part.segment.find(change.id)) for part in view.parts)
+    held = [int(segment.stored[doc]) for segment, doc in found if doc is not None]
+    if change.record is None or not held:
+        return bool(held)
+    memory = change.record.memory
+    return memory.revision == 1 and any(each != to_micros(memory.stored_at) for each in held)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from runpy import run_path
@@ -86,3 +87,18 @@ def test_vectors_that_are_still_needed_are_not_dropped(
     monkeypatch.setattr("infinite_memory.store.catch_up", lambda *_, **__: 0)
     refused = run("embed", "--drop-others", code=5)
     assert "embed what waits" in refused.stderr
+
+
+def test_the_doctor_writes_down_nothing_about_a_former_model(
+    run: Run, ask: Ask, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(_TINY.parent))
+    found = run_path(str(_TINY.with_name("tiny_onnx.py")))["write_directory"](tmp_path / "found")
+    monkeypatch.setenv("INFINITE_MEMORY_EMBEDDER", str(found))
+    run("remember", "the deadline of project Apollo is June 5")
+    assert list((home / "models").glob("*.json"))
+    shutil.rmtree(home / "models")
+    monkeypatch.delenv("INFINITE_MEMORY_EMBEDDER")
+    monkeypatch.setenv("INFINITE_MEMORY_FORMER_EMBEDDER", str(found))
+    assert "answers meanwhile" in embeddings(ask)[1]
+    assert not (home / "models").exists()

@@ -15,7 +15,8 @@ from attrs import evolve
 from infinite_memory.errors import StorageUnavailable
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.memory import Memory
-from infinite_memory.model.record import Changes, Embedding, Erase, Put, Record
+from infinite_memory.model.record import Attach, Changes, Detach, Embedding, Erase, Put, Record
+from infinite_memory.protocols import Storage
 from infinite_memory.search import index as index_module
 from infinite_memory.search.document import describe
 from infinite_memory.search.index import SearchIndex
@@ -23,6 +24,7 @@ from infinite_memory.search.query import Question
 from infinite_memory.search.snapshot import Snapshot
 from infinite_memory.search.view import View
 from infinite_memory.storage.inmemory.storage import InMemoryStorage
+from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.testing.embedders import HashingEmbedder
 
 MAY = datetime(2023, 5, 8, tzinfo=UTC)
@@ -46,11 +48,11 @@ def embedding(number: int) -> Embedding:
     return Embedding(model=EMBEDDER.model, spans=np.array([[0, 4]], np.int32), vectors=vectors)
 
 
-def store(storage: InMemoryStorage, numbers: Sequence[int]) -> None:
+def store(storage: Storage, numbers: Sequence[int]) -> None:
     storage.commit([Put(memory=memory(n), expected=0, embeddings=(embedding(n),)) for n in numbers])
 
 
-def snapshot_for(storage: InMemoryStorage, folder: Path) -> Snapshot:
+def snapshot_for(storage: Storage, folder: Path) -> Snapshot:
     return Snapshot(
         folder,
         identity=storage.identity,
@@ -193,6 +195,27 @@ def test_an_erased_memory_costs_no_rebuilding_of_the_index(tmp_path: Path) -> No
     assert view is not None
     assert len(view) == 599
     assert view.parts[0].segment.find("m7") is None
+
+
+def test_a_vector_that_comes_or_goes_is_not_taken_for_an_erasure(tmp_path: Path) -> None:
+    storage = SqliteStorage.open(tmp_path / "store")
+    store(storage, range(60))
+    other = evolve(embedding(7), model="another")
+    folder = tmp_path / "index"
+    assert snapshot_for(storage, folder).write(
+        SearchIndex(storage, EMBEDDER)._refreshed().compact()
+    )
+    storage.commit([Attach(id="m7", revision=1, embedding=other)])
+    storage.commit([Attach(id="m8", revision=1, embedding=other)])
+    storage.commit([Detach(id="m8", keep=EMBEDDER.model)])
+    assert len(SearchIndex(storage, EMBEDDER, snapshot=snapshot_for(storage, folder))._refreshed())
+    assert snapshot_for(storage, folder).cursor() == 60
+    storage.commit([Erase(id="m7")])
+    anew = evolve(memory(7), stored_at=MAY + timedelta(days=1))
+    storage.commit([Put(memory=anew, expected=0)])
+    assert len(SearchIndex(storage, EMBEDDER, snapshot=snapshot_for(storage, folder))._refreshed())
+    assert snapshot_for(storage, folder).cursor() == 0
+    storage.close()
 
 
 def test_a_damaged_first_line_counts_as_no_snapshot(tmp_path: Path) -> None:

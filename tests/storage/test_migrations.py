@@ -16,6 +16,7 @@ from infinite_memory.model.memory import Kind, Status
 from infinite_memory.model.record import Attach, Change, Detach, Erase, Record
 from infinite_memory.model.scope import Scope
 from infinite_memory.storage.sqlite import SqliteStorage, migrations
+from infinite_memory.storage.sqlite.reserve import RESERVE_BYTES
 from infinite_memory.storage.sqlite.schema import SCHEMA_VERSION
 from infinite_memory.testing.power import FragileDisk, restore
 from infinite_memory.testing.storage_contract import make_embedding, make_memory, put
@@ -107,13 +108,62 @@ def test_a_step_that_fails_leaves_the_older_version_whole(
         raise apsw.FullError("no more")
 
     step = migrations.STEPS[1]
+    reserve = home / "store.reserve"
+    reserve.write_bytes(bytes(RESERVE_BYTES))
     monkeypatch.setitem(migrations.STEPS, 1, fail)  # type: ignore[arg-type]
+    reader = apsw.Connection(str(home / "memory.db"))  # keeps the log from being removed
+    reader.execute("SELECT 1 FROM store").fetchall()
     with pytest.raises(StorageUnavailable, match="the disk is full"):
         SqliteStorage.open(home)
+    assert (home / "memory.db-wal").stat().st_size == 0
+    assert reserve.stat().st_size == RESERVE_BYTES
+    reader.close()
     assert _version(home) == 1
     monkeypatch.undo()
     storage = SqliteStorage.open(home)
     _check(storage)
+    storage.close()
+
+
+_LOST = "the embedding of memory 'a' by model-a is not as it was written"
+
+
+@pytest.mark.parametrize(
+    ("damage", "found"),
+    [
+        ("UPDATE embeddings SET checksum = NULL WHERE number = 1", [_LOST]),
+        ("UPDATE embeddings SET checksum = 'text' WHERE number = 1", [_LOST]),
+        ("UPDATE embeddings SET vectors = 1.5 WHERE number = 1", [_LOST]),
+        ("UPDATE embeddings SET dimensions = 'many' WHERE number = 1", [_LOST]),
+        ("UPDATE embeddings SET model = x'ff00' WHERE number = 1", [_LOST]),
+        ("UPDATE embeddings SET model = NULL WHERE number = 1", [_LOST]),
+        ("UPDATE embeddings SET number = 99 WHERE number = 1", [_LOST]),
+        ("INSERT INTO embeddings VALUES (99, 'model-a', 8, x'', x'', x'')", []),
+    ],
+)
+def test_a_damaged_vector_does_not_keep_the_store_from_opening(
+    home: Path, damage: str, found: list[str]
+) -> None:
+    connection = apsw.Connection(str(home / "memory.db"))
+    connection.execute("PRAGMA writable_schema = ON")
+    rules = "replace(replace(sql, ') STRICT', ')'), ' NOT NULL', '')"
+    table = "name = 'embeddings'"
+    strict = connection.execute(f"SELECT sql FROM sqlite_master WHERE {table}").fetchall()[0][0]
+    connection.execute(f"UPDATE sqlite_master SET sql = {rules} WHERE {table}")
+    connection.execute("PRAGMA writable_schema = RESET")
+    connection.execute(damage)
+    connection.execute("PRAGMA writable_schema = ON")
+    connection.execute(f"UPDATE sqlite_master SET sql = ? WHERE {table}", (strict,))
+    connection.close()
+    storage = SqliteStorage.open(home)
+    wrong = {each.what for each in storage.verify().findings if "not as it was" in each.what}
+    assert sorted(wrong) == found
+    assert ("a" in storage.pending("model-a", limit=9)) == bool(found)
+    storage.commit([Attach(id="a", revision=1, embedding=_A.embeddings[0])])
+    assert storage.get(["a"])["a"] == _A
+    assert "a" not in storage.pending("model-a", limit=9)
+    wrong = {each.what for each in storage.verify().findings if "cannot be right" not in each.what}
+    assert wrong == set()
     storage.close()
 
 

@@ -24,7 +24,7 @@ from infinite_memory.storage.sqlite.faults import (
 )
 from infinite_memory.storage.sqlite.ledger import Ledger, read_ledger, update_ledger
 from infinite_memory.storage.sqlite.lock import WriterLock
-from infinite_memory.storage.sqlite.migrations import migrate
+from infinite_memory.storage.sqlite.migrations import check_version, migrate
 from infinite_memory.storage.sqlite.reserve import OPENING_BYTES, RESERVE_BYTES, Reserve
 from infinite_memory.storage.sqlite.suspicion import Suspicion
 
@@ -82,6 +82,7 @@ class Database:
         with self._lock.held():
             try:
                 self._writer = self._open_first()
+                self._bring_forward()
             except apsw.Error as error:  # not remembered: whoever opens it next looks again
                 raise storage_error(error, self.path) from error
             if self._suspicion.found is None:
@@ -101,8 +102,7 @@ class Database:
         connection = connect(self.path, vfs=self._vfs)
         try:
             connection.pragma("journal_mode", "wal")
-            if self._suspicion.found is None and migrate(connection, self.path):
-                connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+            check_version(connection.pragma("user_version"), self.path)
             identity = read_ledger(connection, self.path).identity
             if identity != self.identity:
                 raise damaged_database(self.path, f"is the store {identity}, not {self.identity}")
@@ -111,6 +111,19 @@ class Database:
             raise
         connection.set_wal_hook(self._count_log)
         return connection
+
+    def _bring_forward(self) -> None:
+        """Migrate an older store, without the reserve, which is too small to be of use."""
+        if self._suspicion.found is not None:
+            return
+        try:
+            migrated = migrate(self._writer, self.path)
+        except BaseException:
+            self._writer.close()
+            raise
+        if migrated:
+            self._checkpoint_at = 0
+            self._checkpoint_if_due()
 
     def _count_log(self, _connection: apsw.Connection, _name: str, pages: int) -> int:
         self._log_pages = pages

@@ -9,6 +9,7 @@ from pathlib import Path
 from infinite_memory.model.record import Change, Changes
 from infinite_memory.storage.sqlite.damage import DamageLog, name_of
 from infinite_memory.storage.sqlite.database import Snapshot
+from infinite_memory.storage.sqlite.faults import DAMAGE
 from infinite_memory.storage.sqlite.ledger import read_ledger
 from infinite_memory.storage.sqlite.records import select_records
 from infinite_memory.storage.sqlite.seal import seal, seal_fits
@@ -17,6 +18,9 @@ __all__ = ["ERASED", "erased_fits", "read_changes", "read_pending", "seal_erased
 
 _KIND = b"erased"
 _SEQUENCE = 16
+# To look at a row takes some microseconds; those far down a long list are looked at once they are
+# asked for.
+_LOOKED_AT = 64
 
 _SETS_OF_MODELS = """
 WITH RECURSIVE seen (models) AS (
@@ -28,7 +32,7 @@ WITH RECURSIVE seen (models) AS (
 SELECT CAST(models AS BLOB) FROM seen WHERE models IS NOT NULL
 """
 _WAITING = """
-SELECT sequence, CAST(id AS BLOB) FROM memories
+SELECT sequence, CAST(id AS BLOB), number FROM memories
 WHERE embedded_by IS CAST(? AS TEXT) AND (status = 'forgotten') = 0 AND typeof(sequence) = 'integer'
 ORDER BY sequence
 """
@@ -111,7 +115,8 @@ def read_pending(snapshot: Snapshot, model: str, *, limit: int, damage: DamageLo
     """Return ids of memories that are not embedded by `model`, by their last change.
 
     Each set of models is a range of an index that is in order already, so nothing is sorted, and
-    there are only as many as sets are in use.
+    there are only as many as sets are in use. The first ones are looked at, so that a damaged one,
+    which is noted, does not keep what waits from ever coming to an end.
     """
     sets = [names for (names,) in snapshot.rows(_SETS_OF_MODELS)]
     others = [None, *(names for names in sets if model.encode() not in names.split(b"\n"))]
@@ -119,10 +124,25 @@ def read_pending(snapshot: Snapshot, model: str, *, limit: int, damage: DamageLo
     waiting = merge(*ranges, key=lambda each: each[0])
     left_out = damage.records
     ids: list[str] = []
-    for _, blob in waiting:
+    looked_at = 0
+    for _, blob, number in waiting:
         memory_id = name_of(blob)
-        if memory_id not in left_out:
+        if memory_id in left_out:
+            continue
+        looked_at += 1
+        if looked_at > _LOOKED_AT or _is_sound(snapshot, number, damage):
             ids.append(memory_id)
+        else:
+            damage.skip_record(memory_id)
         if len(ids) == limit:
             break
     return ids
+
+
+def _is_sound(snapshot: Snapshot, number: int, damage: DamageLog) -> bool:
+    """Tell whether the memory in that row is as it was written, as far as it can be read."""
+    try:
+        found = select_records(snapshot, damage, "WHERE m.number = ?", number, models=())
+        return all(record is not None for _, record in found)
+    except DAMAGE:
+        return True  # a page is malformed: whoever reads the memory is told

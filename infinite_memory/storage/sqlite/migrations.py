@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import apsw
 
-from infinite_memory.errors import SchemaTooNew
+from infinite_memory.errors import SchemaTooNew, StorageUnavailable
 from infinite_memory.storage.sqlite.faults import damaged_database
 from infinite_memory.storage.sqlite.schema import INDEX_EMBEDDED, SCHEMA_VERSION, VECTORS
 
 __all__ = ["STEPS", "Step", "check_version", "migrate"]
+
+_MARGIN_BYTES = 4 << 20
 
 Step = Callable[[apsw.Connection], None]
 """Changes tables of one version into those of the next, inside the transaction of the caller."""
@@ -22,11 +27,17 @@ def _several_models(connection: apsw.Connection) -> None:
 
     No row changes: `embedded_by` was the name of the one model. The table has a new name, so that a
     process of the older version which is still running is refused, and does not write over it.
+
+    A row counts only if its memory names its model. A damaged one is copied as far as the table
+    takes it; what is lost is noticed, since the memory still names the model, and made anew.
     """
     connection.execute(VECTORS)
     connection.execute(
-        "INSERT INTO vectors (number, model, dimensions, spans, vectors, checksum) "
-        "SELECT number, model, dimensions, spans, vectors, checksum FROM embeddings ORDER BY number"
+        "INSERT OR IGNORE INTO vectors (number, model, dimensions, spans, vectors, checksum) "
+        "SELECT e.number, CAST(e.model AS TEXT), CAST(e.dimensions AS INTEGER), "
+        "CAST(e.spans AS BLOB), CAST(e.vectors AS BLOB), CAST(e.checksum AS BLOB) "
+        "FROM embeddings e JOIN memories m ON m.number = e.number "
+        "WHERE CAST(e.model AS TEXT) = CAST(m.embedded_by AS TEXT) ORDER BY e.number"
     )
     connection.execute("DROP TABLE embeddings; DROP INDEX memories_by_embedding")
     connection.execute(INDEX_EMBEDDED)
@@ -58,16 +69,19 @@ def migrate(
 ) -> bool:
     """Bring the tables to version `target`, all steps in one transaction; tell whether any ran.
 
-    The caller holds the writers' lock.
+    The caller holds the writers' lock. Where it fails, the log that it filled is emptied.
 
     Raises:
         SchemaTooNew: the database is of a newer version.
         StoreDamaged: its version is none that was ever used.
+        StorageUnavailable: the disk has too little room for it; nothing was changed.
     """
     version = connection.pragma("user_version")
     check_version(version, path, target=target)
     if version == target:
         return False
+    if connection.table_exists(None, "embeddings"):
+        _check_room(connection, path)
     connection.execute("BEGIN IMMEDIATE")
     try:
         while version < target:
@@ -80,5 +94,56 @@ def migrate(
     except BaseException:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
+        _empty_log(connection)
         raise
     return True
+
+
+def _check_room(connection: apsw.Connection, path: Path) -> None:
+    """Refuse to copy the vectors where the disk would be full before the end.
+
+    Raises:
+        StorageUnavailable: it would.
+    """
+    needed = _needed_bytes(connection)
+    if _free_bytes(path.parent) >= needed:
+        return
+    _empty_log(connection)  # an earlier attempt that was cut short may have filled it
+    free = _free_bytes(path.parent)
+    if free < needed:
+        raise StorageUnavailable(
+            f"{path} is of version 1, and to bring it to version {SCHEMA_VERSION} takes up to "
+            f"{_megabytes(needed)} MB of free space once; {path.parent} has {free / 1e6:,.0f} MB. "
+            "Nothing was changed: free some space and open it again, or move the whole folder to "
+            "a larger disk, or go on with the version of infinite-memory that you had"
+        )
+
+
+def _needed_bytes(connection: apsw.Connection) -> int:
+    """Return how many bytes the step from version 1 takes at most.
+
+    The vectors are written to the log, their old pages are overwritten with zeros in the log, and
+    the file grows by the copy. A page may be half empty, so they take up to twice their bytes, and
+    never more than the file.
+    """
+    rows: list[Any] = connection.execute(
+        "SELECT (SELECT ifnull(sum(length(spans) + length(vectors)), 0) FROM embeddings), "
+        "page_count * page_size FROM pragma_page_count, pragma_page_size"
+    ).fetchall()
+    held, store = rows[0]
+    return int(3 * min(2 * held, store) + _MARGIN_BYTES)
+
+
+def _free_bytes(folder: Path) -> int:
+    return shutil.disk_usage(folder).free
+
+
+def _megabytes(size_bytes: int) -> str:
+    """Round up: who frees so much has enough."""
+    return f"{-(-size_bytes // 1_000_000):,}"
+
+
+def _empty_log(connection: apsw.Connection) -> None:
+    """Give the room of the log back where nobody reads from it; that it fails loses nothing."""
+    with suppress(apsw.Error):
+        connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
