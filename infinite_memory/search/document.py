@@ -16,7 +16,7 @@ from infinite_memory.model.codec import to_micros
 from infinite_memory.model.memory import JsonValue, Kind, Memory, Status
 from infinite_memory.model.record import Record
 from infinite_memory.model.scope import fold_name
-from infinite_memory.text.relative import Span, relative_to
+from infinite_memory.text.relative import is_relative
 from infinite_memory.text.statements import statement
 from infinite_memory.text.tokens import terms
 
@@ -103,18 +103,10 @@ def _hash(space: str, text: str) -> int:
 
 
 def _twin_of(memory: Memory) -> int:
-    said = statement(memory.text)
-    parts = (memory.kind, memory.scope, memory.speaker or "", _time_of(memory), said)
+    # "Tomorrow" is the same day only where it was said at the same moment: no zone is known.
+    moment = str(to_micros(memory.happened_at)) if is_relative(memory.text) else ""
+    parts = (memory.kind, memory.scope, memory.speaker or "", moment, statement(memory.text))
     return _hash("f", "\0".join(parts))
-
-
-def _time_of(memory: Memory) -> str:
-    """Return when it was said, as far as what it says depends on that."""
-    span = relative_to(memory.text)
-    if span is Span.EVER:
-        return ""
-    day = memory.happened_at.date()
-    return day.isoformat() if span is Span.DAY else "{}-{}".format(*day.isocalendar())
 
 
 def _words_of(memory: Memory) -> Iterator[str]:

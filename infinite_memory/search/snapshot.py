@@ -34,7 +34,7 @@ if sys.platform != "win32":
 __all__ = ["Snapshot"]
 
 _log = logging.getLogger(__name__)
-_FORMAT = 7
+_FORMAT = 8
 _ALIGN = 64
 _SUFFIXES = {".index", ".tmp"}
 _UNVERIFIED = "vectors"
