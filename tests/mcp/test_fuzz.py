@@ -46,5 +46,7 @@ def test_a_broken_server_is_noticed(tmp_path: Path, name: str) -> None:
         tmp_path / "store", calls=300, seed=1, broken=name, limit=limit, patience=1
     )
     assert outcome.faults
-    assert {fault.kind for fault in outcome.faults} <= {CAUGHT_AS[name], "lost"}
+    # The second of two answers may come when the input has ended.
+    late = {"end"} if name == "answers-twice" else set()
+    assert {fault.kind for fault in outcome.faults} <= {CAUGHT_AS[name], "lost", *late}
     assert outcome.count(CAUGHT_AS[name])
