@@ -1,0 +1,251 @@
+"""The user's calendar: days, weeks, months and years around the present moment.
+
+Here a time is a naive datetime on the user's clock, whose `fold` tells the second pass of an hour
+that comes twice. Where the clocks leap over a time, it means the moment of the leap or as much
+later as they leap: a day whose midnight does not exist begins with its first moment.
+"""
+
+from __future__ import annotations
+
+from calendar import monthrange
+from datetime import UTC, date, datetime, time, timedelta
+from enum import IntEnum, StrEnum
+from zoneinfo import ZoneInfo
+
+from attrs import field, frozen
+
+from infinite_memory.model.time_range import TimeRange
+
+__all__ = ["HALVED", "Calendar", "Grain", "Period", "WeekStart", "days", "months"]
+
+
+class WeekStart(StrEnum):
+    """The day that a week begins with."""
+
+    MONDAY = "monday"
+    SATURDAY = "saturday"
+    SUNDAY = "sunday"
+
+
+_FIRST_DAYS = {WeekStart.MONDAY: 0, WeekStart.SATURDAY: 5, WeekStart.SUNDAY: 6}
+
+
+class Grain(IntEnum):
+    """How coarse a stretch of time is; `MOMENT` is one that nothing finer can be said of."""
+
+    MOMENT = 0
+    SECOND = 1
+    MINUTE = 2
+    HOUR = 3
+    PART = 4
+    DAY = 5
+    WEEKEND = 6
+    WEEK = 7
+    FORTNIGHT = 8
+    THIRD = 9
+    MONTH = 10
+    QUARTER = 11
+    HALF = 12
+    YEAR = 13
+    DECADE = 14
+
+
+_ELAPSING = {
+    Grain.SECOND: timedelta(seconds=1),
+    Grain.MINUTE: timedelta(minutes=1),
+    Grain.HOUR: timedelta(hours=1),
+}
+_MONTHS = {Grain.MONTH: 1, Grain.QUARTER: 3, Grain.HALF: 6, Grain.YEAR: 12, Grain.DECADE: 120}
+_HALVES = {
+    Grain.HOUR: (Grain.MINUTE, 30),
+    Grain.DAY: (Grain.HOUR, 12),
+    Grain.MONTH: (Grain.DAY, 15),
+    Grain.YEAR: (Grain.MONTH, 6),
+}
+HALVED = frozenset(_HALVES)
+"""The units of which halves are counted."""
+
+_DAYS = {Grain.DAY: 1, Grain.WEEK: 7, Grain.FORTNIGHT: 14}
+
+
+@frozen
+class Period:
+    """A half-open stretch on the user's clock; None is without bound.
+
+    A time may also be aware, where the words gave an offset.
+    """
+
+    start: datetime | None
+    end: datetime | None
+    grain: Grain = Grain.MOMENT
+
+
+def _in_utc(moment: datetime) -> datetime:
+    # To add hours to a datetime of another zone is to turn the hands of its clock.
+    return moment.astimezone(UTC)
+
+
+@frozen(kw_only=True)
+class Calendar:
+    """The user's clock and calendar at the moment `now`, which is aware.
+
+    `zone` is an IANA name, None for the machine's time zone.
+    """
+
+    now: datetime = field(converter=_in_utc)
+    zone: str | None
+    week_start: WeekStart
+    clock: datetime = field(init=False)
+    today: date = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        clock = self.local(self.now)
+        object.__setattr__(self, "clock", clock)
+        object.__setattr__(self, "today", clock.date())
+
+    def utc(self, moment: datetime) -> datetime:
+        """Return a time on the user's clock as an aware datetime in UTC."""
+        if moment.tzinfo is None and self.zone is not None:
+            moment = moment.replace(tzinfo=ZoneInfo(self.zone))
+        return moment.astimezone(UTC)
+
+    def local(self, moment: datetime) -> datetime:
+        """Return what the user's clock shows at an aware datetime."""
+        place = None if self.zone is None else ZoneInfo(self.zone)
+        shown = moment.astimezone(place).replace(tzinfo=None, fold=0)
+        return shown if self.utc(shown) == moment else shown.replace(fold=1)
+
+    def range_of(self, period: Period) -> TimeRange:
+        """Return the moments of a period."""
+        return TimeRange(
+            None if period.start is None else self.utc(period.start),
+            None if period.end is None else self.utc(period.end),
+        )
+
+    def day_of(self, moment: datetime) -> tuple[date, datetime | None]:
+        """Return the day that an aware datetime is in, and the beginning of the next, in UTC.
+
+        A day is what `unit` and the words of time take for it, from its midnight to the next. The
+        last there is has no next. Where the local time leaves the years 1 to 9999 it is that of
+        UTC.
+        """
+        try:
+            day = self.local(moment).date()
+            # Clocks may be set back or forth over midnight.
+            while self.utc(_midnight(day)) > moment:
+                day -= timedelta(days=1)
+            while (end := self.utc(_midnight(day + timedelta(days=1)))) <= moment:
+                day += timedelta(days=1)
+        except (ValueError, OverflowError, OSError):
+            day = moment.astimezone(UTC).date()
+            if day >= date.max:
+                return day, None
+            end = _midnight(day + timedelta(days=1)).replace(tzinfo=UTC)
+        return day, end
+
+    def weekday_of(self, week: date, weekday: int) -> date:
+        """Return the day of that name, Monday being 0, in the week that begins on `week`."""
+        return week + timedelta(days=(weekday - week.weekday()) % 7)
+
+    def week_of(self, day: date) -> date:
+        """Return the first day of the week that `day` is in."""
+        return day - timedelta(days=(day.weekday() - _FIRST_DAYS[self.week_start]) % 7)
+
+    def unit(self, grain: Grain, offset: int) -> Period:
+        """Return the whole hour, day, week and so on that lies `offset` from the present one."""
+        if grain in _ELAPSING:
+            return self._clock_unit(grain, offset)
+        if grain in _DAYS:
+            first = self.today if grain is Grain.DAY else self.week_of(self.today)
+            if grain is Grain.FORTNIGHT:
+                first -= timedelta(days=7)
+            first += offset * timedelta(days=_DAYS[grain])
+            return days(first, _DAYS[grain], grain)
+        length = _MONTHS[grain]
+        present = self.today.year * 12 + self.today.month - 1
+        return months(present // length * length + offset * length, length, grain)
+
+    def halves_ago(self, grain: Grain, halves: int) -> Period:
+        """Return what lies that many halves of an hour, day, month or year back.
+
+        Of hours it is the whole half hour, of days the hour, of months the week, of years the month
+        in which that moment lies.
+        """
+        if grain is Grain.HOUR:
+            start = self._back(30 * halves, 30)
+            return Period(self.local(start), self.local(start + timedelta(minutes=30)), Grain.HOUR)
+        if grain is Grain.DAY:
+            return self.unit(Grain.HOUR, -12 * halves)
+        if grain is Grain.MONTH:
+            return days(self.week_of(self.today - timedelta(days=15 * halves)), 7, Grain.WEEK)
+        return self.unit(Grain.MONTH, -6 * halves)
+
+    def quarters_ago(self, quarters: int) -> Period:
+        """Return the whole quarter of an hour that lies that many of them back."""
+        start = self._back(15 * quarters, 15)
+        return Period(self.local(start), self.local(start + timedelta(minutes=15)), Grain.HOUR)
+
+    def past_halves(self, grain: Grain, halves: int) -> Period:
+        """Return the last halves of an hour, day, month (of 15 days) or year, up to now."""
+        unit, number = _HALVES[grain]
+        return self.past(unit, halves * number)
+
+    def past(self, grain: Grain, number: int) -> Period:
+        """Return the last `number` hours, or from the beginning of the day so long ago, to now."""
+        return Period(self._away(grain, -number), self.clock)
+
+    def coming(self, grain: Grain, number: int) -> Period:
+        """Return the next `number` hours, or from now to the end of the day so far ahead."""
+        end = self._away(grain, number)
+        return Period(self.clock, end if grain in _ELAPSING else end + timedelta(days=1))
+
+    def away(self, grain: Grain, number: int) -> date:
+        """Return the day that lies so many days, weeks, months or years from today.
+
+        Where a month has no such day it is its last.
+        """
+        return self._away(grain, number).date()
+
+    def _away(self, grain: Grain, number: int) -> datetime:
+        if grain in _ELAPSING:
+            return self.local(self.now + number * _ELAPSING[grain])
+        if grain in _DAYS:
+            return _midnight(self.today + number * timedelta(days=_DAYS[grain]))
+        month = self.today.year * 12 + self.today.month - 1 + number * _MONTHS[grain]
+        year, month = month // 12, month % 12 + 1
+        date(year, month, 1)
+        return datetime(year, month, min(self.today.day, monthrange(year, month)[1]))  # noqa: DTZ001
+
+    def _back(self, minutes: int, step: int) -> datetime:
+        """Return the beginning of the `step` minutes of the clock that lie so many minutes back."""
+        there = self.utc(self._clock_unit(Grain.MINUTE, -minutes).start or self.clock)
+        return there - timedelta(minutes=self.local(there).minute % step)
+
+    def _clock_unit(self, grain: Grain, offset: int) -> Period:
+        there = self.local(self.now + offset * _ELAPSING[grain])
+        rest = timedelta(microseconds=there.microsecond)
+        if grain >= Grain.MINUTE:
+            rest += timedelta(seconds=there.second)
+        if grain >= Grain.HOUR:
+            rest += timedelta(minutes=there.minute)
+        start = self.utc(there) - rest
+        return Period(self.local(start), self.local(start + _ELAPSING[grain]), grain)
+
+
+def days(first: date, number: int, grain: Grain) -> Period:
+    """Return `number` whole days from `first` on."""
+    return Period(_midnight(first), _midnight(first + timedelta(days=number)), grain)
+
+
+def months(first: int, number: int, grain: Grain) -> Period:
+    """Return `number` whole months; they are counted from January of the year 0."""
+    end = first + number
+    return Period(
+        _midnight(date(first // 12, first % 12 + 1, 1)),
+        _midnight(date(end // 12, end % 12 + 1, 1)),
+        grain,
+    )
+
+
+def _midnight(day: date) -> datetime:
+    return datetime.combine(day, time())

@@ -1,0 +1,297 @@
+"""Times that come again, such as March, Friday or 14:30, and which of them is meant."""
+
+from __future__ import annotations
+
+from calendar import monthrange
+from collections.abc import Callable, Iterator
+from datetime import date, datetime, timedelta
+
+from attrs import frozen
+
+from infinite_memory.times.calendar import Calendar, Grain, Period, days, months
+
+__all__ = [
+    "Cycle",
+    "Time",
+    "clock_time",
+    "combined",
+    "day_of_month",
+    "day_of_year",
+    "following",
+    "iso_week",
+    "last",
+    "latest",
+    "latest_before",
+    "month_of_year",
+    "months_of_year",
+    "nearest_weekend",
+    "part_of_day",
+    "third",
+    "this",
+    "weekday",
+    "weekend",
+]
+
+# Some times do not come in every cycle: 29 February is up to eight years away.
+_SIGHT = 9
+
+
+@frozen
+class Cycle:
+    """A time that comes once every `every`: a day, a week, a month or a year.
+
+    `at` returns that of the cycle that the day is in, None where that cycle has none.
+    """
+
+    grain: Grain
+    every: Grain
+    at: Callable[[date], Period | None]
+
+    def around(self, calendar: Calendar, day: date) -> Iterator[Period]:
+        """Yield those of the cycles around `day`, in the order of time."""
+        for number in range(-_SIGHT, _SIGHT + 1):
+            try:
+                found = self.at(_shifted(calendar, self.every, day, number))
+            except (ValueError, OverflowError):
+                continue  # Before the year 1, or after 9999.
+            if found is not None:
+                yield found
+
+
+Time = Period | Cycle
+
+
+def latest(time: Time, calendar: Calendar) -> Period:
+    """Return the last that has begun, which may be going on."""
+    return latest_before(time, calendar, calendar.clock)
+
+
+def latest_before(time: Time, calendar: Calendar, limit: datetime) -> Period:
+    """Return the last that begins at `limit` or before."""
+    if isinstance(time, Period):
+        return time
+    around = time.around(calendar, limit.date())
+    return _one([found for found in around if _start(found) <= limit][-1:])
+
+
+def last(time: Cycle, calendar: Calendar) -> Period:
+    """Return the last that is over."""
+    around = time.around(calendar, calendar.today)
+    return _one([found for found in around if _end(found) <= calendar.clock][-1:])
+
+
+def following(time: Cycle, calendar: Calendar, limit: datetime, *, strictly: bool) -> Period:
+    """Return the first that begins at `limit` or, unless `strictly`, later."""
+    around = time.around(calendar, limit.date())
+    return _one(
+        [f for f in around if _start(f) > limit or (not strictly and _start(f) == limit)][:1]
+    )
+
+
+def this(time: Cycle, calendar: Calendar) -> Period:
+    """Return that of the present cycle: this Friday is in this week, this March in this year."""
+    found = time.at(_shifted(calendar, time.every, calendar.today, 0))
+    return _one([] if found is None else [found])
+
+
+def combined(first: Time, second: Time, calendar: Calendar) -> Time | None:
+    """Return the finer of two times within the coarser, None unless it comes there just once."""
+    if first.grain is second.grain is Grain.DAY:
+        return _on_weekday(first, second)
+    fine, coarse = (first, second) if first.grain < second.grain else (second, first)
+    if fine.grain == coarse.grain or isinstance(fine, Period) or coarse.grain is Grain.MOMENT:
+        return None
+    if isinstance(coarse, Period):
+        return _within(fine, coarse, calendar)
+    at = coarse.at
+
+    def inner(day: date) -> Period | None:
+        outer = at(day)
+        return None if outer is None else _within(fine, outer, calendar)
+
+    return Cycle(fine.grain, coarse.every, inner)
+
+
+def _on_weekday(first: Time, second: Time) -> Time | None:
+    """Return the date in "Friday, 20 November", None where that is no Friday."""
+    named, date_ = (first, second) if _is_weekday(first) else (second, first)
+    if not isinstance(named, Cycle) or not _is_weekday(named) or _is_weekday(date_):
+        return None
+
+    def checked(period: Period | None) -> Period | None:
+        return None if period is None or named.at(_start(period).date()) != period else period
+
+    if isinstance(date_, Period):
+        return checked(date_)
+    at = date_.at
+    return Cycle(Grain.DAY, date_.every, lambda day: checked(at(day)))
+
+
+def _is_weekday(time: Time) -> bool:
+    return isinstance(time, Cycle) and time.every is Grain.WEEK
+
+
+def _within(fine: Cycle, coarse: Period, calendar: Calendar) -> Period | None:
+    if coarse.start is None or coarse.end is None or coarse.start.tzinfo is not None:
+        return None
+    if fine.grain is Grain.WEEK and fine.every is coarse.grain:
+        return fine.at(coarse.start.date())  # The first week may begin in the year before.
+    inside = [
+        found
+        for found in fine.around(calendar, coarse.start.date())
+        if coarse.start <= _start(found) < coarse.end
+    ]
+    return inside[0] if len(inside) == 1 else None
+
+
+def month_of_year(month: int) -> Cycle:
+    """Return a month, January being 1."""
+    return months_of_year(month, 1, Grain.MONTH)
+
+
+def months_of_year(first: int, number: int, grain: Grain) -> Cycle:
+    """Return `number` months from `first` on: a quarter, a half, a season."""
+    return Cycle(grain, Grain.YEAR, lambda day: months(day.year * 12 + first - 1, number, grain))
+
+
+def day_of_year(month: int, number: int) -> Cycle:
+    """Return a day such as 3 March."""
+
+    def at(day: date) -> Period | None:
+        if number > monthrange(day.year, month)[1]:
+            return None
+        return days(date(day.year, month, number), 1, Grain.DAY)
+
+    if not 1 <= number <= monthrange(2000, month)[1]:
+        raise ValueError(f"month {month} has no day {number}")
+    return Cycle(Grain.DAY, Grain.YEAR, at)
+
+
+def day_of_month(number: int) -> Cycle:
+    """Return a day such as the 15th."""
+
+    def at(day: date) -> Period | None:
+        if number > monthrange(day.year, day.month)[1]:
+            return None
+        return days(day.replace(day=number), 1, Grain.DAY)
+
+    if not 1 <= number <= 31:
+        raise ValueError(f"no month has a day {number}")
+    return Cycle(Grain.DAY, Grain.MONTH, at)
+
+
+def iso_week(number: int) -> Cycle:
+    """Return a week by its number in ISO 8601, which begins on Monday."""
+
+    def at(day: date) -> Period | None:
+        try:
+            return days(date.fromisocalendar(day.year, number, 1), 7, Grain.WEEK)
+        except ValueError:
+            return None
+
+    if not 1 <= number <= 53:
+        raise ValueError(f"no year has a week {number}")
+    return Cycle(Grain.WEEK, Grain.YEAR, at)
+
+
+def weekday(number: int, calendar: Calendar) -> Cycle:
+    """Return a day of the week, Monday being 0."""
+
+    def at(day: date) -> Period:
+        return days(calendar.weekday_of(calendar.week_of(day), number), 1, Grain.DAY)
+
+    return Cycle(Grain.DAY, Grain.WEEK, at)
+
+
+def weekend(calendar: Calendar) -> Cycle:
+    """Return Saturday and Sunday."""
+
+    def at(day: date) -> Period:
+        saturday = calendar.week_of(day) + timedelta(days=(5 - calendar.week_of(day).weekday()) % 7)
+        # Where weeks begin on Sunday, the weekend goes on into the next week.
+        return days(saturday, 2, Grain.WEEKEND)
+
+    return Cycle(Grain.WEEKEND, Grain.WEEK, at)
+
+
+def nearest_weekend(calendar: Calendar, offset: int) -> Period:
+    """Return the weekend that is or comes next, or one that many weeks from it."""
+    saturday = calendar.today + timedelta(days=5 - calendar.today.weekday())
+    return days(saturday + offset * timedelta(days=7), 2, Grain.WEEKEND)
+
+
+def part_of_day(begin: float, end: float) -> Cycle:
+    """Return the hours from `begin` to `end` of a day, which may lie after its midnight."""
+    return _hours(timedelta(hours=begin), timedelta(hours=end), Grain.PART)
+
+
+def clock_time(hour: int, minute: int | None = None, second: int | None = None) -> Cycle:
+    """Return an hour, minute or second of the clock, as long as it lasts."""
+    begin = datetime(2000, 1, 1, hour, minute or 0, second or 0)  # noqa: DTZ001
+    start = begin - datetime(2000, 1, 1)  # noqa: DTZ001
+    if minute is None:
+        return _hours(start, start + timedelta(hours=1), Grain.HOUR)
+    if second is None:
+        return _hours(start, start + timedelta(minutes=1), Grain.MINUTE)
+    return _hours(start, start + timedelta(seconds=1), Grain.SECOND)
+
+
+def third(time: Time, number: int) -> Time | None:
+    """Return the beginning (0), middle (1) or end (2) of a month or a year.
+
+    Of a month they are the days to the 10th, to the 20th, and the rest; of a year four months each.
+    """
+    if time.grain not in (Grain.MONTH, Grain.YEAR):
+        return None
+    if isinstance(time, Period):
+        return _third(time, number)
+    at = time.at
+
+    def inner(day: date) -> Period | None:
+        whole = at(day)
+        return None if whole is None else _third(whole, number)
+
+    return Cycle(Grain.THIRD, time.every, inner)
+
+
+def _third(whole: Period, number: int) -> Period:
+    start = _start(whole)
+    if whole.grain is Grain.YEAR:
+        return months(start.year * 12 + 4 * number, 4, Grain.THIRD)
+    begin = start + timedelta(days=10 * number)
+    end = _end(whole) if number == 2 else begin + timedelta(days=10)
+    return Period(begin, end, Grain.THIRD)
+
+
+def _hours(begin: timedelta, end: timedelta, grain: Grain) -> Cycle:
+    def at(day: date) -> Period:
+        midnight = datetime.combine(day, datetime.min.time())
+        return Period(midnight + begin, midnight + end, grain)
+
+    return Cycle(grain, Grain.DAY, at)
+
+
+def _shifted(calendar: Calendar, every: Grain, day: date, number: int) -> date:
+    """Return a day in the cycle that lies `number` from that of `day`."""
+    if every is Grain.DAY:
+        return day + timedelta(days=number)
+    if every is Grain.WEEK:
+        return calendar.week_of(day) + number * timedelta(days=7)
+    if every is Grain.MONTH:
+        month = day.year * 12 + day.month - 1 + number
+        return date(month // 12, month % 12 + 1, 1)
+    return date(day.year + number, 1, 1)
+
+
+def _start(period: Period) -> datetime:
+    return period.start or datetime(1, 1, 1)  # noqa: DTZ001
+
+
+def _end(period: Period) -> datetime:
+    return period.end or datetime(9999, 12, 31)  # noqa: DTZ001
+
+
+def _one(found: list[Period]) -> Period:
+    if not found:
+        raise ValueError("there is no such day")
+    return found[0]

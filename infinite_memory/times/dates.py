@@ -1,0 +1,195 @@
+"""Times that are written with digits: dates, years, quarters, times of day."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, date, datetime, timedelta
+
+from infinite_memory.times.calendar import Grain, Period, days, months
+from infinite_memory.times.cycles import Cycle, Time, clock_time, day_of_month, months_of_year
+from infinite_memory.times.english_words import MONTHS
+from infinite_memory.times.found import Doubt, Found, Source
+from infinite_memory.times.tokens import Token
+
+__all__ = ["digits"]
+
+_SENTENCE_YEARS = range(1900, 2100)
+
+
+def digits(source: Source, place: int) -> Found | None:
+    """Return the time that a single token with digits is, None if it is none.
+
+    Raises:
+        ValueError: there is no such date or time, or it can be read in two ways.
+    """
+    token = source.at(place)
+    if token is None or token.kind not in _READERS:
+        return None
+    time, doubt = _READERS[token.kind](token)
+    return None if time is None else Found(time, place + 1, doubt)
+
+
+_Read = tuple[Time | None, Doubt]
+
+
+def _iso(token: Token) -> _Read:
+    year, month, day, hour, minute, second, fraction, offset = token.groups
+    whole = date(_int(year), _int(month), _int(day))
+    if hour is None:
+        return days(whole, 1, Grain.DAY), Doubt.NONE
+    micros = _int((fraction or "")[:6].ljust(6, "0"))
+    start = datetime(  # noqa: DTZ001 - on the user's clock
+        whole.year, whole.month, whole.day, _int(hour), _int(minute), _int(second or "0"), micros
+    )
+    length, grain = timedelta(minutes=1), Grain.MINUTE
+    if second is not None:
+        length, grain = timedelta(seconds=1), Grain.SECOND
+    if fraction is not None:
+        length, grain = timedelta(microseconds=1), Grain.MOMENT
+    if offset is not None:
+        # The format of the standard library also reads an offset without minutes.
+        zone = datetime.fromisoformat(f"2000-01-01T00:00{offset.upper()}").tzinfo
+        start, grain = start.replace(tzinfo=zone).astimezone(UTC), Grain.MOMENT
+    try:
+        return Period(start, start + length, grain), Doubt.NONE
+    except OverflowError:
+        # The last moment there is; as the end of a range it has a use.
+        return Period(start, start, grain), Doubt.NONE
+
+
+def _week(token: Token) -> _Read:
+    year, week, day = token.groups
+    first = date.fromisocalendar(_int(year), _int(week), _int(day or "1"))
+    if day is not None:
+        return days(first, 1, Grain.DAY), Doubt.NONE
+    return days(first, 7, Grain.WEEK), Doubt.NONE
+
+
+def _quarter(token: Token) -> _Read:
+    return _part_of_year(token, 3, Grain.QUARTER, Doubt.NONE)
+
+
+def _half(token: Token) -> _Read:
+    return _part_of_year(token, 6, Grain.HALF, Doubt.PREPOSITION)
+
+
+def _part_of_year(token: Token, length: int, grain: Grain, doubt: Doubt) -> _Read:
+    before, number, after = token.groups
+    first = (_int(number) - 1) * length + 1
+    if before is not None and after is not None:
+        raise ValueError("it names two years")
+    year = before or after
+    if year is None:
+        return months_of_year(first, length, grain), doubt
+    return months(_int(year) * 12 + first - 1, length, grain), Doubt.NONE
+
+
+def _slashed(token: Token) -> _Read:
+    one, sign, two, three = (part or "" for part in token.groups)
+    if len(one) == 4 and len(three) <= 2:
+        if sign == "." and len(two + three) < 4:
+            return None, Doubt.NONE  # 2024.1.2 is rather a version.
+        return _day(_int(one), _int(two), _int(three)), Doubt.NONE
+    if len(three) != 4 or len(one) > 2:
+        return None, Doubt.NONE
+    day, month = _int(one), _int(two)
+    if sign == "/":
+        if day <= 12 and month <= 12 and day != month:
+            raise ValueError("it may be day and month, or month and day: write YYYY-MM-DD")
+        if month > 12:
+            day, month = month, day
+    return _day(_int(three), month, day), Doubt.NONE
+
+
+def _month(token: Token) -> _Read:
+    year, month = map(_int, token.groups)
+    date(year, month, 1)
+    return months(year * 12 + month - 1, 1, Grain.MONTH), Doubt.NONE
+
+
+def _years(token: Token) -> _Read:
+    first, last = map(_int, token.groups)
+    if last <= first:
+        return None, Doubt.NONE
+    return Period(_start_of(first), _start_of(last + 1), Grain.MOMENT), Doubt.PREPOSITION
+
+
+def _decade(token: Token) -> _Read:
+    full, short = token.groups
+    first = _int(full) * 10 if full is not None else 1900 + _int(short) * 10
+    return months(first * 12, 120, Grain.DECADE), Doubt.PREPOSITION
+
+
+def _month_name(token: Token) -> _Read:
+    day, month, year = token.groups
+    return _day(_int(year), MONTHS[(month or "").lower()], _int(day)), Doubt.NONE
+
+
+def _short_year(token: Token) -> _Read:
+    # As POSIX reads two digits: 69 to 99 are of the last century.
+    year = _int(token.groups[0])
+    return months((year + (1900 if year >= 69 else 2000)) * 12, 12, Grain.YEAR), Doubt.COMPANY
+
+
+def _clock(token: Token) -> _Read:
+    hour, minute, second, half = token.groups
+    seconds = None if second is None else _int(second)
+    return clock_time(_hour(hour, half), _int(minute), seconds), Doubt.PREPOSITION
+
+
+def _ampm(token: Token) -> _Read:
+    hour, half = token.groups
+    return clock_time(_hour(hour, half)), Doubt.NONE
+
+
+def _number(token: Token) -> _Read:
+    number, suffix = token.groups
+    if suffix is not None:
+        return _ordinal(_int(number)), Doubt.COMPANY
+    if len(number or "") != 4:
+        return None, Doubt.NONE
+    year = _int(number)
+    doubt = Doubt.PREPOSITION if year in _SENTENCE_YEARS else Doubt.COMPANY
+    return months(year * 12, 12, Grain.YEAR), doubt
+
+
+def _ordinal(number: int) -> Cycle:
+    return day_of_month(number)
+
+
+def _hour(text: str | None, half: str | None) -> int:
+    hour = _int(text)
+    if half is None:
+        return hour
+    if not 1 <= hour <= 12:
+        raise ValueError("the hours of a.m. and p.m. are 1 to 12")
+    return hour % 12 + (12 if half.lower() == "p" else 0)
+
+
+def _day(year: int, month: int, day: int) -> Period:
+    return days(date(year, month, day), 1, Grain.DAY)
+
+
+def _start_of(year: int) -> datetime:
+    return datetime(year, 1, 1)  # noqa: DTZ001 - on the user's clock
+
+
+def _int(text: str | None) -> int:
+    return int(text or "0")
+
+
+_READERS: dict[str, Callable[[Token], _Read]] = {
+    "iso": _iso,
+    "isoweek": _week,
+    "quarter": _quarter,
+    "half": _half,
+    "slashed": _slashed,
+    "isomonth": _month,
+    "years": _years,
+    "decade": _decade,
+    "shortyear": _short_year,
+    "monthname": _month_name,
+    "clock": _clock,
+    "ampm": _ampm,
+    "number": _number,
+}
