@@ -11,12 +11,12 @@ import re
 import unicodedata
 
 from infinite_memory.text.code import is_code
+from infinite_memory.text.scripts import HAN
 
 __all__ = ["statement"]
 
 # A longer text says so much that little of it is a small difference.
 _MAX_CHARS = 1000
-_HAN = "\u3400-\u4dbf\u4e00-\u9fff"
 _PAIRED = re.compile('“([^“”"]*+)”')
 _APOSTROPHE = re.compile(r"(?<=[^\W\d_])’(?=[^\W\d_])")
 # "Hello, world" is what a program prints; "对了，就" means "if that is right, then".
@@ -26,7 +26,7 @@ _OPENING = re.compile(
     "|(?:你好|您好|大家好|嗨|对了|顺便说一下|顺便提一下)[，,！!：:。] *(?![就才则])",
     re.IGNORECASE,
 )
-_LEAST_LEFT = re.compile(rf"(?:\S+ +){{2}}\S|[{_HAN}]{{2}}")
+_LEAST_LEFT = re.compile(rf"(?:\S+ +){{2}}\S|[{HAN}]{{2}}")
 # Kept before what says another thing without it: "the few", "the people", "the tests", "the WHO".
 _THE = re.compile(
     r"[Tt]he (?!(?:few|little|many|most|more|less|people|men|women|children|only|same)\b)"
@@ -40,14 +40,14 @@ _LABEL = re.compile(
 )
 _QUOTED_OR_SPACES = re.compile(
     "(?P<quoted>\"[^\"]*+\"?|`[^`]*+`?|“[^”]*+”?|「[^」]*+」?|(?<!\\w)'[^']*+'?)"
-    rf"|(?P<beside>(?<=[{_HAN}]) ++(?=[A-Za-z0-9])|(?<=[A-Za-z0-9]) ++(?=[{_HAN}]))| ++"
+    rf"|(?P<beside>(?<=[{HAN}]) ++(?=[A-Za-z0-9])|(?<=[A-Za-z0-9]) ++(?=[{HAN}]))| ++"
 )
 _NARROW_SIGNS, _WIDE_SIGNS = ",:;!?", "，：；！？"
 _WIDE = str.maketrans(_NARROW_SIGNS, _WIDE_SIGNS)
-_AFTER_HAN = re.compile(rf"(?<=[{_HAN}])([{_NARROW_SIGNS}{_WIDE_SIGNS}]) *")
+_AFTER_HAN = re.compile(rf"(?<=[{HAN}])([{_NARROW_SIGNS}{_WIDE_SIGNS}]) *")
 # Not after "]": "[a-z]." is a pattern.
 _FULL_STOP = re.compile(r"(?<=[\w)\"'`%”」])[.。]$")
-_EXCLAMATION = re.compile(rf"(?: [a-z]{{2,}}+|[{_HAN}])([!！]++)$")
+_EXCLAMATION = re.compile(rf"(?: [a-z]{{2,}}+|[{HAN}])([!！]++)$")
 # What stands last may be a value, and the sign a part of it: "the password is sunshine!".
 _VALUE = re.compile(
     r"\b(?:is|are|was|were|be|to|as|called|named|use|type|enter|try|chose|password|passphrase"

@@ -20,14 +20,14 @@ from itertools import pairwise
 
 import Stemmer
 
+from infinite_memory.text.scripts import HAN
 from infinite_memory.text.stopwords import STOP_WORDS
 from infinite_memory.text.variants import simplified
 
 __all__ = ["fold", "has_han", "spelled_names", "terms", "words"]
 
-_HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af"
 _KANA_AND_SOUTH_EAST_ASIA = "\u3040-\u30ff\u31f0-\u31ff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
-_UNSPACED = _HAN + _KANA_AND_SOUTH_EAST_ASIA
+_UNSPACED = HAN + _KANA_AND_SOUTH_EAST_ASIA
 _WORD = rf"(?:(?![{_UNSPACED}])[^\W_])+"
 _ASCII_WORD = "[A-Za-z0-9]+"
 
@@ -61,7 +61,7 @@ _HEXADECIMAL = re.compile(r"0[xX][0-9A-Fa-f]+|(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7
 _SHORT_COMMIT = 7
 _APOSTROPHE = re.compile(r"['’](?:s|re|ve|ll|d|m|t)?\b", re.IGNORECASE)
 _GROUPED_DIGITS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
-_HAN_RUN = re.compile(rf"[{_HAN}]+")
+_HAN_RUN = re.compile(rf"[{HAN}]+")
 _SPELLED = re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9]++(?: ++[A-Za-z0-9]++)+")
 _LAST_LATIN = "\u024f"
 _MAX_TERM = 64

@@ -1,0 +1,104 @@
+"""Letter case that means nothing: a text in small letters, in capitals or as a headline.
+
+In such a text the case of a word tells nothing, so it may say the same as one in mixed case. Where
+the case of a word is known to carry a meaning, the doubt is for the difference: "us" and "US",
+"mark" and "Mark", an identifier, a value behind "password is".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from infinite_memory.text.code import is_code
+
+__all__ = ["OTHER_WORDS", "is_about_writing", "is_one_case", "recased"]
+
+OTHER_WORDS = frozenset(
+    "may march turkey polish china us it who aids ram will mark bill rob sue pat jack chase august"
+    " rose hope grace faith ray dean reading nice job grey gray".split()
+)
+"""Words that mean something else with a capital than in small letters."""
+
+_WRITTEN = frozenset(
+    "password passphrase passcode pin token secret key code username login id identifier handle"
+    " hash serial regex pattern variable env branch file folder path host hostname function class"
+    " method table column field command flag".split()
+)
+_NAMED = _WRITTEN | {"label", "tag", "called", "named", "type", "enter"}
+_LINKS = frozenset("is are was : = to as called named use type enter".split())
+_SMALL_WORDS = frozenset(
+    "Is Are Was In On At To And Of For The A An With By Or From After Before Has Have Not My Our"
+    " Every It That".split()
+)
+_QUOTED = re.compile("[\"`“「]|(?<!\\w)'")
+_WORD = re.compile(r"[^\W_]+(?:[-'’.:/_@\\#][^\W_]+)*|[:=]")
+_LETTERS = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
+_SHORT_CODE = re.compile(r"[A-Za-z]{1,3}-?\d+|\d+(?:st|nd|rd|th|am|pm)", re.IGNORECASE)
+_CODE = re.compile(r"\b(?=\w*\d)\w*[A-Z]")
+_INNER_CAPITAL = re.compile(r"[a-z]+[A-Z]|[A-Z]+[a-z]+[A-Z].*\d")
+_LEAST_WORDS = 3
+
+
+def is_about_writing(text: str) -> bool:
+    """Tell whether `text` names a password, a file or the like, of which every sign may count."""
+    return not _WRITTEN.isdisjoint(text.lower().replace(":", " ").split())
+
+
+def is_one_case(text: str) -> bool:
+    """Tell whether `text` is all capitals or a headline, three words at least."""
+    words = text.split()
+    if len(words) < _LEAST_WORDS:
+        return False
+    if text.isupper():
+        return sum(word[:2].isalpha() for word in words) >= _LEAST_WORDS
+    for word in words:
+        if word[0].isalpha() and not word[0].isupper():
+            return False
+    return not _SMALL_WORDS.isdisjoint(words[1:])
+
+
+def recased(one: str, other: str) -> bool:
+    """Tell whether two texts may differ in case alone, and their case means nothing."""
+    if any(_QUOTED.search(text) or is_code(text.strip()) for text in (one, other)):
+        return False
+    pairs = ((one, other), (other, one))
+    if mixed := [mixed for uniform, mixed in pairs if is_one_case(uniform)]:
+        return not any(_matters(*each, small=False) for text in mixed for each in _in_place(text))
+    for uniform, varied in pairs:
+        if uniform.islower() and len(uniform.split()) >= _LEAST_WORDS:
+            # Where the capitals of a code are the only ones, they are there for a reason.
+            code = varied.lstrip()[:1].islower() and _CODE.search(varied)
+            return not code and not any(_matters(*each, small=True) for each in _in_place(varied))
+    return False
+
+
+def _in_place(text: str) -> Iterator[tuple[str, str, str, bool]]:
+    """Yield each word with the ones before and after it, and whether it may be a value."""
+    words = _WORD.findall(text)
+    named = value = False
+    for before, word, after in zip(["", *words], words, [*words[1:], ""], strict=False):
+        lower = word.lower()
+        yield before, word, after, value
+        named = named or lower in _NAMED
+        value = value or (named and lower in _LINKS)
+
+
+def _matters(before: str, word: str, after: str, value: bool, *, small: bool) -> bool:
+    """Tell whether the case of a word may mean something; `small` if the other text has small ones.
+
+    The first word of a sentence says nothing by its capital.
+    """
+    lower = word.lower()
+    capital = word != lower and before != ""
+    if capital and (word == "A" or (lower in OTHER_WORDS and not after[:1].isdigit())):
+        return True
+    if word == (lower if small else word.upper()):
+        return False
+    if value or _INNER_CAPITAL.match(word):
+        return True
+    if not _LETTERS.fullmatch(word):
+        return not _SHORT_CODE.fullmatch(word)
+    # "5 Mb" is less than "5 MB", and "5 M" is more than "5 m".
+    mixed = len(word) <= 3 and not (word.islower() or word.isupper())
+    return before.isdigit() and (len(word) == 1 or mixed)

@@ -1,0 +1,357 @@
+"""Whether two texts are near-twins: trivial rewordings of each other, which no fact tells apart.
+
+A text is read as a list of words, each in one of the ways in which it may be written: its reading.
+Two texts are alike if their readings are equal, or would be in small letters where case means
+nothing: see `casing`. There is no measure of distance: a number, a name, a date or a "not" is a
+word like any other, so one that differs, is missing or has moved makes another text. What may
+differ is a closed list, as for `statement`, and longer: a statement decides what a search hides, a
+likeness what is linked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from hashlib import blake2b
+
+from infinite_memory.text.casing import OTHER_WORDS, is_one_case, recased
+from infinite_memory.text.chinese import is_traditional, with_one_kind_of_chinese
+from infinite_memory.text.dates import with_one_kind_of_dates
+from infinite_memory.text.dressing import undressed
+from infinite_memory.text.relative import is_relative
+from infinite_memory.text.spellings import SPELLINGS
+from infinite_memory.text.statements import statement
+from infinite_memory.text.variants import simplified
+from infinite_memory.text.wording import measured, written_out
+
+__all__ = ["alike", "fingerprint", "repeats", "trimmed"]
+
+# A longer text says so much that little of it is a small difference.
+_MAX_CHARS = 1000
+_SAID = "say\0"
+_LITERAL = re.compile(r"^\s|\t| {2}|`{3}|^\||[;{}:]$", re.MULTILINE)
+_NOT = re.compile(r"\b(?:not|never|no|none|nor|neither|without|hardly|cannot|\w+n't)\b", re.I)
+_PARTICLE = re.compile("really|actually|too$|as well$")
+_REALLY = re.compile(r"(?<=\w) (?:really|actually)(?= [a-z]+(?<!ed)\b)")
+_TOO = re.compile(r"(?<=[a-z]),? (?:too|as well)$")
+# A sentence that a program broke into lines; what ends without a mark may be a list.
+_WRAPPED = re.compile(r"[^\s`|](?:[^\n]{29,}[a-z,]\n(?=[a-z]))+[^\n]*[.!?]")
+_DIGITS = {0xFF10 + digit: str(digit) for digit in range(10)}
+_RANGE = re.compile(r"(?<=\d)–(?=\d)")
+_EM_DASH = re.compile(r"(?<=\w)—(?=\w)")
+_DIGIT = re.compile("[0-9]")
+_DASHES = re.compile(r"(?<= )(?:—|–|--|-)(?= )")
+_QUOTES = re.compile("[\"`“「]| '")
+_SPOKEN_WORD = re.compile(r"[\u3400-\u9fff]|[^\s\u3000-\u9fff,;:!?，。；：！？]+")
+_QUOTED_WORD = re.compile(r"`([\w./:@-]*\w(?:\(\))?)`")
+_MARKED = re.compile(r"^([\"'(\[]*)(.*?)([\"')\],;:.!?]*)$")
+_WORD = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*")
+_FIRST = re.compile(r"[A-Z][a-z]+(?:'[a-z]+)?")
+_TITLES = frozenset("Dr Mr Mrs Ms Prof St Inc Ltd Corp Jr Sr Mt vs approx".split())
+_INITIALS = re.compile(r"[A-Z](?:\.[A-Z])+")
+_SAYS = frozenset(
+    "say says said think thinks thought know knows knew believe hope sure certain".split()
+)
+_CLAUSE = frozenset("the a an he she it they we i you my our his her their your".split())
+_LIGHT = frozenset(("the", "a", "an", "that", "is", ":", ",", "."))
+_LEFT_OUT = frozenset(("the", "a", "an", "A", "that"))
+# Kept before what says another thing without an article: "the few", "the people", "out of the".
+_THE_KEPT = frozenset(
+    "few little many most more less lot people men women children only same other others question"
+    " way second former latter first last best rest".split()
+)
+_A_KEPT = frozenset(
+    "few little lot bit number hundred thousand million dozen while moment second".split()
+)
+_A_DROPPED = frozenset(
+    "has have had with for in on at to from by use uses using want wants need needs bought got"
+    " adopted owns bought takes took made makes booked into".split()
+)
+_SPELLINGS = frozenset((*SPELLINGS, *SPELLINGS.values()))
+_LABELS = frozenset(
+    "deadline date birthday address phone number version port price budget status owner location"
+    " limit size password point timeout timezone email editor title host url cost total".split()
+)
+_NO_NOUNS = frozenset(
+    "is was are were has have had did does do can will and or but of in on".split()
+)
+# "All but Bob came."
+_ALL = frozenset(
+    "all everyone everybody everything anyone anything no nobody none nothing not never".split()
+)
+_VERBS = frozenset("is are was were has have will must should".split())
+_WEEKDAYS = frozenset(
+    "monday tuesday wednesday thursday friday saturday sunday mon tue wed thu fri".split()
+)
+_INTRODUCING = frozenset("in on at by since after before during for from".split())
+
+
+def trimmed(text: str) -> str:
+    """Return `text` without white space at its end and at the ends of its lines."""
+    return "\n".join(line.rstrip() for line in text.rstrip().split("\n")).lstrip("\n")
+
+
+def repeats(one: str, other: str) -> bool:
+    """Tell whether two texts are the same sign for sign, but for white space at the ends of lines.
+
+    What may mean something else at another moment never repeats: see `is_relative`.
+    """
+    return trimmed(one) == trimmed(other) and not is_relative(one)
+
+
+def fingerprint(text: str) -> int:
+    """Return a number of 63 bits, the same for texts that are alike.
+
+    It is taken from the reading in small letters without the words and signs that a reading of the
+    same text in another case may have or not have.
+    """
+    return _digest(statement(text)) if len(text) > _MAX_CHARS else _fingerprint(text)
+
+
+@lru_cache(maxsize=1024)
+def _fingerprint(text: str) -> int:
+    if not text.isascii():
+        text = simplified(text)
+    reading = "\n".join(_reading(_in_small_letters(text))).lower().split("\n")
+    return _digest("\n".join([word for word in reading if word not in _LIGHT]))
+
+
+def _digest(reading: str) -> int:
+    digest = blake2b(reading.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest) >> 1
+
+
+def alike(one: str, other: str, *, together: bool = False) -> bool:
+    """Tell whether two texts are near-twins; see the module.
+
+    What may mean something else at another moment has a twin only if both were said `together`:
+    see `is_relative`.
+    """
+    if not together and (is_relative(one) or is_relative(other)):
+        return False
+    if fingerprint(one) != fingerprint(other) or _exchanged(one, other):
+        return False
+    if _reading(one) == _reading(other):
+        return True
+    if recased(one, other) and _reading(one.lower()) == _reading(other.lower()):
+        return _has_names_of(one, other) and _has_names_of(other, one)
+    return _converted(one, other) and _reading(simplified(one)) == _reading(simplified(other))
+
+
+def _exchanged(one: str, other: str) -> bool:
+    """Tell whether two texts swap words: "write x, not y", or "a" where the other has "the"."""
+    ones, others = _words_of(one), _words_of(other)
+    if ones != others and sorted(ones) == sorted(others):
+        return True
+    more_the = ones.count("the") - others.count("the")
+    more_a = sum(word in ("a", "an") for word in ones) - sum(word in ("a", "an") for word in others)
+    return more_the * more_a < 0
+
+
+def _words_of(text: str) -> list[str]:
+    return _SPOKEN_WORD.findall(with_one_kind_of_dates(undressed(text)).lower().rstrip(".。"))
+
+
+def _has_names_of(one: str, other: str) -> bool:
+    """Tell whether `one` has what may be a name in `other` in the same spelling: "Ask Harbour"."""
+    if is_one_case(other):
+        return True
+    words = frozenset(_WORD.findall(one.lower()))
+    others = _WORD.findall(other)
+    return all(
+        word.islower() or word.lower() not in _SPELLINGS or word.lower() in words
+        for word in (others if others[1:2] and others[1][0].isupper() else others[1:])
+    )
+
+
+def _converted(one: str, other: str) -> bool:
+    """Tell whether just one of two texts is in traditional Chinese characters."""
+    if one.isascii() or other.isascii():
+        return False
+    for converted, kept in ((one, other), (other, one)):
+        if is_traditional(converted) and simplified(kept) == kept:
+            return True
+    return False
+
+
+def _in_small_letters(text: str) -> str:
+    """Return `text` in small letters if it is all capitals, or a headline."""
+    return text.lower() if is_one_case(text) else text
+
+
+def _reading(text: str) -> list[str]:
+    """Return the words of `text`, each in one way of writing it; letter case is kept."""
+    if len(text) > _MAX_CHARS:
+        return [statement(text)]
+    text = trimmed(text)
+    if "\n" in text and _WRAPPED.fullmatch(text):
+        text = text.replace("\n", " ")
+    lines = [line for line in text.split("\n") if line]
+    if len(lines) > 1 and not _LITERAL.search("\n".join(lines)):
+        found: list[str] = []
+        for line in lines:
+            found += [*_line(line), "\n"]
+        return found
+    return _line(text)
+
+
+def _line(text: str) -> list[str]:
+    stated = statement(undressed(text))
+    if not stated.startswith(_SAID):
+        return [statement(text)]
+    plain = stated.removeprefix(_SAID)
+    if "`" in plain:
+        plain = statement(_QUOTED_WORD.sub(r"\1", plain)).removeprefix(_SAID)
+    if _QUOTES.search(stated) is not None:
+        return plain.split(" ")  # what is quoted may be about how it is written
+    words = _signs_in_one_way(plain).split(" ")
+    if not "".join(words).isalnum():
+        words = [
+            part for word in words for part in ((word,) if word.isalnum() else _marks_apart(word))
+        ]
+    if _FIRST.fullmatch(words[0]):
+        words[0] = words[0].lower()
+    for step in _STEPS:
+        words = step(words)
+    return ["I", *words[1:]] if words[:1] == ["i"] else words
+
+
+def _signs_in_one_way(text: str) -> str:
+    """Return `text` with dashes, digits, dates and Chinese each in one way of writing."""
+    if not text.isascii():
+        if _DIGIT.search(text) is None:
+            text = text.translate(_DIGITS)
+        text = text.replace("…", "...")
+        if "—" in text:
+            text = _EM_DASH.sub(" – ", text)
+        if "–" in text and "-" not in text:
+            text = _RANGE.sub("-", text)
+    if " -" in text or not text.isascii():
+        text = _DASHES.sub("–", text)
+    text = with_one_kind_of_dates(text)
+    if not text.isascii():
+        text = with_one_kind_of_dates(with_one_kind_of_chinese(text))
+    if _PARTICLE.search(text) and not _NOT.search(text):
+        text = _TOO.sub("", _REALLY.sub("", text))
+    return text
+
+
+def _marks_apart(word: str) -> Sequence[str]:
+    """Return a word and the signs around it."""
+    found = _MARKED.match(word)
+    if found is None or not found[2]:
+        return [word]
+    before, inner, after = found.groups()
+    if after.startswith("."):
+        if inner in _TITLES:
+            after = after[1:]
+        elif "." in inner and _INITIALS.fullmatch(inner):
+            inner, after = inner.replace(".", ""), after[1:]
+    return [*before, inner, *after]
+
+
+def _without_articles(words: list[str]) -> list[str]:
+    """Leave out "the" and "a" where they tell nothing, and "that" where a clause begins anyway."""
+    if _LEFT_OUT.isdisjoint(words):
+        return words
+    out: list[str] = []
+    for place, word in enumerate(words):
+        if word not in _LEFT_OUT:
+            out.append(word)
+            continue
+        following = words[place + 1] if place + 1 < len(words) else ""
+        before = out[-1] if out else ""
+        noun = following.removesuffix("'s").isalpha() and following.islower()
+        if word == "the":
+            noun = noun or _before_noun(words[place + 1 : place + 3]) or _is_ordinal(following)
+            plural = following.endswith("s") and not following.endswith(("ss", "us", "is", "'s"))
+            if noun and not plural and following not in _THE_KEPT:
+                continue
+        elif word in ("a", "an") or (word == "A" and not out):
+            if noun and following not in _A_KEPT and (not out or before in _A_DROPPED):
+                continue
+        elif (
+            word == "that"
+            and before in _SAYS
+            and (following.lower() in _CLAUSE or following.istitle())
+        ):
+            continue
+        out.append(word)
+    return out
+
+
+def _is_ordinal(word: str) -> bool:
+    return word[:1].isdigit() and word[:-2].isdigit() and word[-2:] in ("st", "nd", "rd", "th")
+
+
+def _before_noun(words: Sequence[str]) -> bool:
+    """Tell whether a name stands before what it names: "API limit", "Apollo logo"; not "US is"."""
+    if len(words) < 2 or not words[0].isalpha() or words[0].lower() in OTHER_WORDS:
+        return False
+    named = words[1].isalpha() and words[1].islower() and words[1] not in _NO_NOUNS
+    name = words[0].istitle() or (words[0].isupper() and len(words[0]) > 1)
+    return words[1] in _LABELS or (named and name)
+
+
+def _without_commas(words: list[str]) -> list[str]:
+    """Leave out commas that set nothing apart; all others count."""
+    if "," not in words:
+        return words
+    last = len(words) - 1 - words[::-1].index(",")
+    first = words.index(",")
+    return [
+        word
+        for place, word in enumerate(words)
+        if word != "," or not _idle(words, place, first=place == first, last=place == last)
+    ]
+
+
+def _idle(words: list[str], place: int, *, first: bool, last: bool) -> bool:
+    before = words[place - 1] if place else ""
+    after = words[place + 1] if place + 1 < len(words) else ""
+    if after in ("and", "or"):
+        return last and (not first or (after == "and" and _joins_clauses(words, place)))
+    if after == "not":
+        return before.isalpha() and before.lower() not in ("no", "yes", "please")
+    if after in ("but", "so"):
+        return before.isalpha() and before.lower() not in _ALL
+    if before.lower() in _WEEKDAYS:
+        return after.count("-") >= 2 and after[-1].isdigit()
+    introduces = first and place <= 4 and words[0].lower() in _INTRODUCING
+    return introduces and not (before[-1:].isdigit() and after[:1].isdigit())
+
+
+def _joins_clauses(words: list[str], place: int) -> bool:
+    """Tell whether a whole clause stands on either side of an "and", and nothing is denied."""
+    if not _VERBS.isdisjoint(words[:place]) and not _VERBS.isdisjoint(words[place + 3 : place + 7]):
+        return _NOT.search(" ".join(words)) is None and _ALL.isdisjoint(words)
+    return False
+
+
+def _labelled(words: list[str]) -> list[str]:
+    """Write a colon for the "is" behind a label such as "API limit" or "deadline of Apollo"."""
+    first = words[:7]
+    if ":" not in first and "is" not in first:
+        return words
+    for place, word in enumerate(first):
+        if word not in (":", "is"):
+            if not _WORD.fullmatch(word) and "_" not in word:
+                break
+            continue
+        value = words[place + 1] if place + 1 < len(words) else ""
+        telling = value[:1].isupper() or value[:1] in '$€£¥"-' or any(map(str.isdigit, value))
+        label = any(each.lower() in _LABELS or "_" in each for each in words[:place])
+        if value and telling and label:
+            return [*words[:place], ":", *words[place + 1 :]]
+        break
+    return words
+
+
+_STEPS: tuple[Callable[[list[str]], list[str]], ...] = (
+    written_out,
+    measured,
+    _without_articles,
+    _without_commas,
+    _labelled,
+)
