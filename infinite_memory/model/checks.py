@@ -6,6 +6,7 @@ import json
 import math
 import re
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import TypeVar
@@ -67,6 +68,8 @@ def check_label(value: object, name: str, *, max_chars: int = MAX_LABEL_CHARS) -
 
 def check_labels(values: object, name: str, *, max_chars: int = MAX_LABEL_CHARS) -> tuple[str, ...]:
     """Return short names, each once: the first spelling counts, letter case does not."""
+    if type(values) is tuple and not values:
+        return ()
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
         raise InvalidInput(f"{name} must be a list of texts, not {values!r:.100}")
     kept = {
@@ -80,9 +83,12 @@ def check_labels(values: object, name: str, *, max_chars: int = MAX_LABEL_CHARS)
 
 def check_choice(value: object, kinds: type[Choice], name: str) -> Choice:
     """Return the member of an enumeration that `value` is or names."""
+    if isinstance(value, kinds):
+        return value
+    if isinstance(value, str):
+        with suppress(ValueError):
+            return kinds(value)
     options = [str(option) for option in kinds]
-    if isinstance(value, str) and value in options:
-        return kinds(value)
     raise InvalidInput(
         f"{name} {value!r:.100} is unknown: the nearest is {nearest(value, options)!r},"
         f" all are {', '.join(options)}"
@@ -136,6 +142,8 @@ def check_context(value: object, *, max_bytes: int) -> dict[str, JsonValue]:
     """
     if not isinstance(value, Mapping):
         raise InvalidInput(f"context must be an object with names and values, not {value!r:.100}")
+    if not value:
+        return {}
     copied = {
         _storable(k, "a name in context"): _json(v, f"context.{k}", 2) for k, v in value.items()
     }

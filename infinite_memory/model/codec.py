@@ -5,9 +5,21 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from infinite_memory.model.hits import Predecessor
 from infinite_memory.model.memory import JsonValue, Kind, Memory, Origin, Status
+from infinite_memory.model.recalled import Landmark
+from infinite_memory.model.time_range import Reading
 
-__all__ = ["from_json", "from_micros", "iso", "to_json", "to_micros"]
+__all__ = [
+    "from_json",
+    "from_micros",
+    "iso",
+    "landmark_json",
+    "predecessor_json",
+    "reading_json",
+    "to_json",
+    "to_micros",
+]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -69,3 +81,26 @@ def from_json(fields: dict[str, Any]) -> Memory:
     for name in ("tags", "sources", "attachments"):
         values[name] = tuple(values[name])
     return Memory(**values)
+
+
+def predecessor_json(earlier: Predecessor) -> dict[str, JsonValue]:
+    """Return what a hit has superseded, and until when it held."""
+    return {"id": earlier.id, "text": earlier.text, "ended_at": iso(earlier.ended_at)}
+
+
+def reading_json(reading: Reading) -> dict[str, str | None]:
+    """Return how words of time were read: the words, what they mean, and the range in UTC."""
+    return {
+        "words": reading.words,
+        "read_as": reading.said,
+        "since": iso(reading.range.start),
+        "until": iso(reading.range.end),
+    }
+
+
+def landmark_json(landmark: Landmark | None) -> dict[str, str | None] | None:
+    """Return the id, heading and time of a memory, None for none."""
+    if landmark is None:
+        return None
+    moment = iso(landmark.happened_at)
+    return {"id": landmark.id, "heading": landmark.heading, "happened_at": moment}

@@ -9,7 +9,9 @@ from typing import TypedDict
 from attrs import frozen
 
 from infinite_memory.model.memory import Kind, Memory, Status
+from infinite_memory.model.mode import Tense
 from infinite_memory.model.scope import fold_name
+from infinite_memory.model.time_range import Reading
 
 __all__ = ["Conditions", "Criteria"]
 
@@ -20,9 +22,12 @@ class Conditions(TypedDict, total=False):
     `scope`: a name or several, with their parents and `Global`; "ALL" for every open one; left out,
     the default scope and, in a search, any scope that the question itself names. `tags`: all of
     them required. `kinds`: any of them, by default every kind. `statuses`: any of them, by default
-    current, in an exhaustive search all but forgotten; an empty list means every one.
+    those of the mode, in an exhaustive search all but forgotten; an empty list means every one.
     `conversation_id`: that conversation alone. `since`, `until`: aware datetimes that bound
-    `happened_at` as [since, until).
+    `happened_at` as [since, until). `when`: the same in words, such as "last week" or "since March
+    2024", in the configured time zone; not together with the other two. `mode`: "current", the
+    default, "strict" or "history": see `Mode`. `as_of`: what held at that moment, superseded since
+    or not: an aware datetime, or words such as "last March", which mean its end.
     """
 
     scope: str | Iterable[str] | None
@@ -32,6 +37,9 @@ class Conditions(TypedDict, total=False):
     conversation_id: str | None
     since: datetime | None
     until: datetime | None
+    when: str | None
+    mode: str | None
+    as_of: datetime | str | None
 
 
 @frozen(kw_only=True)
@@ -39,7 +47,13 @@ class Criteria:
     """Conditions that a memory meets all of; a field left as it is sets no condition.
 
     `tags` are all required, letter case does not count. `since` and `until` bound `happened_at` as
-    a half-open range, [since, until).
+    a half-open range, [since, until). `key` is a key in just this spelling; `keyed` asks for any
+    key. `as_of` is a moment at which a memory held: it had begun, by `valid_from` or else
+    `happened_at`, and `valid_to` was still to come. `unended_at` is a moment by which it had not
+    ended; a storage may pass this one over in `find`. `fingerprints` are those of texts, made by
+    `text.likeness`: the storage compares them itself, and `admit` does not. `when` and `tense` set
+    no condition: they are how the words of time were read, and which truth was asked for, None
+    without.
     """
 
     scopes: frozenset[str] | None = None
@@ -49,6 +63,13 @@ class Criteria:
     conversation_id: str | None = None
     since: datetime | None = None
     until: datetime | None = None
+    key: str | None = None
+    keyed: bool = False
+    as_of: datetime | None = None
+    unended_at: datetime | None = None
+    fingerprints: frozenset[int] | None = None
+    when: Reading | None = None
+    tense: Tense | None = None
 
     def admit(self, memory: Memory) -> bool:
         """Tell whether `memory` meets every condition."""
@@ -67,7 +88,18 @@ class Criteria:
             yield "statuses"
         if self.conversation_id is not None and memory.conversation_id != self.conversation_id:
             yield "conversation_id"
+        yield from self._unmet_by_time(memory)
+        if memory.key != self.key and self.key is not None:
+            yield "key"
+        elif self.keyed and memory.key is None:
+            yield "keyed"
+
+    def _unmet_by_time(self, memory: Memory) -> Iterator[str]:
         if self.since is not None and memory.happened_at < self.since:
             yield "since"
         if self.until is not None and memory.happened_at >= self.until:
             yield "until"
+        if self.as_of is not None and not memory.held_at(self.as_of):
+            yield "as_of"
+        if self.unended_at is not None and memory.ended_by(self.unended_at):
+            yield "unended_at"

@@ -28,6 +28,7 @@ class Details(TypedDict, total=False):
     important: bool
     sources: Sequence[str]
     attachments: Sequence[str]
+    supersedes: Sequence[str]
 
 
 @frozen(kw_only=True)
@@ -35,7 +36,8 @@ class Draft:
     """A memory to be: `text`, and whatever else is known of it.
 
     `scope` None is the configured default; `happened_at` None is the moment of storing; `id` None
-    asks for a new one. Names of kinds and origins may be given as plain strings.
+    asks for a new one. Names of kinds and origins may be given as plain strings. With a `key` it
+    supersedes what held that key in its scope before; `supersedes` names others that it replaces.
     """
 
     text: str
@@ -55,6 +57,7 @@ class Draft:
     important: bool = False
     sources: Sequence[str] = ()
     attachments: Sequence[str] = ()
+    supersedes: Sequence[str] = ()
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Draft:
@@ -67,9 +70,13 @@ class Draft:
             raise InvalidInput(
                 f"a memory is given as its fields and their values, not {values!r:.100}"
             )
-        known = [attribute.name for attribute in fields(cls)]
-        for name in values:
-            check_field(name, known)
+        if not values.keys() <= _KNOWN:
+            for name in values:
+                check_field(name, _FIELDS)
         if "text" not in values:
             raise InvalidInput("a memory needs a text: give the field 'text'")
         return cls(**values)
+
+
+_FIELDS = tuple(attribute.name for attribute in fields(Draft))
+_KNOWN = frozenset(_FIELDS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from enum import StrEnum
 from typing import overload
 
@@ -10,8 +11,10 @@ from attrs import frozen
 
 from infinite_memory.model.depth import Depth
 from infinite_memory.model.memory import Memory
+from infinite_memory.model.mode import Mode
+from infinite_memory.model.time_range import Reading
 
-__all__ = ["LIKELY", "Absence", "Explanation", "Hit", "Hits", "Step"]
+__all__ = ["LIKELY", "Absence", "Explanation", "Hit", "Hits", "Predecessor", "Step"]
 
 
 LIKELY = 0.05
@@ -22,12 +25,14 @@ LIKELY = 0.05
 class Explanation:
     """How a memory came to its score.
 
-    `cosine` is that of its best passage with the question, None where vectors were not compared;
-    `passage` is the half-open character range of that passage. `bm25` is the raw sum over the words
-    of the question. A rank counts from 1 within its arm, None where the arm found nothing.
+    `cosine` is that of its best passage with the whole question, None where vectors were not
+    compared; `passage` is the half-open character range of that passage. `bm25` is the raw sum over
+    the words of the question. A rank counts from 1 within its arm, None where the arm found
+    nothing.
 
     The rest are the steps of the ranking, which add up to `total`: what the `meaning` and the
-    `words` of the memory gave, its `coverage` of the question's words, and the `speaker` whom the
+    `words` of the memory gave; what the `parts` of a question of several sentences added or took,
+    each compared by itself; its `coverage` of the question's words, and the `speaker` whom the
     question names; what the memories `around` it in its conversation added or took; what it gained
     by holding what the question has `quoted`; what it lost because it `asks` a question itself;
     what it gained for being `important` and lost by age (`recency`); the share of its
@@ -44,6 +49,7 @@ class Explanation:
     words: float
     coverage: float
     speaker: float
+    parts: float = 0.0
     around: float
     quoted: float
     asks: float
@@ -59,6 +65,7 @@ class Step(StrEnum):
 
     FOUND = "found"
     CONDITIONS = "conditions"
+    MODE = "mode"
     MATCH = "match"
     TWIN = "twin"
     THRESHOLD = "threshold"
@@ -69,10 +76,11 @@ class Step(StrEnum):
 class Absence:
     """Why a search does not return a memory; `reason` says it in a sentence.
 
-    `step` is what kept it out, `FOUND` where the search does return it. `unmet` names the
-    conditions that it does not meet. `rank`, counted from 1 among all that match, `score` and
-    `explanation` are None where it was not compared or matches in no way. `found_at` is another
-    depth at which the same search returns it, None where there is none.
+    `step` is what kept it out, `FOUND` where the search does return it, `MODE` where it would meet
+    the conditions in the mode history. `unmet` names the conditions that it does not meet. `rank`,
+    counted from 1 among all that match, `score` and `explanation` are None where it was not
+    compared or matches in no way. `found_at` is another depth at which the same search returns it,
+    `found_in` another mode, None where there is none.
     """
 
     id: str
@@ -83,6 +91,20 @@ class Absence:
     score: float | None = None
     explanation: Explanation | None = None
     found_at: Depth | None = None
+    found_in: Mode | None = None
+
+
+@frozen(kw_only=True)
+class Predecessor:
+    """A memory that a hit has superseded: no longer true, but worth knowing.
+
+    `text` is its beginning, at most 300 characters; `ended_at` is its `valid_to`, or else when it
+    was superseded.
+    """
+
+    id: str
+    text: str
+    ended_at: datetime
 
 
 @frozen(kw_only=True)
@@ -94,6 +116,9 @@ class Hit:
     half-open character range of what answers best in its text; `covers` are the ids of those other
     hits that this summary was made from, and `outdated` those of its sources that were replaced,
     forgotten or rewritten since.
+
+    `ended` tells that its validity is over by now. `supersedes` are the latest memories that it has
+    taken the place of, newest first; a strict search has none.
     """
 
     memory: Memory
@@ -103,6 +128,8 @@ class Hit:
     highlight: tuple[int, int] | None = None
     covers: tuple[str, ...] = ()
     outdated: tuple[str, ...] = ()
+    ended: bool = False
+    supersedes: tuple[Predecessor, ...] = ()
 
 
 @frozen(kw_only=True)
@@ -118,7 +145,8 @@ class Hits(Sequence[Hit]):
     since they are not embedded yet. `note` says why an arm was left out, None if both took part.
 
     The first `offset` hits were passed over; `next` is the offset to go on from, None at the end.
-    `best` is the score of the first of all, 0 without any.
+    `best` is the score of the first of all, 0 without any. `when` is how the words of time were
+    read that were given, None without; `as_of` is the moment that was asked about, None without.
     """
 
     items: tuple[Hit, ...]
@@ -133,6 +161,9 @@ class Hits(Sequence[Hit]):
     offset: int = 0
     next: int | None = None
     best: float = 0.0
+    when: Reading | None = None
+    mode: Mode = Mode.CURRENT
+    as_of: datetime | None = None
 
     @property
     def covered(self) -> dict[str, str]:

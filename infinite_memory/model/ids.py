@@ -6,7 +6,6 @@ import os
 import re
 from collections.abc import Callable
 from datetime import datetime
-from uuid import UUID
 
 from infinite_memory.errors import InvalidInput
 
@@ -27,7 +26,8 @@ def new_id(now: datetime, random_bytes: RandomBytes = os.urandom) -> str:
     number = (milliseconds << 80) | int.from_bytes(random_bytes(10), "big")
     number = (number & ~(0xF << 76)) | (0x7 << 76)
     number = (number & ~(0x3 << 62)) | (0x2 << 62)
-    return str(UUID(int=number))
+    digits = f"{number:032x}"
+    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 
 
 def check_id(value: object) -> str:

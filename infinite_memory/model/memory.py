@@ -88,6 +88,19 @@ class Memory:
     revision: int = 1
 
     @property
+    def held_from(self) -> datetime:
+        """When it began to hold: `valid_from`, or else `happened_at`."""
+        return self.happened_at if self.valid_from is None else self.valid_from
+
+    def held_at(self, moment: datetime) -> bool:
+        """Tell whether it had begun to hold at `moment`, and not ended."""
+        return self.held_from <= moment and not self.ended_by(moment)
+
+    def ended_by(self, moment: datetime) -> bool:
+        """Tell whether it had ended at `moment`."""
+        return self.valid_to is not None and self.valid_to <= moment
+
+    @property
     def heading(self) -> str:
         """Its title, or else the beginning of its text on one line, cut between words."""
         return self.title or _beginning(self.text)

@@ -18,6 +18,8 @@ class Outcome(StrEnum):
     FORGOTTEN = "forgotten"
     ERASED = "erased"
     UNCHANGED = "unchanged"
+    STRENGTHENED = "strengthened"
+    ECHO = "echo"
 
 
 class Searchable(StrEnum):
@@ -32,8 +34,15 @@ class Searchable(StrEnum):
 class Receipt:
     """Proof that a write is durable, and what it did.
 
-    `unchanged` means that the request had been carried out before. `erased` lists what a hard
-    forget removed for good.
+    `unchanged` means that the request had been carried out before. `strengthened` means that the
+    same was there, in every field: nothing was stored again, and `id` is that of the one which is
+    there. `echo` is the same for what recall had just returned to the assistant that stored it.
+    `twins` are the ids of memories that say the same in trivially other words, linked to this one.
+    `erased` lists what a hard
+    forget removed for good. `superseded` are the ids of the memories that this one replaced, and
+    `superseded_by` is the one that replaced it, where it was told late. `conflicts` are those with
+    the same key that begin at the same moment and say something else: all of them stay current
+    until somebody decides.
     """
 
     id: str
@@ -43,3 +52,7 @@ class Receipt:
     stored_at: datetime
     searchable: Searchable
     erased: tuple[str, ...] = ()
+    superseded: tuple[str, ...] = ()
+    superseded_by: str | None = None
+    conflicts: tuple[str, ...] = ()
+    twins: tuple[str, ...] = ()

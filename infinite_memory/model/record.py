@@ -10,8 +10,12 @@ import numpy as np
 from attrs import cmp_using, field, frozen
 from numpy.typing import NDArray
 
-from infinite_memory.model.memory import Memory
+from infinite_memory.model.criteria import Criteria
+from infinite_memory.model.entry import Action
+from infinite_memory.model.link import Link, LinkType
+from infinite_memory.model.memory import Memory, Status
 from infinite_memory.model.scope import Scope
+from infinite_memory.model.time_range import Reading
 
 __all__ = [
     "Attach",
@@ -20,10 +24,15 @@ __all__ = [
     "Detach",
     "Embedding",
     "Erase",
+    "EraseLink",
     "EraseScope",
+    "ExpectAlike",
+    "ExpectKey",
     "ExpectScopes",
+    "Log",
     "Page",
     "Put",
+    "PutLink",
     "PutScope",
     "Record",
     "Size",
@@ -95,7 +104,7 @@ class Detach:
 
 @frozen(kw_only=True)
 class Erase:
-    """Remove a memory for good: text, history, vectors. Its id stays, in the feed.
+    """Remove a memory for good: text, history, vectors, links, usage. Its id stays, in the feed.
 
     With `expected` that must be its current revision; without, it need not even be there.
     """
@@ -130,7 +139,83 @@ class ExpectScopes:
     unused: frozenset[str] = frozenset()
 
 
-Write: TypeAlias = Put | Attach | Detach | Erase | PutScope | EraseScope | ExpectScopes
+@frozen(kw_only=True)
+class ExpectKey:
+    """Carry out the writes beside it only if these memories hold a key, and no others.
+
+    Those are the memories of that scope and key, in just this spelling, that have one of the
+    `statuses` before the writes.
+    """
+
+    scope: str
+    key: str
+    ids: frozenset[str]
+    statuses: frozenset[Status] = frozenset({Status.CURRENT})
+
+
+@frozen(kw_only=True)
+class ExpectAlike:
+    """Carry out the writes beside it only if these memories may say the same, and no others.
+
+    Those are the current memories in one of the `scopes` whose texts have, before the writes, one
+    of the `fingerprints`.
+    """
+
+    scopes: frozenset[str]
+    fingerprints: frozenset[int]
+    ids: frozenset[str] = frozenset()
+
+    @property
+    def criteria(self) -> Criteria:
+        """What `Storage.find` gives these memories for."""
+        statuses = frozenset({Status.CURRENT})
+        return Criteria(scopes=self.scopes, statuses=statuses, fingerprints=self.fingerprints)
+
+
+@frozen(kw_only=True)
+class PutLink:
+    """Create a link, or replace the one of that type between the two; both ends must be there.
+
+    Nothing where one of them is not, after the writes before this one.
+    """
+
+    link: Link
+
+
+@frozen(kw_only=True)
+class EraseLink:
+    """Remove a link; nothing where it is not there."""
+
+    source: str
+    target: str
+    type: LinkType
+
+
+@frozen(kw_only=True)
+class Log:
+    """Add an entry to the journal: at most one a commit, which it describes.
+
+    With `number`, that must become the number of the entry: nobody has added one meanwhile.
+    """
+
+    action: Action
+    number: int | None = None
+
+
+Write: TypeAlias = (
+    Put
+    | Attach
+    | Detach
+    | Erase
+    | PutScope
+    | EraseScope
+    | ExpectScopes
+    | ExpectKey
+    | ExpectAlike
+    | PutLink
+    | EraseLink
+    | Log
+)
 
 
 @frozen(kw_only=True)
@@ -151,10 +236,14 @@ class Changes:
 
 @frozen(kw_only=True)
 class Page:
-    """Memories in the order newest first, and the cursor of the next page, None at the end."""
+    """Memories in the order newest first, and the cursor of the next page, None at the end.
+
+    `when` is how the words of time were read that were given, None without.
+    """
 
     memories: tuple[Memory, ...]
     next: str | None
+    when: Reading | None = None
 
 
 @frozen(kw_only=True)
@@ -162,12 +251,14 @@ class Size:
     """How much a storage holds.
 
     `memories` are counted by (scope, kind, status); `embedded` counts by model the memories that it
-    has embedded, without the forgotten ones; `revisions` counts those that were replaced; `oldest`
-    and `newest` are moments of `happened_at`.
+    has embedded, without the forgotten ones; `revisions` counts those that were replaced; `entries`
+    are those of the journal; `oldest` and `newest` are moments of `happened_at`.
     """
 
     memories: dict[tuple[str, str, str], int]
     revisions: int
+    links: int
+    entries: int
     embedded: dict[str, int]
     size_bytes: int
     oldest: datetime | None

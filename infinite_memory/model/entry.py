@@ -1,0 +1,204 @@
+"""The journal: one entry for every change, chained to the one before it."""
+
+from __future__ import annotations
+
+import json
+import struct
+from datetime import datetime
+from enum import StrEnum
+from hashlib import blake2b
+from typing import Any, TypeAlias
+
+from attrs import field, frozen
+
+from infinite_memory.model.codec import iso
+from infinite_memory.model.link import Link, LinkType
+from infinite_memory.model.scope import Scope, Sensitivity
+
+__all__ = [
+    "Action",
+    "Actor",
+    "Entry",
+    "JournalEnd",
+    "LinkStep",
+    "MemoryStep",
+    "Operation",
+    "ScopeStep",
+    "entry_digest",
+]
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+_NUMBER = struct.Struct("<q")
+_Fields: TypeAlias = dict[str, Any]
+
+
+class Operation(StrEnum):
+    """What somebody did."""
+
+    BEGIN = "begin"
+    """The journal of a store that held memories before it had one."""
+    REMEMBER = "remember"
+    REVISE = "revise"
+    FORGET = "forget"
+    ERASE = "erase"
+    LINK = "link"
+    SCOPE = "scope"
+    PROFILE = "profile"
+    UNDO = "undo"
+
+
+@frozen(kw_only=True)
+class Actor:
+    """Who changes something: the name of the client, and of the process it ran in."""
+
+    client: str = ""
+    process: str = ""
+
+
+@frozen(kw_only=True)
+class MemoryStep:
+    """What became of a memory: its revision before and after, 0 where there is none."""
+
+    id: str
+    before: int
+    after: int
+
+
+@frozen(kw_only=True)
+class ScopeStep:
+    """What became of a scope, None where there is none."""
+
+    before: Scope | None
+    after: Scope | None
+
+
+@frozen(kw_only=True)
+class LinkStep:
+    """What became of a link, None where there is none."""
+
+    before: Link | None
+    after: Link | None
+
+
+@frozen(kw_only=True)
+class Action:
+    """What one commit did, by whom and when, and what is needed to reverse it.
+
+    The texts are not in it: they are in the revisions that `memories` names, and go with them when
+    a memory is erased for good. `undoes` is the number of the entry that it reverses.
+    """
+
+    at: datetime
+    actor: Actor = field(factory=Actor)
+    operation: Operation
+    memories: tuple[MemoryStep, ...] = ()
+    scopes: tuple[ScopeStep, ...] = ()
+    links: tuple[LinkStep, ...] = ()
+    undoes: int | None = None
+    reason: str = ""
+
+    def to_text(self) -> str:
+        """Return it as one line of JSON, the same for equal actions."""
+        fields: _Fields = {
+            "at": iso(self.at),
+            "client": self.actor.client,
+            "process": self.actor.process,
+            "operation": str(self.operation),
+            "memories": [[step.id, step.before, step.after] for step in self.memories],
+            "scopes": [[_scope_fields(s.before), _scope_fields(s.after)] for s in self.scopes],
+            "links": [[_link_fields(s.before), _link_fields(s.after)] for s in self.links],
+            "undoes": self.undoes,
+            "reason": self.reason,
+        }
+        return _ENCODER.encode(fields)
+
+    @classmethod
+    def of(cls, text: str) -> Action | None:
+        """Return what `to_text` wrote, None where it is something else."""
+        try:
+            fields = json.loads(text)
+            return cls(
+                at=datetime.fromisoformat(fields["at"]),
+                actor=Actor(client=fields["client"], process=fields["process"]),
+                operation=Operation(fields["operation"]),
+                memories=tuple(
+                    MemoryStep(id=each, before=before, after=after)
+                    for each, before, after in fields["memories"]
+                ),
+                scopes=tuple(
+                    ScopeStep(before=_scope_of(before), after=_scope_of(after))
+                    for before, after in fields["scopes"]
+                ),
+                links=tuple(
+                    LinkStep(before=_link_of(before), after=_link_of(after))
+                    for before, after in fields["links"]
+                ),
+                undoes=fields["undoes"],
+                reason=fields["reason"],
+            )
+        except (ValueError, TypeError, KeyError, RecursionError):
+            return None
+
+
+@frozen(kw_only=True)
+class Entry:
+    """An action with its number in the journal, from 1, and the digest that chains it."""
+
+    number: int
+    action: Action
+    digest: bytes
+
+
+@frozen(kw_only=True)
+class JournalEnd:
+    """The number and the digest of the last entry; 0 and 32 zero bytes of an empty journal."""
+
+    number: int = 0
+    digest: bytes = bytes(32)
+
+
+def entry_digest(previous: bytes, number: int, text: str) -> bytes:
+    """Return the 32 bytes of BLAKE2b over the digest before, the number and the action as text."""
+    content = b"".join([previous, _NUMBER.pack(number), text.encode()])
+    return blake2b(content, digest_size=32, person=b"journal").digest()
+
+
+def _scope_fields(scope: Scope | None) -> _Fields | None:
+    if scope is None:
+        return None
+    return {
+        "name": scope.name,
+        "description": scope.description,
+        "parent": scope.parent,
+        "keywords": list(scope.keywords),
+        "active": scope.active,
+        "sensitivity": str(scope.sensitivity),
+    }
+
+
+def _scope_of(fields: _Fields | None) -> Scope | None:
+    if fields is None:
+        return None
+    sensitivity = Sensitivity(fields["sensitivity"])
+    return Scope(**{**fields, "keywords": tuple(fields["keywords"]), "sensitivity": sensitivity})
+
+
+def _link_fields(link: Link | None) -> _Fields | None:
+    if link is None:
+        return None
+    return {
+        "source": link.source,
+        "target": link.target,
+        "type": str(link.type),
+        "weight": link.weight,
+        "made_by": link.made_by,
+        "reason": link.reason,
+        "made_at": iso(link.made_at),
+    }
+
+
+def _link_of(fields: _Fields | None) -> Link | None:
+    if fields is None:
+        return None
+    made_at = datetime.fromisoformat(fields["made_at"])
+    return Link(**{**fields, "type": LinkType(fields["type"]), "made_at": made_at})

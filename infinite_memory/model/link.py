@@ -1,0 +1,38 @@
+"""Links: directed, typed, weighted relations between memories."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from enum import StrEnum
+
+from attrs import frozen
+
+__all__ = ["Link", "LinkType"]
+
+
+class LinkType(StrEnum):
+    """How the source of a link is related to its target."""
+
+    SEMANTIC = "semantic"
+    TEMPORAL = "temporal"
+    CONTEXT = "context"
+    INTENT = "intent"
+    DERIVED_FROM = "derived_from"
+    SUPERSEDES = "supersedes"
+    NEAR_DUPLICATE_OF = "near_duplicate_of"
+
+
+@frozen(kw_only=True)
+class Link:
+    """The memory `source` is related to `target`; there is one link of a type between the two.
+
+    `weight` is in (0, 1]. `made_by` names who made it, `reason` says why.
+    """
+
+    source: str
+    target: str
+    type: LinkType
+    weight: float = 1.0
+    made_by: str = ""
+    reason: str = ""
+    made_at: datetime
