@@ -10,7 +10,14 @@ from infinite_memory.errors import InvalidInput
 from infinite_memory.model.codec import to_micros
 from infinite_memory.model.memory import Memory
 
-__all__ = ["Position", "check_limit", "decode_cursor", "encode_cursor", "position_of"]
+__all__ = [
+    "Position",
+    "check_limit",
+    "decode_cursor",
+    "encode_cursor",
+    "encode_position",
+    "position_of",
+]
 
 Position = tuple[int, str]
 """Where a memory stands in the order of `find`: microseconds of `happened_at`, then the id."""
@@ -25,7 +32,12 @@ def position_of(memory: Memory) -> Position:
 
 def encode_cursor(memory: Memory) -> str:
     """Return the cursor of the page that begins after `memory`."""
-    micros, memory_id = position_of(memory)
+    return encode_position(position_of(memory))
+
+
+def encode_position(position: Position) -> str:
+    """Return the cursor of the page that begins after that position."""
+    micros, memory_id = position
     return base64.urlsafe_b64encode(f"{micros}@{memory_id}".encode("ascii")).decode("ascii")
 
 

@@ -2,19 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Protocol
 
 import numpy as np
 
 from infinite_memory.errors import Conflict, InvalidInput
-from infinite_memory.model.record import Attach, Embedding, Erase, ExpectScopes, Put, Write
+from infinite_memory.model.entry import JournalEnd
+from infinite_memory.model.record import (
+    Attach,
+    Embedding,
+    Erase,
+    ExpectAlike,
+    ExpectKey,
+    ExpectScopes,
+    Log,
+    Put,
+    PutLink,
+    Write,
+)
 from infinite_memory.model.scope import Scope, fold_name
 
-__all__ = ["check_embedding", "check_writes", "refuse_changed_scopes", "refuse_conflicts"]
+__all__ = [
+    "Present",
+    "check_embedding",
+    "check_writes",
+    "refuse_changes",
+    "refuse_conflicts",
+]
+
+
+class Present(Protocol):
+    """What there is before the writes of a commit."""
+
+    @property
+    def journal_end(self) -> JournalEnd:
+        """The end of the journal."""
+
+    def revision(self, memory_id: str) -> int:
+        """Return the current revision of a memory, 0 if there is none of that id."""
+
+    def scopes(self) -> Mapping[str, Scope]:
+        """Return every scope by name."""
+
+    def holds(self, scope: str) -> bool:
+        """Tell whether a memory, forgotten ones included, is in the scope of that name."""
+
+    def holders(self, expected: ExpectKey) -> Collection[str]:
+        """Return the ids of the memories with that key in that scope that have its statuses."""
+
+    def alike(self, expected: ExpectAlike) -> Collection[str]:
+        """Return the ids of the memories that meet its criteria; one more than it has will do."""
 
 
 def check_writes(writes: Sequence[Write]) -> None:
     """Refuse an embedding that could not be read back, and a revision that does not go forward.
+
+    Also a weight out of its range, and a second entry of the journal.
 
     Raises:
         InvalidInput: with the id of the memory and what is wrong.
@@ -27,6 +71,14 @@ def check_writes(writes: Sequence[Write]) -> None:
             _check_models(write)
         elif isinstance(write, Attach):
             check_embedding(write.id, write.embedding)
+        elif isinstance(write, PutLink) and not 0 < write.link.weight <= 1:
+            raise InvalidInput(
+                f"the link from {write.link.source!r} to {write.link.target!r} cannot have the "
+                f"weight {write.link.weight!r}: give one over 0 and at most 1"
+            )
+    entries = sum(isinstance(write, Log) for write in writes)
+    if entries > 1:
+        raise InvalidInput(f"a commit has one entry of the journal, not {entries}")
 
 
 def _check_models(write: Put) -> None:
@@ -67,11 +119,31 @@ def check_embedding(memory_id: str, embedding: Embedding) -> None:
         raise InvalidInput(f"embedding of memory {memory_id!r} cannot be stored: {problem}")
 
 
+def refuse_changes(writes: Sequence[Write], present: Present) -> None:
+    """Refuse writes whose caller saw anything else than what is `present`.
+
+    Raises:
+        Conflict: with what is not as expected.
+    """
+    refuse_conflicts(writes, present.revision)
+    for write in writes:
+        if isinstance(write, ExpectScopes):
+            _refuse_changed_scopes(write, present.scopes(), present.holds)
+        elif isinstance(write, ExpectKey):
+            if write.ids != frozenset(present.holders(write)):
+                raise _conflict([f"who holds the key {write.key!r} in the scope {write.scope!r}"])
+        elif isinstance(write, ExpectAlike):
+            if write.ids != frozenset(present.alike(write)):
+                raise _conflict([f"what may say the same in {', '.join(sorted(write.scopes))}"])
+        elif isinstance(write, Log):
+            _refuse_other_number(write, present.journal_end)
+
+
 def refuse_conflicts(writes: Sequence[Write], revision_of: Callable[[str], int]) -> None:
     """Refuse writes of which one, carried out in their order, would not find what it expects.
 
-    `revision_of` returns the current revision of an id, 0 where there is none. An `ExpectScopes`
-    among them is left to `refuse_changed_scopes`.
+    `revision_of` returns the current revision of an id, 0 where there is none. What else is
+    expected is left to `refuse_changes`.
 
     Raises:
         Conflict: with the ids, and the first expected and found revision of each.
@@ -94,16 +166,9 @@ def refuse_conflicts(writes: Sequence[Write], revision_of: Callable[[str], int])
         raise _conflict(list(conflicts.values()))
 
 
-def refuse_changed_scopes(
+def _refuse_changed_scopes(
     expected: ExpectScopes, scopes: Mapping[str, Scope], holds: Callable[[str], bool]
 ) -> None:
-    """Refuse a commit whose caller saw other scopes than there are before it.
-
-    `holds` tells whether a memory, forgotten ones included, is in the scope of that name.
-
-    Raises:
-        Conflict: with the first scope that is not as expected.
-    """
     folded = {fold_name(name) for name in scopes}
     for name, seen in expected.scopes.items():
         changed = fold_name(name) in folded if seen is None else scopes.get(name) != seen
@@ -112,6 +177,11 @@ def refuse_changed_scopes(
     for name in sorted(expected.unused):
         if holds(name) or any(scope.parent == name for scope in scopes.values()):
             raise _conflict([f"the scope {name!r}, which is in use by now"])
+
+
+def _refuse_other_number(log: Log, end: JournalEnd) -> None:
+    if log.number is not None and log.number != end.number + 1:
+        raise _conflict([f"the journal, in which entry {end.number + 1} is next, not {log.number}"])
 
 
 def _conflict(conflicts: list[str]) -> Conflict:

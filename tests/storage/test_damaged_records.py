@@ -16,8 +16,8 @@ from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.memory import GLOBAL
 from infinite_memory.model.record import Attach, Detach, Erase, PutScope, Record
 from infinite_memory.model.scope import Scope
+from infinite_memory.storage.seal import seal, seal_fits
 from infinite_memory.storage.sqlite import SqliteStorage
-from infinite_memory.storage.sqlite.seal import seal, seal_fits
 from infinite_memory.storage.sqlite.vectors import decode_embedding, encode_embedding
 from infinite_memory.testing.storage_contract import make_embedding, make_memory, put
 
@@ -229,7 +229,7 @@ def test_a_damaged_scope_and_a_damaged_tombstone_are_left_out(
 def test_a_change_counter_that_was_altered_stops_reading_the_feed_and_writing(
     storage: SqliteStorage, home: Path
 ) -> None:
-    _alter(home, "UPDATE store SET sequence = 1")
+    _alter(home, "UPDATE ledger SET sequence = 1")
     for call in (storage.position, lambda: storage.changes(0, limit=1)):
         with pytest.raises(StoreDamaged, match="counts its changes"):
             call()

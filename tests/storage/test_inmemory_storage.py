@@ -15,7 +15,7 @@ from infinite_memory.testing.storage_machine import storage_machine
 
 _walks = settings(max_examples=15, stateful_step_count=20, deadline=None)
 _hunt = settings(
-    max_examples=300,
+    max_examples=1500,
     stateful_step_count=25,
     deadline=None,
     database=None,

@@ -12,12 +12,16 @@ import apsw
 import pytest
 
 from infinite_memory.errors import StorageUnavailable
+from infinite_memory.model.entry import JournalEnd, Operation
 from infinite_memory.model.memory import Kind, Status
-from infinite_memory.model.record import Attach, Change, Detach, Erase, Record
+from infinite_memory.model.record import Attach, Change, Detach, Erase, Log, PutLink, Record
 from infinite_memory.model.scope import Scope
+from infinite_memory.operations.journal_check import check_journal
 from infinite_memory.storage.sqlite import SqliteStorage, migrations
 from infinite_memory.storage.sqlite.reserve import RESERVE_BYTES
 from infinite_memory.storage.sqlite.schema import SCHEMA_VERSION
+from infinite_memory.testing.contract_base import make_link
+from infinite_memory.testing.contract_journal import make_action
 from infinite_memory.testing.power import FragileDisk, restore
 from infinite_memory.testing.storage_contract import make_embedding, make_memory, put
 
@@ -51,15 +55,25 @@ _CHANGES = (
 )
 
 
-@pytest.fixture
-def home(tmp_path: Path) -> Path:
-    home = tmp_path / "home"
+def _restore(home: Path, version: int) -> Path:
+    script = Path(__file__).parent / f"version_{version}.sql"
     home.mkdir()
     connection = apsw.Connection(str(home / "memory.db"))
-    connection.execute((Path(__file__).parent / "version_1.sql").read_text(encoding="utf-8"))
+    connection.execute(script.read_text(encoding="utf-8"))
     connection.pragma("journal_mode", "wal")
     connection.close()
     return home
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return _restore(tmp_path / "home", 1)
+
+
+@pytest.fixture(params=[1, 2])
+def older(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
+    """Return the folder of a store of each older version."""
+    return _restore(tmp_path / "home", request.param)
 
 
 def _version(home: Path) -> int:
@@ -84,12 +98,22 @@ def _check(storage: SqliteStorage) -> None:
     # The vectors of the tests are made of chance; beside that nothing is wrong.
     wrong = [finding.what for finding in storage.verify().findings]
     assert [what for what in wrong if "cannot be right" not in what] == []
+    (entry,) = storage.journal(limit=9)
+    assert entry.action.operation is Operation.BEGIN
+    assert entry.action.reason == "the store held 4 memories before it had a journal"
+    assert check_journal(storage) == (1, [])
 
 
-def test_a_store_of_version_1_has_everything_it_had_and_takes_a_second_model(home: Path) -> None:
-    assert _version(home) == 1
+@pytest.mark.parametrize("version", [1, 2])
+def test_an_older_store_has_everything_it_had_and_takes_a_second_model(
+    tmp_path: Path, version: int
+) -> None:
+    home = _restore(tmp_path / "home", version)
+    assert _version(home) == version
     storage = SqliteStorage.open(home)
     _check(storage)
+    storage.commit([PutLink(link=make_link("a", "b")), Log(action=make_action("a"))])
+    assert storage.journal_end().number == 2
     more = make_embedding(7, model="model-b")
     storage.commit([Attach(id="a", revision=1, embedding=more), put("new")])
     storage.close()
@@ -100,17 +124,18 @@ def test_a_store_of_version_1_has_everything_it_had_and_takes_a_second_model(hom
     storage.close()
 
 
+@pytest.mark.parametrize("failing", [1, 2])
 def test_a_step_that_fails_leaves_the_older_version_whole(
-    home: Path, monkeypatch: pytest.MonkeyPatch
+    home: Path, failing: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(connection: apsw.Connection) -> None:
         step(connection)
         raise apsw.FullError("no more")
 
-    step = migrations.STEPS[1]
+    step = migrations.STEPS[failing]
     reserve = home / "store.reserve"
     reserve.write_bytes(bytes(RESERVE_BYTES))
-    monkeypatch.setitem(migrations.STEPS, 1, fail)  # type: ignore[arg-type]
+    monkeypatch.setitem(migrations.STEPS, failing, fail)  # type: ignore[arg-type]
     reader = apsw.Connection(str(home / "memory.db"))  # keeps the log from being removed
     reader.execute("SELECT 1 FROM store").fetchall()
     with pytest.raises(StorageUnavailable, match="the disk is full"):
@@ -167,17 +192,17 @@ def test_a_damaged_vector_does_not_keep_the_store_from_opening(
     storage.close()
 
 
-def test_several_processes_bring_it_forward_once(home: Path) -> None:
+def test_several_processes_bring_it_forward_once(older: Path) -> None:
     code = (
         "import sys; from pathlib import Path; from infinite_memory.storage.sqlite import *\n"
         "s = SqliteStorage.open(Path(sys.argv[1])); print(s.position()); s.close()"
     )
     opening = [
-        subprocess.Popen([sys.executable, "-c", code, str(home)], stdout=subprocess.PIPE)
+        subprocess.Popen([sys.executable, "-c", code, str(older)], stdout=subprocess.PIPE)
         for _ in range(4)
     ]
-    assert [process.communicate(timeout=60)[0] for process in opening] == [b"9\n"] * 4
-    storage = SqliteStorage.open(home)
+    assert [process.communicate(timeout=300)[0] for process in opening] == [b"9\n"] * 4
+    storage = SqliteStorage.open(older)
     _check(storage)
     storage.close()
 
@@ -190,20 +215,49 @@ def test_a_process_of_the_older_version_is_refused_and_writes_nothing_wrong(home
     older.close()
 
 
+def test_a_process_that_knows_no_journal_is_refused_before_it_changes_anything(
+    tmp_path: Path,
+) -> None:
+    home = _restore(tmp_path / "home", 2)
+    before = apsw.Connection(str(home / "memory.db"))
+    read, write = "SELECT sequence FROM store", "UPDATE store SET sequence = 10"
+    before.execute(read).fetchall()
+    SqliteStorage.open(home).close()
+    before.execute("BEGIN IMMEDIATE")
+    for sql in (read, write):
+        with pytest.raises(apsw.SQLError, match="no such table: store"):
+            before.execute(sql)
+    before.close()
+
+
+def test_a_store_without_memories_begins_its_journal_with_what_is_stored_next(
+    tmp_path: Path,
+) -> None:
+    home = _restore(tmp_path / "home", 2)
+    connection = apsw.Connection(str(home / "memory.db"))
+    connection.execute("DELETE FROM vectors; DELETE FROM memory_tags; DELETE FROM memories")
+    connection.close()
+    storage = SqliteStorage.open(home)
+    assert storage.journal_end() == JournalEnd()
+    storage.commit([put("a"), Log(action=make_action("a"))])
+    assert check_journal(storage) == (1, [])
+    storage.close()
+
+
 @pytest.fixture
-def disk(home: Path) -> Iterator[FragileDisk]:
-    disk = FragileDisk("fragile-migration", home)
+def disk(older: Path) -> Iterator[FragileDisk]:
+    disk = FragileDisk("fragile-migration", older)
     yield disk
     disk.unregister()
 
 
 def test_a_power_cut_in_the_middle_loses_nothing(
-    home: Path, tmp_path: Path, disk: FragileDisk
+    older: Path, tmp_path: Path, disk: FragileDisk
 ) -> None:
     random, images = Random(3), []
     disk.before_step = lambda: images.append(disk.cut(random))  # type: ignore[method-assign]
     with disk.watching():
-        SqliteStorage.open(home, vfs=disk.name, checkpoint_pages=2).close()
+        SqliteStorage.open(older, vfs=disk.name, checkpoint_pages=2).close()
     assert len(images) > 20
     versions = set()
     for number, image in enumerate(images):

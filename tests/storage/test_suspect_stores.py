@@ -79,7 +79,7 @@ def _other_store(home: Path) -> None:
 
 def _no_identity(home: Path) -> None:
     connection = apsw.Connection(str(home / "memory.db"))
-    connection.execute("DELETE FROM store; PRAGMA wal_checkpoint(TRUNCATE)")
+    connection.execute("DELETE FROM ledger; PRAGMA wal_checkpoint(TRUNCATE)")
     connection.close()
 
 

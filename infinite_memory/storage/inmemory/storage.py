@@ -4,34 +4,27 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Collection, Sequence
-from itertools import takewhile
+from collections.abc import Collection, Mapping, Sequence
+from itertools import islice, takewhile
 from uuid import uuid4
-
-import attrs
-import numpy as np
 
 from infinite_memory.errors import StoreClosed
 from infinite_memory.model.criteria import Criteria
+from infinite_memory.model.entry import Entry, JournalEnd
 from infinite_memory.model.findings import Verification, Walked
-from infinite_memory.model.memory import GLOBAL, Memory, Status
+from infinite_memory.model.link import Link
+from infinite_memory.model.memory import Memory, Status
 from infinite_memory.model.record import (
-    Attach,
     Change,
     Changes,
-    Detach,
-    Embedding,
-    Erase,
-    EraseScope,
-    ExpectScopes,
     Page,
-    Put,
-    PutScope,
     Record,
     Size,
     Write,
 )
 from infinite_memory.model.scope import Scope
+from infinite_memory.model.usage import Usage
+from infinite_memory.storage.inmemory.state import State
 from infinite_memory.storage.paging import (
     check_limit,
     decode_cursor,
@@ -41,8 +34,7 @@ from infinite_memory.storage.paging import (
 from infinite_memory.storage.soundness import check_record
 from infinite_memory.storage.vetting import (
     check_writes,
-    refuse_changed_scopes,
-    refuse_conflicts,
+    refuse_changes,
 )
 
 __all__ = ["InMemoryStorage"]
@@ -58,7 +50,7 @@ class InMemoryStorage:
         self._identity = str(uuid4())
         self._lock = threading.RLock()
         self._closed = False
-        self._state = _State()
+        self._state = State()
 
     @property
     def identity(self) -> str:
@@ -70,10 +62,7 @@ class InMemoryStorage:
         check_writes(writes)
         with self._lock:
             state = self._open()
-            refuse_conflicts(writes, state.revision)
-            for write in writes:
-                if isinstance(write, ExpectScopes):
-                    refuse_changed_scopes(write, self.scopes(), state.holds)
+            refuse_changes(writes, state)
             for write in writes:
                 state.apply(write)
             return state.sequence
@@ -91,7 +80,7 @@ class InMemoryStorage:
         check_limit(limit)
         bound = None if after is None else decode_cursor(after)
         with self._lock:
-            everything = [record.memory for record in self._open().records.values()]
+            everything = self._open().memories(criteria.fingerprints)
         found = sorted(
             (
                 memory
@@ -158,7 +147,49 @@ class InMemoryStorage:
     def scopes(self) -> dict[str, Scope]:
         """Return every scope by name; `Global` is always among them."""
         with self._lock:
-            return {GLOBAL: Scope(name=GLOBAL), **self._open().scopes}
+            return self._open().scopes()
+
+    def links(self, ids: Collection[str]) -> list[Link]:
+        """Return every link from or to one of these memories; see `Storage.links`."""
+        with self._lock:
+            links = self._open().links
+            return [links[each] for each in sorted(links) if not set(ids).isdisjoint(each[:2])]
+
+    def journal(
+        self, *, before: int | None = None, limit: int, memory_id: str | None = None
+    ) -> list[Entry]:
+        """Return entries of the journal, newest first; see `Storage.journal`."""
+        check_limit(limit)
+        with self._lock:
+            entries = self._open().entries
+            older = reversed(entries[: None if before is None else max(0, before - 1)])
+            return list(
+                islice(
+                    (
+                        entry
+                        for entry in older
+                        if memory_id is None
+                        or any(step.id == memory_id for step in entry.action.memories)
+                    ),
+                    limit,
+                )
+            )
+
+    def journal_end(self) -> JournalEnd:
+        """Return the number and the digest of the last entry; see `Storage.journal_end`."""
+        with self._lock:
+            return self._open().journal_end
+
+    def usage(self, ids: Collection[str]) -> dict[str, Usage]:
+        """Return how often these memories were used; see `Storage.usage`."""
+        with self._lock:
+            usage = self._open().usage
+            return {each: usage[each] for each in ids if each in usage}
+
+    def count_usage(self, used: Mapping[str, Usage]) -> None:
+        """Add these counts; see `Storage.count_usage`."""
+        with self._lock:
+            self._open().count_usage(used)
 
     def measure(self) -> Size:
         """Count what is stored; `size_bytes` counts texts and vectors alone."""
@@ -174,6 +205,8 @@ class InMemoryStorage:
             return Size(
                 memories=dict(Counter((m.scope, str(m.kind), str(m.status)) for m in memories)),
                 revisions=len(earlier),
+                links=len(state.links),
+                entries=len(state.entries),
                 embedded=dict(
                     Counter(e.model for status, e in embeddings if status is not Status.FORGOTTEN)
                 ),
@@ -203,73 +236,12 @@ class InMemoryStorage:
         """Let go of everything that is stored. Closing twice does nothing."""
         with self._lock:
             self._closed = True
-            self._state = _State()
+            self._state = State()
 
-    def _open(self) -> _State:
+    def _open(self) -> State:
         if self._closed:
             raise StoreClosed("this store was closed: open it again")
         return self._state
-
-
-@attrs.define
-class _State:
-    """Everything stored; `changed` has the sequence of the last change by id, latest last."""
-
-    sequence: int = 0
-    records: dict[str, Record] = attrs.Factory(dict)
-    earlier: dict[str, tuple[Memory, ...]] = attrs.Factory(dict)
-    changed: dict[str, int] = attrs.Factory(dict)
-    scopes: dict[str, Scope] = attrs.Factory(dict)
-
-    def revision(self, memory_id: str) -> int:
-        """Return the current revision of a memory, 0 if there is none of that id."""
-        record = self.records.get(memory_id)
-        return 0 if record is None else record.memory.revision
-
-    def holds(self, scope: str) -> bool:
-        """Tell whether a memory is in that scope."""
-        return any(record.memory.scope == scope for record in self.records.values())
-
-    def apply(self, write: Write) -> None:
-        """Carry out `write`, which cannot fail once conflicts were ruled out."""
-        if isinstance(write, Put):
-            self._put(write)
-        elif isinstance(write, Attach):
-            record = self.records.get(write.id)
-            if record is not None and record.memory.revision == write.revision:
-                new = write.embedding
-                others = (each for each in record.embeddings if each.model != new.model)
-                self._keep(record.memory, (*others, _own(new)))
-        elif isinstance(write, Detach):
-            record = self.records.get(write.id)
-            if record is not None and any(each.model != write.keep for each in record.embeddings):
-                kept = tuple(each for each in record.embeddings if each.model == write.keep)
-                self._keep(record.memory, kept)
-        elif isinstance(write, Erase):
-            if self.records.pop(write.id, None) is not None:
-                self.earlier.pop(write.id, None)
-                self._touch(write.id)
-        elif isinstance(write, PutScope):
-            self.scopes[write.scope.name] = write.scope
-        elif isinstance(write, EraseScope):
-            self.scopes.pop(write.name, None)
-
-    def _put(self, write: Put) -> None:
-        memory = write.memory
-        if memory.id in self.records:
-            replaced = self.records[memory.id].memory
-            self.earlier[memory.id] = (*self.earlier.get(memory.id, ()), replaced)
-        self._keep(memory, tuple(map(_own, write.embeddings)))
-
-    def _keep(self, memory: Memory, embeddings: tuple[Embedding, ...]) -> None:
-        in_order = tuple(sorted(embeddings, key=lambda each: each.model))
-        self.records[memory.id] = Record(memory=memory, embeddings=in_order)
-        self._touch(memory.id)
-
-    def _touch(self, memory_id: str) -> None:
-        self.sequence += 1
-        self.changed.pop(memory_id, None)
-        self.changed[memory_id] = self.sequence
 
 
 def _only(record: Record, models: Collection[str] | None) -> Record:
@@ -280,11 +252,3 @@ def _only(record: Record, models: Collection[str] | None) -> Record:
         memory=record.memory,
         embeddings=tuple(each for each in record.embeddings if each.model in models),
     )
-
-
-def _own(embedding: Embedding) -> Embedding:
-    """Return a copy that the caller cannot change afterwards."""
-    spans, vectors = np.array(embedding.spans), np.array(embedding.vectors)
-    spans.setflags(write=False)
-    vectors.setflags(write=False)
-    return Embedding(model=embedding.model, spans=spans, vectors=vectors)

@@ -22,7 +22,12 @@ from infinite_memory.storage.sqlite.faults import (
     is_full,
     storage_error,
 )
-from infinite_memory.storage.sqlite.ledger import Ledger, read_ledger, update_ledger
+from infinite_memory.storage.sqlite.ledger import (
+    Ledger,
+    read_identity,
+    read_ledger,
+    update_ledger,
+)
 from infinite_memory.storage.sqlite.lock import WriterLock
 from infinite_memory.storage.sqlite.migrations import check_version, migrate
 from infinite_memory.storage.sqlite.reserve import OPENING_BYTES, RESERVE_BYTES, Reserve
@@ -103,7 +108,7 @@ class Database:
         try:
             connection.pragma("journal_mode", "wal")
             check_version(connection.pragma("user_version"), self.path)
-            identity = read_ledger(connection, self.path).identity
+            identity = read_identity(connection, self.path)
             if identity != self.identity:
                 raise damaged_database(self.path, f"is the store {identity}, not {self.identity}")
         except BaseException:
@@ -235,6 +240,13 @@ class Database:
         # A reader holds the rest back: try again a little later, not at every commit.
         self._checkpoint_at = self._checkpoint_pages if done == pages else pages + _RETRY_PAGES
 
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Keep every other process from writing meanwhile, to the files beside the database too."""
+        self._check_open()
+        with self._lock.held():
+            yield
+
     def scrub(self) -> None:
         """Empty the log into the database, so that no byte of what was erased stays in a file.
 
@@ -264,7 +276,7 @@ class Database:
         """Make a commit that changes nothing but the token; return the ledger before it."""
         self._writer.execute("BEGIN IMMEDIATE")
         ledger = read_ledger(self._writer, self.path)
-        update_ledger(self._writer, ledger.after(sequence=ledger.sequence, token=os.urandom(16)))
+        update_ledger(self._writer, ledger.touched(os.urandom(16)))
         self._writer.execute("COMMIT")
         return ledger
 

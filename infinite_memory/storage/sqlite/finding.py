@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
+from datetime import datetime
 from typing import Any
+
+import apsw
 
 from infinite_memory.model.codec import to_micros
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.memory import Memory
 from infinite_memory.model.record import Page
 from infinite_memory.model.scope import fold_name
+from infinite_memory.storage.damage import DamageLog, name_of
 from infinite_memory.storage.paging import Position, encode_cursor
-from infinite_memory.storage.sqlite.damage import DamageLog, name_of
 from infinite_memory.storage.sqlite.database import Snapshot
 from infinite_memory.storage.sqlite.rows import SELECTED, decode_memory
+from infinite_memory.storage.sqlite.schema import COMMON_KINDS, UNCOMMON
 
-__all__ = ["find_page"]
+__all__ = ["find_page", "is_fingerprinted"]
+
+_FINGERPRINTED = "SELECT 1 FROM memories INDEXED BY memories_by_fingerprint WHERE fingerprint "
 
 
 def find_page(
@@ -27,30 +33,31 @@ def find_page(
     damage: DamageLog,
 ) -> Page:
     """Return the page of at most `limit` memories that come behind `after`."""
+    one_of = (criteria.scopes, criteria.kinds, criteria.statuses, criteria.fingerprints)
+    if any(values is not None and not values for values in one_of):
+        return Page(memories=(), next=None)  # SQLite finds no plan for "in nothing" by an index
     sql, bindings = _query(criteria, after)
     memories: list[Memory] = []
     for row in snapshot.rows(sql, bindings):
         memory = decode_memory(row[1:])
         if memory is None:
             damage.skip_record(name_of(row[0]))
-        elif criteria.admit(memory):  # the indexes, and all tags but one, are only hints
+        elif criteria.admit(memory):  # the indexes, and most of the tags, are only hints
             if len(memories) == limit:
                 return Page(memories=tuple(memories), next=encode_cursor(memories[-1]))
             memories.append(memory)
     return Page(memories=tuple(memories), next=None)
 
 
+def is_fingerprinted(connection: apsw.Connection, fingerprints: Collection[int]) -> bool:
+    """Tell whether any row has one of these fingerprints."""
+    query = f"{_FINGERPRINTED}{_one_of(fingerprints)} LIMIT 1"
+    return bool(fingerprints) and connection.execute(query, (*fingerprints,)).fetchone() is not None
+
+
 def _query(criteria: Criteria, after: Position | None) -> tuple[str, tuple[Any, ...]]:
     """Return the query and what it binds: no value is ever part of the text."""
-    table = "m"
-    source = "memories m"
-    conditions: list[str] = []
-    bindings: list[Any] = []
-    if criteria.tags:
-        table = "t"
-        source = "memory_tags t JOIN memories m ON m.number = t.number"
-        conditions.append("t.folded = ?")
-        bindings.append(fold_name(criteria.tags[0]))
+    table, source, conditions, bindings = _narrowest(criteria)
     for column, values in (
         ("scope", criteria.scopes),
         ("kind", criteria.kinds),
@@ -62,12 +69,13 @@ def _query(criteria: Criteria, after: Position | None) -> tuple[str, tuple[Any, 
     if criteria.conversation_id is not None:
         conditions.append("m.conversation_id = ?")
         bindings.append(criteria.conversation_id)
-    if criteria.since is not None:
-        conditions.append(f"{table}.happened_at >= ?")
-        bindings.append(to_micros(criteria.since))
-    if criteria.until is not None:
-        conditions.append(f"{table}.happened_at < ?")
-        bindings.append(to_micros(criteria.until))
+    if criteria.kinds and criteria.kinds.isdisjoint(COMMON_KINDS):
+        conditions.append(f"m.{UNCOMMON}")
+    if criteria.keyed:
+        conditions.append('m."key" IS NOT NULL')
+    for condition, moments in _by_time(criteria, table):
+        conditions.append(condition)
+        bindings += map(to_micros, moments)
     if after is not None:
         conditions.append(f"({table}.happened_at, {table}.id) < (?, ?)")
         bindings += after
@@ -79,7 +87,36 @@ def _query(criteria: Criteria, after: Position | None) -> tuple[str, tuple[Any, 
     )
 
 
-def _one_of(values: Iterable[str]) -> str:
+def _narrowest(criteria: Criteria) -> tuple[str, str, list[str], list[Any]]:
+    """Return the table that gives the order, what is read, and the conditions of the narrowest."""
+    if criteria.fingerprints is not None:
+        # The narrowest of all, as a key is, which SQLite cannot know.
+        source = "memories m INDEXED BY memories_by_fingerprint"
+        alike = f"m.fingerprint {_one_of(criteria.fingerprints)}"
+        return "m", source, [alike], [*criteria.fingerprints]
+    if criteria.key is not None:
+        source = "memories m INDEXED BY memories_by_key"
+        return "m", source, ['m."key" = ?'], [criteria.key]
+    if criteria.tags:
+        source = "memory_tags t JOIN memories m ON m.number = t.number"
+        return "t", source, ["t.folded = ?"], [fold_name(criteria.tags[0])]
+    return "m", "memories m", [], []
+
+
+def _by_time(criteria: Criteria, table: str) -> Iterator[tuple[str, list[datetime]]]:
+    """Yield the conditions on times, each with the moments that it binds."""
+    if criteria.since is not None:
+        yield f"{table}.happened_at >= ?", [criteria.since]
+    if criteria.until is not None:
+        yield f"{table}.happened_at < ?", [criteria.until]
+    if criteria.as_of is not None:
+        yield (
+            "ifnull(m.valid_from, m.happened_at) <= ? AND (m.valid_to IS NULL OR m.valid_to > ?)",
+            [criteria.as_of, criteria.as_of],
+        )
+
+
+def _one_of(values: Iterable[object]) -> str:
     marks = ", ".join("?" for _ in values)
     # Equality with one value lets SQLite read an index in order; IN would have it sort.
     return f"= {marks}" if marks == "?" else f"IN ({marks})"

@@ -14,7 +14,7 @@ from infinite_memory.storage.sqlite.connections import (
     connect_reading,
 )
 from infinite_memory.storage.sqlite.faults import DAMAGE, damaged_database
-from infinite_memory.storage.sqlite.ledger import read_ledger
+from infinite_memory.storage.sqlite.ledger import ledger_table, read_identity
 from infinite_memory.storage.sqlite.log import passed_over
 from infinite_memory.storage.sqlite.marker import read_marker
 from infinite_memory.storage.sqlite.migrations import check_version
@@ -123,12 +123,13 @@ def _identify(path: Path, vfs: str | None, *, has_log: bool) -> str:
     try:
         version = connection.pragma("user_version")
         check_version(version, path)
-        identity = connection.execute("SELECT CAST(identity AS BLOB) FROM store").get
-        if not isinstance(identity, bytes):
-            raise apsw.CorruptError("it does not say which store it is")
         if not has_log and version < 1:
             raise damaged_database(path, f"names version {version}, which no store ever had")
-        return read_ledger(connection, path).identity
+        table = ledger_table(version)
+        identity = connection.execute(f"SELECT CAST(identity AS BLOB) FROM {table}").get
+        if not isinstance(identity, bytes):
+            raise apsw.CorruptError("it does not say which store it is")
+        return read_identity(connection, path)
     except apsw.SQLError as error:
         raise apsw.CorruptError(f"it has not the tables of a store: {error}") from error
     except StoreDamaged as error:
@@ -181,7 +182,7 @@ def _look(connection: apsw.Connection, path: Path, *, whole: bool) -> str:
         checked = str(connection.execute("PRAGMA quick_check(1)").get) if whole else "ok"
         if checked != "ok":
             raise apsw.CorruptError(checked)
-        return read_ledger(connection, path).identity
+        return read_identity(connection, path)
     except (*DAMAGE, apsw.SQLError) as error:
         raise damaged_database(path, f"is no sound database, even with its log ({error})") from (
             error

@@ -1,4 +1,4 @@
-"""The marker: a small file beside the database that says that a store exists, and which."""
+"""Small files beside the database: that a store exists, and which; and of which it is the copy."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import sys
 from pathlib import Path
 
 from infinite_memory.errors import StorageUnavailable, StoreDamaged
+from infinite_memory.model.copied import CopyMark
 
-__all__ = ["read_marker", "sync_folder", "write_marker"]
+__all__ = ["read_copy_mark", "read_marker", "sync_folder", "write_copy_mark", "write_marker"]
 
 _LINE = re.compile(r"infinite-memory store ([0-9a-f-]{36})\n")
 
@@ -44,10 +45,37 @@ def read_marker(path: Path) -> str | None:
 
 def write_marker(path: Path, identity: str) -> None:
     """Write the marker of the store `identity`, whole or not at all, durably."""
+    _write(path, f"infinite-memory store {identity}\n")
+
+
+def read_copy_mark(path: Path) -> CopyMark | None:
+    """Return the mark in the file `path`, None where there is none that can be read."""
+    try:
+        return CopyMark.of(path.read_text("utf-8")) if path.is_file() else None
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+def write_copy_mark(path: Path, mark: CopyMark) -> None:
+    """Write the mark of a copy, whole or not at all, durably.
+
+    Raises:
+        StorageUnavailable: the disk does not let it.
+    """
+    try:
+        _write(path, mark.to_text() + "\n")
+    except OSError as error:
+        raise StorageUnavailable(
+            f"{path} cannot be written: {error.strerror}: check the folder and the space on its "
+            "disk, then run the copy again; it goes on"
+        ) from error
+
+
+def _write(path: Path, line: str) -> None:
     partial = path.with_name(path.name + ".new")
     descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with open(descriptor, "wb") as file:  # noqa: PTH123 -- a descriptor, for its mode
-        file.write(f"infinite-memory store {identity}\n".encode("ascii"))
+        file.write(line.encode("ascii"))
         file.flush()
         os.fsync(file.fileno())
     partial.replace(path)

@@ -2,17 +2,35 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import apsw
 
 from infinite_memory.errors import SchemaTooNew, StorageUnavailable
+from infinite_memory.model.entry import Action, JournalEnd, Operation
+from infinite_memory.storage.chain import action_text
 from infinite_memory.storage.sqlite.faults import damaged_database
-from infinite_memory.storage.sqlite.schema import INDEX_EMBEDDED, SCHEMA_VERSION, VECTORS
+from infinite_memory.storage.sqlite.fingerprints import fill_fingerprints
+from infinite_memory.storage.sqlite.ledger import (
+    Ledger,
+    append_entry,
+    insert_ledger,
+    read_older_ledger,
+)
+from infinite_memory.storage.sqlite.schema import (
+    DERIVED,
+    INDEX_EMBEDDED,
+    INDEX_TIME,
+    JOURNAL,
+    SCHEMA_VERSION,
+    VECTORS,
+)
 
 __all__ = ["STEPS", "Step", "check_version", "migrate"]
 
@@ -43,7 +61,37 @@ def _several_models(connection: apsw.Connection) -> None:
     connection.execute(INDEX_EMBEDDED)
 
 
-STEPS: Mapping[int, Step] = {1: _several_models}
+def _journal(connection: apsw.Connection) -> None:
+    """Begin a journal, and make room for links, usage and fingerprints; no memory is touched.
+
+    What the store already holds is in the journal as one entry, without which a memory that no
+    entry names would look like a foreign one. The table `store` has a new name, so that a process
+    of the older version which is still running is refused, and changes nothing past the journal.
+    """
+    path = Path(connection.filename)
+    older = read_older_ledger(connection, path)
+    connection.execute(JOURNAL + DERIVED)
+    connection.execute("DROP INDEX memories_by_time; DROP INDEX memories_by_kind")
+    connection.execute(INDEX_TIME)
+    fill_fingerprints(connection)
+    connection.execute("DROP TABLE store")
+    rows: list[Any] = connection.execute("SELECT count(*) FROM memories").fetchall()
+    ((held,),) = rows
+    end = JournalEnd()
+    if held:
+        action = Action(
+            at=datetime.now(UTC),
+            operation=Operation.BEGIN,
+            reason=f"the store held {held} memories before it had a journal",
+        )
+        end = append_entry(connection, end, action_text(action), path)
+    insert_ledger(
+        connection,
+        Ledger(identity=older.identity, sequence=older.sequence, token=os.urandom(16), end=end),
+    )
+
+
+STEPS: Mapping[int, Step] = {1: _several_models, 2: _journal}
 """The step that leads on from each older version; version 1 is the first."""
 
 

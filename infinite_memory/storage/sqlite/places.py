@@ -39,3 +39,8 @@ class Places:
     def reserve(self) -> Path:
         """The space that is kept for forgetting on a full disk."""
         return self.folder / "store.reserve"
+
+    @property
+    def copy_mark(self) -> Path:
+        """The file that says of which other store this one is the copy."""
+        return self.folder / "memory.db.copy"

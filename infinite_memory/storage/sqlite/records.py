@@ -12,10 +12,10 @@ from infinite_memory.errors import StoreDamaged
 from infinite_memory.model.codec import from_json
 from infinite_memory.model.memory import Memory
 from infinite_memory.model.record import Embedding, Record
-from infinite_memory.storage.sqlite.damage import DamageLog
+from infinite_memory.storage.damage import DamageLog
+from infinite_memory.storage.seal import seal, seal_fits
 from infinite_memory.storage.sqlite.database import Snapshot
 from infinite_memory.storage.sqlite.rows import SELECTED, decode_memory, models_of
-from infinite_memory.storage.sqlite.seal import seal, seal_fits
 from infinite_memory.storage.sqlite.vectors import SELECTED_EMBEDDING, decode_embedding
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
 _KIND = b"revision"
 _NUMBER = 23
 _MODEL = 24
+_JOINED = "LEFT JOIN vectors e ON e.number = m.number"
 
 SELECTED_REVISION = "CAST(revision AS INTEGER), CAST(body AS BLOB), CAST(checksum AS BLOB)"
 """What `revision_fits` takes after the id, of the table of revisions."""
@@ -47,11 +48,14 @@ def select_records(
     The record is None where the memory is not as it was written. A damaged embedding is noted and
     left out: it can be made anew from the text.
     """
-    marks = "" if models is None else f"AND e.model IN ({', '.join('?' * len(models))})"
+    columns, tables = f"{SELECTED}, m.number, {SELECTED_EMBEDDING}", f"memories m {_JOINED}"
+    if models is not None:
+        tables += f" AND e.model IN ({', '.join('?' * len(models))})"
+        if not models:
+            # For `IN ()` SQLite would read the whole table of vectors, to find none.
+            columns, tables = f"{SELECTED}, m.number", "memories m"
     rows = snapshot.rows(
-        f"SELECT {SELECTED}, m.number, {SELECTED_EMBEDDING} FROM memories m "
-        f"LEFT JOIN vectors e ON e.number = m.number {marks} {condition}",
-        (*(models or ()), *bindings),
+        f"SELECT {columns} FROM {tables} {condition}", (*(models or ()), *bindings)
     )
     for _, group in groupby(rows, key=itemgetter(_NUMBER)):
         of_memory = list(group)

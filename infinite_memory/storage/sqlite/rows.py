@@ -15,7 +15,8 @@ from attrs import frozen
 from infinite_memory.errors import InvalidInput
 from infinite_memory.model.codec import from_micros, to_micros
 from infinite_memory.model.memory import JsonValue, Kind, Memory, Origin, Status
-from infinite_memory.storage.sqlite.seal import seal, seal_fits
+from infinite_memory.storage.seal import seal, seal_fits
+from infinite_memory.text.likeness import fingerprint
 
 __all__ = [
     "INSERT",
@@ -56,7 +57,7 @@ _NUMBERS = (
     "important",
 )
 _EMBEDDED_BY = len(_TEXTS) - 1
-_COLUMNS = [f'"{name}"' for name in (*_TEXTS, *_NUMBERS, "checksum")]
+_COLUMNS = [f'"{name}"' for name in (*_TEXTS, *_NUMBERS, "checksum", "fingerprint")]
 
 SELECTED = ", ".join(
     [f'CAST(m."{name}" AS BLOB)' for name in _TEXTS]
@@ -65,7 +66,10 @@ SELECTED = ", ".join(
 )
 """The columns that `decode_memory` takes, of a table of memories called m."""
 
-INSERT = f"INSERT INTO memories ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
+_INSERTED = (*_COLUMNS, "entry")
+INSERT = f"INSERT INTO memories ({', '.join(_INSERTED)}) VALUES ({', '.join('?' * len(_INSERTED))})"
+"""Binds what `MemoryRow.bindings` returns, then the number of the entry that makes the row."""
+
 UPDATE = f"UPDATE memories SET {', '.join(f'{name} = ?' for name in _COLUMNS)} WHERE number = ?"
 
 UPDATE_MODELS = "UPDATE memories SET sequence = ?, embedded_by = ?, checksum = ? WHERE number = ?"
@@ -84,6 +88,7 @@ class MemoryRow:
     texts: tuple[str | None, ...]
     blobs: tuple[bytes | None, ...]
     numbers: tuple[int | None, ...]
+    fingerprint: int
 
     @classmethod
     def encode(cls, memory: Memory, models: Iterable[str] = ()) -> MemoryRow:
@@ -97,12 +102,12 @@ class MemoryRow:
             blobs = tuple([None if text is None else text.encode() for text in texts])
         except (TypeError, ValueError, RecursionError) as error:
             raise InvalidInput(f"memory {memory.id!r} cannot be stored: {error}") from error
-        return cls(texts, blobs, _numbers(memory))
+        return cls(texts, blobs, _numbers(memory), fingerprint(memory.text))
 
     def bindings(self, sequence: int) -> tuple[Any, ...]:
-        """Return what `INSERT` and `UPDATE` bind, with the checksum, for a change so numbered."""
+        """Return what `UPDATE` binds before the number, with the checksum, for that change."""
         numbers = (self.numbers[0], sequence, *self.numbers[1:])
-        return (*self.texts, *numbers, seal(_KIND, numbers, self.blobs))
+        return (*self.texts, *numbers, seal(_KIND, numbers, self.blobs), self.fingerprint)
 
 
 def _embedded_by(models: Iterable[str]) -> str | None:

@@ -1,21 +1,38 @@
 """The tables. Their readable columns hold one field each, times in microseconds since 1970.
 
-`checksum` is `seal` over every other column of its row. `embedded_by` names the models that have
-embedded a memory, a line each in their order, so that what waits for one is found without reading
-vectors: each set of models is a range of an index. `memory_tags` and the indexes are derived from
-the rows of `memories`, against which every result is checked again.
+`checksum` is `seal` over every other column of its row, but for those that are derived from
+something else: `fingerprint` from the text, `entry` from the journal. `embedded_by` names the
+models that have embedded a memory, a line each in their order, so that what waits for one is found
+without reading vectors: each set of models is a range of an index. `memory_tags` and the indexes
+are derived from the rows of `memories`, against which every result is checked again. What entries
+changed a memory is derived from the journal: `entry` is the one that made the row, so that no other
+table is written for it, and the others are in `journal_memories`. The digests of the journal are a
+chain, whose end is in the one row of `ledger`.
 """
 
 from __future__ import annotations
 
 import apsw
 
-__all__ = ["APPLICATION_ID", "INDEX_EMBEDDED", "SCHEMA_VERSION", "VECTORS", "create_tables"]
+from infinite_memory.model.memory import Kind
+
+__all__ = [
+    "APPLICATION_ID",
+    "COMMON_KINDS",
+    "DERIVED",
+    "INDEX_EMBEDDED",
+    "INDEX_TIME",
+    "JOURNAL",
+    "SCHEMA_VERSION",
+    "UNCOMMON",
+    "VECTORS",
+    "create_tables",
+]
 
 APPLICATION_ID = 0x494E464D
 """Says in the header of the file whose it is: INFM."""
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 INDEX_EMBEDDED = """
 CREATE INDEX memories_by_embedding ON memories (embedded_by, status = 'forgotten', sequence);
@@ -33,15 +50,71 @@ CREATE TABLE vectors (
 ) STRICT;
 """
 
-_TABLES = """
-CREATE TABLE store (
+JOURNAL = """
+CREATE TABLE ledger (
     one INTEGER PRIMARY KEY CHECK (one = 1),
     identity TEXT NOT NULL,
     sequence INTEGER NOT NULL,
     token BLOB NOT NULL,
+    entries INTEGER NOT NULL,
+    digest BLOB NOT NULL,
     checksum BLOB NOT NULL
 ) STRICT;
 
+CREATE TABLE journal (
+    number INTEGER PRIMARY KEY,
+    body TEXT NOT NULL,
+    digest BLOB NOT NULL
+) STRICT;
+
+CREATE TABLE journal_memories (
+    id TEXT NOT NULL,
+    number INTEGER NOT NULL,
+    PRIMARY KEY (id, number)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE links (
+    source TEXT NOT NULL,
+    target TEXT NOT NULL,
+    type TEXT NOT NULL,
+    weight REAL NOT NULL,
+    made_by TEXT NOT NULL,
+    reason TEXT NOT NULL,
+    made_at INTEGER NOT NULL,
+    checksum BLOB NOT NULL,
+    PRIMARY KEY (source, target, type)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX links_by_target ON links (target);
+
+CREATE TABLE usage (
+    number INTEGER PRIMARY KEY REFERENCES memories (number) ON DELETE CASCADE,
+    count INTEGER NOT NULL,
+    last INTEGER NOT NULL,
+    checksum BLOB NOT NULL
+) STRICT;
+"""
+"""What version 3 added; `ledger` was the table `store` before."""
+
+DERIVED = """
+ALTER TABLE memories ADD COLUMN fingerprint INTEGER;
+ALTER TABLE memories ADD COLUMN entry INTEGER;
+CREATE INDEX memories_by_fingerprint ON memories (fingerprint);
+"""
+"""Which texts may be alike, and which entry made a row; version 3 added them as well."""
+
+COMMON_KINDS = frozenset({Kind.MESSAGE, Kind.NOTE})
+"""What most memories are; they are in no index of kinds."""
+
+UNCOMMON = "kind NOT IN ('message', 'note')"
+"""The kinds of all others; SQLite uses their index if a query says so in these words."""
+
+INDEX_TIME = f"""
+CREATE INDEX memories_by_time ON memories (happened_at, id, kind);
+CREATE INDEX memories_by_kind ON memories (kind, happened_at, id) WHERE {UNCOMMON};
+"""
+"""As version 3 has them. Every index that a new memory is in is a page more for its commit."""
+
+_TABLES = """
 CREATE TABLE memories (
     number INTEGER PRIMARY KEY,
     id TEXT NOT NULL UNIQUE,
@@ -68,9 +141,7 @@ CREATE TABLE memories (
     embedded_by TEXT,
     checksum BLOB NOT NULL
 ) STRICT;
-CREATE INDEX memories_by_time ON memories (happened_at, id);
 CREATE INDEX memories_by_scope ON memories (scope, happened_at, id, kind, status);
-CREATE INDEX memories_by_kind ON memories (kind, happened_at, id);
 CREATE INDEX memories_by_conversation ON memories (conversation_id, happened_at, id)
     WHERE conversation_id IS NOT NULL;
 CREATE INDEX memories_by_key ON memories ("key") WHERE "key" IS NOT NULL;
@@ -114,4 +185,4 @@ def create_tables(connection: apsw.Connection) -> None:
     """Create every table in a new database, inside the transaction of the caller."""
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-    connection.execute(_TABLES + INDEX_EMBEDDED + VECTORS)
+    connection.execute(_TABLES + INDEX_EMBEDDED + VECTORS + JOURNAL + DERIVED + INDEX_TIME)

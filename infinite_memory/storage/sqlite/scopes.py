@@ -10,9 +10,9 @@ import apsw
 from infinite_memory.errors import InvalidInput
 from infinite_memory.model.memory import GLOBAL
 from infinite_memory.model.scope import Scope, Sensitivity
-from infinite_memory.storage.sqlite.damage import DamageLog, name_of
+from infinite_memory.storage.damage import DamageLog, name_of
+from infinite_memory.storage.seal import seal, seal_fits
 from infinite_memory.storage.sqlite.database import Snapshot
-from infinite_memory.storage.sqlite.seal import seal, seal_fits
 
 __all__ = ["damaged_scopes", "erase_scope", "put_scope", "read_scopes"]
 

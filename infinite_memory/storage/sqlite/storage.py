@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import closing
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -12,16 +11,22 @@ import apsw
 
 from infinite_memory.errors import StoreDamaged
 from infinite_memory.model.codec import from_micros
+from infinite_memory.model.copied import CopyMark
 from infinite_memory.model.criteria import Criteria
+from infinite_memory.model.entry import Entry, JournalEnd
 from infinite_memory.model.findings import Finding, Part, Verification, Walked
+from infinite_memory.model.link import Link
 from infinite_memory.model.memory import Memory, Status
 from infinite_memory.model.record import (
-    Attach,
     Changes,
     Detach,
     Erase,
+    EraseLink,
     EraseScope,
+    ExpectAlike,
+    ExpectKey,
     ExpectScopes,
+    Log,
     Page,
     Put,
     Record,
@@ -29,20 +34,24 @@ from infinite_memory.model.record import (
     Write,
 )
 from infinite_memory.model.scope import Scope
+from infinite_memory.model.usage import Usage
+from infinite_memory.storage.damage import USAGE, DamageLog, name_of
 from infinite_memory.storage.paging import check_limit, decode_cursor
-from infinite_memory.storage.sqlite.damage import DamageLog, name_of
 from infinite_memory.storage.sqlite.database import CHECKPOINT_PAGES, Database, Snapshot
 from infinite_memory.storage.sqlite.feed import read_changes, read_pending, was_erased
 from infinite_memory.storage.sqlite.finding import find_page
+from infinite_memory.storage.sqlite.journal import read_journal
 from infinite_memory.storage.sqlite.ledger import read_ledger, update_ledger
+from infinite_memory.storage.sqlite.links import read_links
+from infinite_memory.storage.sqlite.marker import read_copy_mark, write_copy_mark
 from infinite_memory.storage.sqlite.records import read_history, read_records, select_records
 from infinite_memory.storage.sqlite.scopes import read_scopes
+from infinite_memory.storage.sqlite.usage import count_usage, read_usage
 from infinite_memory.storage.sqlite.verification import RESTORE, verify_database
 from infinite_memory.storage.sqlite.writing import Writing, encode_rows
 from infinite_memory.storage.vetting import (
     check_writes,
-    refuse_changed_scopes,
-    refuse_conflicts,
+    refuse_changes,
 )
 
 __all__ = ["SqliteStorage"]
@@ -61,7 +70,7 @@ class SqliteStorage:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._damage = DamageLog(database.path)
+        self._damage = DamageLog(str(database.path))
 
     @classmethod
     def open(
@@ -86,42 +95,48 @@ class SqliteStorage:
 
     @property
     def damaged(self) -> frozenset[str]:
-        """Ids of the memories found damaged so far, and `scope` with the name of such a scope."""
+        """Names of what was found damaged so far: the id of a memory, or what else it is."""
         return self._damage.records
+
+    def damage(self) -> tuple[Finding, ...]:
+        """Return what was found damaged so far; see `SupportsDamage.damage`."""
+        return self._damage.findings()
+
+    def copy_mark(self) -> CopyMark | None:
+        """Return of which store this is the copy; see `SupportsCopyMark`."""
+        return read_copy_mark(self._database.places.copy_mark)
+
+    def mark_copy(self, mark: CopyMark) -> None:
+        """Write of which store this is the copy; see `SupportsCopyMark`."""
+        with self._database.alone():
+            write_copy_mark(self._database.places.copy_mark, mark)
 
     def commit(self, writes: Sequence[Write]) -> int:
         """Carry out all of `writes` in order, or none; see `Storage.commit`."""
         check_writes(writes)
         if not writes:
             return self.position()
+        writes = _entry_last(writes)
         rows = encode_rows(writes)
+        last = writes[-1]
+        steps = last.action.memories if isinstance(last, Log) else ()
+        logged = frozenset(step.id for step in steps)
+
+        path = self._database.path
 
         def work(connection: apsw.Connection, token: bytes) -> int:
-            ledger = read_ledger(connection, self._database.path)
-            writing = Writing(connection, ledger.sequence, self._damage)
-            refuse_conflicts(writes, writing.revision)
-            for write in writes:
-                if isinstance(write, ExpectScopes):
-                    with closing(Snapshot(connection)) as seen:
-                        scopes = read_scopes(seen, self._damage)
-                    refuse_changed_scopes(write, scopes, writing.holds)
+            ledger = read_ledger(connection, path)
+            writing = Writing(connection, ledger, path, self._damage, logged=logged)
+            refuse_changes(writes, writing)
             for write, row in zip(writes, rows, strict=True):
                 writing.apply(write, row)
-            update_ledger(connection, ledger.after(sequence=writing.sequence, token=token))
+            sequence, end = writing.sequence, writing.journal_end
+            update_ledger(connection, ledger.after(token=token, sequence=sequence, end=end))
             return writing.sequence
 
-        position = self._database.transaction(work, forgetting=all(map(_forgets, writes)))
-        self._note_renewed(writes)
+        position = self._database.transaction(work, forgetting=_forget(writes))
+        self._damage.written(writes)
         return position
-
-    def _note_renewed(self, writes: Sequence[Write]) -> None:
-        for write in writes:
-            if isinstance(write, Erase):
-                self._damage.erased(write.id)
-            elif isinstance(write, Attach):
-                self._damage.renewed(write.id, write.embedding.model)
-            elif isinstance(write, Put):
-                self._damage.renewed(write.memory.id)
 
     def get(
         self, ids: Collection[str], *, models: Collection[str] | None = None
@@ -178,6 +193,44 @@ class SqliteStorage:
         with self._database.read() as snapshot:
             return read_scopes(snapshot, self._damage)
 
+    def links(self, ids: Collection[str]) -> list[Link]:
+        """Return every link from or to one of these memories; see `Storage.links`."""
+        with self._database.read() as snapshot:
+            return read_links(snapshot, ids, self._damage)
+
+    def journal(
+        self, *, before: int | None = None, limit: int, memory_id: str | None = None
+    ) -> list[Entry]:
+        """Return entries of the journal, newest first; see `Storage.journal`."""
+        check_limit(limit)
+        with self._database.read() as snapshot:
+            return read_journal(
+                snapshot, self._database.path, before=before, limit=limit, memory_id=memory_id
+            )
+
+    def journal_end(self) -> JournalEnd:
+        """Return the number and the digest of the last entry; see `Storage.journal_end`."""
+        with self._database.read() as snapshot:
+            return read_ledger(snapshot.connection, self._database.path).end
+
+    def usage(self, ids: Collection[str]) -> dict[str, Usage]:
+        """Return how often these memories were used; see `Storage.usage`."""
+        with self._database.read() as snapshot:
+            return read_usage(snapshot, ids, self._damage)
+
+    def count_usage(self, used: Mapping[str, Usage]) -> None:
+        """Add these counts; see `Storage.count_usage`."""
+
+        def work(connection: apsw.Connection, token: bytes) -> None:
+            ledger = read_ledger(connection, self._database.path)
+            count_usage(connection, used, self._damage)
+            update_ledger(connection, ledger.touched(token))
+
+        if used:
+            self._database.transaction(work)
+            for memory_id in used:
+                self._damage.replaced(USAGE + memory_id)
+
     def measure(self) -> Size:
         """Count what is stored; `size_bytes` is the database with its log."""
         with self._database.read() as snapshot:
@@ -185,6 +238,8 @@ class SqliteStorage:
             return Size(
                 memories=_counts(snapshot),
                 revisions=next(snapshot.rows("SELECT count(*) FROM revisions"))[0],
+                links=next(snapshot.rows("SELECT count(*) FROM links"))[0],
+                entries=read_ledger(snapshot.connection, self._database.path).end.number,
                 embedded=_embedded(snapshot),
                 size_bytes=self._database.size_bytes(),
                 oldest=oldest,
@@ -216,11 +271,28 @@ class SqliteStorage:
         self._database.close()
 
 
+def _entry_last(writes: Sequence[Write]) -> Sequence[Write]:
+    """Return `writes` with the entry of the journal, if there is one, behind all others."""
+    if not any(isinstance(write, Log) for write in writes[:-1]):
+        return writes
+    return sorted(writes, key=lambda write: isinstance(write, Log))
+
+
+def _forget(writes: Sequence[Write]) -> bool:
+    """Tell whether writes take something away, which a full disk must not prevent.
+
+    What they expect, and the entry that describes them, take little or nothing.
+    """
+    beside = Log | ExpectAlike | ExpectKey | ExpectScopes
+    return any(map(_forgets, writes)) and all(
+        isinstance(write, beside) or _forgets(write) for write in writes
+    )
+
+
 def _forgets(write: Write) -> bool:
-    """Tell whether a write takes something away, which a full disk must not prevent."""
     if isinstance(write, Put):
         return write.memory.status is Status.FORGOTTEN
-    return isinstance(write, Detach | Erase | EraseScope)
+    return isinstance(write, Detach | Erase | EraseLink | EraseScope)
 
 
 def _unsound(snapshot: Snapshot, model: str, damage: DamageLog) -> Iterator[str]:

@@ -18,15 +18,19 @@ from infinite_memory.model.findings import Finding, Part, Verification, Walked
 from infinite_memory.model.memory import Memory
 from infinite_memory.model.record import Record
 from infinite_memory.model.scope import fold_name
+from infinite_memory.storage.damage import USAGE, DamageLog, name_of
 from infinite_memory.storage.soundness import EMBED_AGAIN, check_record
-from infinite_memory.storage.sqlite.damage import DamageLog, name_of
 from infinite_memory.storage.sqlite.database import Snapshot
 from infinite_memory.storage.sqlite.faults import DAMAGE
 from infinite_memory.storage.sqlite.feed import ERASED, erased_fits
+from infinite_memory.storage.sqlite.fingerprints import FINGERPRINTED, wrong_fingerprints
+from infinite_memory.storage.sqlite.journal import misnamed_entries
 from infinite_memory.storage.sqlite.ledger import Ledger, read_ledger
+from infinite_memory.storage.sqlite.links import damaged_links
 from infinite_memory.storage.sqlite.records import SELECTED_REVISION, revision_fits, select_records
 from infinite_memory.storage.sqlite.rows import SELECTED, decode_memory, models_of
 from infinite_memory.storage.sqlite.scopes import damaged_scopes
+from infinite_memory.storage.sqlite.usage import damaged_usage
 
 __all__ = ["RESTORE", "verify_database"]
 
@@ -35,6 +39,9 @@ RESTORE = (
     "what can still be read can be exported before"
 )
 _FORGET = "restore it from a backup, or erase it for good: everything else still works"
+_LINK_AGAIN = "remove it and make it again: the memories that it links are not touched"
+_COUNTED_ANEW = "nothing to do: it is counted anew once the memory is recalled"
+_REVISE = "nothing is lost by it but hints at near-twins: revise the memory, or leave it"
 _MOST_LINES = 100
 _PROGRESS_EVERY = 1000
 
@@ -63,6 +70,11 @@ _SCALES = (
         " = 0",
         "memory {!r} has an embedding that it does not know of",
     ),
+    (
+        "SELECT CAST(l.source AS BLOB) FROM links l LEFT JOIN memories s ON s.id = l.source "
+        "LEFT JOIN memories t ON t.id = l.target WHERE s.id IS NULL OR t.id IS NULL",
+        "a link from {!r} has no memory at one of its ends",
+    ),
 )
 
 
@@ -77,8 +89,12 @@ def verify_database(
         walk.memories,
         walk.revisions,
         walk.tags,
+        walk.fingerprints,
         walk.erased,
         walk.scopes,
+        walk.links,
+        walk.usage,
+        walk.journal,
         walk.scales,
     ):
         try:
@@ -191,6 +207,12 @@ class _Walk:
                 what = f"the list of tags does not agree with memory {name!r}"
                 yield Finding(part=Part.TAGS, id=name, what=what, way_out=RESTORE)
 
+    def fingerprints(self) -> Iterator[Finding]:
+        """Compare the fingerprints with the texts that they were taken from."""
+        for name in wrong_fingerprints(self._snapshot.rows(FINGERPRINTED)):
+            what = f"the fingerprint of memory {name!r} is not that of its text"
+            yield Finding(part=Part.FINGERPRINT, id=name, what=what, way_out=_REVISE)
+
     def erased(self) -> Iterator[Finding]:
         """Look at what erased memories leave behind."""
         rows = self._snapshot.rows(ERASED)
@@ -209,6 +231,31 @@ class _Walk:
             what = f"the scope {name!r} is not as it was written"
             way_out = "delete it and create it again: the memories in it are not touched"
             yield Finding(part=Part.SCOPE, id=name, what=what, way_out=way_out)
+
+    def links(self) -> Iterator[Finding]:
+        """Look at every link."""
+        self.counts["links"] = next(self._snapshot.rows("SELECT count(*) FROM links"))[0]
+        for name in damaged_links(self._snapshot):
+            self._damage.skip_record(name)
+            what = f"the {name} is not as it was written"
+            yield Finding(part=Part.LINK, what=what, way_out=_LINK_AGAIN)
+
+    def usage(self) -> Iterator[Finding]:
+        """Look at how often each memory was used."""
+        self.counts["usage"] = next(self._snapshot.rows("SELECT count(*) FROM usage"))[0]
+        for name in damaged_usage(self._snapshot):
+            self._damage.skip_record(USAGE + name)
+            what = f"the usage of memory {name!r} is not as it was written"
+            yield Finding(part=Part.USAGE, id=name, what=what, way_out=_COUNTED_ANEW)
+
+    def journal(self) -> Iterator[Finding]:
+        """Compare the list of the entries of each memory with the journal it was taken from.
+
+        The chain of the journal is looked at by `check_journal`, which does so for every backend.
+        """
+        for number, name in misnamed_entries(self._snapshot):
+            what = f"the list of what changed {name!r} does not agree with entry {number}"
+            yield Finding(part=Part.JOURNAL, id=name, what=what, way_out=RESTORE)
 
     def scales(self) -> Iterator[Finding]:
         """Compare the tables with each other."""

@@ -1,0 +1,182 @@
+"""Everything that the reference storage holds, and what each write does to it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+import attrs
+import numpy as np
+
+from infinite_memory.model.entry import Action, Entry, JournalEnd, entry_digest
+from infinite_memory.model.link import Link
+from infinite_memory.model.memory import GLOBAL, Memory
+from infinite_memory.model.record import (
+    Attach,
+    Detach,
+    Embedding,
+    Erase,
+    EraseLink,
+    EraseScope,
+    ExpectAlike,
+    ExpectKey,
+    Log,
+    Put,
+    PutLink,
+    PutScope,
+    Record,
+    Write,
+)
+from infinite_memory.model.scope import Scope
+from infinite_memory.model.usage import Usage
+from infinite_memory.text.likeness import fingerprint
+
+__all__ = ["State"]
+
+
+@attrs.define
+class State:
+    """Everything stored; `changed` has the sequence of the last change by id, latest last.
+
+    `links` are by source, target and type; `with_print` are the ids by the fingerprints of their
+    texts.
+    """
+
+    sequence: int = 0
+    records: dict[str, Record] = attrs.Factory(dict)
+    earlier: dict[str, tuple[Memory, ...]] = attrs.Factory(dict)
+    changed: dict[str, int] = attrs.Factory(dict)
+    made_scopes: dict[str, Scope] = attrs.Factory(dict)
+    links: dict[tuple[str, str, str], Link] = attrs.Factory(dict)
+    entries: list[Entry] = attrs.Factory(list)
+    usage: dict[str, Usage] = attrs.Factory(dict)
+    with_print: dict[int, set[str]] = attrs.Factory(dict)
+
+    def revision(self, memory_id: str) -> int:
+        """Return the current revision of a memory, 0 if there is none of that id."""
+        record = self.records.get(memory_id)
+        return 0 if record is None else record.memory.revision
+
+    def memories(self, fingerprints: Collection[int] | None = None) -> list[Memory]:
+        """Return every memory, or those whose texts have these fingerprints."""
+        if fingerprints is None:
+            return [record.memory for record in self.records.values()]
+        ids = [each for value in fingerprints for each in self.with_print.get(value, ())]
+        return [self.records[each].memory for each in ids]
+
+    def scopes(self) -> dict[str, Scope]:
+        """Return every scope by name, and `Global` in any case."""
+        return {GLOBAL: Scope(name=GLOBAL), **self.made_scopes}
+
+    def holds(self, scope: str) -> bool:
+        """Tell whether a memory is in that scope."""
+        return any(record.memory.scope == scope for record in self.records.values())
+
+    def holders(self, expected: ExpectKey) -> list[str]:
+        """Return the ids of the memories with that key in that scope that have its statuses."""
+        return [
+            each
+            for each, record in self.records.items()
+            if (record.memory.scope, record.memory.key) == (expected.scope, expected.key)
+            and record.memory.status in expected.statuses
+        ]
+
+    def alike(self, expected: ExpectAlike) -> list[str]:
+        """Return the ids of the memories that meet its criteria."""
+        criteria = expected.criteria
+        found = self.memories(criteria.fingerprints)
+        return [memory.id for memory in found if criteria.admit(memory)]
+
+    @property
+    def journal_end(self) -> JournalEnd:
+        """The number and the digest of the last entry."""
+        if not self.entries:
+            return JournalEnd()
+        return JournalEnd(number=self.entries[-1].number, digest=self.entries[-1].digest)
+
+    def count_usage(self, used: Mapping[str, Usage]) -> None:
+        """Add to the usage of the memories that exist."""
+        for memory_id, usage in used.items():
+            if memory_id in self.records:
+                known = self.usage.get(memory_id)
+                self.usage[memory_id] = usage if known is None else known.plus(usage)
+
+    def apply(self, write: Write) -> None:
+        """Carry out `write`, which cannot fail once conflicts were ruled out."""
+        if isinstance(write, Put):
+            self._put(write)
+        elif isinstance(write, Attach):
+            self._attach(write)
+        elif isinstance(write, Detach):
+            self._detach(write)
+        elif isinstance(write, Erase):
+            self._erase(write.id)
+        elif isinstance(write, PutLink | EraseLink):
+            self._link(write)
+        elif isinstance(write, Log):
+            self._log(write.action)
+        elif isinstance(write, PutScope):
+            self.made_scopes[write.scope.name] = write.scope
+        elif isinstance(write, EraseScope):
+            self.made_scopes.pop(write.name, None)
+
+    def _log(self, action: Action) -> None:
+        end = self.journal_end
+        number = end.number + 1
+        digest = entry_digest(end.digest, number, action.to_text())
+        self.entries.append(Entry(number=number, action=action, digest=digest))
+
+    def _attach(self, write: Attach) -> None:
+        record = self.records.get(write.id)
+        if record is not None and record.memory.revision == write.revision:
+            new = write.embedding
+            others = (each for each in record.embeddings if each.model != new.model)
+            self._keep(record.memory, (*others, _own(new)))
+
+    def _detach(self, write: Detach) -> None:
+        record = self.records.get(write.id)
+        if record is not None and any(each.model != write.keep for each in record.embeddings):
+            kept = tuple(each for each in record.embeddings if each.model == write.keep)
+            self._keep(record.memory, kept)
+
+    def _erase(self, memory_id: str) -> None:
+        record = self.records.pop(memory_id, None)
+        if record is not None:
+            self.with_print[fingerprint(record.memory.text)].discard(memory_id)
+            self.earlier.pop(memory_id, None)
+            self.usage.pop(memory_id, None)
+            self.links = {k: link for k, link in self.links.items() if memory_id not in k[:2]}
+            self._touch(memory_id)
+
+    def _link(self, write: PutLink | EraseLink) -> None:
+        if isinstance(write, EraseLink):
+            self.links.pop((write.source, write.target, write.type), None)
+        elif write.link.source in self.records and write.link.target in self.records:
+            link = write.link
+            self.links[link.source, link.target, link.type] = link
+
+    def _put(self, write: Put) -> None:
+        memory = write.memory
+        if memory.id in self.records:
+            replaced = self.records[memory.id].memory
+            self.earlier[memory.id] = (*self.earlier.get(memory.id, ()), replaced)
+            self.with_print[fingerprint(replaced.text)].discard(memory.id)
+        self.with_print.setdefault(fingerprint(memory.text), set()).add(memory.id)
+        self._keep(memory, tuple(map(_own, write.embeddings)))
+
+    def _keep(self, memory: Memory, embeddings: tuple[Embedding, ...]) -> None:
+        in_order = tuple(sorted(embeddings, key=lambda each: each.model))
+        self.records[memory.id] = Record(memory=memory, embeddings=in_order)
+        self._touch(memory.id)
+
+    def _touch(self, memory_id: str) -> None:
+        self.sequence += 1
+        self.changed.pop(memory_id, None)
+        self.changed[memory_id] = self.sequence
+
+
+def _own(embedding: Embedding) -> Embedding:
+    """Return a copy that the caller cannot change afterwards."""
+    spans, vectors = np.array(embedding.spans), np.array(embedding.vectors)
+    spans.setflags(write=False)
+    vectors.setflags(write=False)
+    return Embedding(model=embedding.model, spans=spans, vectors=vectors)

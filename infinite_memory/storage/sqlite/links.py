@@ -1,0 +1,108 @@
+"""Links as rows, with a checksum over each."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Collection, Iterator
+from typing import Any
+
+import apsw
+
+from infinite_memory.errors import InvalidInput
+from infinite_memory.model.codec import from_micros, to_micros
+from infinite_memory.model.link import Link, LinkType
+from infinite_memory.storage.damage import DamageLog, link_name, name_of
+from infinite_memory.storage.seal import seal, seal_fits
+from infinite_memory.storage.sqlite.database import Snapshot
+
+__all__ = ["damaged_links", "erase_link", "erase_links", "put_link", "read_links"]
+
+_KIND = b"link"
+_WEIGHT = struct.Struct("<d")
+_LINKS = (
+    "SELECT CAST(source AS BLOB), CAST(target AS BLOB), CAST(type AS BLOB), "
+    "CAST(made_by AS BLOB), CAST(reason AS BLOB), CAST(weight AS REAL), "
+    "CAST(made_at AS INTEGER), CAST(checksum AS BLOB) FROM links"
+)
+
+
+def put_link(connection: apsw.Connection, link: Link) -> None:
+    """Create or replace a link if both ends are there, inside the transaction of the caller.
+
+    Raises:
+        InvalidInput: it holds what no database can keep, such as a lone surrogate.
+    """
+    texts = (link.source, link.target, link.type.value, link.made_by, link.reason)
+    try:
+        blobs = [text.encode() for text in texts]
+    except UnicodeEncodeError as error:
+        raise InvalidInput(f"link {link!r} cannot be stored: {error}") from error
+    made_at = to_micros(link.made_at)
+    checksum = seal(_KIND, (made_at,), [*blobs, _WEIGHT.pack(link.weight)])
+    connection.execute(
+        "INSERT OR REPLACE INTO links "
+        "(source, target, type, made_by, reason, weight, made_at, checksum) "
+        "SELECT s.id, t.id, ?3, ?4, ?5, ?6, ?7, ?8 FROM memories s, memories t "
+        "WHERE s.id = ?1 AND t.id = ?2",
+        (*texts, link.weight, made_at, checksum),
+    )
+
+
+def erase_link(connection: apsw.Connection, source: str, target: str, kind: LinkType) -> None:
+    """Remove a link if it is there, inside the transaction of the caller."""
+    connection.execute(
+        "DELETE FROM links WHERE source = ? AND target = ? AND type = ?",
+        (source, target, kind.value),
+    )
+
+
+def erase_links(connection: apsw.Connection, memory_id: str) -> None:
+    """Remove every link from or to a memory, inside the transaction of the caller."""
+    connection.execute("DELETE FROM links WHERE source = ?", (memory_id,))
+    connection.execute("DELETE FROM links WHERE target = ?", (memory_id,))
+
+
+def read_links(snapshot: Snapshot, ids: Collection[str], damage: DamageLog) -> list[Link]:
+    """Return every sound link from or to one of these memories, in order."""
+    found: dict[tuple[str, str, str], Link] = {}
+    for memory_id in ids:
+        for end in ("source", "target"):
+            for row in snapshot.rows(f"{_LINKS} WHERE {end} = ?", (memory_id,)):
+                if _fits(row):
+                    link = _decode(row)
+                    found[link.source, link.target, link.type.value] = link
+                else:
+                    damage.skip_record(_name(row))
+    return [found[each] for each in sorted(found)]
+
+
+def damaged_links(snapshot: Snapshot) -> Iterator[str]:
+    """Yield the names of the links that are not as they were written."""
+    for row in snapshot.rows(_LINKS):
+        if not _fits(row):
+            yield _name(row)
+
+
+def _fits(row: tuple[Any, ...]) -> bool:
+    *blobs, weight, made_at, checksum = row
+    return isinstance(weight, float) and seal_fits(
+        _KIND, (made_at,), [*blobs, _WEIGHT.pack(weight)], checksum
+    )
+
+
+def _decode(row: tuple[Any, ...]) -> Link:
+    source, target, kind, made_by, reason, weight, made_at, _ = row
+    return Link(
+        source=source.decode(),
+        target=target.decode(),
+        type=LinkType(kind.decode()),
+        weight=weight,
+        made_by=made_by.decode(),
+        reason=reason.decode(),
+        made_at=from_micros(made_at),
+    )
+
+
+def _name(row: tuple[Any, ...]) -> str:
+    source, target, kind, *_ = map(name_of, row)
+    return link_name(source, target, kind)

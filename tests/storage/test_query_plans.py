@@ -1,0 +1,181 @@
+"""Nothing that is asked for one memory reads a whole table: a search does so for each hit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import apsw
+import numpy as np
+import pytest
+
+from infinite_memory.model.criteria import Criteria
+from infinite_memory.model.link import Link, LinkType
+from infinite_memory.model.memory import Kind, Memory
+from infinite_memory.model.record import (
+    Attach,
+    Detach,
+    Embedding,
+    Erase,
+    EraseLink,
+    ExpectAlike,
+    ExpectKey,
+    Log,
+    Put,
+    PutLink,
+)
+from infinite_memory.model.usage import Usage
+from infinite_memory.storage.sqlite import SqliteStorage
+from infinite_memory.testing.contract_journal import make_action
+from infinite_memory.text.likeness import fingerprint
+
+_AT = datetime(2026, 1, 1, tzinfo=UTC)
+_MODELS = ("first", "second")
+
+Statement = tuple[str, tuple[Any, ...]]
+
+
+@contextmanager
+def _statements() -> Iterator[list[Statement]]:
+    """Collect what is run, with its bindings, by every connection that is opened meanwhile."""
+    found: list[Statement] = []
+
+    def trace(_cursor: apsw.Cursor, sql: str, bindings: Any) -> bool:
+        found.append((sql, tuple(bindings or ())))
+        return True
+
+    def hook(connection: apsw.Connection) -> None:
+        connection.exec_trace = trace
+
+    apsw.connection_hooks.append(hook)
+    try:
+        yield found
+    finally:
+        apsw.connection_hooks.remove(hook)
+
+
+def _embedding(model: str) -> Embedding:
+    return Embedding(model=model, spans=np.zeros((1, 2), np.int32), vectors=np.eye(1, 4, 0, "f4"))
+
+
+def _fill(storage: SqliteStorage) -> None:
+    for number in range(50):
+        key = f"key {number}"
+        memory = Memory(id=f"m{number}", text="x", key=key, happened_at=_AT, stored_at=_AT)
+        embeddings = tuple(map(_embedding, _MODELS))
+        writes = [
+            Put(memory=memory, expected=0, embeddings=embeddings),
+            PutLink(link=_link(number)),
+        ]
+        storage.commit([*writes, Log(action=make_action(memory.id))])
+
+
+def _link(number: int) -> Link:
+    return Link(source="m0", target=f"m{number}", type=LinkType.CONTEXT, made_at=_AT)
+
+
+_ALIKE = ExpectAlike(
+    scopes=frozenset({"Global"}),
+    fingerprints=frozenset({1, fingerprint("x")}),
+    ids=frozenset(f"m{number}" for number in range(50)),
+)
+_CALLS: dict[str, Callable[[SqliteStorage], object]] = {
+    "get": lambda storage: storage.get(["m7"]),
+    "get without vectors": lambda storage: storage.get(["m7"], models=()),
+    "get by one model": lambda storage: storage.get(["m7"], models=_MODELS[:1]),
+    "get by two models": lambda storage: storage.get(["m7"], models=_MODELS),
+    "history": lambda storage: storage.history("m7"),
+    "erased": lambda storage: storage.erased(["m7"]),
+    "changes": lambda storage: storage.changes(45, limit=3),
+    "changes without vectors": lambda storage: storage.changes(45, limit=3, models=()),
+    "changes by one model": lambda storage: storage.changes(45, limit=3, models=_MODELS[:1]),
+    "position": lambda storage: storage.position(),
+    "attach": lambda storage: storage.commit(
+        [Attach(id="m7", revision=1, embedding=_embedding("third"))]
+    ),
+    "detach": lambda storage: storage.commit([Detach(id="m7", keep="first")]),
+    "erase": lambda storage: storage.commit([Erase(id="m7"), Log(action=make_action("m7"))]),
+    "links": lambda storage: storage.links(["m7"]),
+    "erase a link": lambda storage: storage.commit(
+        [EraseLink(source="m0", target="m7", type=LinkType.CONTEXT)]
+    ),
+    "journal": lambda storage: storage.journal(before=40, limit=3),
+    "journal of one memory": lambda storage: storage.journal(limit=3, memory_id="m7"),
+    "journal end": lambda storage: storage.journal_end(),
+    "usage": lambda storage: storage.usage(["m7"]),
+    "count usage": lambda storage: storage.count_usage({"m7": Usage(count=1, last=_AT)}),
+    "expect a key": lambda storage: storage.commit(
+        [ExpectKey(scope="Global", key="key 7", ids=frozenset({"m7"}))]
+    ),
+    "expect what may be alike": lambda storage: storage.commit([_ALIKE]),
+    "find what may be alike": lambda storage: storage.find(
+        Criteria(fingerprints=frozenset({1, fingerprint("x")}), scopes=frozenset({"Global"})),
+        limit=3,
+    ),
+    "find a key": lambda storage: storage.find(Criteria(key="key 7", as_of=_AT), limit=3),
+}
+
+
+def test_a_key_is_found_by_its_index_whatever_else_is_asked_for(tmp_path: Path) -> None:
+    scopes = frozenset({"Global"})
+    with _statements() as statements:
+        storage = SqliteStorage.open(tmp_path)
+        statements.clear()
+        storage.find(Criteria(key="k", scopes=scopes, tags=("t",), conversation_id="c"), limit=1)
+        storage.commit([ExpectKey(scope="Global", key="k", ids=frozenset())])
+        storage.close()
+    asked = [each for each in statements if '"key" = ?' in each[0]]
+    connection = apsw.Connection(str(tmp_path / "memory.db"))
+    plans = [
+        next(connection.execute(f"EXPLAIN QUERY PLAN {sql}", bindings))[3]
+        for sql, bindings in asked
+    ]
+    connection.close()
+    assert len(plans) == 2
+    assert all("memories_by_key (key=?)" in plan for plan in plans), plans
+
+
+def test_what_is_of_a_rare_kind_is_found_by_an_index(tmp_path: Path) -> None:
+    with _statements() as statements:
+        storage = SqliteStorage.open(tmp_path)
+        statements.clear()
+        storage.find(Criteria(kinds=frozenset({Kind.FACT})), limit=1)
+        storage.find(Criteria(kinds=frozenset({Kind.FACT, Kind.DECISION})), limit=1)
+        storage.find(Criteria(kinds=frozenset({Kind.FACT, Kind.NOTE})), limit=1)
+        storage.close()
+    asked = [each for each in statements if "kind" in each[0]]
+    connection = apsw.Connection(str(tmp_path / "memory.db"))
+    plans = [
+        next(connection.execute(f"EXPLAIN QUERY PLAN {sql}", bindings))[3]
+        for sql, bindings in asked
+    ]
+    connection.close()
+    assert "memories_by_kind (kind=?)" in plans[0], plans
+    assert "memories_by_kind (kind=?)" in plans[1], plans
+    assert "memories_by_time" in plans[2], plans
+
+
+@pytest.mark.parametrize("name", _CALLS)
+def test_no_table_is_read_whole(name: str, tmp_path: Path) -> None:
+    storage = SqliteStorage.open(tmp_path)
+    _fill(storage)
+    storage.close()
+    with _statements() as statements:
+        storage = SqliteStorage.open(tmp_path)
+        statements.clear()
+        _CALLS[name](storage)
+        storage.close()
+    asked = [each for each in statements if each[0].split()[0] in ("SELECT", "UPDATE", "DELETE")]
+    assert asked
+    connection = apsw.Connection(str(tmp_path / "memory.db"))
+    plans = [
+        (sql, row[3])
+        for sql, bindings in asked
+        for row in connection.execute(f"EXPLAIN QUERY PLAN {sql}", bindings)
+    ]
+    connection.close()
+    # The table `ledger` has one row.
+    assert [e for e in plans if e[1].startswith("SCAN") and e[1] != "SCAN ledger"] == []
