@@ -1,0 +1,7 @@
+"""The server backend: MongoDB through pymongo."""
+
+from __future__ import annotations
+
+from infinite_memory.storage.mongodb.storage import MongoStorage
+
+__all__ = ["MongoStorage"]

@@ -1,0 +1,233 @@
+"""Memories, revisions and scopes as documents, each with a checksum over all of its fields.
+
+Times are microseconds since 1970, since a date of BSON has milliseconds alone. What the user wrote
+is only ever a value, never the name of a field: `context` is the text of a JSON object.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import bson
+from bson.errors import BSONError
+from bson.int64 import Int64
+
+from infinite_memory.errors import InvalidInput
+from infinite_memory.model.codec import from_json, from_micros, to_json, to_micros
+from infinite_memory.model.memory import Kind, Memory, Origin, Status
+from infinite_memory.model.scope import Scope, Sensitivity, fold_name
+from infinite_memory.storage.mongodb.passages import Stored
+from infinite_memory.storage.seal import seal, seal_fits
+from infinite_memory.text.likeness import fingerprint
+
+__all__ = [
+    "check_size",
+    "decode_memory",
+    "decode_revision",
+    "decode_scope",
+    "embedded_by",
+    "encode_memory",
+    "encode_revision",
+    "encode_scope",
+    "fits",
+    "revision_of",
+    "sealed",
+    "stored_of",
+]
+
+Document = dict[str, Any]
+
+MOST_BYTES = 16 * 1024 * 1024 - 16 * 1024
+"""What a document may have, and a margin for what the server adds."""
+
+_LARGE_CHARS = 1 << 20
+
+
+def encode_memory(memory: Memory, *, sequence: int, stored: Iterable[Stored]) -> Document:
+    """Return the document of `memory`, whose last change has this number.
+
+    Raises:
+        InvalidInput: it holds what MongoDB cannot keep, or is too large for a document.
+    """
+    embeddings = sorted(stored, key=lambda each: each.model)
+    document = sealed(
+        b"memory",
+        f"memory {memory.id!r}",
+        {
+            "_id": memory.id,
+            "text": memory.text,
+            "kind": memory.kind.value,
+            "title": memory.title,
+            "scope": memory.scope,
+            "tags": list(memory.tags),
+            "folded_tags": sorted({fold_name(tag) for tag in memory.tags}),
+            "context": _context(memory),
+            "conversation_id": memory.conversation_id,
+            "speaker": memory.speaker,
+            "origin": memory.origin.value,
+            "happened_at": Int64(to_micros(memory.happened_at)),
+            "stored_at": Int64(to_micros(memory.stored_at)),
+            "valid_from": None
+            if memory.valid_from is None
+            else Int64(to_micros(memory.valid_from)),
+            "valid_to": None if memory.valid_to is None else Int64(to_micros(memory.valid_to)),
+            "key": memory.key,
+            "status": memory.status.value,
+            "important": memory.important,
+            "sources": list(memory.sources),
+            "attachments": list(memory.attachments),
+            "revision": memory.revision,
+            "sequence": Int64(sequence),
+            "embedded_by": embedded_by(each.model for each in embeddings),
+            "embeddings": [each.to_document() for each in embeddings],
+            "fingerprint": Int64(fingerprint(memory.text)),
+        },
+    )
+    if len(memory.text) > _LARGE_CHARS:
+        # As a revision it is JSON, with escapes, and must fit as well: or it could never be
+        # changed, nor forgotten.
+        encode_revision(memory)
+    return document
+
+
+def decode_memory(document: Document) -> Memory | None:
+    """Return the memory in a document, or None if it is not as it was written."""
+    if not fits(b"memory", document):
+        return None
+    valid_from, valid_to = document["valid_from"], document["valid_to"]
+    return Memory(
+        id=document["_id"],
+        text=document["text"],
+        kind=Kind(document["kind"]),
+        title=document["title"],
+        scope=document["scope"],
+        tags=tuple(document["tags"]),
+        context=json.loads(document["context"]),
+        conversation_id=document["conversation_id"],
+        speaker=document["speaker"],
+        origin=Origin(document["origin"]),
+        happened_at=from_micros(document["happened_at"]),
+        stored_at=from_micros(document["stored_at"]),
+        valid_from=None if valid_from is None else from_micros(valid_from),
+        valid_to=None if valid_to is None else from_micros(valid_to),
+        key=document["key"],
+        status=Status(document["status"]),
+        important=document["important"],
+        sources=tuple(document["sources"]),
+        attachments=tuple(document["attachments"]),
+        revision=document["revision"],
+    )
+
+
+def _context(memory: Memory) -> str:
+    try:
+        return json.dumps(dict(memory.context), ensure_ascii=False, allow_nan=False)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise InvalidInput(
+            f"the context of memory {memory.id!r} cannot be stored: {error}"
+        ) from error
+
+
+def embedded_by(models: Iterable[str]) -> str | None:
+    """Return the names of models, a line each in their order: what `pending` looks up."""
+    return "\n".join(sorted(models)) or None
+
+
+def revision_of(document: Mapping[str, Any] | None) -> int:
+    """Return the revision in the document of a memory, 0 without one; it may be damaged."""
+    revision = 0 if document is None else document.get("revision", 0)
+    return revision if isinstance(revision, int) else 0
+
+
+def stored_of(document: Document) -> list[Stored]:
+    """Return what a sound document says of its embeddings."""
+    return [Stored.of(each) for each in document["embeddings"]]
+
+
+def encode_revision(memory: Memory) -> Document:
+    """Return the document of a revision that was replaced."""
+    body = json.dumps(to_json(memory), ensure_ascii=False, allow_nan=False)
+    return sealed(
+        b"revision",
+        f"memory {memory.id!r}",
+        {
+            "_id": f"{memory.id}#{memory.revision}",
+            "memory_id": memory.id,
+            "revision": memory.revision,
+            "body": body,
+        },
+    )
+
+
+def decode_revision(document: Document) -> Memory | None:
+    """Return the memory in the document of a revision, or None if it is not as it was written."""
+    return from_json(json.loads(document["body"])) if fits(b"revision", document) else None
+
+
+def encode_scope(scope: Scope) -> Document:
+    """Return the document of a scope."""
+    return sealed(
+        b"scope",
+        f"scope {scope.name!r}",
+        {
+            "_id": scope.name,
+            "description": scope.description,
+            "parent": scope.parent,
+            "keywords": list(scope.keywords),
+            "active": scope.active,
+            "sensitivity": scope.sensitivity.value,
+        },
+    )
+
+
+def decode_scope(document: Document) -> Scope | None:
+    """Return the scope in a document, or None if it is not as it was written."""
+    if not fits(b"scope", document):
+        return None
+    return Scope(
+        name=document["_id"],
+        description=document["description"],
+        parent=document["parent"],
+        keywords=tuple(document["keywords"]),
+        active=document["active"],
+        sensitivity=Sensitivity(document["sensitivity"]),
+    )
+
+
+def fits(kind: bytes, document: Mapping[str, Any]) -> bool:
+    """Tell whether a document is as it was written."""
+    rest = {name: value for name, value in document.items() if name != "checksum"}
+    try:
+        return seal_fits(kind, (), (bson.encode(rest),), document.get("checksum"))
+    except (BSONError, UnicodeError, OverflowError):
+        return False
+
+
+def sealed(kind: bytes, what: str, document: Document) -> Document:
+    """Return `document`, which is `what`, with its checksum.
+
+    Raises:
+        InvalidInput: MongoDB cannot keep it.
+    """
+    document["checksum"] = seal(kind, (), (check_size(what, document),))
+    return document
+
+
+def check_size(what: str, document: Document) -> bytes:
+    """Return `document`, which is `what`, as BSON.
+
+    Raises:
+        InvalidInput: MongoDB cannot keep it.
+    """
+    try:
+        encoded = bson.encode(document)
+    except (BSONError, UnicodeError, OverflowError, ValueError) as error:
+        raise InvalidInput(f"{what} cannot be stored: {error}") from error
+    if len(encoded) > MOST_BYTES:
+        raise InvalidInput(
+            f"{what} has {len(encoded):,} bytes with all of its fields, and a document of MongoDB "
+            f"at most {MOST_BYTES:,}: divide it, or keep it in a file and attach that"
+        )
+    return encoded

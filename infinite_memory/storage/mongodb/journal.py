@@ -1,0 +1,112 @@
+"""The journal as documents, one an entry, each checked against the one before when it is read.
+
+The body, the action as text, is what counts; the fields beside it are there to be looked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from bson.int64 import Int64
+from pymongo.database import Database
+
+from infinite_memory.model.codec import iso
+from infinite_memory.model.entry import Action, Entry, JournalEnd, entry_digest
+from infinite_memory.storage.chain import EntryDamaged, action_text, chained
+from infinite_memory.storage.mongodb.documents import Document, check_size
+from infinite_memory.storage.mongodb.metadata import journal_end
+from infinite_memory.storage.mongodb.names import JOURNAL
+
+__all__ = ["JournalReader", "encode_entry", "next_entry"]
+
+
+def next_entry(end: JournalEnd, action: Action) -> Entry:
+    """Return the entry that `action` is behind `end`.
+
+    Raises:
+        InvalidInput: its text cannot be kept.
+    """
+    number = end.number + 1
+    digest = entry_digest(end.digest, number, action_text(action))
+    return Entry(number=number, action=action, digest=digest)
+
+
+def encode_entry(entry: Entry) -> Document:
+    """Return the document of an entry.
+
+    Raises:
+        InvalidInput: MongoDB cannot keep it.
+    """
+    action = entry.action
+    document = {
+        "_id": Int64(entry.number),
+        "at": iso(action.at),
+        "client": action.actor.client,
+        "process": action.actor.process,
+        "operation": str(action.operation),
+        "memory_ids": [step.id for step in action.memories],
+        "undoes": None if action.undoes is None else Int64(action.undoes),
+        "body": action.to_text(),
+        "digest": entry.digest,
+    }
+    check_size(f"entry {entry.number} of the journal", document)
+    return document
+
+
+class JournalReader:
+    """Reads entries; what is not as it was written is never returned."""
+
+    def __init__(self, database: Database[dict[str, Any]], place: str) -> None:
+        self._database = database
+        self._journal = database.get_collection(JOURNAL)
+        self._place = place
+
+    def end(self) -> JournalEnd:
+        """Return where the journal ends; see `Storage.journal_end`."""
+        return journal_end(self._database, self._place)
+
+    def entries(self, before: int | None, *, limit: int, memory_id: str | None) -> list[Entry]:
+        """Return entries, newest first; see `Storage.journal`."""
+        end = self.end()
+        # What is behind the end belongs to a commit that is just being carried out.
+        last = end.number if before is None else min(before - 1, end.number)
+        where: Document = {"_id": {"$lte": last, "$gte": 1}}
+        if memory_id is not None:
+            where["memory_ids"] = {"$eq": memory_id}
+        found = list(self._journal.find(where, sort=[("_id", -1)], limit=limit))
+        if memory_id is None:
+            self._refuse_gaps({each["_id"] for each in found}, last, limit=limit)
+        previous = self._digests_before(found)
+        # The oldest first: of two that do not fit together, it is the one that was altered.
+        entries = [self._checked(document, previous, end) for document in reversed(found)]
+        return entries[::-1]
+
+    def _refuse_gaps(self, numbers: set[int], last: int, *, limit: int) -> None:
+        first = max(1, last - limit + 1)
+        for number in range(first, last + 1):
+            if number not in numbers:
+                raise EntryDamaged(self._place, number, "is missing")
+
+    def _digests_before(self, found: list[Document]) -> dict[int, object]:
+        """Return the digests of the entries before these, by number."""
+        digests: dict[int, object] = {0: JournalEnd().digest}
+        digests |= {each["_id"]: each.get("digest") for each in found}
+        others = [each["_id"] - 1 for each in found if each["_id"] - 1 not in digests]
+        for each in self._journal.find({"_id": {"$in": others}}, {"digest": 1}):
+            digests[each["_id"]] = each.get("digest")
+        return digests
+
+    def _checked(
+        self, document: Document, previous: Mapping[int, object], end: JournalEnd
+    ) -> Entry:
+        number = document["_id"]
+        before = previous.get(number - 1)
+        body, digest = document.get("body"), document.get("digest")
+        if not isinstance(body, str) or not isinstance(digest, bytes):
+            raise EntryDamaged(self._place, number, "is not as it was written")
+        known = before if isinstance(before, bytes) else None
+        entry = chained(self._place, number, body.encode(), digest, known, end)
+        if encode_entry(entry) != document:
+            raise EntryDamaged(self._place, number, "has fields that are not those of its body")
+        return entry

@@ -1,0 +1,95 @@
+"""Links as documents, one each, found from both ends."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+from typing import Any
+
+from bson.int64 import Int64
+from pymongo.database import Database
+
+from infinite_memory.model.codec import from_micros, to_micros
+from infinite_memory.model.link import Link, LinkType
+from infinite_memory.storage.damage import DamageLog, link_name, name_of
+from infinite_memory.storage.mongodb.documents import Document, fits, sealed
+from infinite_memory.storage.mongodb.names import LINKS
+
+__all__ = ["decode_link", "encode_link", "link_id", "links_of", "touching"]
+
+_KIND = b"link"
+_IDS_AT_ONCE = 1000
+
+
+def link_id(source: str, target: str, link_type: LinkType) -> str:
+    """Return the `_id` of a link: as JSON, since an id may hold any character."""
+    return json.dumps([source, target, str(link_type)], ensure_ascii=False)
+
+
+def encode_link(link: Link) -> Document:
+    """Return the document of a link.
+
+    Raises:
+        InvalidInput: it holds what MongoDB cannot keep.
+    """
+    return sealed(
+        _KIND,
+        f"the link from {link.source!r} to {link.target!r}",
+        {
+            "_id": link_id(link.source, link.target, link.type),
+            "source": link.source,
+            "target": link.target,
+            "type": str(link.type),
+            "weight": float(link.weight),
+            "made_by": link.made_by,
+            "reason": link.reason,
+            "made_at": Int64(to_micros(link.made_at)),
+        },
+    )
+
+
+def decode_link(document: Document) -> Link | None:
+    """Return the link in a document, or None if it is not as it was written."""
+    if not fits(_KIND, document):
+        return None
+    return Link(
+        source=document["source"],
+        target=document["target"],
+        type=LinkType(document["type"]),
+        weight=document["weight"],
+        made_by=document["made_by"],
+        reason=document["reason"],
+        made_at=from_micros(document["made_at"]),
+    )
+
+
+def touching(memory_id: str) -> Document:
+    """Return the condition on links from or to a memory."""
+    return {"$or": [{"source": {"$eq": memory_id}}, {"target": {"$eq": memory_id}}]}
+
+
+def links_of(
+    database: Database[dict[str, Any]], ids: Collection[str], damage: DamageLog
+) -> list[Link]:
+    """Return every link from or to one of these memories; see `Storage.links`."""
+    wanted = list(dict.fromkeys(ids))
+    found: dict[tuple[str, str, str], Link] = {}
+    for start in range(0, len(wanted), _IDS_AT_ONCE):
+        part = wanted[start : start + _IDS_AT_ONCE]
+        ends = [{name: {"$in": part}} for name in ("source", "target")]
+        for document in database.get_collection(LINKS).find({"$or": ends}):
+            link = decode_link(document)
+            if link is None:
+                damage.skip_record(_name(document))
+            else:
+                found[link.source, link.target, link.type] = link
+    return [found[each] for each in sorted(found)]
+
+
+def _name(document: Document) -> str:
+    """Return the name of a damaged link, as its `_id` says, which nobody can change in place."""
+    try:
+        source, target, kind = json.loads(document["_id"])
+        return link_name(source, target, kind)
+    except (TypeError, ValueError):
+        return f"link {name_of(document['_id'])}"

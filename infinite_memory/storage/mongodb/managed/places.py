@@ -1,0 +1,180 @@
+"""Where the files of a managed server are, and its secrets, which only the user can read."""
+
+from __future__ import annotations
+
+import base64
+import os
+import re
+import secrets
+import stat
+import tempfile
+from contextlib import suppress
+from hashlib import blake2b
+from pathlib import Path
+
+from attrs import field, frozen
+
+from infinite_memory.errors import StorageUnavailable
+
+__all__ = ["Places"]
+
+# No port is opened; the name of the socket has the number.
+_SOCKET = "mongodb-27017.sock"
+# The path of a socket may have 107 characters on Linux and 103 on macOS.
+_LONGEST_SOCKET = 100
+# Other characters mean something in an address, or to the server.
+_PLAIN = re.compile(r"[A-Za-z0-9._/-]+")
+_LONGEST_LOG_BYTES = 10_000_000
+
+
+def _resolved(path: Path) -> Path:
+    return path.resolve()
+
+
+@frozen
+class Places:
+    """The files of the server of a home folder."""
+
+    home: Path = field(converter=_resolved)
+
+    @property
+    def folder(self) -> Path:
+        """The folder of what is neither data nor log."""
+        return self.home / "mongo_server"
+
+    @property
+    def data(self) -> Path:
+        """The folder of the data."""
+        return self.home / "mongo_data"
+
+    @property
+    def log(self) -> Path:
+        """The log of the server."""
+        return self.home / "logs" / "mongo.log"
+
+    @property
+    def output(self) -> Path:
+        """What the program printed before it had its log."""
+        return self.folder / "output"
+
+    @property
+    def password(self) -> Path:
+        """The file with the password."""
+        return self.folder / "password"
+
+    @property
+    def key(self) -> Path:
+        """The key that a replica set with access control must have."""
+        return self.folder / "keyfile"
+
+    @property
+    def pid(self) -> Path:
+        """Where the server writes the number of its process."""
+        return self.folder / "pid"
+
+    @property
+    def lock(self) -> Path:
+        """The file that is locked as long as the server runs."""
+        return self.folder / "server.lock"
+
+    @property
+    def _noted_socket(self) -> Path:
+        return self.folder / "socket"
+
+    def has_data(self) -> bool:
+        """Tell whether a server ever kept something here."""
+        return (self.data / "WiredTiger").exists()
+
+    def prepare(self) -> None:
+        """Make the folders, for the user alone.
+
+        Raises:
+            StorageUnavailable: a folder cannot be made.
+        """
+        try:
+            self.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+            for folder in (self.folder, self.data, self.log.parent):
+                folder.mkdir(mode=0o700, exist_ok=True)
+        except OSError as error:
+            raise StorageUnavailable(
+                f"{error.filename} cannot be made: {error.strerror}: check the home folder and its "
+                "permissions"
+            ) from error
+
+    def write_secrets(self) -> None:
+        """Draw the password and the key, unless that was done; under `alone`."""
+        _write_secret(self.password, secrets.token_urlsafe(32), mode=0o600)
+        _write_secret(self.key, base64.b64encode(os.urandom(510)).decode(), mode=0o400)
+
+    def socket(self) -> Path:
+        """Return the socket of the server: the one noted while there are users, or what it will be.
+
+        Beside the rest, or in a folder with a short and plain path that stands for it. Users may
+        have different temporary folders, and must find the socket of a server started anew.
+        """
+        short = "infinite-memory-" + blake2b(bytes(self.folder), digest_size=8).hexdigest()
+        with suppress(OSError, ValueError):
+            noted = Path(self._noted_socket.read_text("utf-8"))
+            if (noted.parent == self.folder or noted.parent.name == short) and _fits(noted):
+                return noted
+        choices = [self.folder, Path(tempfile.gettempdir()).resolve() / short]
+        found = [choice / _SOCKET for choice in choices if _fits(choice / _SOCKET)]
+        return found[0] if found else Path("/tmp") / short / _SOCKET
+
+    def prepare_socket(self) -> Path:
+        """Make the folder of the socket, note where it is, and return it; under `alone`.
+
+        Raises:
+            StorageUnavailable: the folder is there and belongs to somebody else.
+        """
+        path = self.socket()
+        with suppress(FileExistsError):
+            path.parent.mkdir(mode=0o700)
+        found = path.parent.lstat()
+        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
+            raise StorageUnavailable(
+                f"{path.parent} belongs to another user: remove it, or choose a home folder with a "
+                "shorter path"
+            )
+        if path.parent != self.folder:
+            path.parent.chmod(0o700)
+        _write_whole(self._noted_socket, str(path), mode=0o600)
+        path.unlink(missing_ok=True)
+        return path
+
+    def tidy(self) -> None:
+        """Remove what only a running server needs; under `alone`, when there is none."""
+        path = self.socket()
+        for each in (path, self.pid, self._noted_socket, self.output):
+            each.unlink(missing_ok=True)
+        if path.parent != self.folder:
+            with suppress(OSError):
+                path.parent.rmdir()
+
+    def turn_log(self) -> None:
+        """Put a long log aside, in the place of the one before it."""
+        with suppress(OSError):
+            if self.log.stat().st_size > _LONGEST_LOG_BYTES:
+                self.log.replace(self.log.with_name("mongo.log.1"))
+
+
+def _fits(socket: Path) -> bool:
+    path = str(socket)
+    return len(path) <= _LONGEST_SOCKET and _PLAIN.fullmatch(path) is not None
+
+
+def _write_secret(path: Path, content: str, *, mode: int) -> None:
+    if not path.exists():
+        _write_whole(path, content, mode=mode)
+
+
+def _write_whole(path: Path, content: str, *, mode: int) -> None:
+    """Write a file so that it is whole or not there, whenever this process ends."""
+    fresh = path.with_name(f"{path.name}.new")
+    fresh.unlink(missing_ok=True)
+    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    fresh.replace(path)

@@ -1,0 +1,179 @@
+"""A server of our own: that it runs and is set up, its address, and its end.
+
+It is a replica set of one, which has transactions, listens on a Unix socket in a folder of the user
+alone and on no port, and asks for a password that was drawn when it was first started.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote_plus
+
+from pymongo import MongoClient
+from pymongo.errors import OperationFailure, PyMongoError
+
+from infinite_memory.errors import StorageUnavailable
+from infinite_memory.storage.mongodb.managed.places import Places
+from infinite_memory.storage.mongodb.managed.process import SET_NAME, Process
+
+__all__ = ["Server"]
+
+_USER = "infinite_memory"
+_DATABASE = "infinite_memory"
+_READY_SECONDS = 60.0
+# One that runs and says nothing for so long hangs.
+_PATIENCE_SECONDS = 30.0
+_HUNG_SECONDS = 5.0
+# Whatever ends it may do so several times in a row.
+_STARTS = 6
+_UNAUTHORIZED = 13
+_AUTHENTICATION_FAILED = 18
+
+_log = logging.getLogger("infinite_memory.storage")
+
+
+class Server:
+    """The server of one home folder. Every method but `prepare` is called under `alone`."""
+
+    def __init__(self, home: Path, binary: Path) -> None:
+        self.places = Places(home)
+        self._binary = binary
+        self._process = Process(self.places, binary)
+
+    @property
+    def folder(self) -> Path:
+        """The folder of its locks."""
+        return self.places.folder
+
+    def prepare(self) -> None:
+        """Make the folders, for the user alone."""
+        self.places.prepare()
+
+    def runs(self) -> bool:
+        """Tell whether there is one, whether it answers or not."""
+        return self._process.runs()
+
+    def ensure(self) -> None:
+        """Start the server unless it runs, and set it up if that was not done.
+
+        Raises:
+            StorageUnavailable: it does not start; the message has the end of its log.
+        """
+        self.places.write_secrets()
+        if self._process.runs():
+            if self._becomes_ready(_PATIENCE_SECONDS):
+                return
+            if self._process.runs():
+                _log.warning("the managed server runs and does not answer: it is started anew")
+                self._process.end(seconds=_HUNG_SECONDS)
+        said = None
+        for _ in range(_STARTS):
+            said = self._start()
+            if said is None:
+                return
+            # It may have been killed while it was starting, and not be quite gone.
+            self._process.end(seconds=_HUNG_SECONDS)
+        self._tidy()
+        raise StorageUnavailable(f"{self._binary} {said}")
+
+    def address(self) -> str:
+        """Return the address of the database, with the password."""
+        return self._uri(f"{_USER}:{quote_plus(self._password())}@", database=_DATABASE)
+
+    def stop(self) -> None:
+        """End the server and wait until it is gone; what it was told is on the disk by then.
+
+        Raises:
+            StorageUnavailable: it does not end.
+        """
+        self._process.end()
+        self._tidy()
+
+    def _tidy(self) -> None:
+        if not self._process.runs():
+            self.places.tidy()
+
+    def _start(self) -> str | None:
+        """Start it; return None if it can be used, and how it ended if it did."""
+        code = self._process.start()
+        if code != 0:
+            said = self._process.last_words()
+            return f"ended with {code} while it was starting: {said}"
+        if self._becomes_ready(_READY_SECONDS):
+            return None
+        if self._process.runs():
+            raise StorageUnavailable(
+                f"{self._binary} did not become writable in {_READY_SECONDS:g} s: "
+                f"see {self.places.log}"
+            )
+        return f"ended while it was starting: {self._process.last_words()}"
+
+    def _becomes_ready(self, seconds: float) -> bool:
+        """Wait until it takes writes from its user; False if it ends or takes longer."""
+        deadline = time.monotonic() + seconds
+        while self._process.runs() and time.monotonic() < deadline:
+            with suppress(PyMongoError):
+                if self._is_ready():
+                    return True
+            time.sleep(0.02)
+        return False
+
+    def _is_ready(self) -> bool:
+        with self._client(self.address()) as client:
+            try:
+                hello = client.admin.command("hello")
+            except OperationFailure as error:
+                if error.code != _AUTHENTICATION_FAILED:
+                    raise
+                self._set_up()
+                return False
+            if not hello.get("isWritablePrimary"):
+                self._correct_place(client)
+            return bool(hello.get("isWritablePrimary"))
+
+    def _set_up(self) -> None:
+        """Make it a replica set of one with one user, as far as that was not done.
+
+        Raises:
+            StorageUnavailable: there is a user, with another password than ours.
+        """
+        member = {"_id": 0, "host": str(self.places.socket())}
+        config = {"_id": SET_NAME, "version": 1, "members": [member]}
+        with self._client(self._uri("")) as client:
+            # Refused where it was done.
+            with suppress(OperationFailure):
+                client.admin.command("replSetInitiate", config)
+            # As long as there is no user, whoever can open the socket may create the first one.
+            try:
+                client.admin.command("createUser", _USER, pwd=self._password(), roles=["root"])
+            except OperationFailure as error:
+                if error.code != _UNAUTHORIZED:
+                    raise
+                raise StorageUnavailable(
+                    f"the password in {self.places.password} is not the one that the data in "
+                    f"{self.places.data} was made with: put back the file that belongs to it"
+                ) from error
+
+    def _correct_place(self, client: MongoClient[dict[str, Any]]) -> None:
+        """Tell a replica set whose folder was moved where it is now."""
+        config = client.admin.command("replSetGetConfig")["config"]
+        here = str(self.places.socket())
+        if config["members"][0]["host"] != here:
+            config["members"][0]["host"] = here
+            config["version"] += 1
+            client.admin.command("replSetReconfig", config, force=True)
+
+    def _password(self) -> str:
+        return self.places.password.read_text("utf-8").strip()
+
+    def _uri(self, user: str, *, database: str = "") -> str:
+        source = "&authSource=admin" if user else ""
+        host = quote_plus(str(self.places.socket()))
+        return f"mongodb://{user}{host}/{database}?directConnection=true{source}"
+
+    def _client(self, address: str) -> MongoClient[dict[str, Any]]:
+        return MongoClient(address, serverSelectionTimeoutMS=2000, timeoutMS=10_000)

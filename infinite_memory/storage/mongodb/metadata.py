@@ -1,0 +1,109 @@
+"""The document `store`: the number of the last change, where the journal ends, and the version."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from bson.int64 import Int64
+from pymongo.client_session import ClientSession
+from pymongo.database import Database
+
+from infinite_memory.errors import SchemaTooNew, StorageUnavailable, StoreDamaged
+from infinite_memory.model.entry import JournalEnd
+from infinite_memory.storage.mongodb.names import METADATA, SCHEMA_VERSION, STORE
+
+__all__ = [
+    "encode_end",
+    "end_in",
+    "journal_end",
+    "position",
+    "refuse_newer",
+    "sequence_in",
+    "store_document",
+]
+
+_Document = Mapping[str, Any]
+
+
+def store_document(
+    database: Database[dict[str, Any]], place: str, session: ClientSession | None
+) -> dict[str, Any]:
+    """Return the document as a commit finds it.
+
+    Raises:
+        SchemaTooNew: a newer version of this package has changed the store while it was open.
+        StorageUnavailable: it is gone.
+    """
+    found = database.get_collection(METADATA).find_one({"_id": STORE}, session=session)
+    if found is None:
+        raise StorageUnavailable(f"{place} was dropped while it was open")
+    refuse_newer(found, place)
+    return found
+
+
+def refuse_newer(found: _Document, place: str) -> None:
+    """Raise `SchemaTooNew` where a newer version of this package wrote the store."""
+    version = found.get("version")
+    if isinstance(version, int) and version > SCHEMA_VERSION:
+        raise SchemaTooNew(
+            f"{place} was written by a newer version of Infinite Memory (collections of version "
+            f"{version}, this one reads {SCHEMA_VERSION}): upgrade this one"
+        )
+
+
+def sequence_in(found: _Document | None, place: str) -> int:
+    """Return the number of the last change.
+
+    Raises:
+        StoreDamaged: it is not there.
+    """
+    sequence = None if found is None else found.get("sequence")
+    if not isinstance(sequence, int):
+        raise StoreDamaged(
+            f"{place} has lost the count of its changes, in the document {STORE!r} of "
+            f"{METADATA!r}: restore it from a backup; nothing was changed"
+        )
+    return int(sequence)
+
+
+def end_in(found: _Document | None, place: str) -> JournalEnd:
+    """Return the number and the digest of the last entry; a store of version 1 has none.
+
+    Raises:
+        StoreDamaged: they are not there.
+    """
+    end = None if found is None else found.get("journal")
+    if end is None and found is not None and found.get("version") == 1:
+        return JournalEnd()
+    number = end.get("number") if isinstance(end, dict) else None
+    digest = end.get("digest") if isinstance(end, dict) else None
+    if not (isinstance(number, int) and isinstance(digest, bytes) and len(digest) == _DIGEST_BYTES):
+        raise StoreDamaged(
+            f"{place} has lost the end of its journal, in the document {STORE!r} of "
+            f"{METADATA!r}: restore it from a backup; nothing was changed"
+        )
+    return JournalEnd(number=int(number), digest=digest)
+
+
+_DIGEST_BYTES = len(JournalEnd().digest)
+
+
+def encode_end(end: JournalEnd) -> dict[str, Any]:
+    """Return the end of the journal as the document has it: of two, the later one is greater."""
+    return {"number": Int64(end.number), "digest": end.digest}
+
+
+def position(database: Database[dict[str, Any]], place: str) -> int:
+    """Return the number of the last change."""
+    return sequence_in(_looked_up(database, "sequence"), place)
+
+
+def journal_end(database: Database[dict[str, Any]], place: str) -> JournalEnd:
+    """Return the number and the digest of the last entry."""
+    return end_in(_looked_up(database, "journal"), place)
+
+
+def _looked_up(database: Database[dict[str, Any]], name: str) -> dict[str, Any] | None:
+    shown = {name: 1, "version": 1}
+    return database.get_collection(METADATA).find_one({"_id": STORE}, shown)

@@ -1,0 +1,99 @@
+"""What the collections are called, which indexes they have, and their version."""
+
+from __future__ import annotations
+
+from pymongo import ASCENDING, DESCENDING, IndexModel
+
+__all__ = [
+    "COLLECTIONS",
+    "COPY",
+    "ERASED",
+    "INDEXES",
+    "JOURNAL",
+    "LINKS",
+    "LOGGED",
+    "MEMORIES",
+    "METADATA",
+    "METADATA_RULE",
+    "PASSAGES",
+    "REVISIONS",
+    "SCHEMA_VERSION",
+    "SCOPES",
+    "STORE",
+    "USAGE",
+    "WRITER",
+]
+
+SCHEMA_VERSION = 2
+"""1 had no journal, no links, no usage and no fingerprints."""
+
+MEMORIES = "memories"
+PASSAGES = "passages"
+REVISIONS = "revisions"
+SCOPES = "scopes"
+ERASED = "erased"
+JOURNAL = "journal"
+LINKS = "links"
+USAGE = "usage"
+METADATA = "metadata"
+LOGGED = "logged_writes"
+"""What a commit without transactions is about to do; empty but while one is under way."""
+
+COLLECTIONS = (
+    *(MEMORIES, PASSAGES, REVISIONS, SCOPES, ERASED, JOURNAL, LINKS, USAGE),
+    *(METADATA, LOGGED),
+)
+
+STORE = "store"
+"""The document of `metadata` that counts the changes, and says where the journal ends."""
+
+WRITER = "writer"
+"""The document of `metadata` that says who may write, where there are no transactions."""
+
+COPY = "copy"
+"""The document of `metadata` that says of which other store this one is the copy."""
+
+METADATA_RULE = {"commits": {"$exists": False}, "leases": {"$exists": False}}
+"""What the server demands of `metadata`: none of the fields with which version 1 begins to write.
+
+A process of that version that still runs is refused by it, and changes nothing.
+"""
+
+_NEWEST_FIRST = [("happened_at", DESCENDING), ("_id", DESCENDING)]
+
+INDEXES: dict[str, list[IndexModel]] = {
+    MEMORIES: [
+        IndexModel(_NEWEST_FIRST, name="by_time"),
+        IndexModel([("scope", ASCENDING), *_NEWEST_FIRST], name="by_scope"),
+        IndexModel([("kind", ASCENDING), *_NEWEST_FIRST], name="by_kind"),
+        IndexModel([("folded_tags", ASCENDING), *_NEWEST_FIRST], name="by_tag"),
+        IndexModel(
+            [("conversation_id", ASCENDING), *_NEWEST_FIRST],
+            name="by_conversation",
+            partialFilterExpression={"conversation_id": {"$type": "string"}},
+        ),
+        IndexModel(
+            [("key", ASCENDING)],
+            name="by_key",
+            partialFilterExpression={"key": {"$type": "string"}},
+        ),
+        IndexModel([("fingerprint", ASCENDING)], name="by_fingerprint"),
+        IndexModel([("sequence", ASCENDING)], name="by_sequence", unique=True),
+        IndexModel(
+            [("embedded_by", ASCENDING), ("status", ASCENDING), ("sequence", ASCENDING)],
+            name="by_embedding",
+        ),
+    ],
+    PASSAGES: [IndexModel([("memory_id", ASCENDING), ("model", ASCENDING)], name="by_memory")],
+    REVISIONS: [
+        IndexModel(
+            [("memory_id", ASCENDING), ("revision", ASCENDING)], name="by_memory", unique=True
+        )
+    ],
+    ERASED: [IndexModel([("sequence", ASCENDING)], name="by_sequence", unique=True)],
+    JOURNAL: [IndexModel([("memory_ids", ASCENDING), ("_id", DESCENDING)], name="by_memory")],
+    LINKS: [
+        IndexModel([("source", ASCENDING)], name="by_source"),
+        IndexModel([("target", ASCENDING)], name="by_target"),
+    ],
+}

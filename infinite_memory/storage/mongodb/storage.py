@@ -1,0 +1,319 @@
+"""`Storage` on MongoDB: a standalone server, a replica set or a sharded cluster."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from pymongo.errors import (
+    ConnectionFailure,
+    NetworkTimeout,
+    OperationFailure,
+    ServerSelectionTimeoutError,
+)
+
+from infinite_memory.errors import StorageUnavailable, StoreClosed, StoreDamaged
+from infinite_memory.model.copied import CopyMark
+from infinite_memory.model.criteria import Criteria
+from infinite_memory.model.entry import Entry, JournalEnd
+from infinite_memory.model.findings import Finding
+from infinite_memory.model.link import Link
+from infinite_memory.model.memory import Memory
+from infinite_memory.model.record import (
+    Changes,
+    Page,
+    Record,
+    Size,
+    Write,
+)
+from infinite_memory.model.scope import Scope
+from infinite_memory.model.usage import Usage
+from infinite_memory.storage.damage import USAGE, DamageLog
+from infinite_memory.storage.mongodb.committing import Committer
+from infinite_memory.storage.mongodb.connecting import Connection, connect, revived
+from infinite_memory.storage.mongodb.creation import ensure_store, has_store
+from infinite_memory.storage.mongodb.faults import translated
+from infinite_memory.storage.mongodb.journal import JournalReader
+from infinite_memory.storage.mongodb.leases import LEASE_SECONDS
+from infinite_memory.storage.mongodb.links import links_of
+from infinite_memory.storage.mongodb.measuring import measure
+from infinite_memory.storage.mongodb.migration import bring_up_to_date
+from infinite_memory.storage.mongodb.names import COPY, METADATA
+from infinite_memory.storage.mongodb.reading import Reader
+from infinite_memory.storage.mongodb.scopes import ScopeReader
+from infinite_memory.storage.mongodb.usage import usage_of
+from infinite_memory.storage.mongodb.vector_search import search_vectors
+from infinite_memory.storage.mongodb.write_ahead import WriteAhead
+from infinite_memory.storage.paging import check_limit, decode_cursor
+from infinite_memory.storage.vetting import check_writes
+
+__all__ = ["MongoStorage"]
+
+_Result = TypeVar("_Result")
+_log = logging.getLogger("infinite_memory.storage")
+
+_AGAIN_SECONDS = 60.0
+
+
+class MongoStorage:
+    """The storage in one database of a MongoDB deployment."""
+
+    def __init__(self, connection: Connection, *, lease_seconds: float = LEASE_SECONDS) -> None:
+        """Work on `connection`, whose client is closed at the end. Use `open` instead.
+
+        Without transactions, who writes and is not heard of for `lease_seconds` is taken for dead.
+        """
+        self._connection = connection
+        self._database = connection.database
+        self._process = os.getpid()
+        self._closed = False
+        self._damage = DamageLog(connection.place)
+        self._scopes = ScopeReader(connection.database, self._damage)
+        self._reader = Reader(
+            connection.database,
+            self._damage,
+            connection.place,
+            settle=partial(self._look_after_the_dead, wait=True),
+        )
+        self._journal = JournalReader(connection.database, connection.place)
+        self._ahead: WriteAhead | None = None
+        if not connection.transactions:
+            self._ahead = WriteAhead(connection, lease_seconds=lease_seconds)
+        self._committer = Committer(connection, self._damage, self._scopes, self._ahead)
+        with translated(connection.place):
+            self._identity = ensure_store(connection)
+            bring_up_to_date(connection, self._committer)
+            self._look_after_the_dead(wait=True)
+
+    @classmethod
+    def open(cls, address: str) -> MongoStorage:
+        """Open the store at an address that begins with mongodb:// or mongodb+srv://.
+
+        Collections, indexes and the scope `Global` are created at the first use.
+
+        Raises:
+            ConfigurationError: the address cannot be used, or asks for less than durable writes.
+            StorageUnavailable: the server cannot be reached, is too old, or refuses the user.
+            SchemaTooNew: a newer version of this package wrote it.
+            StoreDamaged: the document that counts its changes cannot be read.
+        """
+        connection = connect(address)
+        try:
+            return cls(connection)
+        except BaseException:
+            connection.client.close()
+            raise
+
+    @classmethod
+    def open_existing(cls, address: str) -> MongoStorage | None:
+        """Open the store as `open` does, or return None where there is none yet."""
+        connection = connect(address)
+        try:
+            if has_store(connection):
+                return cls(connection)
+        except BaseException:
+            connection.client.close()
+            raise
+        connection.client.close()
+        return None
+
+    @property
+    def identity(self) -> str:
+        """The UUID of this store."""
+        return self._identity
+
+    def damage(self) -> tuple[Finding, ...]:
+        """Return what was found damaged so far; see `SupportsDamage.damage`."""
+        return self._damage.findings()
+
+    def copy_mark(self) -> CopyMark | None:
+        """Return of which store this is the copy; see `SupportsCopyMark`."""
+        metadata = self._database.get_collection(METADATA)
+        found = self._run(lambda: metadata.find_one({"_id": COPY}))
+        return None if found is None else CopyMark.of(str(found.get("mark")))
+
+    def mark_copy(self, mark: CopyMark) -> None:
+        """Write of which store this is the copy; see `SupportsCopyMark`."""
+        metadata = self._database.get_collection(METADATA)
+        document = {"_id": COPY, "mark": mark.to_text()}
+        self._run(lambda: metadata.replace_one({"_id": COPY}, document, upsert=True))
+
+    def commit(self, writes: Sequence[Write]) -> int:
+        """Carry out all of `writes` in order, or none; see `Storage.commit`."""
+        check_writes(writes)
+        if not writes:
+            return self.position()
+        sequence = self._run(lambda: self._commit(writes), again=False)
+        self._damage.written(writes)
+        return sequence
+
+    def _commit(self, writes: Sequence[Write]) -> int:
+        return self._committer.commit(writes)
+
+    def get(
+        self, ids: Collection[str], *, models: Collection[str] | None = None
+    ) -> dict[str, Record]:
+        """Return the records with these ids; see `Storage.get`."""
+        return self._run(lambda: self._reader.records(ids, models))
+
+    def find(self, criteria: Criteria, *, limit: int, after: str | None = None) -> Page:
+        """Return a page of memories, newest first; see `Storage.find`."""
+        check_limit(limit)
+        bound = None if after is None else decode_cursor(after)
+        return self._run(lambda: self._reader.page(criteria, bound, limit=limit))
+
+    def history(self, memory_id: str) -> list[Memory]:
+        """Return every revision of a memory; see `Storage.history`."""
+        return self._run(lambda: self._reader.history(memory_id))
+
+    def erased(self, ids: Collection[str]) -> frozenset[str]:
+        """Return those of `ids` that were erased; see `Storage.erased`."""
+        return self._run(lambda: self._reader.erased(ids))
+
+    def changes(self, after: int, *, limit: int, models: Collection[str] | None = None) -> Changes:
+        """Return what changed since the cursor `after`; see `Storage.changes`."""
+        check_limit(limit)
+
+        def work() -> Changes:
+            self._look_after_the_dead()
+            return self._reader.changes(after, limit=limit, models=models)
+
+        return self._run(work)
+
+    def position(self) -> int:
+        """Return the cursor behind the last change."""
+
+        def work() -> int:
+            self._look_after_the_dead()
+            return self._reader.position()
+
+        return self._run(work)
+
+    def _look_after_the_dead(self, *, wait: bool = False) -> None:
+        """Finish the commit of a process that ended in the middle of it.
+
+        If it may still go on, do nothing, or `wait` until it is known.
+        """
+        if self._ahead is not None:
+            try:
+                if wait:
+                    self._ahead.recover()
+                else:
+                    self._ahead.recover_abandoned()
+            except (OperationFailure, StoreDamaged) as error:
+                # To be read, a store need not be writable.
+                _log.warning("%s: a commit was not finished: %s", self._connection.place, error)
+
+    def pending(self, model: str, *, limit: int) -> list[str]:
+        """Return ids of memories without an embedding by `model`; see `Storage.pending`."""
+        check_limit(limit)
+        return self._run(lambda: self._reader.pending(model, limit=limit))
+
+    def vector_search(
+        self, query: NDArray[np.float32], criteria: Criteria, *, model: str, limit: int
+    ) -> list[tuple[str, float]]:
+        """Let the server compare vectors; see `SupportsVectorSearch`. Experimental.
+
+        It needs the index of `vector_search.create_index`, which is not created by itself.
+        """
+        return self._run(
+            lambda: search_vectors(self._connection, query, criteria, model=model, limit=limit)
+        )
+
+    def scopes(self) -> dict[str, Scope]:
+        """Return every scope by name; `Global` is always among them."""
+        return self._run(self._scopes.read)
+
+    def links(self, ids: Collection[str]) -> list[Link]:
+        """Return every link from or to one of these memories; see `Storage.links`."""
+        return self._run(lambda: links_of(self._database, ids, self._damage))
+
+    def journal(
+        self, *, before: int | None = None, limit: int, memory_id: str | None = None
+    ) -> list[Entry]:
+        """Return entries of the journal, newest first; see `Storage.journal`."""
+        check_limit(limit)
+
+        def work() -> list[Entry]:
+            self._look_after_the_dead()
+            return self._journal.entries(before, limit=limit, memory_id=memory_id)
+
+        return self._run(work)
+
+    def journal_end(self) -> JournalEnd:
+        """Return the number and the digest of the last entry; see `Storage.journal_end`."""
+
+        def work() -> JournalEnd:
+            self._look_after_the_dead()
+            return self._journal.end()
+
+        return self._run(work)
+
+    def usage(self, ids: Collection[str]) -> dict[str, Usage]:
+        """Return how often these memories were used; see `Storage.usage`."""
+        return self._run(lambda: usage_of(self._database, ids, self._damage))
+
+    def count_usage(self, used: Mapping[str, Usage]) -> None:
+        """Add these counts; see `Storage.count_usage`."""
+        counts = dict(used)
+        if counts:
+            self._run(lambda: self._committer.count_usage(counts), again=False)
+            for memory_id in counts:
+                self._damage.replaced(USAGE + memory_id)
+
+    def measure(self) -> Size:
+        """Count what is stored."""
+        return self._run(lambda: measure(self._connection))
+
+    def scrub(self) -> None:
+        """Do nothing: what a server keeps of deleted documents is not in the hands of a client.
+
+        Space in the files of MongoDB is written over when it is used again, the journal some
+        minutes later, and the log of a replica set when it has come round.
+        """
+        self._check_usable()
+
+    def close(self) -> None:
+        """Close the client; the server goes on. Closing twice does nothing."""
+        if not self._closed:
+            self._closed = True
+            self._connection.client.close()
+
+    def _run(self, work: Callable[[], _Result], *, again: bool = True) -> _Result:
+        """Run `work`; again, if `again`, where a connection was lost or the server is ours.
+
+        A server of ours that is gone is started, and everything tried again while there is time.
+        Another one is asked once more where it went away, and not where it was waited for.
+        """
+        self._check_usable()
+        deadline = time.monotonic() + _AGAIN_SECONDS
+        tries = 0
+        while True:
+            tries += 1
+            try:
+                with translated(self._connection.place):
+                    return work()
+            except StorageUnavailable as error:
+                cause = error.__cause__
+                waited = isinstance(cause, NetworkTimeout | ServerSelectionTimeoutError)
+                lost = isinstance(cause, ConnectionFailure) and not waited
+                if not (revived(self._connection, cause) or (lost and tries == 1)):
+                    raise
+                if not again or time.monotonic() > deadline:
+                    raise
+
+    def _check_usable(self) -> None:
+        place = self._connection.place
+        if self._process != os.getpid():
+            raise StoreClosed(
+                f"the store {place} was opened before this process was forked, and a client of a "
+                "server must not be used across a fork: open it again in this process"
+            )
+        if self._closed:
+            raise StoreClosed(f"the store {place} was closed: open it again")

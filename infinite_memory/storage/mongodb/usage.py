@@ -1,0 +1,65 @@
+"""Usage as documents, one a memory that was used, with a checksum.
+
+A count is worked out like a commit, where nobody else writes meanwhile: so it is exact, the
+checksum can be over it, and a memory that is erased at the same time takes its usage with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+from bson.int64 import Int64
+from pymongo.database import Database
+
+from infinite_memory.model.codec import from_micros, to_micros
+from infinite_memory.model.usage import Usage
+from infinite_memory.storage.damage import USAGE as NOTED
+from infinite_memory.storage.damage import DamageLog
+from infinite_memory.storage.mongodb.documents import Document, fits, sealed
+from infinite_memory.storage.mongodb.names import USAGE
+from infinite_memory.storage.mongodb.planning import Operation
+
+__all__ = ["counted", "usage_of"]
+
+_KIND = b"usage"
+_IDS_AT_ONCE = 1000
+
+
+def usage_of(
+    database: Database[dict[str, Any]], ids: Collection[str], damage: DamageLog
+) -> dict[str, Usage]:
+    """Return how often these memories were used; see `Storage.usage`."""
+    wanted = list(dict.fromkeys(ids))
+    found: dict[str, Usage] = {}
+    for start in range(0, len(wanted), _IDS_AT_ONCE):
+        part = wanted[start : start + _IDS_AT_ONCE]
+        for document in database.get_collection(USAGE).find({"_id": {"$in": part}}):
+            usage = _decode(document)
+            if usage is None:
+                damage.skip_record(NOTED + document["_id"])
+            else:
+                found[document["_id"]] = usage
+    return {memory_id: found[memory_id] for memory_id in wanted if memory_id in found}
+
+
+def counted(used: Mapping[str, Usage], known: Mapping[str, Document]) -> Iterator[Operation]:
+    """Yield how the documents end up: `known` ones with more uses, a damaged one begun anew."""
+    for memory_id, usage in used.items():
+        before = _decode(known[memory_id]) if memory_id in known else None
+        after = usage if before is None else before.plus(usage)
+        yield Operation(collection=USAGE, document=_encode(memory_id, after))
+
+
+def _encode(memory_id: str, usage: Usage) -> Document:
+    return sealed(
+        _KIND,
+        f"the usage of memory {memory_id!r}",
+        {"_id": memory_id, "count": Int64(usage.count), "last": Int64(to_micros(usage.last))},
+    )
+
+
+def _decode(document: Document) -> Usage | None:
+    if not fits(_KIND, document):
+        return None
+    return Usage(count=document["count"], last=from_micros(document["last"]))

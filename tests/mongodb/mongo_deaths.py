@@ -1,0 +1,126 @@
+"""Clients that die or halt at a step of a commit, which is any request to the server."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+from pymongo.monitoring import (
+    CommandFailedEvent,
+    CommandListener,
+    CommandStartedEvent,
+    CommandSucceededEvent,
+)
+
+from infinite_memory.model.link import LinkType
+from infinite_memory.model.record import (
+    Attach,
+    Changes,
+    Erase,
+    EraseLink,
+    Log,
+    PutLink,
+    PutScope,
+    Write,
+)
+from infinite_memory.model.scope import Scope
+from infinite_memory.protocols import Storage
+from infinite_memory.storage.mongodb.connecting import connect
+from infinite_memory.storage.mongodb.storage import MongoStorage
+from infinite_memory.testing.contract_base import make_link
+from infinite_memory.testing.contract_journal import make_action
+from infinite_memory.testing.storage_contract import make_embedding, put
+
+# Of those who die or halt: so long the others wait.
+LEASE_SECONDS = 0.3
+KILLED = 9
+
+BEFORE: list[Write] = [
+    put("changed", embedding=make_embedding(1)),
+    put("erased", embedding=make_embedding(2)),
+    put("embedded"),
+    *(PutLink(link=make_link(each, "changed")) for each in ("erased", "embedded")),
+    Log(action=make_action("changed", "erased", "embedded")),
+]
+COMMIT: list[Write] = [
+    put("changed", revision=2, text="the second", embedding=make_embedding(3)),
+    Erase(id="erased", expected=1),
+    put("new", embedding=make_embedding(4)),
+    Attach(id="embedded", revision=1, embedding=make_embedding(5)),
+    PutScope(scope=Scope(name="new scope")),
+    PutLink(link=make_link("new", "changed")),
+    EraseLink(source="embedded", target="changed", type=LinkType.SEMANTIC),
+    Log(action=make_action("changed", "erased", "new")),
+]
+
+
+class Steps(CommandListener):
+    """Call `then` at the n-th moment once armed: before a request, or when all is over.
+
+    The moment after a request is that before the next: the server sees no difference.
+    """
+
+    def __init__(self, at: int, then: Callable[[], None]) -> None:
+        self.armed = False
+        self.seen = 0
+        self._at = at
+        self._then = then
+
+    def reach(self) -> None:
+        if self.armed:
+            self.seen += 1
+            if self.seen == self._at:
+                self._then()
+
+    def started(self, event: CommandStartedEvent) -> None:  # noqa: ARG002
+        self.reach()
+
+    def succeeded(self, event: CommandSucceededEvent) -> None:
+        pass
+
+    def failed(self, event: CommandFailedEvent) -> None:
+        pass
+
+
+def open_listening(address: str, steps: Steps) -> MongoStorage:
+    connection = connect(address, event_listeners=[steps])
+    return MongoStorage(connection, lease_seconds=LEASE_SECONDS)
+
+
+def commit_and_die(address: str, at: int) -> None:
+    """Commit, but end without a word at the step `at`; end with 0 where there is none."""
+    steps = Steps(at, lambda: os._exit(KILLED))
+    storage = open_listening(address, steps)
+    steps.armed = True
+    storage.commit(COMMIT)
+    steps.reach()
+    steps.armed = False
+    storage.close()
+
+
+def everything(storage: Storage) -> dict[str, Any]:
+    """Return all that a caller can see, but for the numbers of the feed."""
+    feed = read_feed(storage, 0)
+    ids = ["changed", "erased", "embedded", "new"]
+    return {
+        "records": storage.get(ids),
+        "feed": {change.id: change.record for change in feed.items},
+        "history": {each: storage.history(each) for each in ids},
+        "erased": storage.erased(ids),
+        "scopes": storage.scopes(),
+        "links": storage.links(ids),
+        "journal": (storage.journal(limit=9), storage.journal_end()),
+        "pending": sorted(storage.pending("model-a", limit=10)),
+    }
+
+
+def read_feed(storage: Storage, cursor: int) -> Changes:
+    items = []
+    while True:
+        changes = storage.changes(cursor, limit=2)
+        items += changes.items
+        assert changes.cursor >= cursor
+        if not changes.items:
+            return Changes(items=tuple(items), cursor=changes.cursor)
+        cursor = changes.cursor

@@ -1,0 +1,227 @@
+"""A client that dies or halts at any step of a commit leaves all of it behind, or nothing."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from multiprocessing import get_context
+from typing import Any
+
+import pytest
+from mongo_deaths import (
+    BEFORE,
+    COMMIT,
+    KILLED,
+    Steps,
+    commit_and_die,
+    everything,
+    open_listening,
+    read_feed,
+)
+from mongo_servers import Deployment, deployment
+from pymongo import MongoClient
+
+from infinite_memory.errors import Conflict, InfiniteMemoryError, StorageUnavailable
+from infinite_memory.model.entry import JournalEnd
+from infinite_memory.model.record import Erase
+from infinite_memory.protocols import Storage
+from infinite_memory.storage.mongodb import MongoStorage
+from infinite_memory.storage.mongodb.metadata import encode_end
+from infinite_memory.storage.mongodb.names import METADATA, STORE
+from infinite_memory.testing.storage_contract import put
+
+# More than a commit has; the loops end where there are no more.
+_MOST_STEPS = 60
+
+
+@pytest.fixture
+def address(servers: Deployment) -> Iterator[str]:
+    address = servers.address("deaths")
+    yield address
+    _drop(address)
+
+
+@pytest.fixture(scope="module", params=["standalone", "single"])
+def servers(request: pytest.FixtureRequest) -> Iterator[Deployment]:
+    if request.param == "standalone":
+        yield request.getfixturevalue("standalone")
+        return
+    # How long the transaction of a client that died is kept; a minute by default.
+    lifetime = ("--setParameter", "transactionLifetimeLimitSeconds=1")
+    with deployment(1, extra=lifetime) as found:
+        yield found
+
+
+def _drop(address: str) -> None:
+    with MongoClient(address, timeoutMS=30_000) as client:
+        client.drop_database(client.get_default_database().name)
+
+
+def _empty(address: str) -> None:
+    """Remove all that is stored, which costs far less than to make the collections anew.
+
+    The changes go on being counted; the journal begins anew.
+    """
+    with MongoClient(address, timeoutMS=30_000) as client:
+        database = client.get_default_database()
+        for name in database.list_collection_names():
+            if name != METADATA:
+                database[name].delete_many({})
+        anew = {"$set": {"journal": encode_end(JournalEnd())}}
+        database[METADATA].update_one({"_id": STORE}, anew)
+
+
+def _outcomes(address: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return what there is before the commit and after it."""
+    storage = MongoStorage.open(address)
+    storage.commit(BEFORE)
+    before = everything(storage)
+    storage.commit(COMMIT)
+    after = everything(storage)
+    storage.close()
+    _empty(address)
+    return before, after
+
+
+def test_a_client_killed_at_any_step_has_committed_all_or_nothing(address: str) -> None:
+    before, after = _outcomes(address)
+    forkserver = get_context("forkserver")
+    seen = {"before": 0, "after": 0}
+    for step in range(1, _MOST_STEPS):
+        storage = MongoStorage.open(address)
+        storage.commit(BEFORE)
+        cursor = storage.position()
+        child = forkserver.Process(target=commit_and_die, args=(address, step))
+        child.start()
+        child.join()
+        if step % 4:
+            _abort_transactions(address)
+        _look_after_a_death(address, storage, cursor, before, after, seen)
+        storage.close()
+        _empty(address)
+        if child.exitcode == 0:
+            break
+        assert child.exitcode == KILLED
+    else:
+        pytest.fail("the commit has no end")
+    # Both sides of the moment from when on it counts were met.
+    assert min(seen.values()) >= 2, seen
+
+
+def _abort_transactions(address: str) -> None:
+    """Do what the server does by itself after a second or two, which is waited for now and then."""
+    with MongoClient(address, timeoutMS=30_000) as client:
+        client.admin.command("killAllSessions", [])
+
+
+def _look_after_a_death(
+    address: str,
+    storage: Storage,
+    cursor: int,
+    before: dict[str, Any],
+    after: dict[str, Any],
+    seen: dict[str, int],
+) -> None:
+    another = MongoStorage.open(address)
+    found = everything(another)
+    assert found in (before, after)
+    assert everything(storage) == found, "a handle that was open sees the same"
+    seen["after" if found == after else "before"] += 1
+    changes = read_feed(storage, cursor)
+    if found == after:
+        assert {change.id for change in changes.items} == {"changed", "erased", "new", "embedded"}
+    position = another.position()
+    assert another.commit([put("next")]) > position
+    more = read_feed(storage, changes.cursor)
+    assert [change.id for change in more.items] == ["next"]
+    another.close()
+    assert _leftovers(address) == []
+
+
+def _leftovers(address: str) -> list[dict[str, Any]]:
+    """Return what is in the log, and passages that no memory points to."""
+    with MongoClient(address, timeoutMS=30_000) as client:
+        database = client.get_default_database()
+        meant = {
+            (memory["_id"], each["model"], each["stamp"])
+            for memory in database["memories"].find()
+            for each in memory["embeddings"]
+        }
+        return [
+            *database["logged_writes"].find(),
+            *(
+                passage
+                for passage in database["passages"].find()
+                if (passage["memory_id"], passage["model"], passage["stamp"]) not in meant
+            ),
+        ]
+
+
+def test_a_client_that_halts_at_any_step_undoes_nothing_of_what_others_did(
+    standalone: Deployment,
+) -> None:
+    address = standalone.address("halts")
+    for step in range(1, _MOST_STEPS):
+        halted, going_on = threading.Event(), threading.Event()
+        steps = Steps(step, lambda h=halted, g=going_on: (h.set(), g.wait(60)))  # type: ignore[misc]
+        slow, other = open_listening(address, steps), MongoStorage.open(address)
+        other.commit(BEFORE)
+        errors: list[Exception] = []
+
+        def commit(storage: Storage = slow, errors: list[Exception] = errors) -> None:
+            try:
+                storage.commit(COMMIT)
+            except InfiniteMemoryError as error:
+                errors.append(error)
+
+        steps.armed = True
+        thread = threading.Thread(target=commit)
+        thread.start()
+        while thread.is_alive() and not halted.wait(0.01):
+            pass
+        reached = halted.is_set()
+        if reached:
+            try:
+                fed = {change.id for change in read_feed(other, 0).items}
+                assert fed >= {"changed", "embedded"}, "they were there before and are there after"
+                _take_over(other)
+                expected = everything(other)
+            finally:
+                going_on.set()
+        thread.join()
+        # Closing is a request as well, and would halt where the commit has no more.
+        steps.armed = False
+        if reached:
+            # It may go on with its own only where that does not contradict.
+            assert everything(other) == expected
+            assert all(isinstance(e, Conflict | StorageUnavailable) for e in errors), errors
+            assert other.commit([put("next")]) == other.position()
+            assert _leftovers(address) == []
+        slow.close()
+        other.close()
+        _empty(address)
+        if not reached:
+            _drop(address)
+            return
+    pytest.fail("the commit has no end")
+
+
+def _take_over(other: Storage) -> None:
+    """Change all that the commit touches, whether it came to that or not."""
+    with suppress(Conflict):
+        # It may be carried out first by this very commit.
+        _change(other, revision=2)
+        return
+    _change(other, revision=3)
+
+
+def _change(other: Storage, *, revision: int) -> None:
+    other.commit(
+        [
+            put("changed", revision=revision, text="by the other"),
+            put("embedded", revision=2, text="by the other"),
+            *(Erase(id=each) for each in ("new", "erased")),
+        ]
+    )
+    other.commit([put("erased", text="used again by the other")])

@@ -1,0 +1,157 @@
+"""Readers that go on from their cursor miss nothing of what several processes write."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from multiprocessing import get_context
+from multiprocessing.synchronize import Event
+
+import pytest
+from attrs import frozen
+from mongo_deaths import Steps, open_listening
+from mongo_servers import Deployment
+from pymongo import MongoClient, ReturnDocument
+
+from infinite_memory.model.record import Write
+from infinite_memory.storage.mongodb import MongoStorage
+from infinite_memory.storage.mongodb.carrying_out import carry_out
+from infinite_memory.storage.mongodb.names import METADATA, STORE
+from infinite_memory.storage.mongodb.planning import Before, plan_of
+from infinite_memory.testing.storage_contract import put
+
+WRITERS = 4
+COMMITS = 40
+# More than reading a stretch of the feed has.
+MOST_STEPS = 40
+
+
+class OutsideNumbers(MongoStorage):
+    """Broken on purpose: its numbers come from a counter outside the transaction."""
+
+    def _commit(self, writes: Sequence[Write]) -> int:
+        with self._connection.client.start_session() as session, session.start_transaction():
+            counted = self._database.get_collection(METADATA).find_one_and_update(
+                {"_id": STORE},
+                {"$inc": {"sequence": len(writes)}},
+                return_document=ReturnDocument.AFTER,
+            )
+            assert counted is not None
+            plan = plan_of(
+                writes,
+                Before(documents={}, sequence=counted["sequence"] - len(writes)),
+                refuse=self._damage.refuse_record,
+            )
+            # As long as a slow network takes; what makes one writer overtake another.
+            time.sleep(random.uniform(0, 0.03))
+            carry_out(self._database, plan.operations, session=session)
+        return plan.sequence
+
+
+@frozen(kw_only=True)
+class Followed:
+    """What a reader saw: ids, and every cursor on its way."""
+
+    ids: frozenset[str]
+    cursors: tuple[int, ...]
+
+
+def write(storage: type[MongoStorage], address: str, name: str, start: Event) -> None:
+    opened = storage.open(address)
+    start.wait()
+    for number in range(COMMITS):
+        opened.commit([put(f"{name}-{number}"), put(f"{name}-twin-{number}")])
+    opened.close()
+
+
+def follow(address: str, done: Event, limit: int) -> Followed:
+    storage = MongoStorage.open(address)
+    ids: set[str] = set()
+    cursors = [0]
+    while True:
+        last = done.is_set()
+        changes = storage.changes(cursors[-1], limit=limit)
+        ids |= {change.id for change in changes.items}
+        cursors.append(changes.cursor)
+        if last and not changes.items:
+            storage.close()
+            return Followed(ids=frozenset(ids), cursors=tuple(cursors))
+
+
+def race(storage: type[MongoStorage], address: str) -> list[Followed]:
+    MongoStorage.open(address).close()
+    spawn = get_context("forkserver")
+    start, done = spawn.Event(), spawn.Event()
+    names = [f"w{number}" for number in range(WRITERS)]
+    writers = [spawn.Process(target=write, args=(storage, address, n, start)) for n in names]
+    for process in writers:
+        process.start()
+    with ThreadPoolExecutor() as pool:
+        readers = [pool.submit(follow, address, done, limit) for limit in (3, 100)]
+        start.set()
+        for process in writers:
+            process.join()
+        done.set()
+        found = [reader.result() for reader in readers]
+    assert [process.exitcode for process in writers] == [0] * WRITERS
+    with MongoClient(address) as client:
+        client.drop_database(client.get_default_database().name)
+    return found
+
+
+def everything() -> frozenset[str]:
+    return frozenset(
+        f"w{writer}-{twin}{number}"
+        for writer in range(WRITERS)
+        for twin in ("", "twin-")
+        for number in range(COMMITS)
+    )
+
+
+@pytest.mark.parametrize("kind", ["standalone", "single"])
+def test_no_reader_misses_what_processes_write_at_once(
+    kind: str, request: pytest.FixtureRequest
+) -> None:
+    servers: Deployment = request.getfixturevalue(kind)
+    for followed in race(MongoStorage, servers.address("race")):
+        assert followed.ids == everything()
+        assert list(followed.cursors) == sorted(followed.cursors)
+
+
+def test_numbers_that_become_visible_out_of_order_are_caught(single: Deployment) -> None:
+    missed = [everything() - each.ids for each in race(OutsideNumbers, single.address("broken"))]
+    assert any(missed)
+
+
+@pytest.mark.parametrize("kind", ["standalone", "single"])
+@pytest.mark.parametrize("limit", [1, 100])
+def test_a_memory_that_is_changed_while_the_feed_is_read_is_in_it_all_the_same(
+    kind: str, limit: int, request: pytest.FixtureRequest
+) -> None:
+    servers: Deployment = request.getfixturevalue(kind)
+    address = servers.address(f"meanwhile{limit}")
+    for step in range(1, MOST_STEPS):
+        with closing(MongoStorage.open(address)) as other:
+            position = other.commit([put("one")])
+
+            def change(other: MongoStorage = other) -> None:
+                other.commit([put("one", revision=2, text="the second")])
+
+            steps = Steps(step, change)
+            with closing(open_listening(address, steps)) as storage:
+                steps.armed = True
+                changes = storage.changes(0, limit=limit)
+                steps.armed = False
+                assert [change.id for change in changes.items] == ["one"]
+                changed = other.position() > position
+                # Whatever state that was, the last one is there or still to come.
+                states = (*changes.items, *storage.changes(changes.cursor, limit=limit).items)
+                assert states[-1].record == storage.get(["one"])["one"]
+        with MongoClient(address) as client:
+            client.drop_database(client.get_default_database().name)
+        if not changed:
+            return
+    pytest.fail("reading the feed has no end")

@@ -1,0 +1,72 @@
+"""A server whose disk is full: what was acknowledged stays, and it goes on once there is room."""
+
+from __future__ import annotations
+
+import secrets
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from mongo_servers import Deployment, Member, deployment
+
+from infinite_memory.errors import StorageUnavailable
+from infinite_memory.storage.mongodb.connecting import connect
+from infinite_memory.storage.mongodb.storage import MongoStorage
+from infinite_memory.testing.storage_contract import put
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=150m", "none", str(folder)]
+    try:
+        mounted = subprocess.run(command, check=False, capture_output=True).returncode == 0
+    except OSError:
+        mounted = False
+    if not mounted:
+        pytest.skip("a small disk cannot be mounted here")
+    yield folder
+    subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+def test_a_full_disk_loses_nothing_that_was_acknowledged(small_disk: Path) -> None:
+    with deployment(1, standalone=True) as free:
+        port = free.members[0].port
+    member = Member(small_disk / "data", port, replica_set=None, extra=())
+    member.start()
+    try:
+        address = Deployment([member], None).address("full")
+        connection = connect(address, serverSelectionTimeoutMS=2000, timeoutMS=5000)
+        storage = MongoStorage(connection, lease_seconds=2)
+        storage.commit([put("first")])
+        hog = small_disk / "hog"
+        with pytest.raises(OSError, match="No space"):
+            _fill(hog)
+        stored = ["first"]
+        with pytest.raises(StorageUnavailable, match=str(port)):
+            _store_until_it_fails(storage, stored)
+        storage.close()
+        hog.unlink()
+        if member.process is not None and member.process.poll() is not None:
+            member.start()
+        storage = MongoStorage.open(address)
+        assert set(stored) <= set(storage.get([*stored, f"m{len(stored) - 1}"]))
+        assert storage.commit([put("after")]) == storage.position()
+        storage.close()
+    finally:
+        member.stop()
+
+
+def _fill(hog: Path) -> None:
+    with hog.open("wb") as file:
+        while True:
+            file.write(b"x" * (1 << 20))
+
+
+def _store_until_it_fails(storage: MongoStorage, stored: list[str]) -> None:
+    for number in range(200):
+        # Random letters, which do not compress.
+        storage.commit([put(f"m{number}", text=secrets.token_hex(1 << 19))])
+        stored.append(f"m{number}")

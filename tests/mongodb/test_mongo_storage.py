@@ -1,0 +1,67 @@
+"""The contract of a storage on a standalone server, and on replica sets of one and of three."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis.stateful import run_state_machine_as_test
+from mongo_servers import Deployment
+
+from infinite_memory.protocols import Storage
+from infinite_memory.storage.mongodb import MongoStorage
+from infinite_memory.testing.storage_contract import StorageContract
+from infinite_memory.testing.storage_machine import Opener, storage_machine
+from infinite_memory.testing.store_machine import store_machine
+
+_DEPLOYMENTS = ["standalone", "single", "triple"]
+
+
+@pytest.fixture(params=_DEPLOYMENTS)
+def servers(request: pytest.FixtureRequest) -> Deployment:
+    found: Deployment = request.getfixturevalue(request.param)
+    return found
+
+
+class TestMongoStorage(StorageContract):
+    addresses: dict[str, str]
+
+    @pytest.fixture(autouse=True)
+    def _prepared(self, servers: Deployment, home: Path) -> Iterator[None]:
+        # By folder, and a plain value, so that a child process can open it as well.
+        self.addresses = {str(home): servers.address_of(home)}
+        yield
+        servers.drop(home)
+
+    def open(self, home: Path) -> Storage:
+        return MongoStorage.open(self.addresses[str(home)])
+
+
+@pytest.fixture
+def opener(servers: Deployment) -> Iterator[Opener]:
+    homes: set[Path] = set()
+
+    def open_one(home: Path) -> Storage:
+        homes.add(home)
+        return MongoStorage.open(servers.address_of(home))
+
+    yield open_one
+    for home in homes:
+        servers.drop(home)
+
+
+def test_any_walk_over_mongodb_ends_where_the_reference_does(opener: Opener) -> None:
+    walks = settings(max_examples=7, stateful_step_count=25, deadline=None)
+    run_state_machine_as_test(storage_machine(opener, shared=True), settings=walks)
+
+
+def test_any_walk_over_a_store_on_mongodb_ends_where_the_model_does(opener: Opener) -> None:
+    walks = settings(
+        max_examples=6,
+        stateful_step_count=25,
+        deadline=None,
+        suppress_health_check=[HealthCheck.too_slow],
+    )
+    run_state_machine_as_test(store_machine(opener, shared=True), settings=walks)
