@@ -46,6 +46,7 @@ class OnnxEmbedder:
         found = find_model(model) if isinstance(model, Path) else model
         self._directory = found.directory
         self._manifest = found.manifest
+        self._model = found.manifest.identity
         self._workers = workers or min(os.cpu_count() or 1, _MAX_WORKERS)
         self._lock = Lock()
         self._runtime: Runtime | None = None
@@ -55,7 +56,7 @@ class OnnxEmbedder:
     @property
     def model(self) -> str:
         """The name of the model and a digest of its files and prefixes."""
-        return self._manifest.identity
+        return self._model
 
     @property
     def dimensions(self) -> int:

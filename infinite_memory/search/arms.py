@@ -19,7 +19,7 @@ from infinite_memory.search.selection import Selection
 from infinite_memory.search.vectors import ABSENT
 from infinite_memory.search.weights import Weights
 
-__all__ = ["Places", "Scored", "scored", "without_meaning", "without_words"]
+__all__ = ["Places", "Scored", "meaning_of", "scored", "without_meaning", "without_words"]
 
 Scores = NDArray[np.float32]
 Places = NDArray[np.integer]
@@ -44,7 +44,7 @@ class Scored:
 
     def meaning(self, places: Places) -> Scores:
         """Return the meaning of the documents at these places of the selection."""
-        return _meaning(self.cosine[places], self.background)
+        return meaning_of(self.cosine[places], self.background)
 
     def words(self, places: Places) -> Scores:
         """Return the words of the documents at these places of the selection."""
@@ -87,7 +87,7 @@ def scored(
     if cosine is None:
         cosine = np.full(len(selection), ABSENT, np.float32)
     # In place, because at a million memories each new array costs as much as the arithmetic.
-    total = _meaning(cosine, background)
+    total = meaning_of(cosine, background)
     total *= np.float32(weights.meaning)
     total += bm25 * np.float32(weights.words / (ideal or 1.0))
     if spoken is not None:
@@ -112,7 +112,7 @@ def scored(
     )
 
 
-def _meaning(cosine: Scores, background: float) -> Scores:
+def meaning_of(cosine: Scores, background: float) -> Scores:
     """Return the share of the way from the background to 1 that each cosine is, a new array."""
     meaning = cosine - np.float32(background)
     meaning /= np.float32(1 - background)

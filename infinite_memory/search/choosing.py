@@ -14,6 +14,7 @@ __all__ = ["Group", "Place", "best", "best_groups", "place_of", "rank_of"]
 
 # Differences in the seventh place come from the order of additions and must not decide a rank.
 _PLACES = 6
+_MARGIN = 2e-6
 _BLOCK = 1024
 # So many of the best are looked through for those that say the same, and twice the limit.
 _WINDOW = 128
@@ -21,6 +22,7 @@ _WINDOW = 128
 Scores = NDArray[np.float32]
 Place = tuple[Scored, int]
 """A document: the segment with its scores, and its place among the selected ones."""
+_Twin = tuple[int, int, int]
 
 
 @frozen(kw_only=True)
@@ -40,7 +42,7 @@ def best_groups(scores: Sequence[Scored], limit: int, least: float) -> list[Grou
     window = max(_WINDOW, 2 * limit)
     while True:
         found = best(scores, window, least)
-        groups: dict[tuple[int, int], Place] = {}
+        groups: dict[_Twin, Place] = {}
         for one in found:
             twin = _twin_of(one)
             if twin in groups or len(groups) < limit:
@@ -51,23 +53,26 @@ def best_groups(scores: Sequence[Scored], limit: int, least: float) -> list[Grou
         window *= 4
 
 
-def _twin_of(one: Place) -> tuple[int, int]:
-    """Return what is the same for twins: what was replaced must not stand for what holds now."""
+def _twin_of(one: Place) -> _Twin:
+    """Return what is the same for twins: what is over must not stand for what holds now."""
     s, place = one
     doc = s.selection.doc(place)
-    return int(s.segment.twin[doc]), int(s.segment.status[doc])
+    segment = s.segment
+    return int(segment.twin[doc]), int(segment.status[doc]), int(segment.held_to[doc])
 
 
 def _with_members(
-    scores: Sequence[Scored], groups: Mapping[tuple[int, int], Place], least: float
+    scores: Sequence[Scored], groups: Mapping[_Twin, Place], least: float
 ) -> list[Group]:
     """Return the groups with all their members from the total `least` on, of any rank."""
-    members: dict[tuple[int, int], list[Place]] = {twin: [] for twin in groups}
-    wanted = np.array(sorted({twin for twin, _ in groups}), np.uint64)
+    members: dict[_Twin, list[Place]] = {twin: [] for twin in groups}
+    wanted = np.array(sorted({twin for twin, _, _ in groups}), np.uint64)
     for s in scores:
-        alike = np.isin(s.selection.take(s.segment.twin), wanted)
-        for place in np.flatnonzero(alike & (s.total >= least) & (s.total > 0)):
-            one = (s, int(place))
+        docs = s.segment.saying(wanted)
+        places = s.selection.places(docs[s.selection.among(docs)])
+        totals = s.total[places]
+        for place in places[(totals >= least) & (totals > 0)].tolist():
+            one = (s, place)
             twin = _twin_of(one)
             if twin in members:
                 members[twin].append(one)
@@ -99,7 +104,7 @@ def place_of(scores: Sequence[Scored], memory_id: str) -> Place | None:
 
 def rank_of(scores: Sequence[Scored], one: Place) -> int:
     """Return the rank of a document, counted from 1, in the order of `best`."""
-    total, margin = one[0].total[one[1]], np.float32(2 * 10**-_PLACES)
+    total, margin = one[0].total[one[1]], np.float32(_MARGIN)
     above = sum(int(np.count_nonzero(s.total > total + margin)) for s in scores)
     near = (
         (s, int(place))
@@ -112,25 +117,48 @@ def rank_of(scores: Sequence[Scored], one: Place) -> int:
 
 def _order(one: Place) -> tuple[float, str]:
     s, place = one
-    return -round(float(s.total[place]), _PLACES), s.segment.id_of(s.selection.doc(place))
+    return -float(_rounded(s.total[place : place + 1])[0]), _id(one)
+
+
+def _id(one: Place) -> str:
+    s, place = one
+    return s.segment.id_of(s.selection.doc(place))
+
+
+def _rounded(totals: Scores) -> NDArray[np.float64]:
+    return totals.astype(np.float64).round(_PLACES)
 
 
 def best(scores: Sequence[Scored], limit: int, least: float) -> list[Place]:
     """Return the places with the highest totals from `least` on, ties in the order of their ids."""
-    rows: list[tuple[float, str, Scored, int]] = []
+    found: list[Place] = []
+    rounded = [np.empty(0)]
     for s in scores:
-        floor = np.float32(max(least, _reached(s.total, limit)))
-        found = np.flatnonzero((s.total >= floor) & (s.total > 0))
-        if len(found) > limit:
-            totals = s.total[found]
-            # What could be rounded to the last of the best is rounded; the rest is out already.
-            last = np.partition(totals, -limit)[-limit]
-            found = found[totals >= last - np.float32(2 * 10**-_PLACES)]
-            totals = np.round(s.total[found], _PLACES)
-            found = found[totals >= np.round(last, _PLACES)]
-        rows.extend((*_order((s, int(place))), s, int(place)) for place in found)
-    rows.sort(key=lambda row: row[:2])
-    return [(s, place) for _, _, s, place in rows[:limit]]
+        places = _candidates(s.total, limit, least)
+        found.extend((s, place) for place in places.tolist())
+        rounded.append(_rounded(s.total[places]))
+    totals = np.concatenate(rounded)
+    order = np.argsort(-totals, kind="stable")
+    ranked = order.tolist()
+    totals = totals[order]
+    # Each run of equal totals, found by its ends, is put in the order of the ids.
+    ends = np.flatnonzero(np.append(totals[1:] != totals[:-1], True)) + 1
+    starts = np.append(0, ends[:-1])
+    for start, end in zip(starts[ends - starts > 1], ends[ends - starts > 1], strict=True):
+        ranked[start:end] = sorted(ranked[start:end], key=lambda number: _id(found[number]))
+    return [found[number] for number in ranked[:limit]]
+
+
+def _candidates(totals: Scores, limit: int, least: float) -> NDArray[np.intp]:
+    """Return the places of the best totals from `least` on: `limit`, and all equal to the last."""
+    floor = np.float32(max(least, _reached(totals, limit)))
+    places = np.flatnonzero((totals >= floor) & (totals > 0))
+    if len(places) > limit:
+        last = np.partition(totals[places], -limit)[-limit : -limit + 1 or None]
+        # What could be rounded to the last of the best is rounded; the rest is out already.
+        places = places[totals[places] >= last - np.float32(_MARGIN)]
+        places = places[_rounded(totals[places]) >= _rounded(last)]
+    return places
 
 
 def _reached(totals: Scores, limit: int) -> float:
@@ -142,4 +170,4 @@ def _reached(totals: Scores, limit: int) -> float:
     if blocks <= limit:
         return 0.0
     greatest = totals[: blocks * _BLOCK].reshape(blocks, _BLOCK).max(axis=1)
-    return float(np.partition(greatest, -limit)[-limit]) - 2 * 0.1**_PLACES
+    return float(np.partition(greatest, -limit)[-limit]) - _MARGIN

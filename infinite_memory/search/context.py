@@ -3,6 +3,7 @@
 A turn of a conversation is often found by what was said just before it ("Where did you go?" "To
 Rome."), so the best candidates and their neighbours are scored again, each with what surrounds it:
 
+    own     = meaning, with a share of that of the nearest sentence of a long question (`parts`)
     meaning = (1 - 2 around) own + around before + around after
     words   = BM25 of the turn together with a share of the words before and after it
     found   = (meaning + words + coverage + speaker + quoted) (1 - asks)
@@ -19,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from attrs import frozen
+from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from infinite_memory.search.arms import Scored
@@ -40,13 +41,15 @@ Scores = NDArray[np.float32]
 class InContext:
     """Scores of the rows of `near`, float32, shape (m,), on the scale of `Scored.total`.
 
-    `around` is what the neighbours gave or took, `coverage` what having every word of the question
+    `parts` is what the sentences of the question gave or took, compared one by one, `around` what
+    the neighbours did, `coverage` what having every word of the question
     gave, `quoted` what holding the quoted parts gave, `asks` what a question lost, `important` what
     a memory marked so gained, `recency` what it lost by its age, `conversation` the share of the
     conversation; `total` is everything together.
     """
 
     near: Surroundings
+    parts: Scores
     around: Scores
     coverage: Scores
     quoted: Scores
@@ -81,17 +84,20 @@ def in_context(
     asked: Asked,
     weights: Weights,
     *,
+    parts: Scores,
     quoted: Scores,
     newest: int,
 ) -> InContext:
     """Return the scores of the documents of `near` in their surroundings.
 
-    `quoted` is the share of the quoted parts that each row holds, shape (m,); `newest` is the
+    `parts` is what the meaning of each row gains by the parts of the question, shape (m,); `quoted`
+    is the share of the quoted parts that each row holds, shape (m,); `newest` is the
     latest moment of all selected documents, in microseconds since the epoch. `weights` are those
     that the arms were added up with. The scores of rows that are not wanted mean nothing: their own
     neighbours may be missing.
     """
     own = _own(scored, near, asked, newest)
+    own = evolve(own, meaning=own.meaning + parts)
     alone = weights.meaning * own.meaning + weights.words * own.words
     surrounded = weights.meaning * _meaning_around(own, near, weights)
     surrounded += weights.words * _words_around(own, near, asked, weights)
@@ -105,6 +111,7 @@ def in_context(
     conversation = weights.conversation * _best_of_conversations(found, near)
     return InContext(
         near=near,
+        parts=weights.meaning * parts,
         around=surrounded - alone,
         coverage=coverage,
         quoted=said,

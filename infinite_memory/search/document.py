@@ -20,10 +20,21 @@ from infinite_memory.text.relative import is_relative
 from infinite_memory.text.statements import statement
 from infinite_memory.text.tokens import terms
 
-__all__ = ["KINDS", "STATUSES", "Document", "describe", "hash_id", "hash_tag", "hash_term"]
+__all__ = [
+    "KINDS",
+    "NEVER",
+    "STATUSES",
+    "Document",
+    "describe",
+    "hash_id",
+    "hash_tag",
+    "hash_term",
+]
 
 KINDS = tuple(Kind)
 STATUSES = tuple(Status)
+NEVER: int = np.iinfo(np.int64).max
+"""Stands for the end of what has none."""
 _MAX_CONTEXT_TERMS = 200
 _QUESTION_MARKS = ("?", "\uff1f", "\u061f")
 _NO_SPANS = np.empty((0, 2), np.int32)
@@ -33,6 +44,7 @@ _NO_SPANS = np.empty((0, 2), np.int32)
 class Document:
     """One memory as the index holds it.
 
+    It holds from `held_from` up to `held_to`, which is `NEVER` where it has no end.
     `asks` tells whether its text ends as a question does, `important` whether it is marked so.
     `twin` is the same for memories of one kind, scope and speaker whose texts state the
     same. `terms` counts the hashes of the index terms; `labels` are the hashes of its tags.
@@ -48,6 +60,8 @@ class Document:
     conversation: str
     happened: int
     stored: int
+    held_from: int
+    held_to: int
     asks: bool
     important: bool
     twin: int
@@ -69,6 +83,8 @@ def describe(record: Record, *, model: str, dimensions: int) -> Document:
         conversation=memory.conversation_id or "",
         happened=to_micros(memory.happened_at),
         stored=to_micros(memory.stored_at),
+        held_from=to_micros(memory.held_from),
+        held_to=NEVER if memory.valid_to is None else to_micros(memory.valid_to),
         asks=memory.text.rstrip().endswith(_QUESTION_MARKS),
         important=memory.important,
         twin=_twin_of(memory),

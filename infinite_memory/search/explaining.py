@@ -16,7 +16,9 @@ from infinite_memory.search.weights import Weights
 __all__ = ["explain"]
 
 Scores = NDArray[np.float32]
-_IN_CONTEXT = ("around", "coverage", "quoted", "asks", "important", "recency", "conversation")
+_IN_CONTEXT = (
+    *("parts", "around", "coverage", "quoted", "asks", "important", "recency", "conversation"),
+)
 
 
 def explain(
@@ -30,7 +32,7 @@ def explain(
 ) -> Explanation:
     """Return how the document at `place` of `one`, one of `scores`, came to its total.
 
-    `vector` is that of the question, None where vectors were not compared.
+    `vector` is that of the whole question, None where vectors were not compared.
     """
     doc = one.selection.doc(place)
     at = np.array([place])

@@ -13,6 +13,7 @@ from infinite_memory.model.codec import to_micros
 from infinite_memory.model.record import Change
 from infinite_memory.protocols import Embedder, Storage
 from infinite_memory.search.document import Document, describe
+from infinite_memory.search.memory_use import give_back_memory
 from infinite_memory.search.query import Question, Ranking
 from infinite_memory.search.ranking import rank
 from infinite_memory.search.snapshot import Snapshot
@@ -202,11 +203,14 @@ class SearchIndex:
     def _erased_since(self, view: View) -> bool:
         """Tell whether a memory that is in `view` was erased after it, or may have been."""
         cursor = view.cursor
-        while (changes := self._storage.changes(cursor, limit=_FEED_BATCH, models=())).items:
+        while True:
+            changes = self._storage.changes(cursor, limit=_FEED_BATCH, models=())
             if any(_may_be_erased(view, change) for change in changes.items):
                 return True
+            # A stretch in which all is damaged has no items, and leads on all the same.
+            if changes.cursor <= cursor:
+                return False
             cursor = changes.cursor
-        return False
 
     def _fold_is_due(self, view: View) -> bool:
         return view.cursor - self._folded_at >= max(_FOLD_CHANGES, self._folded_at // _SHARE)
@@ -229,6 +233,7 @@ class SearchIndex:
     def _fold_quietly(self) -> None:
         try:
             self._fold()
+            give_back_memory()
         except (StorageError, StoreClosed) as error:
             # The index is derived: the next change, or the next process, will try again.
             _log.warning("the changes could not be folded into the index yet: %s", error)

@@ -15,6 +15,11 @@ __all__ = ["merge"]
 
 Bools = NDArray[np.bool_]
 
+_COLUMNS = (
+    *("kind", "status", "happened", "stored", "held_from", "held_to"),
+    *("asks", "important", "twin", "length"),
+)
+
 
 def merge(parts: Sequence[tuple[Segment, Bools]]) -> Segment:
     """Return one segment with the documents of `parts` that are alive, in order.
@@ -32,15 +37,14 @@ def merge(parts: Sequence[tuple[Segment, Bools]]) -> Segment:
         )
         for name in ("scope", "speaker", "conversation")
     }
-    columns = {
-        name: _joined(getattr(s, name)[alive] for s, alive in parts)
-        for name in ("kind", "status", "happened", "stored", "asks", "important", "twin", "length")
-    }
+    columns = {name: _joined(getattr(s, name)[alive] for s, alive in parts) for name in _COLUMNS}
     id_hash = _joined(s.id_hash[alive] for s, alive in parts)
     return Segment(
         names=tuple(names),
         id_hash=id_hash,
         id_order=order_of(id_hash),
+        twin_order=order_of(columns["twin"]),
+        conversation_order=order_of(named["conversation"]),
         id_bytes=_joined(_stretches(s.id_bytes, s.id_start, alive) for s, alive in parts),
         id_start=starts_of(_joined(np.diff(s.id_start)[alive] for s, alive in parts)),
         passage_start=starts_of(_joined(np.diff(s.passage_start)[alive] for s, alive in parts)),

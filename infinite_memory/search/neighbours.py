@@ -51,13 +51,10 @@ def surroundings(
     The order in a conversation is that of `happened`, then `stored`. Only selected documents are
     seen, so what a search may not see does not move its scores.
     """
-    spoken = np.array(
-        [
-            bool(segments[p].names[segments[p].conversation[d]])
-            for p, d in zip(part, doc, strict=True)
-        ],
-        np.bool_,
-    )
+    spoken = np.zeros(len(part), np.bool_)
+    for number, segment in enumerate(segments):
+        here = np.flatnonzero(part == number)
+        spoken[here] = segment.conversation[doc[here]] != segment.code_of.get("", NONE)
     lone_part, lone_doc = part[~spoken], doc[~spoken]
     members = _members(segments, selections, part[spoken], doc[spoken])
     asked = np.isin(members.key, _keys(part[spoken], doc[spoken]))
@@ -97,17 +94,18 @@ def _members(
     segments: Sequence[Segment], selections: Sequence[Selection], part: Rows, doc: Rows
 ) -> _Members:
     names = sorted(_conversations(segments, part, doc))
-    code_of = [_codes(segment, names) for segment in segments]
     columns: list[tuple[NDArray[Any], ...]] = []
     for number, (segment, selection) in enumerate(zip(segments, selections, strict=True)):
-        code_here = code_of[number][selection.take(segment.conversation)]
-        places = np.flatnonzero(code_here != NONE) if names else np.empty(0, np.intp)
-        docs = places if selection.docs is None else selection.docs[places].astype(np.intp)
+        held = [(segment.code_of.get(name, NONE), place) for place, name in enumerate(names)]
+        held = sorted(each for each in held if each[0] != NONE)
+        codes, places = np.array(held, np.int32).reshape(-1, 2).T
+        docs = segment.said_in(codes).astype(np.intp)
+        docs = docs[selection.among(docs)]
         columns.append(
             (
                 np.full(len(docs), number, np.intp),
                 docs,
-                code_here[places],
+                places[np.searchsorted(codes, segment.conversation[docs])].astype(np.intp),
                 segment.happened[docs],
                 segment.stored[docs],
                 # Decides between those that are otherwise equal, the same in each process.
@@ -123,16 +121,11 @@ def _members(
 
 
 def _conversations(segments: Sequence[Segment], part: Rows, doc: Rows) -> set[str]:
-    return {segments[p].names[segments[p].conversation[d]] for p, d in zip(part, doc, strict=True)}
-
-
-def _codes(segment: Segment, names: Sequence[str]) -> Rows:
-    """Return for each code of the segment's names its place in `names`, or `NONE`."""
-    codes = np.full(max(len(segment.names), 1), NONE, np.intp)
-    for place, name in enumerate(names):
-        if (code := segment.code_of.get(name)) is not None:
-            codes[code] = place
-    return codes
+    return {
+        segment.names[code]
+        for number, segment in enumerate(segments)
+        for code in np.unique(segment.conversation[doc[part == number]])
+    }
 
 
 def _keys(part: Rows, doc: Rows) -> NDArray[np.int64]:

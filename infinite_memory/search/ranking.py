@@ -23,6 +23,7 @@ from infinite_memory.search.context import InContext, in_context
 from infinite_memory.search.depths import Reasons, groups_of, nudged, reasons_of
 from infinite_memory.search.explaining import explain
 from infinite_memory.search.neighbours import surroundings
+from infinite_memory.search.parts import gained_by_parts, parts_of
 from infinite_memory.search.query import Arm, Candidate, Question, Ranking
 from infinite_memory.search.quoting import Texts, quoted_in, quoted_parts
 from infinite_memory.search.segment import Segment
@@ -57,13 +58,17 @@ def rank(
 ) -> Ranking:
     """Return the best candidates of `view` for `question`.
 
-    `embed` turns a text into a unit vector, shape (dimensions,); None leaves meaning out. `texts`
-    is asked for those of candidates where the question quotes; None leaves that step out.
+    `embed` turns a text into a unit vector, shape (dimensions,), the question and each of its
+    parts; None leaves meaning out. `texts` is asked for those of candidates where the question
+    quotes; None leaves that step out.
     """
     segments = [part.segment for part in view.parts]
     eligible = [part.eligible(question.criteria) for part in view.parts]
     names = named_speakers(question.text, segments, eligible)
-    vector, note = _embedded(without_names(question.text, names), question, embed)
+    text = without_names(question.text, names)
+    asked_in_parts = (text, *(parts_of(text) if weights.parts else ()))
+    vectors, note = _embedded(asked_in_parts, question, embed)
+    vector = None if vectors is None else vectors[0]
     weights = _weights_of(question, vector, weights)
     found, asked = bm25(
         terms(question.text) if weights.words else [],
@@ -85,7 +90,8 @@ def rank(
         for segment, selection, by_words in zip(segments, eligible, found, strict=True)
     ]
     quotes = quoted_parts(question.text) if weights.quoted and texts is not None else ()
-    context = _look_around(scores, asked, weights, quotes, texts)
+    parts = None if vectors is None else vectors[1:]
+    context = _look_around(scores, asked, weights, parts, quotes, texts)
     return _ranking(scores, question, context=context, weights=weights, vector=vector, note=note)
 
 
@@ -158,6 +164,7 @@ def _look_around(
     scores: Sequence[Scored],
     asked: Asked,
     weights: Weights,
+    parts: Scores | None,
     quotes: Sequence[str],
     texts: Texts | None,
 ) -> InContext | None:
@@ -176,7 +183,10 @@ def _look_around(
     if quotes and texts is not None:
         quoted = quoted_in(quotes, scores, near, texts)
     newest = max(_newest(s.segment, s.selection) for s in scores if len(s.selection))
-    context = in_context(scores, near, asked, weights, quoted=quoted, newest=newest)
+    gained = np.zeros(len(near), np.float32)
+    if parts is not None:
+        gained = gained_by_parts(scores, near, parts, weights.parts)
+    context = in_context(scores, near, asked, weights, parts=gained, quoted=quoted, newest=newest)
     for part, s in enumerate(scores):
         rows = near.wanted[near.part[near.wanted] == part]
         s.total[s.selection.places(near.doc[rows].astype(np.int32))] = context.total[rows]
@@ -191,13 +201,13 @@ def _newest(segment: Segment, selection: Selection) -> int:
 
 
 def _embedded(
-    text: str, question: Question, embed: Embed | None
-) -> tuple[NDArray[np.float32] | None, str | None]:
+    texts: Sequence[str], question: Question, embed: Embed | None
+) -> tuple[Scores | None, str | None]:
     if Arm.MEANING not in question.arms:
         return None, None
     if embed is None:
         return None, "compared by words alone: the embedding model does not know this language"
     try:
-        return embed(text), None
+        return np.stack([embed(text) for text in texts]), None
     except EmbedderError as error:
         return None, f"compared by words alone: {error}"

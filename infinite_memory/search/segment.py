@@ -14,7 +14,7 @@ import numpy as np
 from attrs import fields, frozen
 from numpy.typing import NDArray
 
-from infinite_memory.search.document import Document, hash_id
+from infinite_memory.search.document import NEVER, Document, hash_id
 
 __all__ = ["ARRAYS", "Segment", "build", "order_of", "starts_of"]
 
@@ -28,16 +28,18 @@ class Segment:
     """The arrays of n documents with v passages, t terms, p postings.
 
     Columns of shape (n,): `id_hash` uint64; `scope`, `speaker` and `conversation` int32, codes into
-    `names`; `kind` and `status` int8, positions in the enumerations; `happened` and `stored` int64,
-    microseconds since the epoch; `asks` and `important` int8, 0 or 1; `twin` uint64, the same for
-    those that say the same; `length` int32, terms with repetition.
+    `names`; `kind` and `status` int8, positions in the enumerations; `happened`, `stored`,
+    `held_from` and `held_to` int64, microseconds since the epoch, `NEVER` for no end; `asks` and
+    `important` int8, 0 or 1; `twin` uint64, the same for those that say the same; `length`
+    int32, terms with repetition.
 
     `id_bytes` uint8 holds the ids one after the other, cut at `id_start` int64 (n + 1).
-    `id_order` int32 (n,) sorts `id_hash`.
+    `id_order`, `twin_order` and `conversation_order` int32 (n,) sort `id_hash`, `twin` and
+    `conversation`, equals by document.
     `term_hash` uint64 (t,) is sorted; the postings of term i are `posting_doc` int32 and
     `posting_count` uint16 from `term_start`[i] to `term_start`[i + 1] (int64, t + 1), by document;
     a term that a document has more than 65,535 times counts as often as that.
-    `passage_start` int64 (n + 1) cuts `vectors` float32 (v, dimensions), unit rows, and `spans`
+    `passage_start` int64 (n + 1) cuts `vectors` float16 (v, dimensions), unit rows, and `spans`
     int32 (v, 2) by document.
     """
 
@@ -53,16 +55,20 @@ class Segment:
     status: NDArray[np.int8]
     happened: Ints
     stored: Ints
+    held_from: Ints
+    held_to: Ints
     asks: NDArray[np.int8]
     important: NDArray[np.int8]
     twin: NDArray[np.uint64]
+    twin_order: NDArray[np.int32]
+    conversation_order: NDArray[np.int32]
     length: NDArray[np.int32]
     term_hash: NDArray[np.uint64]
     term_start: Ints
     posting_doc: NDArray[np.int32]
     posting_count: NDArray[np.uint16]
     passage_start: Ints
-    vectors: NDArray[np.float32]
+    vectors: NDArray[np.float16]
     spans: NDArray[np.int32]
 
     def __len__(self) -> int:
@@ -91,6 +97,14 @@ class Segment:
         places[places == len(self)] = 0
         held: NDArray[np.bool_] = self.id_hash[self.id_order[places]] == hashes
         return held
+
+    def saying(self, twins: NDArray[np.uint64]) -> NDArray[np.int32]:
+        """Return the documents that have one of these values of `twin`, each of them once."""
+        return _documents_with(twins, self.twin, self.twin_order)
+
+    def said_in(self, conversations: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Return the documents of the conversations of these codes, each of them once."""
+        return _documents_with(conversations, self.conversation, self.conversation_order)
 
     def postings(self, term: int) -> tuple[NDArray[np.int32], NDArray[np.uint16]]:
         """Return the documents with that term, ascending, and how often each has it."""
@@ -132,6 +146,16 @@ class Segment:
         return int(self.happened.max())
 
     @cached_property
+    def last_beginning(self) -> int:
+        """The latest `held_from` of a document."""
+        return int(self.held_from.max(initial=-NEVER))
+
+    @cached_property
+    def first_end(self) -> int:
+        """The earliest `held_to` of a document, `NEVER` where none ends."""
+        return int(self.held_to.min(initial=NEVER))
+
+    @cached_property
     def total_length(self) -> int:
         """The sum of the lengths of all documents."""
         return int(self.length.sum(dtype=np.int64))
@@ -169,6 +193,8 @@ def build(documents: Sequence[Document], *, dimensions: int) -> Segment:
         for d in documents
     ]
     codes = np.array(code, np.int32).reshape(-1, 3)
+    conversation = codes[:, 2].copy()
+    twin = np.array([d.twin for d in documents], np.uint64)
     ids = [d.id.encode() for d in documents]
     id_hash = np.array([hash_id(d.id) for d in documents], np.uint64)
     return Segment(
@@ -179,18 +205,24 @@ def build(documents: Sequence[Document], *, dimensions: int) -> Segment:
         id_start=starts_of([len(i) for i in ids]),
         scope=codes[:, 0].copy(),
         speaker=codes[:, 1].copy(),
-        conversation=codes[:, 2].copy(),
+        conversation=conversation,
+        conversation_order=order_of(conversation),
         kind=np.array([d.kind for d in documents], np.int8),
         status=np.array([d.status for d in documents], np.int8),
         happened=np.array([d.happened for d in documents], np.int64),
         stored=np.array([d.stored for d in documents], np.int64),
+        held_from=np.array([d.held_from for d in documents], np.int64),
+        held_to=np.array([d.held_to for d in documents], np.int64),
         asks=np.array([d.asks for d in documents], np.int8),
         important=np.array([d.important for d in documents], np.int8),
-        twin=np.array([d.twin for d in documents], np.uint64),
+        twin=twin,
+        twin_order=order_of(twin),
         length=np.array([sum(d.terms.values()) for d in documents], np.int32),
         passage_start=starts_of([len(d.vectors) for d in documents]),
         vectors=np.concatenate(
-            [np.empty((0, dimensions), np.float32), *(d.vectors for d in documents)]
+            [np.empty((0, dimensions), np.float16), *(d.vectors for d in documents)],
+            dtype=np.float16,
+            casting="same_kind",
         ),
         spans=np.concatenate([np.empty((0, 2), np.int32), *(d.spans for d in documents)]),
         **_invert(
@@ -214,9 +246,19 @@ def _held(codes: NDArray[np.integer]) -> Codes:
     return np.flatnonzero(np.bincount(codes))
 
 
-def order_of(hashes: NDArray[np.uint64]) -> NDArray[np.int32]:
-    """Return the order that sorts `hashes`."""
-    return np.argsort(hashes, kind="stable").astype(np.int32)
+def _documents_with(
+    values: NDArray[Any], column: NDArray[Any], order: NDArray[np.int32]
+) -> NDArray[np.int32]:
+    """Return the documents with one of `values` in a column that `order` sorts."""
+    starts = np.searchsorted(column, values, "left", sorter=order)
+    ends = np.searchsorted(column, values, "right", sorter=order)
+    found = [order[start:end] for start, end in zip(starts, ends, strict=True)]
+    return np.concatenate([np.empty(0, np.int32), *found])
+
+
+def order_of(values: NDArray[np.integer]) -> NDArray[np.int32]:
+    """Return the order that sorts `values`, equals in their own order."""
+    return np.argsort(values, kind="stable").astype(np.int32)
 
 
 def starts_of(sizes: Sequence[int] | NDArray[np.integer]) -> Ints:

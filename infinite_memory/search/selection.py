@@ -13,8 +13,8 @@ __all__ = ["Selection"]
 
 _Scalar = TypeVar("_Scalar", bound=np.generic)
 
-# Below this share of the documents it is quicker to look a place up than to count all of them.
-_LOOK_UP_BELOW = 0.125
+# Below this share of the documents it is quicker to look them up than to count all places.
+_LOOK_UP_BELOW = 0.02
 
 
 @frozen(kw_only=True, eq=False)
@@ -55,7 +55,7 @@ class Selection:
         """Return the places of documents that are selected, all of them, in the selection."""
         if self.docs is None:
             return docs
-        if len(self.docs) < _LOOK_UP_BELOW * self.size:
+        if len(docs) < _LOOK_UP_BELOW * self.size:
             return np.searchsorted(self.docs, docs)
         return self._place[docs]
 

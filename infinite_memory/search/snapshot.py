@@ -34,12 +34,12 @@ if sys.platform != "win32":
 __all__ = ["Snapshot"]
 
 _log = logging.getLogger(__name__)
-_FORMAT = 8
+_FORMAT = 10
 _ALIGN = 64
 _SUFFIXES = {".index", ".tmp"}
 _UNVERIFIED = "vectors"
 _MAX_HEADER_BYTES = 64 << 20
-_DTYPES = {"uint64", "int64", "int32", "uint16", "int8", "uint8", "float32"}
+_DTYPES = {"uint64", "int64", "int32", "uint16", "int8", "uint8", "float16"}
 
 
 class Snapshot:
@@ -53,11 +53,16 @@ class Snapshot:
         self._path = folder / f"{blake2b(model.encode(), digest_size=8).hexdigest()}.index"
 
     def read(self) -> View | None:
-        """Map the snapshot, or return None where there is none that can be used."""
+        """Map the snapshot, or return None where there is none that can be used.
+
+        A damaged one is deleted: its first line may be sound, and would pass for the work done.
+        """
         try:
             return self.verified(whole=False)
         except ValueError as error:
-            _log.warning("the snapshot %s is passed over: %s", self._path, error)
+            _log.warning("the snapshot %s is built anew: %s", self._path, error)
+            with suppress(OSError):
+                self._path.unlink()
             return None
 
     def verified(self, *, whole: bool) -> View | None:
@@ -236,6 +241,9 @@ def _check_shapes(segment: Segment, dimensions: int) -> None:
         or len(segment.spans) != passages
         or segment.id_start[-1] != len(segment.id_bytes)
         or segment.term_start[-1] != len(segment.posting_doc)
-        or any(len(getattr(segment, name)) != documents for name in ("scope", "kind", "happened"))
+        or any(
+            len(getattr(segment, name)) != documents
+            for name in ("scope", "kind", "happened", "held_to")
+        )
     ):
         raise ValueError("its arrays do not fit together")

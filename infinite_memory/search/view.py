@@ -60,10 +60,7 @@ class Part:
             yield from _among(segment.status, segment.held_statuses, STATUSES, criteria.statuses)
         if criteria.conversation_id is not None:
             yield segment.conversation == segment.code_of.get(criteria.conversation_id, -1)
-        if criteria.since is not None:
-            yield segment.happened >= to_micros(criteria.since)
-        if criteria.until is not None:
-            yield segment.happened < to_micros(criteria.until)
+        yield from _in_time(segment, criteria)
         for tag in criteria.tags:
             tagged = np.zeros(len(segment), np.bool_)
             tagged[segment.postings(hash_tag(tag))[0]] = True
@@ -123,6 +120,30 @@ class View:
             )
             younger = (Part(segment=compact.parts[0].segment, alive=alive), *younger)
         return evolve(self, parts=tuple(part for part in younger if part.living), sealed=0)
+
+
+def _in_time(segment: Segment, criteria: Criteria) -> Iterator[Bools]:
+    if criteria.since is not None:
+        yield segment.happened >= to_micros(criteria.since)
+    if criteria.until is not None:
+        yield segment.happened < to_micros(criteria.until)
+    if criteria.as_of is not None:
+        yield from _begun(segment, to_micros(criteria.as_of))
+        yield from _unended(segment, to_micros(criteria.as_of))
+    if criteria.unended_at is not None:
+        yield from _unended(segment, to_micros(criteria.unended_at))
+
+
+def _begun(segment: Segment, moment: int) -> Iterator[Bools]:
+    """Yield which documents had begun to hold by `moment`, and nothing where all of them had."""
+    if segment.last_beginning > moment:
+        yield segment.held_from <= moment
+
+
+def _unended(segment: Segment, moment: int) -> Iterator[Bools]:
+    """Yield which documents had not ended by `moment`, and nothing where none of them had."""
+    if segment.first_end <= moment:
+        yield segment.held_to > moment
 
 
 def _among(

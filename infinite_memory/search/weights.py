@@ -14,7 +14,8 @@ class Weights:
     """The steps of the ranking and how much each counts; 0 leaves a step out.
 
     `meaning` and `words` are the two arms; `coverage` counts where a memory has every word of the
-    question, however long it is; `speaker` where the question names who said it.
+    question, however long it is; `speaker` where the question names who said it. `parts` is how
+    much of the meaning is that of the sentence nearest to the memory, in a question of several.
     `around` is how much the meaning of the memory before and of the one after in the conversation
     each take from the memory's own, and `before` and `after` how much of their words count as its.
     `conversation` is the share of the conversation's three best memories, `asks` what a memory that
@@ -28,6 +29,7 @@ class Weights:
     words: float = field(default=0.5, validator=_SHARE)
     coverage: float = field(default=0.2, validator=_SHARE)
     speaker: float = field(default=0.25, validator=_SHARE)
+    parts: float = field(default=0.5, validator=validators.and_(validators.ge(0), validators.le(1)))
     around: float = field(default=0.2, validator=_SHARE)
     before: float = field(default=0.5, validator=_SHARE)
     after: float = field(default=0.2, validator=_SHARE)

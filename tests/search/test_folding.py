@@ -230,6 +230,22 @@ def test_a_damaged_first_line_counts_as_no_snapshot(tmp_path: Path) -> None:
     assert snapshot.cursor() == 0
 
 
+def test_a_damaged_array_is_replaced_by_the_next_snapshot(tmp_path: Path) -> None:
+    storage = InMemoryStorage()
+    store(storage, range(600))
+    snapshot = snapshot_for(storage, tmp_path)
+    assert snapshot.write(SearchIndex(storage, EMBEDDER)._refreshed().compact())
+    (file,) = tmp_path.iterdir()
+    content = bytearray(file.read_bytes())
+    content[content.index(b"\n") + 100] ^= 1
+    file.write_bytes(content)
+    index = SearchIndex(storage, EMBEDDER, snapshot=snapshot)
+    assert len(index.refresh()) == 600
+    index.save()
+    assert snapshot.verified(whole=True) is not None
+    assert file.read_bytes() != content
+
+
 def test_one_process_at_a_time_writes_a_snapshot(tmp_path: Path) -> None:
     fcntl = pytest.importorskip("fcntl")
     storage = InMemoryStorage()

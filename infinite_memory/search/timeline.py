@@ -1,0 +1,103 @@
+"""Memories in the order of time, as the index has them: stretches of ids, and exact counts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+
+from infinite_memory.model.criteria import Criteria
+from infinite_memory.search.document import KINDS
+from infinite_memory.search.segment import Segment
+from infinite_memory.search.view import View
+
+__all__ = ["Place", "Timeline"]
+
+Place = tuple[int, str]
+"""Where a memory stands: microseconds of `happened_at`, then the id."""
+
+
+@frozen(kw_only=True, eq=False)
+class Timeline:
+    """What meets some criteria, by time.
+
+    Columns of shape (n,): `happened` int64, ascending, microseconds since the epoch; `segment`
+    int32, positions in `segments`, and `doc` int32, documents of those. Equal times are in no
+    order.
+    """
+
+    segments: tuple[Segment, ...]
+    happened: NDArray[np.int64]
+    segment: NDArray[np.int32]
+    doc: NDArray[np.int32]
+
+    @classmethod
+    def of(cls, view: View, criteria: Criteria) -> Timeline:
+        """Return the memories in `view` that meet `criteria`."""
+        happened, docs = [np.empty(0, np.int64)], [np.empty(0, np.int32)]
+        for part in view.parts:
+            found = part.eligible(criteria)
+            happened.append(found.take(part.segment.happened))
+            docs.append(found.take(np.arange(found.size, dtype=np.int32)))
+        whole = np.concatenate(happened)
+        sizes = [len(some) for some in docs[1:]]
+        order = np.argsort(whole, kind="stable")
+        return cls(
+            segments=tuple(part.segment for part in view.parts),
+            happened=whole[order],
+            segment=np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)[order],
+            doc=np.concatenate(docs)[order],
+        )
+
+    def __len__(self) -> int:
+        return len(self.happened)
+
+    def stretch(self, after: Place | None, limit: int, *, newest_first: bool) -> list[Place]:
+        """Return the next `limit` places behind `after`, None for the beginning.
+
+        Equal times are ordered by id, in the direction of the whole.
+        """
+        times = self.happened
+        if newest_first:
+            end = len(times) if after is None else self._place(after[0], past=True)
+            begin = (end if after is None else self._place(after[0])) - limit
+            begin = self._place(int(times[begin])) if begin > 0 else 0
+        else:
+            begin = 0 if after is None else self._place(after[0])
+            end = (0 if after is None else self._place(after[0], past=True)) + limit
+            end = self._place(int(times[end - 1]), past=True) if end < len(times) else len(times)
+        places = ((int(times[row]), self._id(row)) for row in range(begin, end))
+        ahead = sorted(
+            (p for p in places if after is None or (p < after if newest_first else p > after)),
+            reverse=newest_first,
+        )
+        return ahead[:limit]
+
+    def by_scope(self) -> dict[str, int]:
+        """Return how many are in each scope, the largest first."""
+        return self._counted(lambda segment: (segment.scope, segment.names))
+
+    def by_kind(self) -> dict[str, int]:
+        """Return how many are of each kind, the largest first."""
+        return self._counted(lambda segment: (segment.kind, KINDS))
+
+    def _counted(
+        self, column: Callable[[Segment], tuple[NDArray[np.integer], tuple[str, ...]]]
+    ) -> dict[str, int]:
+        counts: Counter[str] = Counter()
+        for number, segment in enumerate(self.segments):
+            codes, names = column(segment)
+            held = np.bincount(codes[self.doc[self.segment == number]])
+            for code in np.flatnonzero(held).tolist():
+                counts[str(names[code])] += int(held[code])
+        return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+
+    def _place(self, moment: int, *, past: bool = False) -> int:
+        """Return the first row at `moment` or later, or the first that is later."""
+        return int(np.searchsorted(self.happened, moment, "right" if past else "left"))
+
+    def _id(self, row: int) -> str:
+        return self.segments[int(self.segment[row])].id_of(int(self.doc[row]))
