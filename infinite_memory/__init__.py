@@ -24,28 +24,52 @@ if TYPE_CHECKING:
         StoreDamaged,
         UnknownScope,
     )
+    from infinite_memory.model.copied import Copied, CopyStep
     from infinite_memory.model.depth import Depth
     from infinite_memory.model.draft import Draft
+    from infinite_memory.model.entry import Action, Actor, Entry, Operation
     from infinite_memory.model.findings import Finding, Part, Verification
-    from infinite_memory.model.hits import Absence, Explanation, Hit, Hits, Step
+    from infinite_memory.model.hits import Absence, Explanation, Hit, Hits, Predecessor, Step
+    from infinite_memory.model.link import Link, LinkType
     from infinite_memory.model.memory import Kind, Memory, Origin, Status
+    from infinite_memory.model.mode import Mode
+    from infinite_memory.model.profile import Profile
+    from infinite_memory.model.recalled import Digest, Landmark, Recalled
     from infinite_memory.model.receipt import Outcome, Receipt, Searchable
     from infinite_memory.model.record import Page
     from infinite_memory.model.scope import Scope, Sensitivity
+    from infinite_memory.model.time_range import Reading, TimeRange, format_range
+    from infinite_memory.model.usage import Usage
+    from infinite_memory.operations.copy import copy_store
     from infinite_memory.operations.stats import Stats
-    from infinite_memory.protocols import Embedder, Storage, SupportsVerify
+    from infinite_memory.operations.undo import Undone
+    from infinite_memory.protocols import (
+        Embedder,
+        Storage,
+        SupportsCopyMark,
+        SupportsDamage,
+        SupportsVectorSearch,
+        SupportsVerify,
+    )
     from infinite_memory.store import MemoryStore
+    from infinite_memory.times import find_range, read_range
 
 __all__ = [
     "Absence",
+    "Action",
+    "Actor",
     "Config",
     "ConfigurationError",
     "Conflict",
+    "Copied",
+    "CopyStep",
     "Depth",
+    "Digest",
     "Draft",
     "Effective",
     "Embedder",
     "EmbedderError",
+    "Entry",
     "Explanation",
     "Finding",
     "Hit",
@@ -53,13 +77,22 @@ __all__ = [
     "InfiniteMemoryError",
     "InvalidInput",
     "Kind",
+    "Landmark",
+    "Link",
+    "LinkType",
     "Memory",
     "MemoryStore",
+    "Mode",
     "NotFound",
+    "Operation",
     "Origin",
     "Outcome",
     "Page",
     "Part",
+    "Predecessor",
+    "Profile",
+    "Reading",
+    "Recalled",
     "Receipt",
     "SchemaTooNew",
     "Scope",
@@ -73,10 +106,20 @@ __all__ = [
     "StorageUnavailable",
     "StoreClosed",
     "StoreDamaged",
+    "SupportsCopyMark",
+    "SupportsDamage",
+    "SupportsVectorSearch",
     "SupportsVerify",
+    "TimeRange",
+    "Undone",
     "UnknownScope",
+    "Usage",
     "Verification",
+    "copy_store",
+    "find_range",
+    "format_range",
     "load",
+    "read_range",
 ]
 
 _HOMES = {
@@ -95,17 +138,35 @@ _HOMES = {
         "StoreDamaged",
         "UnknownScope",
     ),
+    "model.copied": ("Copied", "CopyStep"),
     "model.depth": ("Depth",),
     "model.draft": ("Draft",),
+    "model.entry": ("Action", "Actor", "Entry", "Operation"),
     "model.findings": ("Finding", "Part", "Verification"),
-    "model.hits": ("Absence", "Explanation", "Hit", "Hits", "Step"),
+    "model.hits": ("Absence", "Explanation", "Hit", "Hits", "Predecessor", "Step"),
+    "model.link": ("Link", "LinkType"),
     "model.memory": ("Kind", "Memory", "Origin", "Status"),
+    "model.mode": ("Mode",),
+    "model.profile": ("Profile",),
     "model.receipt": ("Outcome", "Receipt", "Searchable"),
+    "model.recalled": ("Digest", "Landmark", "Recalled"),
     "model.record": ("Page",),
     "model.scope": ("Scope", "Sensitivity"),
+    "model.time_range": ("Reading", "TimeRange", "format_range"),
+    "model.usage": ("Usage",),
+    "operations.copy": ("copy_store",),
     "operations.stats": ("Stats",),
-    "protocols": ("Embedder", "Storage", "SupportsVerify"),
+    "operations.undo": ("Undone",),
+    "protocols": (
+        "Embedder",
+        "Storage",
+        "SupportsCopyMark",
+        "SupportsDamage",
+        "SupportsVectorSearch",
+        "SupportsVerify",
+    ),
     "store": ("MemoryStore",),
+    "times": ("find_range", "read_range"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

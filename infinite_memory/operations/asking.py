@@ -20,9 +20,12 @@ from infinite_memory.model.checks import (
 from infinite_memory.model.criteria import Conditions, Criteria
 from infinite_memory.model.depth import Depth
 from infinite_memory.model.memory import Kind, Status
+from infinite_memory.model.time_range import Reading
 from infinite_memory.operations.scopes import searched_scopes
 from infinite_memory.operations.services import Services
+from infinite_memory.operations.tenses import in_tense, tense_of
 from infinite_memory.search.query import Arm, Question
+from infinite_memory.times import read_range
 
 __all__ = ["DEFAULT_THRESHOLD", "MAX_LIMIT", "Asking", "at_depth", "criteria_of", "question_of"]
 
@@ -36,7 +39,7 @@ _MAX_QUESTION_CHARS = 100_000
 class Asking:
     """A question with all that a caller may say about it, as given; nothing is checked yet.
 
-    What is None, and statuses that are not among the `conditions`, depend on the depth.
+    What is None, and statuses that are not among the `conditions`, depend on depth and mode.
     """
 
     text: str
@@ -51,18 +54,14 @@ class Asking:
 
 @frozen(kw_only=True)
 class _Defaults:
-    statuses: frozenset[Status]
     limit: int
     threshold: float
 
 
-_CURRENT = frozenset({Status.CURRENT})
 _DEFAULTS: Mapping[Depth, _Defaults] = {
-    Depth.NORMAL: _Defaults(statuses=_CURRENT, limit=5, threshold=DEFAULT_THRESHOLD),
-    Depth.OVERVIEW: _Defaults(statuses=_CURRENT, limit=10, threshold=DEFAULT_THRESHOLD),
-    Depth.EXHAUSTIVE: _Defaults(
-        statuses=frozenset(Status) - {Status.FORGOTTEN}, limit=50, threshold=0.0
-    ),
+    Depth.NORMAL: _Defaults(limit=5, threshold=DEFAULT_THRESHOLD),
+    Depth.OVERVIEW: _Defaults(limit=10, threshold=DEFAULT_THRESHOLD),
+    Depth.EXHAUSTIVE: _Defaults(limit=50, threshold=0.0),
 }
 
 
@@ -94,8 +93,9 @@ def at_depth(question: Question, asking: Asking, depth: Depth) -> Question:
     Statuses, limit and threshold are those of the depth where the caller gave none.
     """
     defaults, criteria = _DEFAULTS[depth], question.criteria
-    if "statuses" not in asking.conditions:
-        criteria = evolve(criteria, statuses=defaults.statuses)
+    if criteria.tense is not None:
+        given = "statuses" in asking.conditions
+        criteria = in_tense(criteria, criteria.tense, depth, statuses_given=given)
     return evolve(
         question,
         depth=depth,
@@ -114,7 +114,9 @@ def criteria_of(services: Services, question: str, conditions: Conditions) -> Cr
     """
     for name in conditions:
         check_field(name, Conditions.__annotations__, lack="a search has no condition")
-    return _criteria(services, question, **conditions)
+    criteria = _criteria(services, question, **conditions)
+    tense = tense_of(services, conditions.get("mode"), conditions.get("as_of"))
+    return in_tense(criteria, tense, Depth.NORMAL, statuses_given="statuses" in conditions)
 
 
 def _criteria(
@@ -124,13 +126,18 @@ def _criteria(
     scope: str | Iterable[str] | None = None,
     tags: Sequence[str] = (),
     kinds: Iterable[str] = (),
-    statuses: Iterable[str] = (Status.CURRENT,),
+    statuses: Iterable[str] = (),
     conversation_id: str | None = None,
     since: datetime | None = None,
     until: datetime | None = None,
+    when: str | None = None,
+    **_tense: object,
 ) -> Criteria:
     start = None if since is None else check_moment(since, "since")
     end = None if until is None else check_moment(until, "until")
+    reading = None if when is None else _reading(services, when, alone=start is end is None)
+    if reading is not None:
+        start, end = reading.range.start, reading.range.end
     if start is not None and end is not None and end <= start:
         raise InvalidInput(f"until {end.isoformat()} must be later than since {start.isoformat()}")
     return Criteria(
@@ -143,6 +150,19 @@ def _criteria(
         ),
         since=start,
         until=end,
+        when=reading,
+    )
+
+
+def _reading(services: Services, when: str, *, alone: bool) -> Reading:
+    if not alone:
+        raise InvalidInput(
+            f"when {when!r:.100} cannot go together with since or until: leave it out, or write"
+            ' one period, such as "from March to May"'
+        )
+    config = services.config
+    return read_range(
+        when, now=services.clock(), zone=config.time_zone, week_start=config.week_start
     )
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from attrs import evolve
+
 from infinite_memory.model.checks import check_count
-from infinite_memory.model.criteria import Conditions
+from infinite_memory.model.criteria import Conditions, Criteria
+from infinite_memory.model.memory import Memory
 from infinite_memory.model.record import Page
 from infinite_memory.operations.asking import criteria_of
 from infinite_memory.operations.services import Services
+from infinite_memory.protocols import Storage
 
 __all__ = ["browse"]
 
@@ -21,4 +25,16 @@ def browse(services: Services, conditions: Conditions, *, limit: int, after: str
         UnknownScope: a scope was asked for that does not exist.
     """
     check_count(limit, "limit", low=1, high=MAX_LIMIT)
-    return services.storage.find(criteria_of(services, "", conditions), limit=limit, after=after)
+    criteria = criteria_of(services, "", conditions)
+    return evolve(_page(services.storage, criteria, limit, after), when=criteria.when)
+
+
+def _page(storage: Storage, criteria: Criteria, limit: int, after: str | None) -> Page:
+    """Return a page of what meets all of `criteria`, also what a storage may pass over."""
+    found: list[Memory] = []
+    while True:
+        page = storage.find(criteria, limit=limit - len(found), after=after)
+        found += [memory for memory in page.memories if criteria.admit(memory)]
+        if page.next is None or len(found) == limit:
+            return Page(memories=tuple(found), next=page.next)
+        after = page.next

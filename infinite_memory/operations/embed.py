@@ -88,9 +88,10 @@ def embed_new(services: Services, memories: Sequence[Memory]) -> frozenset[str]:
     try:
         model = services.models.answering()
         attached = _attach(services, model.embedder, short)
-        # Another model may have taken over meanwhile, which nobody would ask to embed these.
-        if services.models.answering() is not model:
-            attached = _attach(services, services.embedder, short)
+        # Another model may have taken over meanwhile, or be about to because nothing waited before
+        # these were stored: nobody would ask it to embed these.
+        for other in {services.models.awaited() or model, services.models.answering()} - {model}:
+            attached = _attach(services, other.embedder, short)
     except StorageError as error:
         # The texts are durable: that is what the receipt answers for, on a full disk too.
         _log.warning("%d memories wait to be embedded: %s", len(short), error)

@@ -5,18 +5,19 @@ from __future__ import annotations
 from attrs import evolve
 
 from infinite_memory.errors import Conflict, StoreDamaged
+from infinite_memory.model.entry import Operation
 from infinite_memory.model.ids import check_id
 from infinite_memory.model.memory import Status
 from infinite_memory.model.receipt import Outcome, Receipt, Searchable
 from infinite_memory.model.record import Erase, Put
+from infinite_memory.operations.journal import with_entry
+from infinite_memory.operations.persisting import attempts
 from infinite_memory.operations.remember import receipt_of
 from infinite_memory.operations.revise import existing, not_found
 from infinite_memory.operations.services import Services
 
 __all__ = ["forget"]
 
-# Two clients may change the same memory at once; forgetting wins over whatever they did.
-_ATTEMPTS = 100
 _UNKNOWN_SCOPE = "unknown"
 
 
@@ -35,7 +36,7 @@ def forget(services: Services, memory_id: str, *, hard: bool) -> Receipt:
 
 
 def _hide(services: Services, memory_id: str) -> Receipt:
-    for attempt in range(1, _ATTEMPTS + 1):
+    for last in attempts():
         record = existing(services, memory_id)
         before = record.memory
         if before.status is Status.FORGOTTEN:
@@ -44,26 +45,25 @@ def _hide(services: Services, memory_id: str) -> Receipt:
             before,
             status=Status.FORGOTTEN,
             revision=before.revision + 1,
-            stored_at=services.clock(),
+            stored_at=max(services.clock(), before.stored_at),
         )
         try:
-            services.storage.commit(
-                [Put(memory=after, expected=before.revision, embeddings=record.embeddings)]
-            )
+            put = Put(memory=after, expected=before.revision, embeddings=record.embeddings)
+            services.storage.commit(with_entry(services, Operation.FORGET, [put]))
             break
         except Conflict:
-            if attempt == _ATTEMPTS:
+            if last:
                 raise
     return receipt_of(after, Outcome.FORGOTTEN, Searchable.NOT)
 
 
 def _erase(services: Services, memory_id: str) -> Receipt:
-    for attempt in range(1, _ATTEMPTS + 1):
+    for last in attempts():
         try:
             receipt = _erase_once(services, memory_id)
             break
         except Conflict:
-            if attempt == _ATTEMPTS:
+            if last:
                 raise
     # After a repeat as well: whoever erased it may have been cut off before this.
     services.storage.scrub()
@@ -83,7 +83,7 @@ def _erase_once(services: Services, memory_id: str) -> Receipt:
         record = storage.get([check_id(memory_id)]).get(memory_id)
         revisions = len(storage.history(memory_id))
     except StoreDamaged:
-        storage.commit([Erase(id=memory_id)])
+        storage.commit(with_entry(services, Operation.ERASE, [Erase(id=memory_id)]))
         # It could not be read, so that its receipt cannot say what it was.
         return _unknown(
             services, memory_id, Outcome.ERASED, f"memory {memory_id}, which was damaged"
@@ -92,7 +92,8 @@ def _erase_once(services: Services, memory_id: str) -> Receipt:
         if memory_id not in storage.erased([memory_id]):
             raise not_found(memory_id)
         return _unknown(services, memory_id, Outcome.UNCHANGED)
-    storage.commit([Erase(id=memory_id, expected=record.memory.revision)])
+    erase = Erase(id=memory_id, expected=record.memory.revision)
+    storage.commit(with_entry(services, Operation.ERASE, [erase]))
     erased = [f"memory {memory_id}", f"{revisions} revision{'s' if revisions > 1 else ''}"]
     count = sum(len(embedding.vectors) for embedding in record.embeddings)
     if count:

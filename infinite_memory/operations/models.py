@@ -123,6 +123,12 @@ class Models:
             self._wait_if_bereft()
         return self._answering or self.chosen
 
+    def awaited(self) -> Model | None:
+        """Return the model that is being made ready to answer, None where there is none."""
+        taking_over = self._taking_over
+        under_way = taking_over is not None and taking_over.is_alive()
+        return self.chosen if under_way and not self._settled else None
+
     def search(self, question: Question) -> Ranking:
         """Return what answers `question` best, by the model that answers now.
 

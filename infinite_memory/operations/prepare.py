@@ -28,6 +28,13 @@ from infinite_memory.operations.services import Services
 __all__ = ["check_validity", "checked", "memory_of", "place_of"]
 
 _MAX_TITLE_CHARS = 500
+# What a field is where the caller said nothing of it.
+_UNSET: Mapping[str, object] = {
+    **dict.fromkeys(("title", "conversation_id", "speaker", "valid_from", "valid_to", "key")),
+    **dict.fromkeys(("tags", "sources", "attachments"), ()),
+    "important": False,
+}
+_GIVEN = object()
 _AS_GIVEN = (
     *("text", "kind", "title", "tags", "context", "conversation_id", "speaker", "origin"),
     *("valid_from", "valid_to", "key", "important", "sources", "attachments"),
@@ -46,7 +53,7 @@ def memory_of(
     scope = draft.scope if draft.scope is not None else services.config.default_scope
     fields = {name: getattr(draft, name) for name in _AS_GIVEN}
     happened_at = now if draft.happened_at is None else draft.happened_at
-    values = checked({**fields, "happened_at": happened_at}, services)
+    values = _checked({**fields, "happened_at": happened_at}, services.config.limits)
     check_validity(values["valid_from"], values["valid_to"])
     return Memory(
         id=new_id(now, services.random_bytes) if draft.id is None else check_id(draft.id),
@@ -64,12 +71,20 @@ def checked(values: Mapping[str, Any], services: Services) -> dict[str, Any]:
     """
     for name in values:
         check_field(name, _CHECKS)
-    limits = services.config.limits
-    return {name: _CHECKS[name](value, limits) for name, value in values.items()}
+    return _checked(values, services.config.limits)
+
+
+def _checked(values: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
+    return {
+        name: value if value is _UNSET.get(name, _GIVEN) else _CHECKS[name](value, limits)
+        for name, value in values.items()
+    }
 
 
 def place_of(name: str, scopes: Mapping[str, Scope], *, strict: bool) -> str:
     """Return the scope that a memory goes into: the existing spelling, or a new name."""
+    if isinstance(name, str) and name in scopes:
+        return name
     wanted = check_scope_name(name)
     try:
         return known_scope(wanted, scopes).name
@@ -87,27 +102,19 @@ def check_validity(start: datetime | None, end: datetime | None) -> None:
         )
 
 
-def _optional(value: object, name: str, *, max_chars: int = 256) -> str | None:
-    return None if value is None else check_label(value, name, max_chars=max_chars)
-
-
-def _moment(value: object, name: str) -> datetime | None:
-    return None if value is None else check_moment(value, name)
-
-
 _CHECKS: Mapping[str, Callable[[Any, Limits], Any]] = {
     "text": lambda v, limits: check_text(v, "text", max_bytes=limits.max_text_bytes),
     "kind": lambda v, _: check_choice(v, Kind, "kind"),
-    "title": lambda v, _: _optional(v, "title", max_chars=_MAX_TITLE_CHARS),
+    "title": lambda v, _: check_label(v, "title", max_chars=_MAX_TITLE_CHARS),
     "tags": lambda v, _: check_labels(v, "tags", max_chars=128),
     "context": lambda v, limits: check_context(v, max_bytes=limits.max_context_bytes),
-    "conversation_id": lambda v, _: _optional(v, "conversation_id"),
-    "speaker": lambda v, _: _optional(v, "speaker"),
+    "conversation_id": lambda v, _: check_label(v, "conversation_id"),
+    "speaker": lambda v, _: check_label(v, "speaker"),
     "origin": lambda v, _: check_choice(v, Origin, "origin"),
     "happened_at": lambda v, _: check_moment(v, "happened_at"),
-    "valid_from": lambda v, _: _moment(v, "valid_from"),
-    "valid_to": lambda v, _: _moment(v, "valid_to"),
-    "key": lambda v, _: _optional(v, "key"),
+    "valid_from": lambda v, _: check_moment(v, "valid_from"),
+    "valid_to": lambda v, _: check_moment(v, "valid_to"),
+    "key": lambda v, _: check_label(v, "key"),
     "status": lambda v, _: check_choice(v, Status, "status"),
     "important": lambda v, _: check_flag(v, "important"),
     "sources": lambda v, _: tuple(check_id(s) for s in check_labels(v, "sources")),

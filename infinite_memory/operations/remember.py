@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 
 from attrs import evolve, frozen
 
 from infinite_memory.errors import Conflict, InvalidInput
+from infinite_memory.model.checks import check_labels
 from infinite_memory.model.draft import Draft
-from infinite_memory.model.memory import Memory, Status
+from infinite_memory.model.entry import Operation
+from infinite_memory.model.memory import GLOBAL, Memory, Status
 from infinite_memory.model.receipt import Outcome, Receipt, Searchable
-from infinite_memory.model.record import Put, Record, Write
+from infinite_memory.model.record import PutLink, Record, Write
 from infinite_memory.model.scope import Scope, fold_name
+from infinite_memory.model.usage import Usage
 from infinite_memory.operations.embed import embed_new
+from infinite_memory.operations.journal import with_entry
+from infinite_memory.operations.persisting import attempts
 from infinite_memory.operations.prepare import memory_of
+from infinite_memory.operations.recognising import Recognised, Wanted, recognise, twin_links
 from infinite_memory.operations.scopes import scope_writes, settled
 from infinite_memory.operations.services import Services
+from infinite_memory.operations.superseding import Placement, Superseding
 
 __all__ = ["Progress", "found_by_meaning", "receipt_of", "remember", "remember_many"]
 
@@ -25,8 +33,8 @@ Progress = Callable[[int, int], None]
 
 _BATCH_MEMORIES = 256
 _BATCH_BYTES = 4 << 20
-# Others may take an id or make a scope between the look and the commit; they do not for ever.
-_ATTEMPTS = 20
+# Where others go on storing the same, it is stored without a look at the last of them.
+_EXPECTING = 10
 
 
 def remember(services: Services, draft: Draft) -> Receipt:
@@ -36,7 +44,10 @@ def remember(services: Services, draft: Draft) -> Receipt:
         InvalidInput: a field cannot be used.
         Conflict: its id belongs to a memory with another content.
     """
-    scopes = services.storage.scopes()
+    # `Global` is always there, whatever other scopes are.
+    place: object = services.config.default_scope if draft.scope is None else draft.scope
+    general = isinstance(place, str) and place == GLOBAL
+    scopes = {GLOBAL: Scope(name=GLOBAL)} if general else services.storage.scopes()
     wanted = _prepared(services, [draft], scopes)
     return _stored(services, wanted, scopes)[0]
 
@@ -80,26 +91,17 @@ def found_by_meaning(services: Services, record: Record) -> bool:
     return embedding is not None and len(embedding.vectors) > 0
 
 
-@frozen
-class _Wanted:
-    """A memory to be stored, and what of it the caller said: when it happened, and its id."""
-
-    memory: Memory
-    timed: bool
-    named: bool
-
-
 def _prepared(
     services: Services,
     drafts: Sequence[Draft],
     scopes: Mapping[str, Scope],
     *,
     number: bool = False,
-) -> list[_Wanted]:
+) -> list[Wanted]:
     now = services.clock()
     spelling: dict[str, str] = {}
     seen: dict[str, Memory] = {}
-    wanted: list[_Wanted] = []
+    wanted: list[Wanted] = []
     for position, draft in enumerate(drafts, 1):
         try:
             # One after the other, so that a conversation keeps the order it was given in.
@@ -115,7 +117,8 @@ def _prepared(
             if not number:
                 raise
             raise type(error)(f"memory {position} of {len(drafts)}: {error}") from error
-        wanted.append(_Wanted(memory, timed, draft.id is not None))
+        supersedes = check_labels(draft.supersedes, "supersedes")
+        wanted.append(Wanted(memory, timed, draft.id is not None, supersedes))
     return wanted
 
 
@@ -123,8 +126,8 @@ def _placed(memory: Memory, scope: str) -> Memory:
     return memory if memory.scope == scope else evolve(memory, scope=scope)
 
 
-def _batches(wanted: Sequence[_Wanted]) -> Iterator[list[_Wanted]]:
-    batch: list[_Wanted] = []
+def _batches(wanted: Sequence[Wanted]) -> Iterator[list[Wanted]]:
+    batch: list[Wanted] = []
     size = 0
     for item in wanted:
         batch.append(item)
@@ -136,11 +139,33 @@ def _batches(wanted: Sequence[_Wanted]) -> Iterator[list[_Wanted]]:
         yield batch
 
 
+@frozen(kw_only=True)
+class _Committed:
+    """What a commit left: what was new, its place and its links, and what was there before."""
+
+    found: Recognised
+    placed: Placement
+    links: Sequence[PutLink]
+    earlier: Mapping[str, Receipt]
+
+
 def _stored(
-    services: Services, wanted: Sequence[_Wanted], scopes: Mapping[str, Scope] | None = None
+    services: Services, wanted: Sequence[Wanted], scopes: Mapping[str, Scope] | None = None
 ) -> list[Receipt]:
     """Store one batch as a whole, then embed it; `scopes` as they were read a moment ago."""
-    for attempt in range(1, _ATTEMPTS + 1):
+    done = _committed(services, wanted, scopes)
+    new = done.placed.memories
+    embedded = embed_new(services, list(new.values()))
+    first = {each: _first(memory, done, meaning=each in embedded) for each, memory in new.items()}
+    again = _again(services, done.found, first)
+    return _in_order([each.memory.id for each in wanted], {**first, **done.earlier, **again})
+
+
+def _committed(
+    services: Services, wanted: Sequence[Wanted], scopes: Mapping[str, Scope] | None
+) -> _Committed:
+    """Commit one batch, looking again at what is there where others changed it meanwhile."""
+    for attempt, last in enumerate(attempts(), 1):
         if scopes is None:
             scopes = services.storage.scopes()
             # Somebody may have made the scope meanwhile, in another spelling.
@@ -154,41 +179,93 @@ def _stored(
             for each in wanted
             if each.memory.id in existing
         }
-        fresh = {each.memory.id: each.memory for each in wanted if each.memory.id not in existing}
+        fresh = {each.memory.id: each for each in wanted if each.memory.id not in existing}
+        # One alone is nearly always new: the commit tells if it may not be.
+        unseen = attempt == 1 and len(wanted) == 1
+        found = recognise(services, fresh.values(), unseen=unseen)
+        expected = found.expected if attempt <= _EXPECTING else ()
         try:
-            if fresh:
-                services.storage.commit(_writes(fresh, scopes))
-            break
+            placed = _placed_among_others(services, found.fresh)
+            links = twin_links(services, found.twins, placed.superseded)
+            if found.fresh:
+                writes = [*expected, *_scope_writes(placed, scopes), *placed.writes, *links]
+                services.storage.commit(with_entry(services, Operation.REMEMBER, writes))
+            return _Committed(found=found, placed=placed, links=links, earlier=earlier)
         except Conflict:
-            if attempt == _ATTEMPTS:
+            if last:
                 raise
             scopes = None
-    embedded = embed_new(services, list(fresh.values()))
-    first = {
-        memory.id: receipt_of(
-            memory,
-            Outcome.STORED,
-            Searchable.MEANING if memory.id in embedded else Searchable.WORDS,
+    raise AssertionError
+
+
+def _first(memory: Memory, done: _Committed, *, meaning: bool) -> Receipt:
+    """Return the receipt of a memory that was stored just now."""
+    placed = done.placed
+    return Receipt(
+        id=memory.id,
+        outcome=Outcome.STORED,
+        revision=memory.revision,
+        scope=memory.scope,
+        stored_at=memory.stored_at,
+        searchable=Searchable.MEANING if meaning else Searchable.WORDS,
+        superseded=placed.superseded.get(memory.id, ()),
+        superseded_by=placed.superseded_by.get(memory.id),
+        conflicts=placed.conflicts.get(memory.id, ()),
+        twins=tuple([each.link.target for each in done.links if each.link.source == memory.id]),
+    )
+
+
+def _again(
+    services: Services, found: Recognised, first: Mapping[str, Receipt]
+) -> dict[str, Receipt]:
+    """Strengthen what was repeated; return the receipts of repeats and echoes."""
+    if found.repeats:
+        counts = Counter(each.id for each in found.repeats.values())
+        now = services.clock()
+        services.storage.count_usage(
+            {each: Usage(count=count, last=now) for each, count in counts.items()}
         )
-        for memory in fresh.values()
+    told = {
+        **{new: (Outcome.STRENGTHENED, memory) for new, memory in found.repeats.items()},
+        **{new: (Outcome.ECHO, memory) for new, memory in found.echoes.items()},
     }
-    return [_receipt(each.memory, first, earlier) for each in wanted]
+    ids = {memory.id for _, memory in told.values()} - set(first)
+    records = services.storage.get(ids, models=(services.embedder.model,)) if ids else {}
+    receipts = {}
+    for new, (outcome, memory) in told.items():
+        if memory.id in first:
+            receipts[new] = evolve(first[memory.id], outcome=outcome)
+            continue
+        record = records.get(memory.id)
+        meaning = record is not None and found_by_meaning(services, record)
+        searchable = Searchable.MEANING if meaning else Searchable.WORDS
+        receipts[new] = receipt_of(memory, outcome, searchable)
+    return receipts
 
 
-def _receipt(memory: Memory, first: dict[str, Receipt], earlier: Mapping[str, Receipt]) -> Receipt:
-    """Return the receipt of a memory; the second of the same id in a batch changed nothing."""
-    if memory.id in earlier:
-        return earlier[memory.id]
-    receipt = first[memory.id]
-    first[memory.id] = evolve(receipt, outcome=Outcome.UNCHANGED)
-    return receipt
+def _in_order(ids: Sequence[str], receipts: Mapping[str, Receipt]) -> list[Receipt]:
+    """Return the receipt of each id; the second of the same id in a batch changed nothing."""
+    told: set[str] = set()
+    ordered = []
+    for memory_id in ids:
+        receipt = receipts[memory_id]
+        again = memory_id in told
+        ordered.append(evolve(receipt, outcome=Outcome.UNCHANGED) if again else receipt)
+        told.add(memory_id)
+    return ordered
 
 
-def _writes(fresh: Mapping[str, Memory], scopes: Mapping[str, Scope]) -> list[Write]:
-    return [
-        *scope_writes({memory.scope for memory in fresh.values()}, scopes),
-        *(Put(memory=memory, expected=0) for memory in fresh.values()),
-    ]
+def _placed_among_others(services: Services, fresh: Sequence[Wanted]) -> Placement:
+    if all(each.memory.key is None and not each.supersedes for each in fresh):
+        return Placement.alone(each.memory for each in fresh)
+    superseding = Superseding(services, services.clock())
+    for each in fresh:
+        superseding.place(each.memory, each.supersedes, timed=each.timed)
+    return superseding.placement()
+
+
+def _scope_writes(placed: Placement, scopes: Mapping[str, Scope]) -> list[Write]:
+    return scope_writes({memory.scope for memory in placed.memories.values()}, scopes)
 
 
 def _unchanged(services: Services, memory: Memory, record: Record, timed: bool) -> Receipt:
@@ -217,10 +294,18 @@ def _unchanged(services: Services, memory: Memory, record: Record, timed: bool) 
 
 
 def _same(one: Memory, other: Memory, *, timed: bool) -> bool:
-    """Tell whether two memories say the same; when it happened counts if the caller gave it."""
+    """Tell whether two memories say the same; when it happened counts if the caller gave it.
+
+    One with a key may have a `valid_from` that nobody gave, as it was put behind another, and a
+    `valid_to`, as it was put before another.
+    """
+    put_behind = not timed and one.valid_from is None and other.key is not None
+    closed = other.status is Status.SUPERSEDED or (other.key is not None and one.valid_to is None)
     adopted = evolve(
         other,
         stored_at=one.stored_at,
+        valid_from=None if put_behind else other.valid_from,
+        valid_to=one.valid_to if closed else other.valid_to,
         revision=one.revision,
         status=one.status,
         happened_at=other.happened_at if timed else one.happened_at,

@@ -9,12 +9,15 @@ from attrs import evolve
 
 from infinite_memory.errors import Conflict, InvalidInput, NotFound
 from infinite_memory.model.checks import check_count
+from infinite_memory.model.entry import Operation
 from infinite_memory.model.ids import check_id
 from infinite_memory.model.memory import Memory, Status
 from infinite_memory.model.receipt import Outcome, Receipt, Searchable
 from infinite_memory.model.record import Put, Record
 from infinite_memory.model.scope import Scope
 from infinite_memory.operations.embed import embed_new
+from infinite_memory.operations.journal import with_entry
+from infinite_memory.operations.persisting import attempts
 from infinite_memory.operations.prepare import check_validity, checked, place_of
 from infinite_memory.operations.remember import found_by_meaning, receipt_of
 from infinite_memory.operations.scopes import scope_writes
@@ -45,18 +48,36 @@ def revise(
 ) -> Receipt:
     """Change the fields in `changes` of a memory whose current revision is `revision`.
 
-    If that was done before, as when the outcome of the commit was not known, it is `unchanged`.
+    If this very client did that before, as when the outcome of the commit was not known, it is
+    `unchanged`.
 
     Raises:
         NotFound: there is no such memory.
-        Conflict: it has another revision by now; the message shows the text it has.
+        Conflict: it has another revision by now; the message shows the text it has, and the one
+            that was to take its place.
         InvalidInput: a field cannot be used.
     """
     check_count(revision, "revision", low=1, high=2**62)
+    for last in attempts():
+        try:
+            return _revise_once(services, memory_id, revision, changes)
+        except _Overtaken:
+            if last:
+                raise
+    raise AssertionError
+
+
+class _Overtaken(Conflict):
+    """Somebody else committed between the look and the commit."""
+
+
+def _revise_once(
+    services: Services, memory_id: str, revision: int, changes: Mapping[str, Any]
+) -> Receipt:
     record = existing(services, memory_id)
     before = record.memory
     if before.revision != revision + 1:
-        _check_revision(before, revision)
+        _check_revision(before, revision, changes)
     scopes = services.storage.scopes()
     values = _values(services, changes, scopes)
     if before.revision == revision + 1:
@@ -68,14 +89,15 @@ def revise(
         return receipt_of(
             before, Outcome.UNCHANGED, _searchable(before, found_by_meaning(services, record))
         )
-    after = evolve(after, revision=revision + 1, stored_at=services.clock())
+    after = evolve(after, revision=revision + 1, stored_at=max(services.clock(), before.stored_at))
     put = Put(memory=after, expected=revision, embeddings=kept)
     moved = {after.scope} - {before.scope}
     try:
-        services.storage.commit([*scope_writes(moved, scopes), put])
-    except Conflict:
-        _check_revision(existing(services, memory_id).memory, revision)
-        raise
+        writes = [*scope_writes(moved, scopes), put]
+        services.storage.commit(with_entry(services, Operation.REVISE, writes))
+    except Conflict as error:
+        # The next look shows the text that is there now.
+        raise _Overtaken(str(error)) from error
     embedded = found_by_meaning(services, Record(memory=after, embeddings=kept))
     embedded = embedded or after.id in embed_new(services, [after])
     return receipt_of(after, Outcome.REVISED, _searchable(after, embedded))
@@ -84,18 +106,23 @@ def revise(
 def _repeated(
     services: Services, record: Record, revision: int, values: Mapping[str, Any]
 ) -> Receipt:
-    """Return the receipt of a change that is what led to the current revision.
+    """Return the receipt of a change by this client that is what led to the current revision.
 
     Raises:
-        Conflict: another change did.
+        Conflict: another change did, or another client: both may have counted on being the one.
     """
     current = record.memory
+    made_by = {
+        entry.action.actor for entry in services.storage.journal(limit=1, memory_id=current.id)
+    }
+    if made_by - {services.actor}:
+        raise _changed(current, revision, values)
     for earlier in services.storage.history(current.id):
         done = evolve(earlier, **values, revision=revision + 1, stored_at=current.stored_at)
         if earlier.revision == revision and done == current:
             embedded = found_by_meaning(services, record)
             return receipt_of(current, Outcome.UNCHANGED, _searchable(current, embedded))
-    raise _changed(current, revision)
+    raise _changed(current, revision, values)
 
 
 def _values(
@@ -110,15 +137,16 @@ def _values(
     return values
 
 
-def _check_revision(memory: Memory, revision: int) -> None:
+def _check_revision(memory: Memory, revision: int, changes: Mapping[str, Any]) -> None:
     if memory.revision != revision:
-        raise _changed(memory, revision)
+        raise _changed(memory, revision, changes)
 
 
-def _changed(memory: Memory, revision: int) -> Conflict:
+def _changed(memory: Memory, revision: int, changes: Mapping[str, Any]) -> Conflict:
+    yours = f" and yours {changes['text']!r:.500}" if "text" in changes else ""
     return Conflict(
         f"memory {memory.id!r} has revision {memory.revision} by now, not {revision}; its text"
-        f" is {memory.text!r:.500}: read it again and decide"
+        f" is {memory.text!r:.500}{yours}: read it again and decide"
     )
 
 

@@ -10,9 +10,11 @@ from attrs import evolve
 from infinite_memory.errors import Conflict, InvalidInput, UnknownScope
 from infinite_memory.model.checks import check_choice, check_flag, check_label, check_labels
 from infinite_memory.model.criteria import Criteria
+from infinite_memory.model.entry import Operation
 from infinite_memory.model.memory import GLOBAL, Memory
 from infinite_memory.model.record import EraseScope, ExpectScopes, PutScope, Write
 from infinite_memory.model.scope import Scope, Sensitivity, fold_name, visible_from
+from infinite_memory.operations.journal import with_entry
 from infinite_memory.operations.services import Services
 from infinite_memory.text.tokens import words
 
@@ -117,7 +119,8 @@ def create_scope(
     if existing is not None:
         raise Conflict(f"the scope {existing.name!r} exists and is different: update it instead")
     seen = {scope.name: None, **_line_of(scope.parent, scopes)}
-    services.storage.commit([ExpectScopes(scopes=seen), PutScope(scope=scope)])
+    writes: list[Write] = [ExpectScopes(scopes=seen), PutScope(scope=scope)]
+    services.storage.commit(with_entry(services, Operation.SCOPE, writes))
     return scope
 
 
@@ -156,7 +159,8 @@ def update_scope(
             f"{scope.parent!r} cannot be the parent of {scope.name!r}: it lies below it already"
         )
     seen = {scope.name: scopes[scope.name], **_line_of(scope.parent, scopes)}
-    services.storage.commit([ExpectScopes(scopes=seen), PutScope(scope=scope)])
+    writes: list[Write] = [ExpectScopes(scopes=seen), PutScope(scope=scope)]
+    services.storage.commit(with_entry(services, Operation.SCOPE, writes))
     return scope
 
 
@@ -182,7 +186,8 @@ def delete_scope(services: Services, name: str) -> None:
             " move them, or erase them with a hard forget"
         )
     expected = ExpectScopes(scopes={scope.name: scope}, unused=frozenset({scope.name}))
-    services.storage.commit([expected, EraseScope(name=scope.name)])
+    writes: list[Write] = [expected, EraseScope(name=scope.name)]
+    services.storage.commit(with_entry(services, Operation.SCOPE, writes))
 
 
 def settled(memory: Memory, scopes: Mapping[str, Scope]) -> Memory:

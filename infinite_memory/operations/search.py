@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
-from contextlib import suppress
 
 from attrs import evolve
 
-from infinite_memory.errors import StoreDamaged
 from infinite_memory.model.depth import Depth
 from infinite_memory.model.hits import Hit, Hits
-from infinite_memory.model.record import Record
+from infinite_memory.model.mode import Mode
 from infinite_memory.operations.asking import Asking, question_of
 from infinite_memory.operations.overview import overview
+from infinite_memory.operations.predecessors import predecessors
 from infinite_memory.operations.services import Services
+from infinite_memory.operations.sound import sound_memories
 from infinite_memory.search.query import Question, Ranking
 
 __all__ = ["search"]
-
-_log = logging.getLogger(__name__)
 
 
 def search(services: Services, asking: Asking) -> Hits:
@@ -42,22 +39,27 @@ def search(services: Services, asking: Asking) -> Hits:
 
 
 def _found(services: Services, question: Question, ranking: Ranking) -> list[Hit]:
-    records = _records(services, [candidate.id for candidate in ranking.candidates])
+    memories = sound_memories(services, [candidate.id for candidate in ranking.candidates])
+    criteria, tense = question.criteria, question.criteria.tense
+    strict = tense is not None and tense.mode is Mode.STRICT
+    superseded = {} if strict else predecessors(services, list(memories), criteria)
     return [
         Hit(
-            memory=records[candidate.id].memory,
+            memory=memories[candidate.id],
             score=candidate.score,
             explanation=candidate.explanation,
             twins=candidate.twins,
+            ended=tense is not None and memories[candidate.id].ended_by(tense.now),
+            supersedes=superseded.get(candidate.id, ()),
         )
         for candidate in ranking.candidates
         # Another process may have changed or erased one since the index was read.
-        if candidate.id in records and question.criteria.admit(records[candidate.id].memory)
+        if candidate.id in memories and criteria.admit(memories[candidate.id])
     ]
 
 
 def _hits(question: Question, ranking: Ranking, found: Sequence[Hit]) -> Hits:
-    scopes = question.criteria.scopes
+    scopes, tense = question.criteria.scopes, question.criteria.tense
     return Hits(
         items=tuple(found),
         scopes=None if scopes is None else tuple(sorted(scopes)),
@@ -71,17 +73,7 @@ def _hits(question: Question, ranking: Ranking, found: Sequence[Hit]) -> Hits:
         offset=question.offset,
         next=question.offset + len(ranking.candidates) if ranking.further else None,
         best=ranking.best,
+        when=question.criteria.when,
+        mode=Mode.CURRENT if tense is None else tense.mode,
+        as_of=None if tense is None else tense.as_of,
     )
-
-
-def _records(services: Services, ids: Sequence[str]) -> dict[str, Record]:
-    """Return the records of these ids; one that was damaged since it was indexed is left out."""
-    try:
-        return services.storage.get(ids, models=())
-    except StoreDamaged as error:
-        _log.error("%s", error)
-    records: dict[str, Record] = {}
-    for memory_id in ids:
-        with suppress(StoreDamaged):
-            records.update(services.storage.get([memory_id], models=()))
-    return records

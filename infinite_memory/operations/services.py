@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from attrs import frozen
+from collections.abc import Iterable
+
+from attrs import field, frozen
 
 from infinite_memory.clock import Clock
 from infinite_memory.config import Config
+from infinite_memory.model.entry import Actor
 from infinite_memory.model.ids import RandomBytes
+from infinite_memory.operations.lately import Lately
 from infinite_memory.operations.models import Models
+from infinite_memory.operations.using import UsageCounter
 from infinite_memory.protocols import Embedder, Storage
 from infinite_memory.search.index import SearchIndex
 
@@ -23,6 +28,9 @@ class Services:
     config: Config
     clock: Clock
     random_bytes: RandomBytes
+    actor: Actor
+    usage: UsageCounter | None = None
+    lately: Lately = field(factory=Lately)
 
     @property
     def embedder(self) -> Embedder:
@@ -33,3 +41,8 @@ class Services:
     def index(self) -> SearchIndex:
         """The index of the model that answers now."""
         return self.models.answering().index
+
+    def count_usage(self, ids: Iterable[str]) -> None:
+        """Count that a person or an assistant has recalled these memories."""
+        if self.usage is not None:
+            self.usage.note(ids, self.clock())

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from datetime import datetime
 
 from infinite_memory.errors import StoreDamaged
 from infinite_memory.model.memory import Kind, Memory, Status
-from infinite_memory.model.record import Record
 from infinite_memory.operations.services import Services
+from infinite_memory.operations.sound import sound_memories
 
 __all__ = ["outdated"]
 
@@ -42,7 +41,7 @@ def _with_sources(services: Services, summaries: Sequence[Memory]) -> dict[str, 
             for one in memory.sources
             if one not in known
         ]
-        level = [record.memory for record in _records(services, wanted).values()]
+        level = list(sound_memories(services, wanted).values())
         known.update((memory.id, memory) for memory in level)
     return known
 
@@ -92,17 +91,3 @@ def _text_at(services: Services, memory: Memory, moment: datetime) -> str | None
         return None
     before = [revision for revision in revisions if revision.stored_at <= moment]
     return (before[-1] if before else revisions[0]).text
-
-
-def _records(services: Services, ids: Sequence[str]) -> dict[str, Record]:
-    """Return the records of `ids`; a damaged one is left out."""
-    wanted = list(dict.fromkeys(ids))
-    try:
-        return services.storage.get(wanted, models=())
-    except StoreDamaged as error:
-        _log.error("%s", error)
-    found: dict[str, Record] = {}
-    for one in wanted:
-        with suppress(StoreDamaged):
-            found.update(services.storage.get([one], models=()))
-    return found

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 from attrs import evolve
 
 from infinite_memory.errors import StoreDamaged
 from infinite_memory.model.codec import to_micros
+from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.findings import Finding, Part, Verification, Walked
-from infinite_memory.model.record import Change, Record
+from infinite_memory.model.record import Record
 from infinite_memory.operations.embed import embed_again
+from infinite_memory.operations.feed import every_change
+from infinite_memory.operations.journal_check import check_journal
 from infinite_memory.operations.services import Services
-from infinite_memory.protocols import Storage, SupportsVerify
+from infinite_memory.protocols import Storage, SupportsDamage, SupportsVerify
 from infinite_memory.search.document import KINDS, STATUSES
 from infinite_memory.search.segment import Segment
 from infinite_memory.search.view import View
+from infinite_memory.storage.soundness import check_record
 
 __all__ = ["verify"]
 
@@ -44,8 +48,15 @@ def verify(services: Services, *, mend: bool, progress: Walked | None) -> Verifi
     )
     found = list(stored.findings)
     counts = {**stored.counts}
+    if not any(finding.part is Part.DATABASE for finding in found):
+        counts["entries"], wrong = check_journal(storage)
+        found += wrong
     if not _unreadable(found):
-        damaged = frozenset(finding.id for finding in found if finding.id is not None)
+        damaged = frozenset(
+            finding.id
+            for finding in found
+            if finding.id is not None and finding.part is not Part.JOURNAL
+        )
         indexed, wrong = _verify_index(services, damaged)
         counts["indexed"] = indexed
         found += wrong
@@ -58,30 +69,43 @@ def _unreadable(findings: list[Finding]) -> bool:
 
 
 def _read_through(storage: Storage, progress: Walked | None) -> Verification:
-    """Read what every storage can give: each record, which it verifies by itself."""
+    """Read what every storage can give: each record, which it verifies by itself.
+
+    What it leaves out on the way because it is damaged, it may be able to say afterwards.
+    """
     counts: Counter[str] = Counter()
     findings: list[Finding] = []
-    for change in _changes(storage, 0, None):
+    total = sum(storage.measure().memories.values())
+    counts["scopes"] = len(storage.scopes())
+    for change in every_change(storage, 0, None):
         counts["erased" if change.record is None else "memories"] += 1
         if change.record is not None:
-            try:
-                counts["revisions"] += len(storage.history(change.id)) - 1
-            except StoreDamaged as error:
-                findings.append(
-                    Finding(part=Part.REVISION, id=change.id, what=str(error), way_out=_RESTORE)
-                )
+            findings += check_record(change.record)
+            # The first revision has none before it.
+            if change.record.memory.revision > 1:
+                try:
+                    counts["revisions"] += len(storage.history(change.id)) - 1
+                except StoreDamaged as error:
+                    findings.append(
+                        Finding(part=Part.REVISION, id=change.id, what=str(error), way_out=_RESTORE)
+                    )
+        if progress is not None and not counts["memories"] % _BATCH:
+            progress(min(counts["memories"], total), total)
+    # One that has lost its number is in no feed, but in the lists.
+    after: str | None = None
+    more = True
+    while more:
+        page = storage.find(Criteria(), limit=_BATCH, after=after)
+        after, more = page.next, page.next is not None
+        ids = {memory.id for memory in page.memories}
+        # Each link is met from both ends, and counted from where it begins.
+        counts["links"] += sum(link.source in ids for link in storage.links(ids))
+        counts["usage"] += len(storage.usage(ids))
+    if isinstance(storage, SupportsDamage):
+        findings += storage.damage()
     if progress is not None:
-        progress(counts["memories"], counts["memories"])
+        progress(total, total)
     return Verification(counts=dict(counts), findings=tuple(findings))
-
-
-def _changes(storage: Storage, cursor: int, models: Collection[str] | None) -> Iterator[Change]:
-    while True:
-        changes = storage.changes(cursor, limit=_BATCH, models=models)
-        yield from changes.items
-        if not changes.items:
-            return
-        cursor = changes.cursor
 
 
 def _verify_index(services: Services, damaged: frozenset[str]) -> tuple[int, list[Finding]]:
@@ -105,9 +129,9 @@ def _compared(
 ) -> Iterator[Finding]:
     """Yield a finding for each memory unchanged since the snapshot that is not in it as it is."""
     segment = view.parts[0].segment
-    later = {change.id for change in _changes(services.storage, view.cursor, ())}
+    later = {change.id for change in every_change(services.storage, view.cursor, ())}
     matched = 0
-    for change in _changes(services.storage, 0, (model,)):
+    for change in every_change(services.storage, 0, (model,)):
         doc = segment.find(change.id)
         matched += doc is not None
         if change.id in later or change.id in damaged:
@@ -129,7 +153,8 @@ def _agrees(segment: Segment, doc: int, record: Record, model: str) -> bool:
     if embedding is None:
         vectors_agree = cut.start == cut.stop
     else:
-        vectors_agree = np.array_equal(segment.vectors[cut], embedding.vectors) and np.array_equal(
+        halves = embedding.vectors.astype(segment.vectors.dtype)
+        vectors_agree = np.array_equal(segment.vectors[cut], halves) and np.array_equal(
             segment.spans[cut], embedding.spans
         )
     return vectors_agree and (

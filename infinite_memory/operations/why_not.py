@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from attrs import evolve
 
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.depth import Depth
 from infinite_memory.model.hits import Absence, Step
-from infinite_memory.model.memory import Memory
+from infinite_memory.model.memory import Memory, Status
+from infinite_memory.model.mode import Mode, Tense
 from infinite_memory.model.scope import fold_name
 from infinite_memory.operations.asking import Asking, at_depth, question_of
+from infinite_memory.operations.predecessors import successors
 from infinite_memory.operations.revise import existing
 from infinite_memory.operations.services import Services
+from infinite_memory.operations.tenses import in_tense
 from infinite_memory.search.query import Question
 
 __all__ = ["why_not"]
@@ -27,23 +32,53 @@ def why_not(services: Services, asking: Asking, memory_id: str) -> Absence:
     """
     question = question_of(services, asking)
     memory = existing(services, memory_id).memory
-    absence = _absence(services, question, memory)
+    absence = _absence(services, question, asking, memory)
     # What matches in no way does so at no depth.
     if absence.step in (Step.FOUND, Step.MATCH):
         return absence
+    if absence.step is Step.MODE:
+        absence = _in_history(services, question, asking, memory, absence)
     for depth in Depth:
         other = at_depth(question, asking, depth)
-        if other != question and _absence(services, other, memory).step is Step.FOUND:
+        if other == question:
+            continue
+        if _absence(services, other, asking, memory).step is Step.FOUND:
             reason = f"{absence.reason}; the depth {depth} finds it"
             return evolve(absence, reason=reason, found_at=depth)
     return absence
 
 
-def _absence(services: Services, question: Question, memory: Memory) -> Absence:
-    unmet = tuple(question.criteria.unmet(memory))
+def _in_history(
+    services: Services, question: Question, asking: Asking, memory: Memory, absence: Absence
+) -> Absence:
+    """Return `absence` with what the mode history says to the same question."""
+    other = _absence(services, _history_of(question, asking), asking, memory)
+    if other.step is Step.FOUND:
+        reason = f"{absence.reason}; the mode {Mode.HISTORY} finds it"
+        return evolve(absence, reason=reason, found_in=Mode.HISTORY)
+    reason = f"{absence.reason}; nor does the mode {Mode.HISTORY} find it: {other.reason}"
+    return evolve(absence, reason=reason)
+
+
+def _history_of(question: Question, asking: Asking) -> Question:
+    criteria = question.criteria
+    if criteria.tense is None:
+        return question
+    tense = Tense(mode=Mode.HISTORY, now=criteria.tense.now)
+    given = "statuses" in asking.conditions
+    return evolve(
+        question, criteria=in_tense(criteria, tense, question.depth, statuses_given=given)
+    )
+
+
+def _absence(services: Services, question: Question, asking: Asking, memory: Memory) -> Absence:
+    criteria = question.criteria
+    unmet = tuple(criteria.unmet(memory))
     if unmet:
-        reasons = "; ".join(_unmet(name, question.criteria, memory) for name in unmet)
-        return Absence(id=memory.id, step=Step.CONDITIONS, unmet=unmet, reason=reasons)
+        reasons = "; ".join(_unmet(services, name, criteria, memory) for name in unmet)
+        in_history = _history_of(question, asking).criteria.admit(memory)
+        step = Step.MODE if in_history else Step.CONDITIONS
+        return Absence(id=memory.id, step=step, unmet=unmet, reason=reasons)
     return _ranked(services, evolve(question, about=memory.id), memory)
 
 
@@ -77,7 +112,7 @@ def _ranked(services: Services, question: Question, memory: Memory) -> Absence:
     )
 
 
-def _unmet(name: str, criteria: Criteria, memory: Memory) -> str:
+def _unmet(services: Services, name: str, criteria: Criteria, memory: Memory) -> str:
     if name == "scope":
         searched = ", ".join(sorted(criteria.scopes or ()))
         return f"it is in the scope {memory.scope!r}, and searched are {searched}"
@@ -88,11 +123,28 @@ def _unmet(name: str, criteria: Criteria, memory: Memory) -> str:
     if name == "kinds":
         return f"it is a {memory.kind}, and asked for are {', '.join(sorted(criteria.kinds or ()))}"
     if name == "statuses":
-        return (
-            f"it is {memory.status}, and asked for are {', '.join(sorted(criteria.statuses or ()))}"
-        )
+        asked = ", ".join(sorted(criteria.statuses or ()))
+        return f"it is {_standing(services, memory)}, and asked for are {asked}"
     if name == "conversation_id":
         return (
             f"it belongs to the conversation {memory.conversation_id!r}, not to the one asked for"
         )
-    return f"it happened at {memory.happened_at.isoformat()}, outside of the time asked for"
+    if name in ("as_of", "unended_at"):
+        return _validity(criteria.as_of or criteria.unended_at, memory)
+    asked = "the time asked for" if criteria.when is None else criteria.when.said
+    return f"it happened at {memory.happened_at.isoformat()}, outside of {asked}"
+
+
+def _standing(services: Services, memory: Memory) -> str:
+    """Return the status of a memory, and what has superseded it."""
+    by = successors(services, memory.id) if memory.status is Status.SUPERSEDED else []
+    until = "" if memory.valid_to is None else f" since {memory.valid_to.isoformat()}"
+    return f"superseded by {', '.join(by)}{until}" if by else str(memory.status)
+
+
+def _validity(moment: datetime | None, memory: Memory) -> str:
+    asked = "" if moment is None else f", and asked for is what holds at {moment.isoformat()}"
+    if moment is not None and memory.held_from > moment:
+        return f"it begins at {memory.held_from.isoformat()}{asked}"
+    ended = "" if memory.valid_to is None else f" at {memory.valid_to.isoformat()}"
+    return f"it ended{ended}{asked}"

@@ -386,9 +386,9 @@ def test_an_empty_store_answers_at_every_depth(store: MemoryStore, depth: Depth)
 
 
 def test_what_was_archived_is_said_to_be_found_at_the_exhaustive_depth(past: MemoryStore) -> None:
-    for memory_id in ("archived", "superseded"):
+    for memory_id, step in (("archived", Step.CONDITIONS), ("superseded", Step.MODE)):
         absence = past.why_not("harbour", memory_id)
-        assert (absence.step, absence.unmet) == (Step.CONDITIONS, ("statuses",))
+        assert (absence.step, absence.unmet) == (step, ("statuses",))
         assert absence.found_at is Depth.EXHAUSTIVE
         assert absence.reason.endswith("; the depth exhaustive finds it")
         found = past.why_not("harbour", memory_id, depth="exhaustive")

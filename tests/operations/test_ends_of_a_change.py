@@ -158,13 +158,13 @@ def test_a_closed_store_runs_the_new_model_no_more(reopen: Reopen) -> None:
     embed_all(reopen(NEW, OLD))
     new.gate.clear()
     assert by_meaning(store, TEXTS["m3"]) == ["m3"]  # by the former one: the new one is held up
-    assert new.asked.is_set()
+    assert new.asked.wait(60)
     closing = threading.Thread(target=store.close)
     closing.start()
     closing.join(0.2)
     assert closing.is_alive()  # it waits for what runs
     new.gate.set()
-    closing.join(10)
+    closing.join(60)
     assert not closing.is_alive()
     assert [
         each.name for each in threading.enumerate() if each.name == "infinite-memory-model"
@@ -208,3 +208,39 @@ def test_the_sentences_of_an_overview_are_compared_by_one_model(reopen: Reopen) 
     assert [hit.memory.id for hit in hits] == ["harbour"]
     assert next(asked, None) is None
     assert store.stats().answering == NEW.model
+
+
+def test_what_is_stored_while_the_new_model_is_made_ready_is_embedded_by_it_too(
+    reopen: Reopen,
+) -> None:
+    fill(reopen(OLD))
+    coming = Held()
+    store = reopen(coming, OLD)
+    assert by_meaning(store, TEXTS["m3"]) == ["m3"]  # by the former one
+    embed_all(reopen(NEW, OLD))
+    changing = threading.Thread(target=store.catch_up)  # finds that nothing waits
+    changing.start()
+    assert coming.asked.wait(30)
+    store.remember("stored while nothing waits any more", id="late")
+    coming.gate.set()
+    changing.join(30)
+    stats = store.stats()
+    assert stats.answering == NEW.model
+    assert stats.by_model[NEW.model] == 7
+
+
+class Held(HashingEmbedder):
+    """Embeds texts at any time, but questions only once its gate is open."""
+
+    def __init__(self) -> None:
+        super().__init__(32)
+        self.gate = threading.Event()
+        self.asked = threading.Event()
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        return HashingEmbedder(32).embed(texts)
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        self.asked.set()
+        assert self.gate.wait(30)
+        return super().embed_query(text)

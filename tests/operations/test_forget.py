@@ -82,6 +82,23 @@ def test_a_hard_forget_that_was_cut_after_erasing_is_finished_by_repeating_it(
     assert traces_in(home) == []
 
 
+def test_a_hard_forget_leaves_nothing_of_a_fact_and_its_key_in_the_journal(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    with opened(home) as store:
+        for place in ("Acme", "Globex"):
+            store.remember(f"{SECRET} works at {place}", id=place, key=f"{SECRET}.job")
+        store.undo()
+        store.undo(3)
+        store.search(SECRET)
+        for place in ("Acme", "Globex"):
+            store.forget(place, hard=True)
+        assert [str(entry.action.operation) for entry in store.log()] == [
+            *("erase", "erase", "undo", "undo", "remember", "remember")
+        ]
+        assert store.verify().sound
+    assert traces_in(home) == []
+
+
 def test_a_repeated_hard_forget_empties_the_log_that_the_first_one_left(tmp_path: Path) -> None:
     storage = SqliteStorage.open(tmp_path / "home")
     failing = FailingStorage(storage, when="before")
@@ -155,8 +172,9 @@ def test_what_was_revised_at_the_last_moment_is_erased_and_counted(storage: Stor
 @both
 @pytest.mark.parametrize("hard", [False, True])
 def test_a_memory_that_changes_at_every_attempt_is_a_conflict_in_the_end(
-    storage: Storage, hard: bool
+    storage: Storage, hard: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("infinite_memory.operations.persisting._SECONDS", 0.0)
     other = opened(Path("unused"), storage)
     other.remember("one", id="one")
 

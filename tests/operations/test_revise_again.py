@@ -92,3 +92,18 @@ def test_a_repeat_after_a_further_change_is_a_conflict(store: MemoryStore) -> No
         store.revise("m", revision=1, text="Alice prefers coffee")
     with pytest.raises(Conflict, match="revision 3 by now, not 7"):
         store.revise("m", revision=7, text="Alice prefers coffee")
+
+
+def test_the_same_change_by_another_client_is_a_conflict_that_shows_both_texts(
+    store: MemoryStore, failing: FailingStorage
+) -> None:
+    other = MemoryStore.open(
+        "memory://", storage=failing, embedder=HashingEmbedder(), client="another"
+    )
+    with other:
+        store.revise("m", revision=1, text="Alice had 1 coffee")
+        for mine in ("Alice had 1 coffee", "Alice had 2 coffees"):
+            with pytest.raises(Conflict, match=f"is 'Alice had 1 coffee' and yours '{mine}'"):
+                other.revise("m", revision=1, text=mine)
+        assert store.revise("m", revision=1, text="Alice had 1 coffee").outcome == "unchanged"
+    assert len(store.history("m")) == 2

@@ -194,7 +194,7 @@ def test_the_explanation_says_how_a_memory_came_to_its_score(store: MemoryStore)
     assert explanation.speaker > 0
     assert explanation.passage == (0, len("we met Alice in the harbour"))
     steps = ("meaning", "words", "coverage", "speaker", "around", "quoted", "asks", "important")
-    steps += ("recency", "conversation")
+    steps += ("recency", "conversation", "parts")
     total = sum(getattr(explanation, step) for step in steps)
     assert explanation.total == pytest.approx(total, abs=1e-5)
     curve = Calibration(middle=0.75, width=0.1)

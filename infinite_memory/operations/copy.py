@@ -1,0 +1,375 @@
+"""Copy: everything that one store holds into another, whatever keeps them.
+
+The feed of the source says what there is, oldest change first. Each memory is written revision by
+revision, so that its history is the same, and an erased id is written and erased. The target bears
+a mark that says how far the copy has come. Where a run ended between a write and its mark, the next
+one finds in the target what is already there. Links and usage, which need their memories, come
+next, and the journal last: it never tells of what is not there.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import TypeAlias
+
+from infinite_memory.config import Config, load
+from infinite_memory.errors import Conflict, InvalidInput, StorageUnavailable, StoreDamaged
+from infinite_memory.model.codec import from_micros
+from infinite_memory.model.copied import Copied, CopyMark, CopyProgress, CopyStep
+from infinite_memory.model.entry import JournalEnd
+from infinite_memory.model.findings import Finding, Part
+from infinite_memory.model.memory import GLOBAL, Memory
+from infinite_memory.model.record import (
+    Attach,
+    Change,
+    Erase,
+    EraseScope,
+    Put,
+    PutScope,
+    Record,
+    Write,
+)
+from infinite_memory.model.scope import Scope
+from infinite_memory.operations.comparing import Comparison, Stretches, same_embedding, same_memory
+from infinite_memory.operations.copy_journal import JournalCopy
+from infinite_memory.operations.copy_links import LinkCopy
+from infinite_memory.protocols import Storage, SupportsCopyMark
+from infinite_memory.storage.masking import masked
+from infinite_memory.storage.opening import (
+    IN_MEMORY,
+    MANAGED,
+    is_folder,
+    open_existing,
+    open_storage,
+)
+
+__all__ = ["Place", "copy_store"]
+
+Place: TypeAlias = str | os.PathLike[str] | Storage
+"""The address of a store, as `MemoryStore.open` takes it, or a storage that is open."""
+
+_COMMIT_WRITES = 2048
+_COMMIT_BYTES = 8 << 20
+_TRIES = 5
+
+
+def copy_store(
+    source: Place,
+    target: Place,
+    *,
+    config: Config | None = None,
+    progress: CopyProgress | None = None,
+) -> Copied:
+    """Copy everything that the store `source` holds into `target`, and compare the two.
+
+    That is every memory with its history, status and vectors by every model, its links and its
+    usage, the scopes, the journal, and the ids that were erased. `target` is empty, or has been
+    begun by a copy of the same source: then this goes on there. What is written to the source
+    meanwhile comes over too. What is damaged in the source is left out and named. `config` says
+    where the managed server is; a storage that is given open stays open.
+
+    Raises:
+        InvalidInput: source and target are the same store, or one of them ends with the process.
+        Conflict: the target holds something else, or was written since it was copied.
+        StorageError: one of them cannot be opened, read or written; run it again to go on.
+    """
+    with ExitStack() as owned:
+        first, second = _address(source), _address(target)
+        if first is not None and first == second:
+            raise InvalidInput(f"{first} cannot be copied into itself: name another target")
+        config = config or load().config
+        reading = _opened(source, config, owned, create=False)
+        writing = _opened(target, config, owned, create=True)
+        if reading.identity == writing.identity:
+            raise InvalidInput(
+                f"source and target are the same store, {reading.identity}: name another target"
+            )
+        return _Copying(reading, writing, progress).run()
+
+
+def _address(place: Place) -> str | None:
+    """Return the address of a store, None for a storage that is open."""
+    if not isinstance(place, str | os.PathLike):
+        return None
+    address = os.fspath(place)
+    if address in ("", IN_MEMORY):
+        raise InvalidInput(
+            f"the store {address!r} cannot be copied: give a folder, mongodb://HOST/DATABASE, or "
+            f"{MANAGED}"
+        )
+    return str(Path(address).expanduser().resolve()) if is_folder(address) else address
+
+
+def _opened(place: Place, config: Config, owned: ExitStack, *, create: bool) -> Storage:
+    if not isinstance(place, str | os.PathLike):
+        return place
+    address = _address(place) or ""
+    opened = open_storage if create else open_existing
+    storage: Storage | None = opened(address, home=config.home, mongod=config.mongod)
+    if storage is None:
+        raise StorageUnavailable(
+            f"there is no store at {masked(address)}: check the address; nothing was created"
+        )
+    return owned.enter_context(closing(storage))
+
+
+class _Copying:
+    def __init__(self, source: Storage, target: Storage, progress: CopyProgress | None) -> None:
+        self._source = source
+        self._target = target
+        self._progress = progress
+        self._cursor = 0
+        self._copied = 0
+        self._erased = False
+        self._refused: dict[str, Finding] = {}
+        self._links = LinkCopy(source, target)
+        self._journal = JournalCopy(source, target)
+
+    def run(self) -> Copied:
+        """Bring everything over, and compare."""
+        resumed = self._begin()
+        end = self._source.journal_end()
+        self._bring_scopes()
+        self._bring()
+        comparison = Comparison(self._source, self._target, self._progress)
+        comparison.run(lambda: self._cursor, self._bring)
+        self._bring_scopes()
+        comparison.compare_scopes()
+        end = self._bring_links(end)
+        self._journal.bring(end.number)
+        if self._erased:
+            self._target.scrub()
+        left_out = comparison.left_out(self._refused)
+        others = (*self._links.different, *self._journal.different)
+        different = (*comparison.different, *others)
+        self._mark(finished=not different)
+        entries = {"entries": self._journal.compared}
+        return Copied(
+            copied=self._copied,
+            resumed=resumed,
+            compared=+(comparison.counts + self._links.counts + Counter(entries)),
+            left_out=(*left_out, *self._links.left_out, *self._journal.left_out),
+            different=different,
+        )
+
+    def _bring_links(self, end: JournalEnd) -> JournalEnd:
+        """Bring links and usage, and what is written meanwhile.
+
+        Return where the journal of the source ended before everything that is there by now.
+        """
+        for _ in range(_TRIES):
+            self._links.run()
+            now = self._source.journal_end()
+            if now == end and self._source.position() == self._cursor:
+                break
+            end = now
+            self._bring_scopes()
+            self._bring()
+        return end
+
+    def _begin(self) -> bool:
+        """Check that the target may be written; tell whether an earlier run is gone on with."""
+        target = self._target
+        mark = target.copy_mark() if isinstance(target, SupportsCopyMark) else None
+        if mark is None:
+            filled = target.position() or target.journal_end().number
+            if filled or target.scopes() != {GLOBAL: Scope(name=GLOBAL)}:
+                raise Conflict(
+                    "the target holds memories or scopes already, and is no copy of this source: "
+                    "name an empty one; nothing was changed"
+                )
+            self._mark()
+            return False
+        self._check_mark(mark)
+        self._cursor = mark.cursor
+        if mark.finished:
+            self._mark()
+        return True
+
+    def _check_mark(self, mark: CopyMark) -> None:
+        if mark.source != self._source.identity:
+            raise Conflict(
+                f"the target is a copy of the store {mark.source}, and the source is "
+                f"{self._source.identity}: name an empty target; nothing was changed"
+            )
+        if mark.finished and self._target.position() != mark.position:
+            raise Conflict(
+                "the target was a whole copy of this source and has been written since, so it is a "
+                "store of its own now: name an empty target; nothing was changed"
+            )
+        position = self._source.position()
+        if mark.cursor > position:
+            raise Conflict(
+                f"the target has {mark.cursor} changes of the source, which has only {position} by "
+                "now: is it an older copy of it? name an empty target; nothing was changed"
+            )
+        self._journal.check()
+
+    def _mark(self, *, finished: bool = False) -> None:
+        if isinstance(self._target, SupportsCopyMark):
+            mark = CopyMark(
+                source=self._source.identity,
+                cursor=self._cursor,
+                position=self._target.position(),
+                finished=finished,
+            )
+            self._target.mark_copy(mark)
+
+    def _bring_scopes(self) -> None:
+        """Make the scopes of the target those of the source, which may be changed meanwhile."""
+        for _ in range(_TRIES):
+            wanted, there = self._source.scopes(), self._target.scopes()
+            writes: list[Write] = [
+                PutScope(scope=scope) for name, scope in wanted.items() if there.get(name) != scope
+            ]
+            writes += [EraseScope(name=name) for name in there if name not in wanted]
+            if not writes:
+                return
+            self._target.commit(writes)
+
+    def _bring(self) -> None:
+        """Bring over what the feed has after the cursor, until there is nothing more."""
+        total = done = 0
+        if self._progress is not None:
+            total = sum(self._source.measure().memories.values())
+            done = sum(self._target.measure().memories.values())
+        stretches = Stretches(self._source, self._cursor)
+        for changes in stretches:
+            self._bring_all(changes.items)
+            self._cursor = changes.cursor
+            self._mark()
+            done += len(changes.items)
+            if self._progress is not None:
+                self._progress(CopyStep.COPYING, min(done, total), total)
+
+    def _bring_all(self, items: Sequence[Change]) -> None:
+        """Bring over `items`, anew where another copy into the same target was quicker."""
+        before = self._copied
+        for attempt in range(_TRIES):
+            self._copied = before
+            try:
+                for writes in _commits(self._writes(items)):
+                    self._commit(writes)
+                return
+            except Conflict:
+                if attempt == _TRIES - 1:
+                    raise
+
+    def _writes(self, items: Sequence[Change]) -> Iterator[Write]:
+        """Yield what makes the target hold `items`; what it holds already needs nothing."""
+        stored = [change.id for change in items if change.record is not None]
+        gone = [change.id for change in items if change.record is None]
+        there = self._target.get([*stored, *gone])
+        erased = self._target.erased(gone) if gone else frozenset()
+        for change in items:
+            found = there.get(change.id)
+            before = self._copied
+            if change.record is None:
+                if change.id not in erased:
+                    self._copied = before + 1
+                    yield from _erasing(change.id, found)
+                continue
+            for write in self._storing(change.record, found):
+                self._copied = before + 1
+                yield write
+
+    def _storing(self, record: Record, found: Record | None) -> Iterator[Write]:
+        """Yield the revisions of a memory that are missing, the current one with its vectors."""
+        memory = record.memory
+        if found is not None and same_memory(found.memory, memory):
+            there = {each.model: each for each in found.embeddings}
+            if there.keys() <= {each.model for each in record.embeddings}:
+                for embedding in record.embeddings:
+                    other = there.get(embedding.model)
+                    if other is None or not same_embedding(embedding, other):
+                        yield Attach(id=memory.id, revision=memory.revision, embedding=embedding)
+                return
+        revisions = self._revisions(memory)
+        expected = 0
+        if found is not None:
+            same = [n for n, each in enumerate(revisions[:-1]) if same_memory(each, found.memory)]
+            if same:
+                revisions = revisions[same[0] + 1 :]
+                expected = found.memory.revision
+            else:
+                yield Erase(id=memory.id, expected=found.memory.revision)
+        for each in revisions:
+            embeddings = record.embeddings if each is revisions[-1] else ()
+            yield Put(memory=each, expected=expected, embeddings=embeddings)
+            expected = each.revision
+
+    def _revisions(self, memory: Memory) -> list[Memory]:
+        """Return the revisions of a memory up to this one; the first one has none before it."""
+        if memory.revision == 1:
+            return [memory]
+        try:
+            earlier = self._source.history(memory.id)
+        except StoreDamaged:
+            earlier = []  # named when the two are compared
+        return [*(each for each in earlier if each.revision < memory.revision), memory]
+
+    def _commit(self, writes: Sequence[Write]) -> None:
+        """Write; where the target refuses a memory, write the others and note that one."""
+        writes = [write for write in writes if _id_of(write) not in self._refused]
+        try:
+            self._target.commit(writes)
+            self._erased |= any(isinstance(write, Erase) for write in writes)
+            return
+        except InvalidInput as error:
+            if len(writes) == 1:
+                self._note(writes[0], error)
+                return
+        half = len(writes) // 2
+        self._commit(writes[:half])
+        self._commit(writes[half:])
+
+    def _note(self, write: Write, error: InvalidInput) -> None:
+        memory_id = _id_of(write)
+        self._refused[memory_id] = Finding(
+            part=Part.MEMORY,
+            id=memory_id,
+            what=f"the target cannot keep it: {error}",
+            way_out="revise it in the source, then run the copy again",
+        )
+
+
+def _erasing(memory_id: str, found: Record | None) -> Iterator[Write]:
+    """Yield what leaves nothing of a memory but its id among the erased ones."""
+    if found is None:
+        empty = Memory(id=memory_id, text="-", happened_at=from_micros(0), stored_at=from_micros(0))
+        yield Put(memory=empty, expected=0)
+    yield Erase(id=memory_id)
+
+
+def _commits(writes: Iterator[Write]) -> Iterator[list[Write]]:
+    """Yield the writes in their order, so many together as one commit should have."""
+    batch: list[Write] = []
+    size = 0
+    for write in writes:
+        batch.append(write)
+        size += _size(write)
+        if len(batch) >= _COMMIT_WRITES or size >= _COMMIT_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _id_of(write: Write) -> str:
+    if isinstance(write, Put):
+        return write.memory.id
+    return write.id if isinstance(write, Attach | Erase) else ""
+
+
+def _size(write: Write) -> int:
+    """Return about how many bytes a write has."""
+    if isinstance(write, Attach):
+        return write.embedding.vectors.nbytes
+    if not isinstance(write, Put):
+        return 0
+    vectors = sum(each.vectors.nbytes for each in write.embeddings)
+    return 2 * len(write.memory.text) + len(str(write.memory.context)) + vectors

@@ -1,0 +1,135 @@
+"""Copy the journal: entry by entry, so that each gets the digest that it has in the source."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from infinite_memory.errors import Conflict, InvalidInput, StoreDamaged
+from infinite_memory.model.entry import Entry, JournalEnd
+from infinite_memory.model.findings import Finding, Part
+from infinite_memory.model.record import Log
+from infinite_memory.protocols import Storage
+
+__all__ = ["JournalCopy"]
+
+_AT_ONCE = 256
+_ANEW = "copy anew, into an empty target; if that does not help, verify both stores"
+
+
+class JournalCopy:
+    """Continues the journal of a target, which is the beginning of that of the source.
+
+    `compared` counts the entries that are equal in both.
+    """
+
+    def __init__(self, source: Storage, target: Storage) -> None:
+        self._source = source
+        self._target = target
+        self.compared = 0
+        self.left_out: list[Finding] = []
+        self.different: list[Finding] = []
+
+    def check(self) -> None:
+        """See that the source has every entry of the target.
+
+        Raises:
+            Conflict: it has not; the target has been written by others.
+        """
+        end = self._target.journal_end()
+        if end.number == 0:
+            return
+        try:
+            found = self._source.journal(before=end.number + 1, limit=1)
+        except StoreDamaged:
+            return  # named when it is read to be copied
+        if not found or (found[0].number, found[0].digest) != (end.number, end.digest):
+            raise Conflict(
+                f"the target has a journal of its own: its entry {end.number} is not that of the "
+                "source; name an empty target; nothing was changed"
+            )
+
+    def bring(self, last: int) -> None:
+        """Bring the entries up to the number `last`, and compare them all."""
+        number = self._target.journal_end().number
+        while number < last:
+            entries = self._entries(number, last)
+            if not entries:
+                break
+            for entry in entries:
+                if not self._add(entry):
+                    self._compare()
+                    return
+            number = entries[-1].number
+        self._compare()
+
+    def _entries(self, after: int, last: int) -> Sequence[Entry]:
+        """Return the next entries in order, those before a damaged one; none behind it."""
+        upto = min(after + _AT_ONCE, last)
+        try:
+            return self._source.journal(before=upto + 1, limit=upto - after)[::-1]
+        except StoreDamaged:
+            return self._sound_entries(after, upto, last)
+
+    def _sound_entries(self, after: int, upto: int, last: int) -> Sequence[Entry]:
+        entries: list[Entry] = []
+        for number in range(after + 1, upto + 1):
+            try:
+                entries += self._source.journal(before=number + 1, limit=1)
+            except StoreDamaged as error:
+                if not entries:
+                    self._leave_out(number, last, str(error))
+                break
+        return entries
+
+    def _leave_out(self, number: int, last: int, why: str) -> None:
+        others = f", nor are those behind it, up to {last}" if last > number else ""
+        self.left_out.append(
+            Finding(
+                part=Part.JOURNAL,
+                what=f"entry {number} of the journal is not copied{others}: {why}",
+                way_out="keep the source, which has the later ones, or restore it from a backup",
+            )
+        )
+
+    def _add(self, entry: Entry) -> bool:
+        """Add an entry, unless another copy into the same target was quicker."""
+        try:
+            self._target.commit([Log(action=entry.action, number=entry.number)])
+        except InvalidInput as error:
+            self._leave_out(entry.number, entry.number, f"the target cannot keep it: {error}")
+            return False
+        except Conflict:
+            return self._target.journal_end().number >= entry.number
+        return True
+
+    def _compare(self) -> None:
+        """Compare every entry of the target with that of the source."""
+        end = self._target.journal_end()
+        self.compared = 0
+        digest = JournalEnd().digest
+        while self.compared < end.number:
+            upto = min(self.compared + _AT_ONCE, end.number)
+            limit = upto - self.compared
+            try:
+                mine = self._source.journal(before=upto + 1, limit=limit)
+            except StoreDamaged as error:
+                what = f"the journal from entry {self.compared + 1} on is not compared: {error}"
+                way_out = "keep what was copied, or restore the source from a backup"
+                self.left_out.append(Finding(part=Part.JOURNAL, what=what, way_out=way_out))
+                return
+            try:
+                other = self._target.journal(before=upto + 1, limit=limit)
+            except StoreDamaged as error:
+                self._differ(str(error))
+                return
+            if mine != other:
+                self._differ("the entries are not the same in both")
+                return
+            self.compared, digest = upto, other[0].digest
+        if digest != end.digest:
+            self._differ("the last entry is not the one that was noted as the last")
+
+    def _differ(self, what: str) -> None:
+        self.different.append(
+            Finding(part=Part.JOURNAL, what=f"the journal differs: {what}", way_out=_ANEW)
+        )

@@ -1,0 +1,23 @@
+"""The whole change feed, stretch by stretch."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from infinite_memory.model.record import Change
+from infinite_memory.protocols import Storage
+
+__all__ = ["every_change"]
+
+_BATCH = 1000
+
+
+def every_change(storage: Storage, after: int, models: Collection[str] | None) -> Iterator[Change]:
+    """Yield everything that changed since the cursor `after`, with embeddings by `models`."""
+    while True:
+        changes = storage.changes(after, limit=_BATCH, models=models)
+        yield from changes.items
+        # A stretch in which all is damaged has no items, and leads on all the same.
+        if changes.cursor <= after:
+            return
+        after = changes.cursor

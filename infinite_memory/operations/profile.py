@@ -1,0 +1,309 @@
+"""Profiles: what is known of a user, each value a fact with a key.
+
+A change is merged into what is there, as a JSON Merge Patch (RFC 7396): objects are merged, null
+takes away, everything else takes the place of what was there, which stays in the history.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from attrs import evolve
+
+from infinite_memory.errors import Conflict, InvalidInput
+from infinite_memory.model.checks import check_choice, check_context, check_field, check_label
+from infinite_memory.model.criteria import Criteria
+from infinite_memory.model.draft import Draft
+from infinite_memory.model.entry import Operation
+from infinite_memory.model.memory import GLOBAL, JsonValue, Kind, Memory, Origin, Status
+from infinite_memory.model.profile import SECTIONS, Profile, profile_key
+from infinite_memory.model.record import ExpectKey, Put, Write
+from infinite_memory.model.scope import fold_name
+from infinite_memory.operations.embed import embed_new
+from infinite_memory.operations.journal import with_entry
+from infinite_memory.operations.persisting import attempts
+from infinite_memory.operations.prepare import memory_of
+from infinite_memory.operations.services import Services
+from infinite_memory.operations.superseding import Placement, Superseding, with_key
+
+__all__ = ["get_profile", "update_profile", "users"]
+
+_TAG = "profile"
+_PAGE = 256
+_MAX_KEY_CHARS = 256
+_MAX_NAME_CHARS = 128
+_LISTS = ("facts", "notes")
+_Path: TypeAlias = tuple[str, ...]
+_Facts: TypeAlias = Mapping[_Path, Sequence[Memory]]
+
+
+def get_profile(services: Services, user: str) -> Profile:
+    """Return what is known of a user; see `MemoryStore.get_user_profile`."""
+    user = _checked_user(user)
+    return _profile(user, _facts(services, user))
+
+
+def users(services: Services) -> list[str]:
+    """Return the ids of the users of whom anything is known, in order."""
+    return sorted({_place(memory)[0] for memory in _tagged(services, _TAG)})
+
+
+def update_profile(
+    services: Services, user: str, changes: Mapping[str, Any], *, origin: str
+) -> Profile:
+    """Merge `changes` into a profile; see `MemoryStore.update_user_profile`.
+
+    Raises:
+        InvalidInput: a value cannot be used; nothing was changed.
+    """
+    user = _checked_user(user)
+    wanted = _checked(services, changes)
+    made_by = check_choice(origin, Origin, "origin")
+    for last in attempts():
+        facts = _facts(services, user)
+        after = dict(_leaves(_merged(_tree(facts), wanted)))
+        placed, writes = _writes(services, user, facts, after, made_by)
+        if not writes:
+            break
+        try:
+            services.storage.commit(with_entry(services, Operation.PROFILE, writes))
+        except Conflict:
+            if last:
+                raise
+        else:
+            embed_new(services, list(placed.memories.values()))
+            break
+    return get_profile(services, user)
+
+
+def _writes(
+    services: Services,
+    user: str,
+    facts: _Facts,
+    after: Mapping[_Path, JsonValue],
+    origin: Origin,
+) -> tuple[Placement, list[Write]]:
+    """Return the writes that make the facts those of `after`."""
+    now = services.clock()
+    scopes = services.storage.scopes()
+    superseding = Superseding(services, now)
+    for path, value in after.items():
+        if path not in facts or _value(facts[path][-1]) != value:
+            draft = _draft(user, path, value, origin)
+            superseding.place(memory_of(draft, services, scopes, now), timed=False)
+    placed = superseding.placement()
+    gone = [memory for path in facts if path not in after for memory in facts[path]]
+    records = services.storage.get([memory.id for memory in gone])
+    closed = [
+        Put(
+            memory=evolve(
+                memory,
+                status=Status.SUPERSEDED,
+                valid_to=max(now, memory.held_from),
+                revision=memory.revision + 1,
+                stored_at=max(now, memory.stored_at),
+            ),
+            expected=memory.revision,
+            embeddings=records[memory.id].embeddings if memory.id in records else (),
+        )
+        for memory in gone
+    ]
+    # Computed from what was read above: whoever changed one of these since makes it a conflict.
+    seen = [
+        _expected(services, user, path, facts.get(path, ()))
+        for path in facts.keys() | after.keys()
+        if path not in after or path not in facts or _value(facts[path][-1]) != after[path]
+    ]
+    return placed, [*seen, *placed.writes, *closed] if placed.writes or closed else []
+
+
+def _expected(services: Services, user: str, path: _Path, facts: Sequence[Memory]) -> ExpectKey:
+    """Return what must hold a key: those facts, and what has it without being of the profile."""
+    key = profile_key(user, path)
+    held = with_key(services.storage, [GLOBAL], key, frozenset({Status.CURRENT}))
+    others = {memory.id for memory in held if not _is_fact(memory, _tag_of(user))}
+    return ExpectKey(scope=GLOBAL, key=key, ids=frozenset(others | {fact.id for fact in facts}))
+
+
+def _draft(user: str, path: _Path, value: JsonValue, origin: Origin) -> Draft:
+    key = profile_key(user, path)
+    if len(key) > _MAX_KEY_CHARS:
+        raise InvalidInput(
+            f"the names {' / '.join(path)!r:.300} are too long for a profile: the key would have "
+            f"{len(key)} characters and the limit is {_MAX_KEY_CHARS}"
+        )
+    return Draft(
+        text=_sentence(user, path, value),
+        kind=Kind.FACT,
+        scope=GLOBAL,
+        key=key,
+        tags=(_TAG, _tag_of(user)),
+        origin=origin,
+        context={"profile": {"user": user, "path": list(path), "value": value}},
+    )
+
+
+def _sentence(user: str, path: _Path, value: JsonValue) -> str:
+    """Return a value as words that a search can find."""
+    section, *names = path
+    if isinstance(value, list):
+        said = ", ".join(each if isinstance(each, str) else _json(each) for each in value)
+    else:
+        said = value if isinstance(value, str) else _json(value)
+    about = f" ({', '.join(names)})" if names else ""
+    return f"{section.capitalize()} of {user}{about}: {said}"
+
+
+def _facts(services: Services, user: str) -> _Facts:
+    """Return the current facts of a profile by their paths, of each path the latest last.
+
+    A path has several where an undo brought one back that another had replaced.
+    """
+    facts: defaultdict[_Path, list[Memory]] = defaultdict(list)
+    for memory in sorted(_tagged(services, _tag_of(user)), key=_order):
+        owner, path = _place(memory)
+        if owner == user:
+            facts[path].append(memory)
+    return facts
+
+
+def _tagged(services: Services, tag: str) -> Iterator[Memory]:
+    criteria = Criteria(
+        scopes=frozenset({GLOBAL}),
+        tags=(tag,),
+        kinds=frozenset({Kind.FACT}),
+        statuses=frozenset({Status.CURRENT}),
+        keyed=True,
+    )
+    after: str | None = None
+    while True:
+        page = services.storage.find(criteria, limit=_PAGE, after=after)
+        # Somebody may give the tag to a memory of their own.
+        yield from (memory for memory in page.memories if _is_fact(memory, tag))
+        after = page.next
+        if after is None:
+            return
+
+
+def _is_fact(memory: Memory, tag: str) -> bool:
+    try:
+        user, path = _place(memory)
+    except (KeyError, TypeError):
+        return False
+    tags = {fold_name(each) for each in memory.tags}
+    is_tagged = memory.kind is Kind.FACT and fold_name(tag) in tags
+    return is_tagged and memory.key == profile_key(user, path) and path[0] in SECTIONS
+
+
+def _order(memory: Memory) -> tuple[object, ...]:
+    return (memory.held_from, memory.stored_at, memory.id)
+
+
+def _place(memory: Memory) -> tuple[str, _Path]:
+    payload: Any = memory.context["profile"]
+    return payload["user"], tuple(payload["path"])
+
+
+def _value(memory: Memory) -> JsonValue:
+    payload: Any = memory.context["profile"]
+    value: JsonValue = payload["value"]
+    return value
+
+
+def _profile(user: str, facts: _Facts) -> Profile:
+    latest = {path: memories[-1] for path, memories in facts.items()}
+    return Profile(
+        user=user,
+        fields={name: tree for name in SECTIONS if (tree := _tree(facts).get(name)) is not None},
+        keys={"/".join(path): str(memory.key) for path, memory in sorted(latest.items())},
+        updated_at=max((memory.stored_at for memory in latest.values()), default=None),
+    )
+
+
+def _tree(facts: _Facts) -> dict[str, JsonValue]:
+    tree: dict[str, Any] = {}
+    # The shorter path first: a value and one below it can only come from two who wrote at once.
+    for path, memories in sorted(facts.items()):
+        place = tree
+        for name in path[:-1]:
+            inner = place.get(name)
+            if not isinstance(inner, dict):
+                inner = place[name] = {}
+            place = inner
+        place[path[-1]] = _value(memories[-1])
+    return tree
+
+
+def _leaves(tree: Mapping[str, JsonValue], path: _Path = ()) -> Iterator[tuple[_Path, JsonValue]]:
+    for name, value in tree.items():
+        if isinstance(value, dict):
+            yield from _leaves(value, (*path, name))
+        else:
+            yield (*path, name), value
+
+
+def _merged(
+    tree: Mapping[str, JsonValue], changes: Mapping[str, JsonValue], *, top: bool = True
+) -> dict[str, JsonValue]:
+    merged = dict(tree)
+    for name, value in changes.items():
+        before = merged.get(name)
+        if value is None:
+            merged.pop(name, None)
+        elif isinstance(value, dict):
+            inner = before if isinstance(before, dict) else {}
+            merged[name] = _merged(inner, value, top=False)
+        elif top and name in _LISTS and isinstance(value, str):
+            merged[name] = _added(before, value, name)
+        else:
+            merged[name] = value
+    return merged
+
+
+def _added(before: JsonValue, text: str, name: str) -> JsonValue:
+    """Return a list of texts with one more, unless it is there."""
+    if before is None:
+        return [text]
+    if not isinstance(before, list):
+        raise InvalidInput(
+            f"{name} are kept under names here: give an object such as {{{name!r}: {{'name': "
+            f"{text!r:.60}}}}}"
+        )
+    return before if text in before else [*before, text]
+
+
+def _checked_user(user: object) -> str:
+    return check_label(user, "user", max_chars=_MAX_NAME_CHARS)
+
+
+def _checked(services: Services, changes: object) -> dict[str, JsonValue]:
+    if not isinstance(changes, Mapping) or not changes:
+        raise InvalidInput(
+            f"a profile is changed with an object of {', '.join(SECTIONS)}, not {changes!r:.100}"
+        )
+    for name in changes:
+        check_field(name, SECTIONS, lack="a profile has no section")
+    checked = check_context(changes, max_bytes=services.config.limits.max_context_bytes)
+    for name, value in checked.items():
+        if name == "name" and not isinstance(value, str | None):
+            raise InvalidInput(f"name must be a text, not {value!r:.100}")
+        if name in ("preferences", "contacts") and not isinstance(value, dict | None):
+            raise InvalidInput(f"{name} must be an object of names and values, not {value!r:.100}")
+    for path, value in _leaves(checked):
+        for name in path:
+            if check_label(name, "a name in a profile", max_chars=_MAX_NAME_CHARS) != name:
+                raise InvalidInput(f"a name in a profile {name!r} has white space around it")
+        if isinstance(value, str) and not value.strip():
+            raise InvalidInput(f"{'/'.join(path)} is empty: give null to take it away")
+    return dict(checked)
+
+
+def _tag_of(user: str) -> str:
+    return f"{_TAG}:{user}"[:128]
+
+
+def _json(value: JsonValue) -> str:
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,82 @@
+"""Usage: what was recalled is counted, off the path of whoever recalls it.
+
+Counts are gathered in memory and stored in batches by a thread of their own, every two seconds
+while there are any, and when the store is closed. A process that is killed loses those seconds.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterable
+from datetime import datetime
+
+from infinite_memory.errors import StorageError, StoreClosed
+from infinite_memory.model.usage import Usage
+from infinite_memory.protocols import Storage
+
+__all__ = ["UsageCounter"]
+
+_log = logging.getLogger(__name__)
+_SECONDS = 2.0
+# Where the store cannot be written for long, the memories used last are counted, and no others.
+_MOST_WAITING = 10_000
+
+
+class UsageCounter:
+    """Counts the use of memories of one store. Every method may be called from any thread."""
+
+    def __init__(self, storage: Storage, *, seconds: float = _SECONDS) -> None:
+        """Store what was counted every so many `seconds`; nothing runs before the first use."""
+        self._storage = storage
+        self._seconds = seconds
+        self._lock = threading.Lock()
+        self._storing = threading.Lock()
+        self._waiting: dict[str, Usage] = {}
+        self._thread: threading.Thread | None = None
+        self._closed = threading.Event()
+
+    def note(self, ids: Iterable[str], now: datetime) -> None:
+        """Count one use of each memory at the moment `now`; this takes microseconds."""
+        with self._lock:
+            for memory_id in ids:
+                self._add(memory_id, Usage(count=1, last=now))
+            if self._waiting and self._thread is None and not self._closed.is_set():
+                self._thread = threading.Thread(target=self._run, name="usage", daemon=True)
+                self._thread.start()
+
+    def flush(self) -> None:
+        """Store what was counted; where that fails, it is not counted."""
+        with self._storing:
+            with self._lock:
+                batch, self._waiting = self._waiting, {}
+            if not batch:
+                return
+            try:
+                self._storage.count_usage(batch)
+            except (StorageError, StoreClosed) as error:
+                # Whether it was stored may be unknown; to count twice is worse than not at all.
+                _log.debug("the use of %d memories was not counted: %s", len(batch), error)
+
+    def close(self) -> None:
+        """Store what is left, and count nothing any more. Closing twice does nothing."""
+        self._closed.set()
+        with self._lock:
+            thread = self._thread
+        if thread is not None:
+            thread.join()
+        self.flush()
+
+    def _add(self, memory_id: str, usage: Usage) -> None:
+        known = self._waiting.pop(memory_id, None)
+        self._waiting[memory_id] = usage if known is None else known.plus(usage)
+        if len(self._waiting) > _MOST_WAITING:
+            del self._waiting[next(iter(self._waiting))]
+
+    def _run(self) -> None:
+        while not self._closed.wait(self._seconds):
+            with self._lock:
+                if not self._waiting:
+                    self._thread = None
+                    return
+            self.flush()

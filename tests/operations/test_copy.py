@@ -1,0 +1,390 @@
+"""Copying between storages: nothing is lost, nothing is mixed, and it goes on where it ended."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+
+import apsw
+import numpy as np
+import pytest
+from attrs import evolve
+
+from infinite_memory import (
+    Conflict,
+    CopyStep,
+    InvalidInput,
+    Memory,
+    Part,
+    StorageUnavailable,
+    copy_store,
+)
+from infinite_memory.model.record import Attach, Detach, Embedding, Erase, Put, PutScope, Write
+from infinite_memory.model.scope import Scope
+from infinite_memory.storage.inmemory import InMemoryStorage
+from infinite_memory.storage.sqlite import SqliteStorage
+from infinite_memory.testing.everything import dump, fill
+
+NOW = datetime(2026, 6, 5, tzinfo=UTC)
+
+
+def memory(memory_id: str, text: str = "Some text.", revision: int = 1) -> Memory:
+    return Memory(id=memory_id, text=text, happened_at=NOW, stored_at=NOW, revision=revision)
+
+
+def lines(folder: Path) -> list[str]:
+    with closing(SqliteStorage.open(folder)) as storage:
+        return list(dump(storage))
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    folder = tmp_path / "source"
+    with closing(SqliteStorage.open(folder)) as storage:
+        fill(storage, plain=600)
+    return folder
+
+
+def change(folder: Path, *writes: Write) -> None:
+    with closing(SqliteStorage.open(folder)) as storage:
+        storage.commit(writes)
+
+
+class Interrupted(Exception):
+    pass
+
+
+class Interrupting(SqliteStorage):
+    """Ends at the n-th commit, before or after it, as a process that is killed does."""
+
+    left = 10**9
+    after = False
+
+    def commit(self, writes: Sequence[Write]) -> int:
+        self.left -= 1
+        if self.left == 0 and not self.after:
+            raise Interrupted
+        position = super().commit(writes)
+        if self.left == 0:
+            raise Interrupted
+        return position
+
+
+def test_a_copy_holds_everything_to_the_byte(source: Path, tmp_path: Path) -> None:
+    copied = copy_store(source, tmp_path / "target")
+
+    assert copied.whole
+    assert not copied.resumed
+    assert copied.compared == {
+        "memories": 610,
+        "erased": 1,
+        "embeddings": 604,
+        "revisions": 5,
+        "scopes": 4,
+        "links": 14,
+        "usage": 1,
+        "entries": 3,
+    }
+    assert lines(tmp_path / "target") == lines(source)
+    with (
+        closing(SqliteStorage.open(source)) as one,
+        closing(SqliteStorage.open(tmp_path / "target")) as other,
+    ):
+        assert one.identity != other.identity
+        assert other.verify().sound
+
+
+def test_storages_that_are_open_are_copied_and_stay_open() -> None:
+    with closing(InMemoryStorage()) as one, closing(InMemoryStorage()) as other:
+        fill(one)
+        assert copy_store(one, other).whole
+        assert list(dump(other)) == list(dump(one))
+        # Nothing says whose copy it is, so it is not gone on with.
+        with pytest.raises(Conflict, match="holds memories or scopes already"):
+            copy_store(one, other)
+
+
+@pytest.mark.parametrize("after", [False, True])
+@pytest.mark.parametrize("at", [1, 2, 3])
+def test_a_copy_that_was_cut_short_goes_on(
+    source: Path, tmp_path: Path, at: int, after: bool
+) -> None:
+    target = Interrupting.open(tmp_path / "target")
+    assert isinstance(target, Interrupting)
+    target.left, target.after = at, after
+    with closing(target), pytest.raises(Interrupted):
+        copy_store(source, target)
+
+    copied = copy_store(source, tmp_path / "target")
+
+    assert copied.whole
+    assert copied.resumed
+    assert lines(tmp_path / "target") == lines(source)
+
+
+def test_a_whole_copy_that_is_repeated_brings_what_is_new(source: Path, tmp_path: Path) -> None:
+    copy_store(source, tmp_path / "target")
+    assert copy_store(source, tmp_path / "target").copied == 0
+
+    vectors = np.ones((1, 4), np.float32) / 2
+    embedding = Embedding(model="c/3", spans=np.array([[0, 2]], np.int32), vectors=vectors)
+    change(
+        source,
+        Put(memory=memory("new"), expected=0),
+        Erase(id="plain"),
+        Put(memory=memory("history", "Another end.", 21), expected=20),
+        Attach(id="plain-000001", revision=1, embedding=embedding),
+        Detach(id="plain-000002", keep="none"),
+        Erase(id="plain-000003"),
+        Put(memory=memory("plain-000003", "Another life."), expected=0),
+        PutScope(scope=Scope(name="new scope")),
+    )
+    copied = copy_store(source, tmp_path / "target")
+
+    assert copied.copied == 6
+    assert copied.whole
+    assert lines(tmp_path / "target") == lines(source)
+
+
+def test_the_progress_of_both_steps_is_told(source: Path, tmp_path: Path) -> None:
+    told: list[tuple[CopyStep, int, int]] = []
+    copy_store(source, tmp_path / "target", progress=lambda *now: told.append(now))
+    for step in CopyStep:
+        mine = [(done, total) for each, done, total in told if each is step]
+        assert [done for done, _ in mine] == sorted(done for done, _ in mine)
+        assert mine[-1] == (610, 610)
+
+
+def test_what_is_written_meanwhile_comes_over_too(source: Path, tmp_path: Path) -> None:
+    begun = threading.Event()
+
+    def write() -> None:
+        begun.wait(30)
+        with closing(SqliteStorage.open(source)) as storage:
+            for number in range(60):
+                storage.commit(
+                    [
+                        Put(memory=memory(f"late-{number}"), expected=0),
+                        Put(
+                            memory=memory(f"plain-{number:06}", f"Revised {number}.", 2), expected=1
+                        ),
+                        Erase(id=f"plain-{number + 100:06}"),
+                        PutScope(scope=Scope(name=f"scope {number}")),
+                    ]
+                )
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        copied = copy_store(source, tmp_path / "target", progress=lambda *_: begun.set())
+    finally:
+        begun.set()
+        writer.join()
+    assert not copied.different
+    assert copy_store(source, tmp_path / "target").whole
+    assert lines(tmp_path / "target") == lines(source)
+
+
+def test_two_copies_into_one_target_at_once_end_with_the_same(source: Path, tmp_path: Path) -> None:
+    SqliteStorage.open(tmp_path / "target").close()
+    copy_store(source, tmp_path / "target")
+    change(source, *(Put(memory=memory(f"late-{n}"), expected=0) for n in range(2000)))
+    failed: list[BaseException] = []
+
+    def copy() -> None:
+        try:
+            copy_store(source, tmp_path / "target")
+        except Conflict:
+            pass  # the other one had finished first
+        except BaseException as error:  # noqa: BLE001 -- shown by the thread that asserts
+            failed.append(error)
+
+    threads = [threading.Thread(target=copy) for _ in range(2)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert failed == []
+    assert lines(tmp_path / "target") == lines(source)
+
+
+def nothing_changed(folder: Path, call: Callable[[], object], error: type[Exception]) -> str:
+    before = lines(folder)
+    with pytest.raises(error) as raised:
+        call()
+    assert lines(folder) == before
+    return str(raised.value)
+
+
+def test_a_target_that_holds_something_else_is_refused(source: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    change(other, Put(memory=memory("mine"), expected=0))
+    said = nothing_changed(other, lambda: copy_store(source, other), Conflict)
+    assert "holds memories or scopes already" in said
+    only_scopes = tmp_path / "scopes"
+    change(only_scopes, PutScope(scope=Scope(name="mine")))
+    nothing_changed(only_scopes, lambda: copy_store(source, only_scopes), Conflict)
+
+
+def test_the_copy_of_another_source_is_refused(source: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    change(other, Put(memory=memory("other"), expected=0))
+    copy_store(other, tmp_path / "target")
+    said = nothing_changed(
+        tmp_path / "target", lambda: copy_store(source, tmp_path / "target"), Conflict
+    )
+    assert "is a copy of the store" in said
+
+
+def test_a_whole_copy_that_was_written_since_is_refused(source: Path, tmp_path: Path) -> None:
+    copy_store(source, tmp_path / "target")
+    change(tmp_path / "target", Put(memory=memory("mine"), expected=0))
+    said = nothing_changed(
+        tmp_path / "target", lambda: copy_store(source, tmp_path / "target"), Conflict
+    )
+    assert "a store of its own" in said
+
+
+def test_what_others_wrote_into_a_half_made_copy_is_named(source: Path, tmp_path: Path) -> None:
+    target = Interrupting.open(tmp_path / "target")
+    assert isinstance(target, Interrupting)
+    target.left = 3
+    with closing(target), pytest.raises(Interrupted):
+        copy_store(source, target)
+    change(tmp_path / "target", Put(memory=memory("foreign"), expected=0))
+
+    copied = copy_store(source, tmp_path / "target")
+
+    assert not copied.whole
+    assert [each.part for each in copied.different] == [Part.DATABASE]
+    assert "foreign" in copied.different[0].what
+
+
+def test_a_store_is_not_copied_into_itself(source: Path, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(source)
+    for place in (source, tmp_path / "link", f"{tmp_path}/nowhere/../source"):
+        nothing_changed(source, lambda p=place: copy_store(source, p), InvalidInput)  # type: ignore[misc]
+    with closing(SqliteStorage.open(source)) as storage:
+        nothing_changed(source, lambda: copy_store(storage, source), InvalidInput)
+
+
+def test_a_source_that_is_not_there_is_not_made(tmp_path: Path) -> None:
+    with pytest.raises(StorageUnavailable, match="there is no store at"):
+        copy_store(tmp_path / "typo", tmp_path / "target")
+    assert not (tmp_path / "typo").exists()
+    assert not (tmp_path / "target").exists()
+    with pytest.raises(InvalidInput, match="cannot be copied"):
+        copy_store("memory://", tmp_path / "target")
+
+
+def test_a_target_that_cannot_be_opened_is_named(source: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("not a folder")
+    with pytest.raises(StorageUnavailable, match="file"):
+        copy_store(source, tmp_path / "file")
+
+
+def test_an_older_source_is_not_copied_over_a_newer_one(source: Path, tmp_path: Path) -> None:
+    older = tmp_path / "older"
+    with closing(SqliteStorage.open(source)) as storage:
+        identity = storage.identity
+    older.mkdir()
+    for path in source.iterdir():
+        if path.is_file():
+            (older / path.name).write_bytes(path.read_bytes())
+    change(source, Put(memory=memory("newer"), expected=0))
+    copy_store(source, tmp_path / "target")
+    with closing(SqliteStorage.open(older)) as storage:
+        assert storage.identity == identity
+    said = nothing_changed(
+        tmp_path / "target", lambda: copy_store(older, tmp_path / "target"), Conflict
+    )
+    assert "is it an older copy" in said
+
+
+def spoil(folder: Path, statement: str) -> None:
+    connection = apsw.Connection(str(folder / "memory.db"))
+    connection.execute(statement)
+    assert connection.changes() == 1
+    connection.close()
+
+
+def test_what_is_damaged_is_left_out_and_named_and_the_rest_is_copied(
+    source: Path, tmp_path: Path
+) -> None:
+    spoil(source, "UPDATE memories SET text = 'Spoilt.' WHERE id = 'plain'")
+    spoil(source, "UPDATE revisions SET body = '{}' WHERE id = 'history' AND revision = 2")
+    spoil(
+        source,
+        "UPDATE vectors SET vectors = zeroblob(length(vectors)) WHERE number ="
+        " (SELECT number FROM memories WHERE id = 'plain-000007')",
+    )
+    spoil(source, "UPDATE scopes SET description = 'Spoilt.' WHERE name = 'diary'")
+
+    copied = copy_store(source, tmp_path / "target")
+
+    assert not copied.whole
+    assert sorted((str(each.part), each.id) for each in copied.left_out) == [
+        ("embedding", "plain-000007"),
+        # Those from and to the damaged memory.
+        *6 * [("link", None)],
+        ("memory", "plain"),
+        ("revision", "history"),
+        ("scope", "diary"),
+    ]
+    assert copied.different == ()
+    with closing(SqliteStorage.open(tmp_path / "target")) as storage:
+        assert storage.verify().sound
+        assert sum(storage.measure().memories.values()) == 609
+        assert [each.revision for each in storage.history("history")] == [20]
+
+
+def test_a_target_that_was_altered_is_found_out(source: Path, tmp_path: Path) -> None:
+    """The comparison can fail: a copy is altered behind its back."""
+
+    class Altering(SqliteStorage):
+        def commit(self, writes: Sequence[Write]) -> int:
+            return super().commit([self.altered(each) for each in writes])
+
+        def altered(self, write: Write) -> Write:
+            if not isinstance(write, Put):
+                return write
+            if write.memory.id == "plain":
+                return evolve(write, memory=evolve(write.memory, context={"a": 1.0}))
+            if write.memory.id == "history" and write.memory.revision == 7:
+                return evolve(write, memory=evolve(write.memory, title="another"))
+            if write.memory.id == "plain-000001":
+                (one,) = write.embeddings
+                vectors = np.nextafter(one.vectors, np.float32(2))
+                return evolve(write, embeddings=(evolve(one, vectors=vectors),))
+            return write
+
+    with closing(Altering.open(tmp_path / "target")) as target:
+        copied = copy_store(source, target)
+    assert {(each.id, each.what.split("' ")[1]) for each in copied.different} == {
+        ("plain", "is another one in the target"),
+        ("history", "has another history in the target"),
+        ("plain-000001", "has other vectors in the target"),
+    }
+
+
+def test_what_the_target_refuses_is_named_and_the_rest_is_copied(
+    source: Path, tmp_path: Path
+) -> None:
+    class Refusing(SqliteStorage):
+        def commit(self, writes: Sequence[Write]) -> int:
+            for write in writes:
+                if isinstance(write, Put) and (write.memory.id, write.memory.revision) in {
+                    ("plain-000010", 1),
+                    ("history", 3),
+                }:
+                    raise InvalidInput("too large")
+            return super().commit(writes)
+
+    with closing(Refusing.open(tmp_path / "target")) as target:
+        copied = copy_store(source, target)
+    assert {each.id for each in copied.left_out} == {"plain-000010", "history"}
+    assert copied.different == ()
+    assert copied.compared["memories"] == 608

@@ -1,0 +1,239 @@
+"""Facts with a key: the one that began last holds, and none is lost."""
+
+from __future__ import annotations
+
+import itertools
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from attrs import evolve
+
+from infinite_memory import Conflict, InvalidInput, MemoryStore, NotFound, Status
+from infinite_memory.model.criteria import Criteria
+from infinite_memory.model.link import LinkType
+from infinite_memory.model.record import Put
+
+DAY = timedelta(days=1)
+START = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def told(store: MemoryStore, text: str, day: int, key: str = "job", **fields: object) -> str:
+    """Remember a fact that began on a day, counted from the start of the year."""
+    moment = START + day * DAY
+    receipt = store.remember(text, kind="fact", key=key, happened_at=moment, **fields)  # type: ignore[arg-type]
+    return receipt.id
+
+
+def held(store: MemoryStore, day: float, key: str = "job") -> list[str]:
+    """Return the texts that held on a day, as the storage finds them."""
+    criteria = Criteria(
+        key=key,
+        as_of=START + day * DAY,
+        statuses=frozenset({Status.CURRENT, Status.SUPERSEDED}),
+    )
+    return [memory.text for memory in store._services.storage.find(criteria, limit=99).memories]
+
+
+def test_a_later_fact_takes_the_place_of_the_one_before(store: MemoryStore) -> None:
+    old = told(store, "works at Acme", 10)
+    receipt = store.remember(
+        "works at Globex", kind="fact", key="job", happened_at=START + 20 * DAY
+    )
+    assert receipt.superseded == (old,)
+    assert (receipt.superseded_by, receipt.conflicts) == (None, ())
+    closed, current = store.get(old), store.get(receipt.id)
+    assert (closed.status, closed.valid_to) == (Status.SUPERSEDED, START + 20 * DAY)
+    assert (current.status, current.valid_to) == (Status.CURRENT, None)
+    assert [hit.memory.id for hit in store.search("where does she work")] == [receipt.id]
+    (link,) = store._services.storage.links([old])
+    assert (link.source, link.target, link.type) == (receipt.id, old, LinkType.SUPERSEDES)
+    assert (link.made_by, link.reason) == ("python", "the same key")
+    assert [memory.text for memory in store.history("job")] == ["works at Acme", "works at Globex"]
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(range(4))))
+def test_the_order_of_telling_does_not_matter(store: MemoryStore, order: list[int]) -> None:
+    for number in order:
+        told(store, f"job {number}", number * 10)
+    assert [memory.text for memory in store.history("job")] == [f"job {n}" for n in range(4)]
+    assert [memory.status for memory in store.history("job")] == [*["superseded"] * 3, "current"]
+    assert [held(store, day) for day in (-1, 0, 9.9, 10, 25, 30, 99)] == [
+        [],
+        ["job 0"],
+        ["job 0"],
+        ["job 1"],
+        ["job 2"],
+        ["job 3"],
+        ["job 3"],
+    ]
+
+
+def test_many_at_once_are_placed_as_one_after_the_other(store: MemoryStore) -> None:
+    drafts = [
+        {"text": f"job {n}", "key": "job", "happened_at": START + n * DAY} for n in (3, 0, 2, 1)
+    ]
+    receipts = store.remember_many(drafts)
+    assert [memory.text for memory in store.history("job")] == [f"job {n}" for n in range(4)]
+    assert receipts[1].superseded_by == receipts[3].id
+    assert [held(store, day) for day in (0.5, 1.5, 2.5, 3.5)] == [[f"job {n}"] for n in range(4)]
+
+
+def test_what_is_told_late_is_history_at_once(store: MemoryStore) -> None:
+    new = told(store, "works at Globex", 20)
+    receipt = store.remember("works at Acme", key="job", happened_at=START)
+    assert receipt.superseded_by == new
+    assert store.get(receipt.id).status is Status.SUPERSEDED
+    assert store.get(new).status is Status.CURRENT
+    again = store.remember("works at Acme", key="job", happened_at=START, id=receipt.id)
+    assert again.outcome == "unchanged"
+
+
+def test_keys_of_other_scopes_and_spellings_are_others(store: MemoryStore) -> None:
+    told(store, "works at Acme", 0)
+    told(store, "works at Globex", 1, scope="alice")
+    told(store, "works at Initech", 2, key="Job")
+    assert [memory.status for memory in store.history("job")] == ["current"]
+    assert [memory.text for memory in store.history("job", scope="alice")] == [
+        "works at Acme",
+        "works at Globex",
+    ]
+
+
+def test_without_an_order_both_stay_and_are_reported(store: MemoryStore) -> None:
+    one = told(store, "June 5", 0, key="deadline")
+    receipt = store.remember("June 6", key="deadline", happened_at=START)
+    assert receipt.conflicts == (one,)
+    ((first, second),) = store.conflicts()
+    assert {first.id, second.id} == {one, receipt.id}
+    assert {first.status, second.status} == {Status.CURRENT}
+    told(store, "other", 0, key="other")
+    decided = store.remember("June 7", key="deadline", happened_at=START + DAY)
+    assert sorted(decided.superseded) == sorted([one, receipt.id])
+    assert store.conflicts() == []
+
+
+def test_what_is_told_late_ends_all_that_held_until_then(store: MemoryStore) -> None:
+    for text in ("June 5", "June 6"):
+        told(store, text, 0, key="deadline")
+    told(store, "July 1", 20, key="deadline")
+    told(store, "June 9", 10, key="deadline")
+    assert [held(store, day, "deadline") for day in (15, 25)] == [["June 9"], ["July 1"]]
+
+
+def test_what_is_told_late_finds_its_place_when_the_holder_was_forgotten(
+    store: MemoryStore,
+) -> None:
+    told(store, "works at Acme", 0)
+    store.forget(told(store, "works at Globex", 20))
+    told(store, "works at Initech", 10)
+    assert [memory.valid_to for memory in store.history("job")] == [START + 10 * DAY, None]
+    assert held(store, 15) == ["works at Initech"]
+
+
+def test_one_that_comes_back_beside_its_successor_is_reported(store: MemoryStore) -> None:
+    old = told(store, "works at Acme", 0)
+    store.forget(old)
+    new = told(store, "works at Globex", 10)
+    assert store.conflicts() == []
+    store.undo(2)
+    assert [[memory.id for memory in group] for group in store.conflicts()] == [[old, new]]
+    store.revise(old, revision=3, valid_to=START + 10 * DAY)
+    assert store.conflicts() == []
+
+
+def test_a_repeat_of_what_was_put_behind_another_is_unchanged(store: MemoryStore) -> None:
+    ahead = store.remember("blue", key="colour")
+    store.revise(ahead.id, revision=1, happened_at=store.get(ahead.id).stored_at + DAY)
+    moved = store.get(ahead.id)
+    later = evolve(moved, revision=3, stored_at=moved.held_from)
+    # As if it had been stored by a machine whose clock is a day ahead.
+    store._services.storage.commit([Put(memory=later, expected=2)])
+    store.remember("green", key="colour", id="mine")
+    assert store.get("mine").valid_from is not None
+    assert store.remember("green", key="colour", id="mine").outcome == "unchanged"
+
+
+def test_a_repeat_of_what_was_put_before_another_is_unchanged(store: MemoryStore) -> None:
+    store.remember("green", key="colour", valid_from=datetime(2099, 1, 1, tzinfo=UTC))
+    store.remember("blue", key="colour", id="mine")
+    assert store.get("mine").valid_to is not None
+    assert store.remember("blue", key="colour", id="mine").outcome == "unchanged"
+
+
+def test_the_same_said_again_is_no_conflict(store: MemoryStore) -> None:
+    told(store, "June 5", 0, key="deadline")
+    assert store.remember("June 5", key="deadline", happened_at=START).conflicts == ()
+    assert store.conflicts() == []
+
+
+def test_a_decision_replaces_another_by_name(store: MemoryStore) -> None:
+    old = store.remember("We use REST", kind="decision", scope="apollo").id
+    receipt = store.remember("We use gRPC", kind="decision", scope="apollo", supersedes=[old])
+    assert receipt.superseded == (old,)
+    assert store.get(old).valid_to == store.get(receipt.id).happened_at
+    assert [m.text for m in store.history(old)] == ["We use REST", "We use gRPC"]
+    assert store.history(receipt.id) == store.history(old)
+
+
+def test_what_cannot_be_superseded_is_refused(store: MemoryStore) -> None:
+    old = store.remember("one", scope="apollo").id
+    gone = store.remember("two").id
+    store.forget(gone)
+    future = store.remember("three", happened_at=datetime(2099, 1, 1, tzinfo=UTC)).id
+    entries = len(store.log(limit=100))
+    for wrong, why in (
+        ("none", "no such memory"),
+        ("mine", "itself"),
+        (old, "'apollo'"),
+        (gone, "forgotten"),
+        (future, "2099"),
+        ("not an id!", "1 to 128"),
+    ):
+        with pytest.raises(InvalidInput, match=why):
+            store.remember("new", id="mine", supersedes=[wrong])
+    with pytest.raises(NotFound):
+        store.get("mine")
+    assert len(store.log(limit=100)) == entries
+
+
+def test_a_clock_that_is_behind_makes_no_history_of_the_present(store: MemoryStore) -> None:
+    ahead = store.remember("blue", key="colour")
+    storage = store._services.storage
+    memory = store.get(ahead.id)
+    later = memory.stored_at + timedelta(hours=1)
+    with pytest.raises(Conflict):
+        store.revise(ahead.id, revision=7, text="nothing")
+    store.revise(ahead.id, revision=1, happened_at=later)
+    # As if it had been stored by a machine whose clock is an hour ahead.
+    moved = store.get(ahead.id)
+    storage.commit([Put(memory=evolve(moved, revision=3, stored_at=later), expected=2)])
+    receipt = store.remember("green", key="colour")
+    assert receipt.superseded == (ahead.id,)
+    assert store.get(receipt.id).status is Status.CURRENT
+    assert [memory.text for memory in store.history("colour")] == ["blue", "green"]
+
+
+def test_what_is_to_come_does_not_end_the_present(store: MemoryStore) -> None:
+    told(store, "works at Acme", 0)
+    store.remember("works at Globex", key="job", valid_from=datetime(2099, 1, 1, tzinfo=UTC))
+    assert [memory.status for memory in store.history("job")] == ["current", "current"]
+    assert store.search("works at Acme", mode="strict")[0].memory.text == "works at Acme"
+    receipt = store.remember("works at Initech", key="job")
+    assert (receipt.superseded_by, len(receipt.superseded)) == (None, 1)
+    history = store.history("job")
+    assert [memory.text for memory in history] == [
+        *("works at Acme", "works at Initech", "works at Globex")
+    ]
+    assert [memory.status for memory in history] == ["superseded", "current", "current"]
+    assert [memory.valid_to for memory in history][1:] == [history[2].valid_from, None]
+    assert [hit.memory.text for hit in store.search("works at", mode="strict")] == [
+        "works at Initech"
+    ]
+    assert store.conflicts() == []
+
+
+def test_history_of_what_is_not_there_says_so(store: MemoryStore) -> None:
+    with pytest.raises(NotFound, match="no memory has the id 'none'"):
+        store.history("none")
+    with pytest.raises(InvalidInput):
+        store.history("")

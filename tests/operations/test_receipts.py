@@ -1,0 +1,269 @@
+"""A receipt says what was there already: repeats, near-twins and echoes; and no text is lost."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections import Counter
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from infinite_memory import Config, MemoryStore, Outcome, Receipt, Status
+from infinite_memory.model.link import Link, LinkType
+from infinite_memory.storage.inmemory.storage import InMemoryStorage
+from infinite_memory.storage.sqlite import SqliteStorage
+from infinite_memory.testing.embedders import HashingEmbedder
+from tests.operations.sentences import differing, reworded
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def texts_of(store: MemoryStore) -> Counter[str]:
+    found: Counter[str] = Counter()
+    after = None
+    while True:
+        page = store.browse(limit=1000, after=after, scope="ALL", statuses=[])
+        found.update(memory.text for memory in page.memories)
+        after = page.next
+        if after is None:
+            return found
+
+
+def outcomes(receipts: Sequence[Receipt]) -> list[Outcome]:
+    return [receipt.outcome for receipt in receipts]
+
+
+def links(storage: InMemoryStorage, *receipts: Receipt) -> list[Link]:
+    return storage.links([receipt.id for receipt in receipts])
+
+
+@pytest.fixture
+def storage() -> InMemoryStorage:
+    return InMemoryStorage()
+
+
+@pytest.fixture
+def store(storage: InMemoryStorage) -> Any:
+    with MemoryStore.open(storage=storage, embedder=HashingEmbedder(), config=Config()) as opened:
+        yield opened
+
+
+def test_sentences_that_differ_in_one_fact_are_all_kept_and_none_is_a_twin(
+    store: MemoryStore,
+) -> None:
+    texts = differing()
+    assert len(texts) == 3000
+    receipts = store.remember_many([{"text": text} for text in texts])
+    wrong = [
+        (text, receipt.twins)
+        for text, receipt in zip(texts, receipts, strict=True)
+        if receipt.outcome is not Outcome.STORED or receipt.twins
+    ]
+    assert wrong == []
+    assert texts_of(store) == Counter(texts)
+
+
+def test_repeats_and_trivial_rewordings_are_linked_or_strengthened_and_no_text_is_lost(
+    store: MemoryStore,
+) -> None:
+    pairs = list(islice(reworded(), 3000))
+    assert len(pairs) == 3000
+    store.remember_many([{"text": text} for text in dict.fromkeys(one for one, _ in pairs)])
+    receipts = store.remember_many([{"text": other} for _, other in pairs])
+    missed = [
+        pair
+        for pair, receipt in zip(pairs, receipts, strict=True)
+        if receipt.outcome is not Outcome.STRENGTHENED and not receipt.twins
+    ]
+    assert len(missed) <= 0.05 * len(pairs), missed[:20]
+    kept = {text.rstrip() for text in texts_of(store)}
+    assert {text.rstrip() for pair in pairs for text in pair} <= kept
+
+
+def test_a_repeat_is_counted_and_not_stored_again(
+    store: MemoryStore, storage: InMemoryStorage
+) -> None:
+    first = store.remember("Alice likes tea", tags=["a"])
+    again = store.remember("Alice likes tea\n", tags=["a"])
+    assert (again.id, again.outcome, again.revision) == (first.id, Outcome.STRENGTHENED, 1)
+    assert again.searchable == first.searchable
+    assert storage.usage([first.id])[first.id].count == 1
+    assert len(store.log(limit=9)) == 1
+    assert texts_of(store) == Counter(["Alice likes tea"])
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"id": "mine"},
+        {"kind": "fact"},
+        {"kind": "message"},
+        {"tags": ["new"]},
+        {"speaker": "Bob"},
+        {"title": "Title"},
+        {"context": {"a": 1}},
+        {"conversation_id": "talk"},
+        {"happened_at": START},
+        {"scope": "Other"},
+        {"origin": "assistant"},
+        {"important": True},
+        {"key": "tea"},
+        {"valid_from": START},
+        {"attachments": ["tea.png"]},
+    ],
+    ids=lambda fields: next(iter(fields)),
+)
+def test_what_brings_anything_new_is_stored(store: MemoryStore, fields: dict[str, Any]) -> None:
+    first = store.remember("Alice likes tea")
+    receipt = store.remember("Alice likes tea", **fields)
+    assert receipt.outcome is Outcome.STORED
+    assert receipt.id != first.id
+    told = {"speaker", "title", "context", "key", "scope"} & set(fields)
+    message = fields.get("kind") == "message"
+    assert receipt.twins == (() if told or message else (first.id,))
+
+
+@pytest.mark.parametrize("status", [Status.ARCHIVED, Status.FORGOTTEN])
+def test_what_is_out_of_sight_is_stored_anew(store: MemoryStore, status: Status) -> None:
+    first = store.remember("Alice likes tea")
+    store.revise(first.id, revision=1, status=status)
+    again = store.remember("Alice likes tea")
+    assert (again.outcome, again.twins) == (Outcome.STORED, ())
+
+
+def test_a_message_is_stored_each_time(store: MemoryStore) -> None:
+    receipts = store.remember_many([{"text": "ok", "kind": "message"}] * 3)
+    assert outcomes(receipts) == [Outcome.STORED] * 3
+    assert [receipt.twins for receipt in receipts] == [()] * 3
+
+
+def test_tomorrow_said_again_is_another_day(store: MemoryStore) -> None:
+    text = "Dentist appointment tomorrow at 9"
+    first = store.remember(text, happened_at=START)
+    soon = store.remember(text, happened_at=START + timedelta(minutes=5))
+    later = store.remember(text, happened_at=START + timedelta(hours=8))
+    assert outcomes([first, soon, later]) == [Outcome.STORED] * 3
+    assert (soon.twins, later.twins) == ((first.id,), ())
+
+
+def test_the_same_value_of_a_key_strengthens_its_holder_alone(store: MemoryStore) -> None:
+    berlin = store.remember("Berlin", key="city", kind="fact")
+    assert store.remember("Berlin", key="city", kind="fact").id == berlin.id
+    rome = store.remember("Rome", key="city", kind="fact")
+    back = store.remember("Berlin", key="city", kind="fact")
+    assert back.outcome is Outcome.STORED
+    assert back.superseded == (rome.id,)
+    many = store.remember_many(
+        [{"text": text, "key": "k", "kind": "fact"} for text in ("a1", "b2", "a1", "a1")]
+    )
+    stored = Outcome.STORED
+    assert outcomes(many) == [stored, stored, stored, Outcome.STRENGTHENED]
+    assert many[3].id == many[2].id
+
+
+def test_a_repeat_within_one_batch_is_stored_once_and_counted(
+    store: MemoryStore, storage: InMemoryStorage
+) -> None:
+    receipts = store.remember_many(
+        [{"text": text} for text in ("The port is 80", "The port is 80", "Port: 80", "80")]
+    )
+    first, again, twin, other = receipts
+    assert (again.id, again.outcome) == (first.id, Outcome.STRENGTHENED)
+    assert (twin.twins, other.twins) == ((first.id,), ())
+    assert storage.usage([first.id])[first.id].count == 1
+    assert sum(texts_of(store).values()) == 3
+
+
+def test_a_twin_is_linked_to_the_oldest_in_one_entry_and_undone_with_it(
+    store: MemoryStore, storage: InMemoryStorage
+) -> None:
+    first = store.remember("The deadline is June 5")
+    second = store.remember("Deadline: June 5th.")
+    third = store.remember("the deadline is 5 June")
+    assert (second.twins, third.twins) == ((first.id,), (first.id,))
+    (link,) = links(storage, second)
+    assert (link.source, link.target, link.type) == (
+        second.id,
+        first.id,
+        LinkType.NEAR_DUPLICATE_OF,
+    )
+    assert (link.made_by, link.weight) == ("python", 1.0)
+    (entry,) = store.log(memory_id=third.id)
+    assert [step.after.target for step in entry.action.links if step.after] == [first.id]
+    store.undo(entry.number)
+    assert links(storage, third) == []
+    assert store.get(third.id).status is Status.FORGOTTEN
+    store.undo(store.log(limit=1)[0].number)
+    assert [each.target for each in links(storage, third)] == [first.id]
+
+
+def test_what_an_assistant_has_just_recalled_is_an_echo(storage: InMemoryStorage) -> None:
+    now = START
+    with MemoryStore.open(
+        storage=storage, embedder=HashingEmbedder(), config=Config(), clock=lambda: now
+    ) as store:
+        first = store.remember("Alice likes tea", tags=["a", "b"], scope="Kitchen")
+        # Older, so that of the two a search returns the first.
+        other = store.remember(
+            "Alice likes tea", scope="Kitchen", origin="tool", happened_at=now - timedelta(days=1)
+        )
+        assert other.id != first.id
+        (hit, *_) = store.search("who likes tea", scope="Kitchen", threshold=0)
+        echo = store.remember(hit.memory.text, scope="Kitchen", tags=["a"], origin="assistant")
+        assert echo.outcome is Outcome.ECHO
+        assert store.get(echo.id).text == "Alice likes tea"
+        elsewhere = store.remember(hit.memory.text, origin="assistant")
+        by_hand = store.remember(hit.memory.text, scope="Kitchen", tags=["a", "b"])
+        assert elsewhere.outcome is Outcome.STORED
+        assert (by_hand.outcome, by_hand.id) == (Outcome.STRENGTHENED, first.id)
+        more = store.remember(hit.memory.text, scope="Kitchen", tags=["new"], origin="assistant")
+        assert more.outcome is Outcome.STORED
+        now += timedelta(hours=1)
+        late = store.remember("Alice likes tea", scope="Kitchen", tags=["a"], origin="assistant")
+        assert late.outcome is Outcome.STORED
+
+
+@pytest.mark.parametrize("recall", ["browse", "recall_by_time", "get", "search"])
+def test_every_way_to_recall_is_known_to_echo(store: MemoryStore, recall: str) -> None:
+    first = store.remember("See you tomorrow")
+    since = store.get(first.id).happened_at - timedelta(days=1) if recall != "get" else START
+    with_words = {
+        "browse": lambda: store.browse(),
+        "recall_by_time": lambda: store.recall_by_time(since=since),
+        "get": lambda: store.get(first.id),
+        "search": lambda: store.search("see you"),
+    }
+    with_words[recall]()
+    assert store.remember("See you tomorrow", origin="assistant").outcome is Outcome.ECHO
+
+
+def _remember(folder: Path, texts: list[str]) -> None:
+    with MemoryStore.open(folder, embedder=HashingEmbedder()) as store:
+        for text in texts:
+            store.remember(text)
+
+
+def test_processes_that_remember_the_same_at_once_lose_nothing(tmp_path: Path) -> None:
+    texts = [f"fact number {number} is true" for number in range(60)]
+    with MemoryStore.open(tmp_path, embedder=HashingEmbedder()):
+        pass
+    context = multiprocessing.get_context("spawn")
+    processes = [context.Process(target=_remember, args=(tmp_path, texts)) for _ in range(3)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+    assert [process.exitcode for process in processes] == [0, 0, 0]
+    with MemoryStore.open(tmp_path, embedder=HashingEmbedder()) as store:
+        found = texts_of(store)
+        assert set(found) == set(texts)
+        assert store.verify().sound
+        ids = [each.id for each in store.browse(limit=1000).memories]
+    storage = SqliteStorage.open(tmp_path)
+    counted = sum(usage.count for usage in storage.usage(ids).values())
+    storage.close()
+    assert sum(found.values()) + counted == 3 * len(texts)

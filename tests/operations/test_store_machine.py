@@ -1,0 +1,28 @@
+"""Whatever is told, changed, forgotten and undone, a store holds what plain dictionaries hold."""
+
+from __future__ import annotations
+
+from hypothesis import HealthCheck, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from infinite_memory.storage.inmemory import InMemoryStorage
+from infinite_memory.storage.sqlite import SqliteStorage
+from infinite_memory.testing.store_machine import store_machine
+
+_QUIET = [HealthCheck.too_slow, HealthCheck.filter_too_much]
+
+
+def test_any_walk_over_a_store_in_memory_ends_where_the_model_does() -> None:
+    machine = store_machine(lambda _: InMemoryStorage(), shared=False)
+    walks = settings(
+        max_examples=100, stateful_step_count=30, deadline=None, suppress_health_check=_QUIET
+    )
+    run_state_machine_as_test(machine, settings=walks)
+
+
+def test_any_walk_over_a_store_on_sqlite_ends_where_the_model_does() -> None:
+    machine = store_machine(SqliteStorage.open, shared=True)
+    walks = settings(
+        max_examples=40, stateful_step_count=30, deadline=None, suppress_health_check=_QUIET
+    )
+    run_state_machine_as_test(machine, settings=walks)
