@@ -8,11 +8,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 pytest.register_assert_rewrite("infinite_memory.testing")
 
 from infinite_memory import Config, MemoryStore  # noqa: E402
 from infinite_memory.testing.embedders import HashingEmbedder  # noqa: E402
+
+# A machine that is busy for a moment is no fault of what is tested.
+settings.register_profile(
+    "unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
+)
+settings.load_profile("unhurried")
 
 OpenStore = Callable[..., MemoryStore]
 

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
+from infinite_memory.model.link import Link, LinkType
 from infinite_memory.model.memory import Memory
 from infinite_memory.model.record import (
     Embedding,
@@ -17,7 +18,7 @@ from infinite_memory.model.record import (
 )
 from infinite_memory.protocols import Storage
 
-__all__ = ["NOW", "StorageTests", "make_embedding", "make_memory", "put"]
+__all__ = ["NOW", "StorageTests", "make_embedding", "make_link", "make_memory", "put"]
 
 NOW = datetime(2026, 6, 5, 12, 30, 15, 123456, tzinfo=UTC)
 
@@ -36,6 +37,12 @@ def make_embedding(seed: int = 0, *, passages: int = 2, model: str = "model-a") 
         spans=numbers.integers(0, 1000, (passages, 2)).astype(np.int32),
         vectors=numbers.standard_normal((passages, 8)).astype(np.float32),
     )
+
+
+def make_link(source: str, target: str, **fields: Any) -> Link:
+    """Return a link between two memories, a semantic one unless `fields` says otherwise."""
+    values = {"type": LinkType.SEMANTIC, "made_at": NOW, **fields}
+    return Link(source=source, target=target, **values)
 
 
 def put(

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
+from attrs import evolve
 
-from infinite_memory.errors import InvalidInput
+from infinite_memory.errors import Conflict, InvalidInput
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.memory import GLOBAL, Kind, Memory, Status
+from infinite_memory.model.record import Erase, ExpectAlike
 from infinite_memory.protocols import Storage
 from infinite_memory.testing.contract_base import (
     NOW,
     StorageTests,
     put,
 )
+from infinite_memory.text.likeness import fingerprint
 
 __all__ = ["FindingTests"]
 
@@ -121,6 +125,61 @@ class FindingTests(StorageTests):
             for memory in storage.find(Criteria(), limit=9).memories
             if criteria.admit(memory)
         )
+
+    def test_texts_that_may_be_alike_are_found_by_their_fingerprint(self, storage: Storage) -> None:
+        storage.commit(
+            [
+                put("a", text="The deadline is June 5"),
+                put("b", text="the deadline is 5 June.", scope="s", key="k"),
+                put("c", text="The deadline is June 6"),
+                put("d", text="gone"),
+            ]
+        )
+        storage.commit([put("c", revision=2, text="Deadline: June 5th"), Erase(id="d")])
+        five, six = fingerprint("The deadline is June 5"), fingerprint("The deadline is June 6")
+        for criteria, found in (
+            (Criteria(fingerprints=frozenset({five})), "abc"),
+            (Criteria(fingerprints=frozenset({five}), scopes=frozenset({"s"})), "b"),
+            (Criteria(fingerprints=frozenset({five}), key="k"), "b"),
+            (Criteria(fingerprints=frozenset({six, fingerprint("gone")})), ""),
+            (Criteria(fingerprints=frozenset()), ""),
+        ):
+            assert {each.id for each in storage.find(criteria, limit=9).memories} == set(found)
+        first = storage.find(Criteria(fingerprints=frozenset({five, six})), limit=2)
+        rest = storage.find(
+            Criteria(fingerprints=frozenset({five, six})), limit=2, after=first.next
+        )
+        assert [each.id for each in (*first.memories, *rest.memories)] == ["c", "b", "a"]
+
+    def test_writes_may_expect_what_may_be_alike(self, storage: Storage) -> None:
+        storage.commit(
+            [
+                put("a", text="The deadline is June 5"),
+                put("b", text="the deadline is 5 June.", scope="s"),
+                put("c", text="the deadline is 5 June.", status=Status.SUPERSEDED),
+            ]
+        )
+        alike = ExpectAlike(
+            scopes=frozenset({GLOBAL}), fingerprints=frozenset({fingerprint("Deadline: June 5th")})
+        )
+        storage.commit([evolve(alike, ids=frozenset("a")), put("d")])
+        both = evolve(alike, scopes=frozenset({GLOBAL, "s"}), ids=frozenset("ab"))
+        storage.commit([both, put("e")])
+        storage.commit([evolve(alike, fingerprints=frozenset({1})), put("f")])
+        storage.commit([evolve(alike, fingerprints=frozenset()), put("g")])
+        storage.commit([evolve(alike, scopes=frozenset()), put("h")])
+        for ids in ("", "b", "ab", "ac"):
+            with pytest.raises(Conflict, match="what may say the same in Global"):
+                storage.commit([put("i"), evolve(alike, ids=frozenset(ids))])
+        storage.commit([evolve(alike, ids=frozenset("a")), Erase(id="a")])
+        storage.commit([alike, put("i")])
+        assert set(storage.get([*"abcdefghi"])) == {*"bcdefghi"}
+
+    @pytest.mark.parametrize("name", ["scopes", "kinds", "statuses"])
+    def test_a_key_in_none_of_no_values_is_nowhere(self, storage: Storage, name: str) -> None:
+        storage.commit([put("a", key="k")])
+        nothing: dict[str, Any] = {name: frozenset()}
+        assert storage.find(Criteria(key="k", **nothing), limit=1).memories == ()
 
     def test_find_follows_a_revision(self, storage: Storage) -> None:
         storage.commit([put("a", tags=("old", "both"), scope="s")])

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Literal
 
 from infinite_memory.errors import StorageUnavailable
 from infinite_memory.model.criteria import Criteria
+from infinite_memory.model.entry import Entry, JournalEnd
+from infinite_memory.model.link import Link
 from infinite_memory.model.memory import Memory
 from infinite_memory.model.record import Changes, Page, Record, Size, Write
 from infinite_memory.model.scope import Scope
+from infinite_memory.model.usage import Usage
 from infinite_memory.protocols import Storage
 
 __all__ = ["FailingStorage"]
@@ -99,6 +102,37 @@ class FailingStorage:
         result = self.inner.scopes()
         self._count("scopes", "after")
         return result
+
+    def links(self, ids: Collection[str]) -> list[Link]:
+        self._count("links", "before")
+        result = self.inner.links(ids)
+        self._count("links", "after")
+        return result
+
+    def journal(
+        self, *, before: int | None = None, limit: int, memory_id: str | None = None
+    ) -> list[Entry]:
+        self._count("journal", "before")
+        result = self.inner.journal(before=before, limit=limit, memory_id=memory_id)
+        self._count("journal", "after")
+        return result
+
+    def journal_end(self) -> JournalEnd:
+        self._count("journal_end", "before")
+        result = self.inner.journal_end()
+        self._count("journal_end", "after")
+        return result
+
+    def usage(self, ids: Collection[str]) -> dict[str, Usage]:
+        self._count("usage", "before")
+        result = self.inner.usage(ids)
+        self._count("usage", "after")
+        return result
+
+    def count_usage(self, used: Mapping[str, Usage]) -> None:
+        self._count("count_usage", "before")
+        self.inner.count_usage(used)
+        self._count("count_usage", "after")
 
     def measure(self) -> Size:
         self._count("measure", "before")

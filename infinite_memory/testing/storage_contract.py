@@ -19,6 +19,7 @@ import pytest
 from infinite_memory.errors import StoreClosed
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.memory import GLOBAL, Kind
+from infinite_memory.model.usage import Usage
 from infinite_memory.protocols import Storage
 from infinite_memory.testing.contract_base import (
     NOW,
@@ -29,13 +30,17 @@ from infinite_memory.testing.contract_base import (
 from infinite_memory.testing.contract_commits import CommitTests
 from infinite_memory.testing.contract_feed import FeedTests
 from infinite_memory.testing.contract_finding import FindingTests
+from infinite_memory.testing.contract_journal import JournalTests
+from infinite_memory.testing.contract_links import LinkTests
 from infinite_memory.testing.contract_models import ModelTests
 from infinite_memory.testing.contract_records import RecordTests
 
 __all__ = ["StorageContract", "make_embedding", "make_memory", "put"]
 
 
-class StorageContract(RecordTests, ModelTests, CommitTests, FeedTests, FindingTests):
+class StorageContract(
+    RecordTests, ModelTests, CommitTests, FeedTests, FindingTests, JournalTests, LinkTests
+):
     """All tests of the contract; `shared` says that a second `open` opens the same store."""
 
     def test_an_empty_store_measures_nothing(self, storage: Storage) -> None:
@@ -72,6 +77,11 @@ class StorageContract(RecordTests, ModelTests, CommitTests, FeedTests, FindingTe
             lambda: storage.position(),
             lambda: storage.pending("model-a", limit=1),
             lambda: storage.scopes(),
+            lambda: storage.links(["a"]),
+            lambda: storage.journal(limit=1),
+            lambda: storage.journal_end(),
+            lambda: storage.usage(["a"]),
+            lambda: storage.count_usage({"a": Usage(count=1, last=NOW)}),
             lambda: storage.measure(),
             lambda: storage.scrub(),
         ):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
@@ -15,29 +16,41 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from infinite_memory.errors import Conflict, StorageUnavailable
 from infinite_memory.model.criteria import Criteria
-from infinite_memory.model.memory import Kind, Memory, Status
+from infinite_memory.model.entry import Action
+from infinite_memory.model.link import Link
+from infinite_memory.model.memory import Memory, Status
 from infinite_memory.model.record import (
     Attach,
     Detach,
     Embedding,
     Erase,
+    EraseLink,
     EraseScope,
+    ExpectAlike,
+    ExpectKey,
+    Log,
     Put,
+    PutLink,
     PutScope,
     Record,
     Write,
 )
 from infinite_memory.model.scope import Scope
+from infinite_memory.model.usage import Usage
 from infinite_memory.protocols import Storage
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.testing.strategies import (
+    actions,
     embeddings,
     ids,
+    links,
     memories,
     moments,
     scopes,
+    several_criteria,
     several_embeddings,
 )
+from infinite_memory.text.likeness import fingerprint
 
 __all__ = ["Hardship", "Opener", "storage_machine"]
 
@@ -67,16 +80,6 @@ class Hardship(Protocol):
         """Give up the disk."""
 
 
-_criteria = st.builds(
-    Criteria,
-    scopes=st.none() | st.sets(st.sampled_from(["Global", "apollo"])).map(frozenset),
-    tags=st.sampled_from([(), ("TAG",), ("tag", "ünï")]),
-    kinds=st.none() | st.sets(st.sampled_from(Kind)).map(frozenset),
-    statuses=st.none() | st.sets(st.sampled_from(Status)).map(frozenset),
-    conversation_id=st.sampled_from([None, "talk-1"]),
-    since=st.none() | moments,
-    until=st.none() | moments,
-)
 _revision_errors = st.sampled_from([0, 0, 0, 0, 1, -1])
 
 
@@ -204,6 +207,64 @@ class _StorageMachine(RuleBasedStateMachine):
         """Remove a scope, or one that is not there."""
         self.commit([EraseScope(name=scope.name)])
 
+    @rule(link=links(), data=st.data(), random=st.booleans())
+    def put_link(self, link: Link, data: st.DataObject, random: bool) -> None:
+        """Link two memories, of which one may not be there, or remove the link."""
+        if not random:
+            link = evolve(link, source=self.known_id(data), target=self.known_id(data))
+        self.commit([PutLink(link=link)])
+
+    @rule(data=st.data())
+    def erase_link(self, data: st.DataObject) -> None:
+        """Remove a link, one that is there if there is any."""
+        there = self.model.links([change.id for change in self.model.changes(0, limit=1000).items])
+        link = data.draw(st.sampled_from(there) if there else links())
+        self.commit([EraseLink(source=link.source, target=link.target, type=link.type)])
+
+    @rule(memory=memories(), action=actions(), wrong=_revision_errors)
+    def put_and_log(self, memory: Memory, action: Action, wrong: int) -> None:
+        """Store a memory with an entry of the journal, both or neither."""
+        self.commit([self._put(memory, wrong), Log(action=action)])
+
+    @rule(
+        scope=st.sampled_from(["Global", "apollo"]),
+        key=st.sampled_from(["key", "other"]),
+        statuses=st.sets(st.sampled_from(Status)).map(frozenset),
+    )
+    def expect_key(self, scope: str, key: str, statuses: frozenset[Status]) -> None:
+        """Commit only if nobody holds a key."""
+        self.commit([ExpectKey(scope=scope, key=key, ids=frozenset(), statuses=statuses)])
+
+    @rule(
+        scopes=st.sets(st.sampled_from(["Global", "apollo"])).map(frozenset),
+        texts=st.sets(st.sampled_from(["", "0"])),
+        data=st.data(),
+    )
+    def expect_alike(self, scopes: frozenset[str], texts: set[str], data: st.DataObject) -> None:
+        """Commit only if those are there that are there, or one more or less."""
+        expected = ExpectAlike(scopes=scopes, fingerprints=frozenset(map(fingerprint, texts)))
+        there = {each.id for each in self.model.find(expected.criteria, limit=100).memories}
+        wrong = data.draw(st.sampled_from([set(), {self.known_id(data)}]))
+        self.commit([evolve(expected, ids=frozenset(there ^ wrong))])
+
+    @rule(data=st.data(), count=st.integers(1, 3), last=moments)
+    def count_usage(self, data: st.DataObject, count: int, last: datetime) -> None:
+        """Count the use of a memory, or of an id that is not there."""
+        used = {self.known_id(data): Usage(count=count, last=last)}
+        self.model.count_usage(used)
+        self.storage.count_usage(used)
+
+    @rule(limit=st.integers(1, 3), memory_id=st.none() | ids)
+    def read_journal(self, limit: int, memory_id: str | None) -> None:
+        """Page through the journal, and find the same on every page."""
+        before: int | None = None
+        while True:
+            entries = self.storage.journal(before=before, limit=limit, memory_id=memory_id)
+            assert entries == self.model.journal(before=before, limit=limit, memory_id=memory_id)
+            if not entries:
+                return
+            before = entries[-1].number
+
     @rule(which=st.integers(0, 1), limit=st.integers(1, 4))
     def follow(self, which: int, limit: int) -> None:
         """Let one of the readers catch up, in small steps, with what the store holds now."""
@@ -212,7 +273,7 @@ class _StorageMachine(RuleBasedStateMachine):
         everything = self.model.changes(0, limit=10_000).items
         assert reader.records == {c.id: c.record for c in everything if c.record is not None}
 
-    @rule(criteria=_criteria, limit=st.integers(1, 3))
+    @rule(criteria=several_criteria, limit=st.integers(1, 3))
     def find(self, criteria: Criteria, limit: int) -> None:
         """Page through what meets `criteria`, and find the same on every page."""
         cursor = None
@@ -300,6 +361,9 @@ class _StorageMachine(RuleBasedStateMachine):
         assert self.storage.get(everything) == self.model.get(everything)
         assert self.storage.position() == self.model.position()
         assert self.storage.scopes() == self.model.scopes()
+        assert self.storage.journal_end() == self.model.journal_end()
+        assert self.storage.links(everything) == self.model.links(everything)
+        assert self.storage.usage(everything) == self.model.usage(everything)
         for model in ("model-a", "model-b", "model-c"):
             pending = self.storage.pending(model, limit=1000)
             assert pending == self.model.pending(model, limit=1000)

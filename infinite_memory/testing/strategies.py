@@ -8,18 +8,35 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
+from infinite_memory.model.criteria import Criteria
+from infinite_memory.model.entry import (
+    Action,
+    Actor,
+    LinkStep,
+    MemoryStep,
+    Operation,
+    ScopeStep,
+)
+from infinite_memory.model.link import Link, LinkType
 from infinite_memory.model.memory import GLOBAL, JsonValue, Kind, Memory, Origin, Status
 from infinite_memory.model.record import Embedding
 from infinite_memory.model.scope import Scope, Sensitivity
+from infinite_memory.text.likeness import fingerprint
 
 __all__ = [
+    "actions",
     "contexts",
+    "drafts",
     "embeddings",
     "ids",
+    "links",
     "memories",
     "moments",
     "names",
+    "profiles",
+    "revisions",
     "scopes",
+    "several_criteria",
     "several_embeddings",
     "texts",
 ]
@@ -45,6 +62,22 @@ moments = st.datetimes(timezones=st.just(UTC)) | st.sampled_from(
     ]
 )
 """Aware moments in UTC, from the first to the last that there is."""
+
+several_criteria = st.builds(
+    Criteria,
+    scopes=st.none() | st.sets(st.sampled_from(["Global", "apollo"])).map(frozenset),
+    tags=st.sampled_from([(), ("TAG",), ("tag", "ünï")]),
+    kinds=st.none() | st.sets(st.sampled_from(Kind)).map(frozenset),
+    statuses=st.none() | st.sets(st.sampled_from(Status)).map(frozenset),
+    conversation_id=st.sampled_from([None, "talk-1"]),
+    since=st.none() | moments,
+    until=st.none() | moments,
+    key=st.sampled_from([None, None, "key"]),
+    keyed=st.booleans(),
+    as_of=st.none() | moments,
+    fingerprints=st.none() | st.sets(st.sampled_from(["", "0"]).map(fingerprint)).map(frozenset),
+)
+"""Criteria of which many are met by some of the `memories`."""
 
 contexts: st.SearchStrategy[dict[str, JsonValue]] = st.dictionaries(
     texts,
@@ -101,7 +134,7 @@ def memories(draw: st.DrawFn, memory_id: str | None = None, revision: int = 1) -
         "stored_at": draw(moments),
         "valid_from": draw(st.none() | moments),
         "valid_to": draw(st.none() | moments),
-        "key": draw(st.none() | names),
+        "key": draw(st.sampled_from([None, "key"]) | names),
         "status": draw(st.sampled_from(Status)),
         "important": draw(st.booleans()),
         "sources": draw(st.lists(ids, max_size=2).map(tuple)),
@@ -122,3 +155,92 @@ def scopes(draw: st.DrawFn) -> Scope:
         active=draw(st.booleans()),
         sensitivity=draw(st.sampled_from(Sensitivity)),
     )
+
+
+_links = st.builds(
+    Link,
+    source=ids,
+    target=ids,
+    type=st.sampled_from(LinkType),
+    weight=st.floats(0, 1, exclude_min=True),
+    made_by=texts,
+    reason=texts,
+    made_at=moments,
+)
+_scopes = scopes()
+_revisions = st.integers(0, 2**62)
+_memory_steps = st.builds(MemoryStep, id=ids, before=_revisions, after=_revisions)
+# Built once: to build a strategy takes far longer than to draw from it.
+_actions = st.builds(
+    Action,
+    at=moments,
+    actor=st.builds(Actor, client=texts, process=texts),
+    operation=st.sampled_from(Operation),
+    memories=st.lists(_memory_steps, max_size=3, unique_by=lambda step: step.id).map(tuple),
+    scopes=st.lists(
+        st.builds(ScopeStep, before=st.none() | _scopes, after=st.none() | _scopes), max_size=1
+    ).map(tuple),
+    links=st.lists(
+        st.builds(LinkStep, before=st.none() | _links, after=st.none() | _links), max_size=1
+    ).map(tuple),
+    undoes=st.none() | st.integers(1, 2**62),
+    reason=texts,
+)
+
+
+def links() -> st.SearchStrategy[Link]:
+    """Make links between memories that are there or not."""
+    return _links
+
+
+def actions() -> st.SearchStrategy[Action]:
+    """Make actions with steps of every sort."""
+    return _actions
+
+
+_keys = st.sampled_from([None, "colour", "colour", "colour", "city"])
+_few_scopes = st.sampled_from([GLOBAL, "apollo"])
+
+
+def drafts(days: st.SearchStrategy[datetime]) -> st.SearchStrategy[dict[str, Any]]:
+    """Make arguments of `MemoryStore.remember`, many with the same key, at any of these moments."""
+    return st.fixed_dictionaries(
+        {"text": st.sampled_from(["red", "green", "blue"])},
+        optional={
+            "scope": _few_scopes,
+            "tags": st.just(("x",)),
+            "key": _keys,
+            "happened_at": days,
+            "valid_from": days,
+            "valid_to": days,
+        },
+    )
+
+
+def revisions(days: st.SearchStrategy[datetime]) -> st.SearchStrategy[dict[str, Any]]:
+    """Make arguments of `MemoryStore.revise`."""
+    return st.fixed_dictionaries(
+        {},
+        optional={
+            "text": st.sampled_from(["red", "yellow"]),
+            "tags": st.sampled_from([("x",), ()]),
+            "scope": _few_scopes,
+            "key": _keys,
+            "happened_at": days,
+            "valid_from": st.none() | days,
+            "valid_to": st.none() | days,
+            "status": st.sampled_from(["current", "forgotten", "superseded"]),
+        },
+    )
+
+
+profiles: st.SearchStrategy[dict[str, Any]] = st.sampled_from(
+    [
+        {"name": "Ann"},
+        {"name": "Bo", "preferences": {"drink": "tea"}},
+        {"name": None, "preferences": {"drink": {"hot": "tea", "cold": "milk"}}},
+        {"preferences": {"drink": {"hot": None}}, "notes": "likes red"},
+        {"preferences": None, "notes": ["likes blue"]},
+    ]
+)
+"""Changes of a profile."""

@@ -12,7 +12,8 @@ import pytest
 
 if sys.platform == "win32":  # simulated disks and killed processes need POSIX
     collect_ignore = [
-        f"test_{name}.py" for name in ("power_cuts", "io_faults", "kills", "crowds", "hardship")
+        f"test_{name}.py"
+        for name in ("power_cuts", "io_faults", "kills", "store_kills", "crowds", "hardship")
     ]
 
 

@@ -20,7 +20,7 @@ def test_no_kill_loses_what_was_acknowledged(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("broken", "found"), [("report-first", "lost"), ("two-commits", "torn")])
 def test_kills_catch_a_writer_that_cheats(tmp_path: Path, broken: str, found: str) -> None:
-    outcome = run(tmp_path / "store", kills=16, writes=0, processes=3, broken=broken)
+    outcome = run(tmp_path / "store", kills=16, writes=800, processes=3, broken=broken)
     assert any(found in fault for fault in outcome.faults)
 
 

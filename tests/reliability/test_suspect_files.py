@@ -227,7 +227,7 @@ def _no_tables(home: Path) -> None:
 
 def _altered_counter(home: Path) -> None:
     connection = apsw.Connection(str(home / "memory.db"))
-    connection.execute("UPDATE store SET sequence = 9; PRAGMA wal_checkpoint(TRUNCATE)")
+    connection.execute("UPDATE ledger SET sequence = 9; PRAGMA wal_checkpoint(TRUNCATE)")
     connection.close()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import apsw
@@ -16,9 +17,12 @@ from click.testing import CliRunner
 from benchmarks.soak.flips import flip_bits, make_store
 from infinite_memory import Config, MemoryStore, NotFound, StoreDamaged
 from infinite_memory.cli.verify import command
+from infinite_memory.model.entry import Action, MemoryStep, Operation
 from infinite_memory.model.findings import Finding, Part, Verification
+from infinite_memory.model.link import Link, LinkType
 from infinite_memory.model.memory import Kind, Origin, Status
-from infinite_memory.model.record import Attach
+from infinite_memory.model.record import Attach, Log, PutLink
+from infinite_memory.model.usage import Usage
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.testing.embedders import HashingEmbedder
 
@@ -26,6 +30,8 @@ NO_TABLE = (
     "PRAGMA writable_schema = 1; DELETE FROM sqlite_schema WHERE tbl_name = 'erased'; "
     "PRAGMA schema_version = 99"
 )
+
+_AT = datetime(2026, 1, 1, tzinfo=UTC)
 
 Opened = Callable[[], MemoryStore]
 
@@ -76,6 +82,9 @@ def test_a_sound_store_is_counted_and_nothing_is_found(store: MemoryStore) -> No
         "tags": 6,
         "erased": 1,
         "scopes": 1,
+        "links": 0,
+        "usage": 0,
+        "entries": 7,
         "indexed": 0,
     }
 
@@ -97,7 +106,7 @@ def test_a_sound_store_is_counted_and_nothing_is_found(store: MemoryStore) -> No
         ("UPDATE erased SET sequence = 1000", (Part.FEED, "gone")),
         ("UPDATE erased SET sequence = (SELECT sequence FROM memories)", (Part.FEED, "m1")),
         ("UPDATE erased SET id = 'm2'", (Part.FEED, "m2")),
-        ("UPDATE store SET sequence = 2", (Part.FEED, None)),
+        ("UPDATE ledger SET sequence = 2", (Part.FEED, None)),
         ("PRAGMA foreign_keys = 0; DELETE FROM memories WHERE id = 'm1'", (Part.DATABASE, None)),
         ("PRAGMA foreign_keys = 0; DELETE FROM memories WHERE id = 'm0'", (Part.FEED, "m0")),
         (
@@ -115,6 +124,38 @@ def test_each_altered_row_is_found_and_the_others_are_read(
     assert expected in parts_of(verified)
     assert all(finding.way_out for finding in verified.findings)
     assert store.get("m2").text == "memory 2 of the red harbour"
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("UPDATE journal SET body = body || ' ' WHERE number = 1", (Part.JOURNAL, None)),
+        ("DELETE FROM journal", (Part.JOURNAL, None)),
+        ("DELETE FROM journal_memories", (Part.JOURNAL, "m1")),
+        ("UPDATE links SET weight = 0.5", (Part.LINK, None)),
+        ("UPDATE usage SET count = 7", (Part.USAGE, "m1")),
+        ("PRAGMA foreign_keys = 0; DELETE FROM memories WHERE number = 2", (Part.DATABASE, None)),
+        ("UPDATE ledger SET entries = 0", (Part.FEED, None)),
+    ],
+)
+def test_what_is_kept_beside_the_memories_is_looked_at_too(
+    store: MemoryStore, home: Path, sql: str, expected: tuple[Part, str | None]
+) -> None:
+    storage = store._services.storage
+    begun = Action(at=_AT, operation=Operation.BEGIN)
+    step = MemoryStep(id="m1", before=1, after=1)
+    link = Link(source="m1", target="m2", type=LinkType.CONTEXT, made_at=_AT)
+    storage.commit([Log(action=begun)])
+    storage.commit([PutLink(link=link), Log(action=evolve(begun, memories=(step,)))])
+    storage.count_usage({"m1": Usage(count=2, last=_AT)})
+    verified = store.verify()
+    assert verified.sound
+    assert (verified.counts["links"], verified.counts["usage"]) == (1, 1)
+    assert verified.counts["entries"] == storage.journal_end().number >= 2
+    alter(home, sql)
+    verified = store.verify()
+    assert expected in parts_of(verified)
+    assert all(finding.way_out for finding in verified.findings)
 
 
 def test_a_damaged_memory_is_never_good_data_and_can_be_erased(
@@ -238,7 +279,8 @@ def test_an_index_that_does_not_agree_with_the_store_is_found(
         assert store.verify().sound
     alter(home, "PRAGMA foreign_keys = 1; DELETE FROM memories WHERE id = 'm9'")
     with opened() as store:
-        (finding,) = store.verify().findings
+        lost, finding = store.verify().findings
+        assert (lost.part, lost.id) == (Part.JOURNAL, "m9")
         assert "1 documents of memories that are not stored" in finding.what
 
 
@@ -260,7 +302,7 @@ def test_a_store_in_memory_is_verified_too() -> None:
     with MemoryStore.open("memory://", config=Config(), embedder=HashingEmbedder()) as store:
         store.remember("a", id="a")
         verified = store.verify(progress=lambda *_: None)
-        assert verified == Verification(counts={"memories": 1, "indexed": 0})
+        assert verified == Verification(counts={"memories": 1, "entries": 1, "indexed": 0})
 
 
 def test_a_storage_that_cannot_verify_is_read_through() -> None:
@@ -269,7 +311,8 @@ def test_a_storage_that_cannot_verify_is_read_through() -> None:
 
         def __init__(self) -> None:
             storage = InMemoryStorage()
-            for name in ("commit", "get", "find", "changes", "position", "pending", "scopes"):
+            names = "commit get find changes position pending scopes measure journal journal_end"
+            for name in f"{names} links usage".split():
                 setattr(self, name, getattr(storage, name))
             self.identity = storage.identity
             self.history_of = storage.history
@@ -286,6 +329,7 @@ def test_a_storage_that_cannot_verify_is_read_through() -> None:
         store.remember("a", id="a")
         assert store.verify(progress=lambda done, _: told.append(done)).sound
         store.remember("b", id="bad")
+        store.revise("bad", revision=1, text="c")
         assert parts_of(store.verify()) == [(Part.REVISION, "bad")]
     assert told == [1]
 
@@ -304,23 +348,23 @@ def test_a_damaged_page_is_found_and_nothing_is_mended(opened: Opened, home: Pat
     assert (home / "memory.db").read_bytes() == before
 
 
-def test_single_bits_that_flip_are_reported_and_never_returned(tmp_path: Path) -> None:
-    make_store(tmp_path / "home", 300)
-    result = flip_bits(tmp_path / "home", tmp_path / "work", flips=40)
+def test_single_bits_that_flip_are_reported_and_never_returned(quick_folder: Path) -> None:
+    make_store(quick_folder / "home", 300)
+    result = flip_bits(quick_folder / "home", quick_folder / "work", flips=40)
     assert result.changed > 10
     assert (result.unreported, result.returned, result.altered) == ([], [], [])
 
 
 def test_a_bit_that_flips_in_the_head_of_a_row_changes_the_type_of_a_field_and_is_reported(
-    tmp_path: Path,
+    quick_folder: Path,
 ) -> None:
-    make_store(tmp_path / "home", 60)
-    content = (tmp_path / "home" / "memory.db").read_bytes()
+    make_store(quick_folder / "home", 60)
+    content = (quick_folder / "home" / "memory.db").read_bytes()
     texts = [match.start() for match in re.finditer(rb"Memory 3\d: ", content)]
     heads = [
         8 * byte + bit for start in texts for byte in range(start - 90, start) for bit in (0, 5)
     ]
-    result = flip_bits(tmp_path / "home", tmp_path / "work", flips=120, among=heads)
+    result = flip_bits(quick_folder / "home", quick_folder / "work", flips=120, among=heads)
     assert result.changed > 50
     assert (result.unreported, result.returned, result.altered) == ([], [], [])
 
@@ -340,13 +384,15 @@ def _fits_if_it_reads(
 
 
 def test_the_flips_bite_where_nothing_is_verified(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    quick_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    make_store(tmp_path / "home", 300)
-    blind = flip_bits(tmp_path / "home", tmp_path / "work", flips=30, broken=frozenset({"verify"}))
+    make_store(quick_folder / "home", 300)
+    blind = flip_bits(
+        quick_folder / "home", quick_folder / "work", flips=30, broken=frozenset({"verify"})
+    )
     assert blind.unreported
     monkeypatch.setattr("infinite_memory.storage.sqlite.rows.seal_fits", _fits_if_it_reads)
-    trusting = flip_bits(tmp_path / "home", tmp_path / "work", flips=60)
+    trusting = flip_bits(quick_folder / "home", quick_folder / "work", flips=60)
     assert trusting.returned
 
 

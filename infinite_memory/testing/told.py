@@ -1,0 +1,313 @@
+"""What a store was told, in plain dictionaries: the model that `store_machine` compares with.
+
+It knows the rules, not the code: memories are lists of their revisions, the journal is a list of
+what each change left, and who holds a key follows from when each of its memories began.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime, timedelta
+from typing import Any, TypeAlias
+
+from attrs import define, field, frozen
+
+from infinite_memory.errors import Conflict, InvalidInput, NotFound
+from infinite_memory.model.entry import Entry
+from infinite_memory.model.link import Link
+
+__all__ = [
+    "Change",
+    "Fields",
+    "Told",
+    "begin_of",
+    "ends_by",
+    "follow",
+    "holds",
+    "leaves",
+    "merged",
+    "nested",
+]
+
+Fields: TypeAlias = dict[str, Any]
+"""A revision: text, tags, scope, key, happened_at, valid_from, valid_to, status, stored_at."""
+
+_HELD = ("current", "superseded")
+
+
+@frozen(kw_only=True)
+class Change:
+    """An entry of the journal: the states of each memory before and after it, None for none.
+
+    `revisions` are the numbers of those, 0 for none.
+    """
+
+    client: str
+    undoes: int | None
+    states: dict[str, tuple[Fields | None, Fields | None]]
+    revisions: dict[str, tuple[int, int]]
+
+
+@define
+class Told:
+    """All that was told and not erased; every method refuses what the store must refuse."""
+
+    memories: dict[str, list[Fields]] = field(factory=dict)
+    erased: set[str] = field(factory=set)
+    journal: list[Change] = field(factory=list)
+
+    def now(self, memory_id: str) -> Fields:
+        """Return the current revision of a memory.
+
+        Raises:
+            NotFound: there is none.
+        """
+        if memory_id not in self.memories:
+            raise NotFound(memory_id)
+        return self.memories[memory_id][-1]
+
+    def with_key(self, key: object, scope: object) -> dict[str, Fields]:
+        """Return the memories with a key in a scope that hold it or did, by id."""
+        return {
+            memory_id: revisions[-1]
+            for memory_id, revisions in self.memories.items()
+            if (revisions[-1]["key"], revisions[-1]["scope"]) == (key, scope)
+            and revisions[-1]["status"] in _HELD
+        }
+
+    def remember(
+        self, client: str, memory_id: str, new: Fields, supersedes: Iterable[str], *, timed: bool
+    ) -> None:
+        """Store a memory; doing it again changes nothing, unless it was forgotten."""
+        if memory_id in self.memories:
+            if self.now(memory_id)["status"] == "forgotten":
+                raise Conflict(memory_id)
+            return
+        now = new["stored_at"]
+        changed = self.placed(memory_id, new, timed=timed)
+        for target in supersedes:
+            self._supersede(changed, memory_id, target, now)
+        self.write(client, changed)
+
+    def placed(self, memory_id: str, new: Fields, *, timed: bool) -> dict[str, Fields | None]:
+        """Return the memories that change when this one is told: it, and those that it ends."""
+        new, now = dict(new), new["stored_at"]
+        others = {} if new["key"] is None else self.with_key(new["key"], new["scope"])
+        holders = [each for each in others.values() if each["status"] == "current"]
+        known = holders or list(others.values())
+        if not timed and new["valid_from"] is None:
+            begun = [begin_of(each) for each in known if begin_of(each) <= each["stored_at"]]
+            if begun and max(begun) >= begin_of(new):
+                new["valid_from"] = max(begun) + timedelta(microseconds=1)
+                new["stored_at"] = max(new["valid_from"], now)
+        begin = begin_of(new)
+        is_late = any(begin_of(each) > begin for each in known)
+        changed: dict[str, Fields | None] = {memory_id: new}
+        for other, each in others.items():
+            if begin_of(each) >= begin:
+                continue
+            current = each["status"] == "current"
+            if (current and not is_late) or (not ends_by(each, begin) and (is_late or not holders)):
+                changed[other] = _ended(each, new, now)
+        if is_late:
+            later = (each for each in others.values() if begin_of(each) > begin)
+            changed[memory_id] = _ended(new, min(later, key=begin_of), now)
+        return changed
+
+    def _supersede(
+        self, changed: dict[str, Fields | None], memory_id: str, target: str, now: datetime
+    ) -> None:
+        new = changed[memory_id]
+        assert new is not None
+        if target not in self.memories:
+            raise InvalidInput(target)
+        old = changed.get(target) or self.now(target)
+        refused = old["scope"] != new["scope"] or old["status"] == "forgotten"
+        if refused or begin_of(old) >= begin_of(new):
+            raise InvalidInput(target)
+        if target not in changed:
+            changed[target] = _ended(old, new, now)
+
+    def revise(
+        self, client: str, memory_id: str, revision: int, changes: Mapping[str, Any], now: datetime
+    ) -> None:
+        """Change fields of a memory, if that is its revision."""
+        before = self.now(memory_id)
+        revisions = self.memories[memory_id]
+        if revision != len(revisions):
+            if revision != len(revisions) - 1:
+                raise Conflict(memory_id)
+            last = next(each for each in reversed(self.journal) if memory_id in each.states)
+            again = _same({**revisions[-2], **changes}, before)
+            if not changes:
+                raise InvalidInput(memory_id)
+            if last.client != client or not again:
+                raise Conflict(memory_id)
+            return
+        after = {**before, **changes, "stored_at": max(now, before["stored_at"])}
+        start, end = after["valid_from"], after["valid_to"]
+        if not changes or (start is not None and end is not None and end <= start):
+            raise InvalidInput(memory_id)
+        if not _same(before, after):
+            self.write(client, {memory_id: after})
+
+    def forget(self, client: str, memory_id: str, now: datetime) -> None:
+        """Take a memory out of the results."""
+        before = self.now(memory_id)
+        if before["status"] != "forgotten":
+            now = max(now, before["stored_at"])
+            self.write(client, {memory_id: {**before, "status": "forgotten", "stored_at": now}})
+
+    def erase(self, client: str, memory_id: str) -> None:
+        """Erase a memory for good; again changes nothing."""
+        if memory_id not in self.erased:
+            self.now(memory_id)
+            self.write(client, {memory_id: None})
+
+    def undo(self, client: str, number: int | None, now: datetime) -> None:
+        """Reverse a change, by default the last one of this client."""
+        number = self._last(client) if number is None else number
+        if not 1 <= number <= len(self.journal):
+            raise NotFound(str(number))
+        restored: dict[str, Fields | None] = {}
+        for memory_id, (before, after) in self.journal[number - 1].states.items():
+            gone = self._erased_since(memory_id, number)
+            if after is None or gone or not _same(self.now(memory_id), after):
+                raise Conflict(memory_id)
+            back = {**after, "status": "forgotten"} if before is None else before
+            stored_at = max(now, self.now(memory_id)["stored_at"])
+            restored[memory_id] = {**back, "stored_at": stored_at}
+        self.write(client, restored, undoes=number)
+
+    def _erased_since(self, memory_id: str, number: int) -> bool:
+        later = self.journal[number:]
+        return any(each.states.get(memory_id, (None, {}))[1] is None for each in later)
+
+    def _last(self, client: str) -> int:
+        for number in range(len(self.journal), 0, -1):
+            entry = self.journal[number - 1]
+            if entry.client == client and entry.undoes is None and not self._is_undone(number):
+                return number
+        raise NotFound(client)
+
+    def _is_undone(self, number: int) -> bool:
+        return any(
+            each.undoes == number and not self._is_undone(later)
+            for later, each in enumerate(self.journal, 1)
+        )
+
+    def write(
+        self, client: str, changed: Mapping[str, Fields | None], *, undoes: int | None = None
+    ) -> None:
+        """Note new revisions, None for an erasure, with their entry in the journal."""
+        states: dict[str, tuple[Fields | None, Fields | None]] = {}
+        revisions: dict[str, tuple[int, int]] = {}
+        for memory_id, after in changed.items():
+            known = self.memories.get(memory_id, [])
+            states[memory_id] = (known[-1] if known else None, after)
+            revisions[memory_id] = (len(known), 0 if after is None else len(known) + 1)
+            if after is None:
+                del self.memories[memory_id]
+                self.erased.add(memory_id)
+            else:
+                self.memories[memory_id] = [*known, after]
+                self.erased.discard(memory_id)
+        change = Change(client=client, undoes=undoes, states=states, revisions=revisions)
+        self.journal.append(change)
+
+    def conflicts(self) -> set[frozenset[str]]:
+        """Return the ids of current memories that hold one key at once and disagree."""
+        chains: dict[tuple[str, str], list[tuple[datetime, str]]] = {}
+        for memory_id, revisions in self.memories.items():
+            each = revisions[-1]
+            empty = ends_by(each, begin_of(each))
+            if each["key"] is not None and each["status"] == "current" and not empty:
+                place = (each["scope"], each["key"])
+                chains.setdefault(place, []).append((begin_of(each), memory_id))
+        found = (group for chain in chains.values() for group in self._at_once(sorted(chain)))
+        return {
+            frozenset(group)
+            for group in found
+            if len({self.now(each)["text"] for each in group}) > 1
+        }
+
+    def _at_once(self, chain: list[tuple[datetime, str]]) -> Iterator[list[str]]:
+        group: list[str] = []
+        for begin, memory_id in chain:
+            if all(ends_by(self.now(each), begin) for each in group):
+                yield group
+                group = []
+            group.append(memory_id)
+        yield group
+
+
+def begin_of(fields: Fields) -> datetime:
+    """Return when a memory began to hold."""
+    begin: datetime = fields["valid_from"] or fields["happened_at"]
+    return begin
+
+
+def ends_by(fields: Fields, moment: datetime) -> bool:
+    """Tell whether a memory had ended at a moment."""
+    return fields["valid_to"] is not None and fields["valid_to"] <= moment
+
+
+def holds(fields: Fields, moment: datetime) -> bool:
+    """Tell whether a memory held at a moment."""
+    return begin_of(fields) <= moment and not ends_by(fields, moment)
+
+
+def _ended(fields: Fields, by: Fields, now: datetime) -> Fields:
+    """Return a memory that ends where another begins; the clock of either may be ahead."""
+    end = begin_of(by) if fields["valid_to"] is None else min(begin_of(by), fields["valid_to"])
+    status = "superseded" if end <= max(now, by["stored_at"]) else fields["status"]
+    stored_at = max(now, fields["stored_at"])
+    return {**fields, "valid_to": end, "status": status, "stored_at": stored_at}
+
+
+def _same(one: Fields, other: Fields) -> bool:
+    return {**one, "stored_at": None} == {**other, "stored_at": None}
+
+
+def merged(tree: Mapping[str, Any], changes: Mapping[str, Any], *, top: bool = True) -> Fields:
+    """Return a profile after changes: names in objects are merged, None takes away."""
+    after = dict(tree)
+    for name, value in changes.items():
+        if isinstance(value, Mapping):
+            inner = after.get(name)
+            value = merged(inner if isinstance(inner, Mapping) else {}, value, top=False)
+        if top and name == "notes" and isinstance(value, str):
+            known = after.get(name, [])
+            value = known if value in known else [*known, value]
+        after[name] = value
+    return {name: value for name, value in after.items() if value not in (None, {})}
+
+
+def nested(path: tuple[str, ...], value: object) -> Fields:
+    """Return a profile with one value."""
+    name, *inner = path
+    return {name: nested(tuple(inner), value) if inner else value}
+
+
+def leaves(tree: Mapping[str, Any], path: tuple[str, ...] = ()) -> list[tuple[Any, Any]]:
+    """Return the paths of a profile with their values."""
+    return [
+        leaf
+        for name, value in tree.items()
+        for leaf in (
+            leaves(value, (*path, name)) if isinstance(value, Mapping) else [((*path, name), value)]
+        )
+    ]
+
+
+def follow(entry: Entry, links: dict[tuple[str, str], Link]) -> None:
+    """Carry out the steps of an entry on the links; those of an erased memory go with it."""
+    for step in entry.action.links:
+        link = step.after or step.before
+        assert link is not None
+        assert links.pop((link.source, link.target), None) == step.before
+        if step.after is not None:
+            links[link.source, link.target] = step.after
+    gone = {step.id for step in entry.action.memories if step.after == 0}
+    for ends in [each for each in links if gone & set(each)]:
+        del links[ends]
