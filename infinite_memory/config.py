@@ -83,15 +83,19 @@ class Config(_Section):
 
     `store` None is the SQLite database in `home`; otherwise a target as for `MemoryStore.open`, a
     folder being absolute.
+    `storage` "managed" keeps the store on a MongoDB server of our own in `home`, run by the program
+    `mongod`, None for the one that is found; `store` decides where both are set.
     `embedder` is "bundled" or the path of a model. `query_prefix` and `document_prefix` go before
     each question and each text that a sentence-transformers directory is given; None is what that
     directory says itself. `former_embedder`, with prefixes of its own, is the one before it, which
     answers until `embedder` has embedded everything; None is the bundled one. `time_zone` None is
-    the machine's.
+    the machine's; `week_start` is what "last week" begins with.
     """
 
     home: _Path = Field(default=DEFAULT_HOME, validate_default=True)
     store: Annotated[str | None, AfterValidator(_address)] = None
+    storage: Literal["embedded", "managed"] = "embedded"
+    mongod: _Path | None = None
     embedder: str = "bundled"
     query_prefix: str | None = None
     document_prefix: str | None = None
@@ -101,6 +105,7 @@ class Config(_Section):
     default_scope: Annotated[str, Field(min_length=1, max_length=128)] = GLOBAL
     strict_scopes: bool = False
     time_zone: Annotated[str | None, AfterValidator(_known_zone)] = None
+    week_start: Literal["monday", "sunday", "saturday"] = "monday"
     limits: Limits = Limits()
     logging: Logging = Logging()
 

@@ -5,19 +5,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from infinite_memory.model.copied import CopyMark
 from infinite_memory.model.criteria import Criteria
-from infinite_memory.model.findings import Verification, Walked
+from infinite_memory.model.entry import Entry, JournalEnd
+from infinite_memory.model.findings import Finding, Verification, Walked
+from infinite_memory.model.link import Link
 from infinite_memory.model.memory import Memory
 from infinite_memory.model.record import Changes, Page, Record, Size, Write
 from infinite_memory.model.scope import Scope
+from infinite_memory.model.usage import Usage
 
-__all__ = ["Embedder", "Storage", "SupportsVerify"]
+__all__ = [
+    "Embedder",
+    "Storage",
+    "SupportsCopyMark",
+    "SupportsDamage",
+    "SupportsVectorSearch",
+    "SupportsVerify",
+]
 
 
 class Storage(Protocol):
@@ -38,13 +49,16 @@ class Storage(Protocol):
         """Carry out all of `writes` in order, or none; return the cursor of the feed after them.
 
         To erase what does not exist, where no revision is expected, to attach to a revision that is
-        not current, and to detach what is not there, changes nothing. Writes of scopes do not move
-        the feed. A damaged memory can be erased, not revised.
+        not current, and to detach what is not there, changes nothing. Writes of scopes, links and
+        the journal do not move the feed. A damaged memory can be erased, not revised.
 
         Raises:
             Conflict: a `Put` or an `Erase` expected another revision than the one that is there, or
-                the scopes are not as an `ExpectScopes` says.
-            InvalidInput: a `Put` does not raise the revision, or an embedding is malformed.
+                the scopes are not as an `ExpectScopes` says, or others hold a key than an
+                `ExpectKey` says, or may say the same than an `ExpectAlike` says, or a `Log`
+                expected another number.
+            InvalidInput: a `Put` does not raise the revision, an embedding is malformed, or there
+                is more than one `Log`.
             StorageUnavailable: it was not carried out; or the message says that the outcome is
                 unknown, and then the caller looks before it tries again.
         """
@@ -100,6 +114,35 @@ class Storage(Protocol):
     def scopes(self) -> dict[str, Scope]:
         """Return every scope by name; `Global` is always among them."""
 
+    def links(self, ids: Collection[str]) -> list[Link]:
+        """Return every link from or to one of these memories, by source, target and type."""
+
+    def journal(
+        self, *, before: int | None = None, limit: int, memory_id: str | None = None
+    ) -> list[Entry]:
+        """Return at most `limit` entries of the journal, newest first.
+
+        `before` gives those with a lower number; `memory_id` those that changed that memory.
+
+        Raises:
+            StoreDamaged: one of them is not as it was written.
+        """
+
+    def journal_end(self) -> JournalEnd:
+        """Return the number and the digest of the last entry, as they were noted when it was made.
+
+        They are kept apart from the entries, so that a missing or a foreign one is noticed.
+        """
+
+    def usage(self, ids: Collection[str]) -> dict[str, Usage]:
+        """Return how often these memories were used; one that never was is left out."""
+
+    def count_usage(self, used: Mapping[str, Usage]) -> None:
+        """Add these counts durably, and keep the latest moment of each; the feed does not move.
+
+        A memory that does not exist is passed over.
+        """
+
     def measure(self) -> Size:
         """Count what is stored."""
 
@@ -122,6 +165,48 @@ class SupportsVerify(Protocol):
 
         Raises:
             StorageUnavailable: the store cannot be read at the moment.
+        """
+
+
+@runtime_checkable
+class SupportsCopyMark(Protocol):
+    """A storage that can be marked as the copy of another one, so that copying goes on there.
+
+    To one that cannot, a store is copied in one go.
+    """
+
+    def copy_mark(self) -> CopyMark | None:
+        """Return the mark, None where there is none that can be read."""
+
+    def mark_copy(self, mark: CopyMark) -> None:
+        """Write the mark in the place of the one before, durably and as a whole."""
+
+
+@runtime_checkable
+class SupportsDamage(Protocol):
+    """A storage that remembers what it has left out of its answers because it is damaged."""
+
+    def damage(self) -> tuple[Finding, ...]:
+        """Return what this object has found damaged so far, a finding each."""
+
+
+@runtime_checkable
+class SupportsVectorSearch(Protocol):
+    """A storage that can compare vectors itself, for a store too large for one process.
+
+    Experimental: the search of a `MemoryStore` does not use it, and it may still change.
+    """
+
+    def vector_search(
+        self, query: NDArray[np.float32], criteria: Criteria, *, model: str, limit: int
+    ) -> list[tuple[str, float]]:
+        """Return at most `limit` ids of memories that meet `criteria`, with their cosines to it.
+
+        Best first; equal ones by id. `query` is a unit vector, shape (dimensions,), by `model`; of
+        several passages of a memory the best counts.
+
+        Raises:
+            StorageUnavailable: this deployment does not offer it, or has no index for it.
         """
 
 
