@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import click
@@ -10,10 +9,9 @@ import click
 from infinite_memory.cli.options import common_options, wants_json
 from infinite_memory.cli.output import emit_json, emit_table
 from infinite_memory.cli.settings import effective
+from infinite_memory.storage.masking import masked
 
-__all__ = ["command", "masked"]
-
-_PASSWORD = re.compile(r"(://[^:@/\s]*:)[^/\s]*@")
+__all__ = ["command"]
 
 
 @click.command("config")
@@ -30,11 +28,6 @@ def command(context: click.Context) -> None:
         return
     shown = ((key, "-" if value is None else str(value), origin) for key, value, origin in rows)
     emit_table(("Setting", "Value", "From"), shown)
-
-
-def masked(address: str) -> str:
-    """Return the address of a store without its password."""
-    return _PASSWORD.sub(r"\1***@", address)
 
 
 def _value(value: object) -> object:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from infinite_memory.cli.render import count
+from infinite_memory.model.scope import visible_from
 from infinite_memory.store import MemoryStore
 
-__all__ = ["elsewhere"]
+__all__ = ["elsewhere", "opened_scopes"]
 
 _MOST_NAMED = 3
 
@@ -31,3 +32,12 @@ def elsewhere(store: MemoryStore, searched: Collection[str] | None) -> str | Non
     dots = ", ..." if len(others) > _MOST_NAMED else ""
     total = count(sum(others.values()), "memory", "memories")
     return f"Other scopes hold {total} ({named}{dots}): try --scope ALL."
+
+
+def opened_scopes(store: MemoryStore, asked: tuple[str, ...]) -> set[str] | None:
+    """Return the scopes that are searched where these were `asked` for, None for all."""
+    if any(name.strip().casefold() == "all" for name in asked):
+        return None
+    scopes = {scope.name: scope for scope in store.scopes}
+    names = [store.scopes[name].name for name in asked] or [store.config.default_scope]
+    return {seen for name in names for seen in (name, *visible_from(name, scopes))}

@@ -12,10 +12,12 @@ import click
 from infinite_memory.errors import InvalidInput
 from infinite_memory.model.depth import Depth
 from infinite_memory.model.memory import Kind, Origin, Status
+from infinite_memory.model.mode import Mode
 from infinite_memory.model.moments import read_moment
 
 __all__ = [
     "TIMES",
+    "conditions_but_when",
     "depth_option",
     "field_options",
     "field_values",
@@ -94,6 +96,15 @@ def field_values(given: Mapping[str, Any], zone: str | None) -> dict[str, Any]:
 
 def filter_options(command: Command) -> Command:
     """Give a command the options that say which memories are meant."""
+    when = click.option(
+        "--when", metavar="WORDS", help='Happened in that time: "last week", "since March".'
+    )
+    return conditions_but_when(when(command))
+
+
+def conditions_but_when(command: Command) -> Command:
+    """Give a command those options but --when, for one whose argument is the time."""
+    command = _tense_options(command)
     for decorate in reversed(
         (
             click.option(
@@ -131,6 +142,22 @@ def filter_options(command: Command) -> Command:
     return command
 
 
+def _tense_options(command: Command) -> Command:
+    as_of = click.option(
+        "--as-of",
+        metavar="WHEN",
+        help='Held then, superseded since or not: "last March", "2024-03-31".',
+    )
+    # Not a choice: the library names the nearest one.
+    mode = click.option(
+        "--mode",
+        metavar=f"[{'|'.join(Mode)}]",
+        help="By default current: what has not ended. strict: what holds just now. history:"
+        " superseded and ended ones too.",
+    )
+    return mode(as_of(command))
+
+
 def depth_option(command: Command) -> Command:
     """Give a command the option that says how far a search looks."""
     # Not a choice: the library names the nearest one.
@@ -159,7 +186,10 @@ def filter_values(given: Mapping[str, Any], zone: str | None) -> dict[str, Any]:
         "kinds": given["kinds"],
         "since": None if given["since"] is None else read_moment(given["since"], zone),
         "until": None if given["until"] is None else read_moment(given["until"], zone),
+        "when": given["when"],
         "conversation_id": given["conversation_id"],
+        "mode": given["mode"],
+        "as_of": given["as_of"],
     }
 
 

@@ -6,6 +6,7 @@ from infinite_memory.cli.output import Line, emit_lines, emit_table
 from infinite_memory.cli.render import excerpt, one_line, provenance
 from infinite_memory.model.depth import Depth
 from infinite_memory.model.hits import Explanation, Hit, Hits
+from infinite_memory.model.memory import Status
 from infinite_memory.model.moments import show_moment
 
 __all__ = ["emit_hits", "explained"]
@@ -16,7 +17,7 @@ _WIDTHS = {"When": 11, "Scope": 16}
 _HEADING_CHARS = 256
 _LEAST_SHOWN = 0.0005
 _STEPS = (
-    *("coverage", "speaker", "around", "quoted", "asks", "important", "recency"),
+    *("parts", "coverage", "speaker", "around", "quoted", "asks", "important", "recency"),
     *("conversation", "summary"),
 )
 
@@ -46,7 +47,8 @@ def _row(rank: int, hit: Hit, zone: str | None, *, explain: bool) -> tuple[str, 
     if explain and hit.explanation is not None:
         cell = f"{cell}\n{explained(hit.explanation)}"
     moment = show_moment(memory.happened_at, zone)
-    status, kind = str(memory.status), str(memory.kind)
+    over = hit.ended and memory.status is Status.CURRENT
+    status, kind = "ended" if over else str(memory.status), str(memory.kind)
     return f"{rank}", f"{hit.score:.2f}", moment, status, memory.scope, kind, cell
 
 
@@ -54,7 +56,7 @@ def _hit_lines(rank: int, hit: Hit, zone: str | None, summary: str | None) -> li
     """Return a hit; `summary` is the id of the one that covers it, if one does."""
     memory = hit.memory
     head = [(f"{rank}. ", ""), (f"{hit.score:.2f}", "bold"), ("  ", "")]
-    lines = [Line([*head, *provenance(memory, zone)])]
+    lines = [Line([*head, *provenance(memory, zone, ended=hit.ended)])]
     if summary is not None:
         lines.append(Line([(f"{memory.id} (a source of {summary})", "dim")], 3))
     else:
@@ -69,6 +71,10 @@ def _hit_lines(rank: int, hit: Hit, zone: str | None, summary: str | None) -> li
     ):
         if ids:
             lines.append(Line([(f"{said}: {excerpt(', '.join(ids), None)[0]}", "dim")], 3))
+    for earlier in hit.supersedes:
+        text = one_line(earlier.text, max_chars=_HEADING_CHARS)
+        until = show_moment(earlier.ended_at, zone)
+        lines.append(Line([(f"before, until {until}: {text} ({earlier.id})", "dim")], 3))
     return lines
 
 

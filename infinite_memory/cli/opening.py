@@ -21,5 +21,5 @@ def opened(context: click.Context) -> Iterator[MemoryStore]:
         ConfigurationError: a setting cannot be used.
         StorageError: the store cannot be opened.
     """
-    with MemoryStore.open(config=set_up(context)) as store:
+    with MemoryStore.open(config=set_up(context), client="infinite-memory") as store:
         yield store

@@ -34,7 +34,9 @@ def common_options(command: Command) -> Command:
             metavar="URL",
             expose_value=False,
             callback=_keep,
-            help="Use this store: a folder, or memory:// for one that ends with the command.",
+            help="Use this store: a folder, mongodb://HOST/DATABASE for one on a server,"
+            " mongodb+managed:// for one on a server that is started here, or memory:// for one"
+            " that ends with the command.",
         ),
         click.option(
             "--home",

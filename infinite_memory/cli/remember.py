@@ -32,6 +32,9 @@ __all__ = ["command"]
 @click.option("--id", help="An id of your own: doing the same again then changes nothing.")
 @field_options
 @origin_option
+@click.option(
+    "--supersedes", multiple=True, metavar="ID", help="A memory it replaces; may be repeated."
+)
 @click.option("--important", is_flag=True, default=None, help="It matters more than others.")
 @common_options
 @click.pass_context
@@ -63,6 +66,8 @@ def command(
 def _remember_file(context: click.Context, path: str, given: dict[str, Any]) -> None:
     if given["id"] is not None:
         raise click.UsageError("--id names one memory: give each line an id of its own")
+    if given["supersedes"]:
+        raise click.UsageError("--supersedes is for one memory: give it on the line itself")
     with opened(context) as store:
         drafts = _read_file(store, path, given)
         with drafts.named(), _progress(len(drafts.items)) as progress:
@@ -124,26 +129,27 @@ def _progress(total: int) -> Iterator[Progress | None]:
 def _report(receipts: Sequence[Receipt], *, as_json: bool) -> None:
     outcomes = Counter(receipt.outcome for receipt in receipts)
     stored, unchanged = outcomes[Outcome.STORED], outcomes[Outcome.UNCHANGED]
+    again = outcomes[Outcome.STRENGTHENED]
     if as_json:
         emit_json(
             {
                 "receipts": [receipt_json(receipt) for receipt in receipts],
                 "stored": stored,
                 "unchanged": unchanged,
+                "strengthened": again,
             }
         )
         return
+    repeats = f", {again:,} there already" if again else ""
     embedded = sum(receipt.searchable is Searchable.MEANING for receipt in receipts)
-    emit_lines(
-        [
-            Line(
-                [
-                    (
-                        f"Stored {count(stored, 'memory', 'memories')}, {unchanged:,} unchanged;"
-                        f" {embedded:,} of {len(receipts):,} found by meaning.",
-                        "",
-                    )
-                ]
-            )
-        ]
+    sentence = (
+        f"Stored {count(stored, 'memory', 'memories')}, {unchanged:,} unchanged{repeats};"
+        f" {embedded:,} of {len(receipts):,} found by meaning."
     )
+    emit_lines([Line([(sentence, "")])])
+    disputed = [receipt for receipt in receipts if receipt.conflicts]
+    if disputed:
+        remark(
+            f"{count(len(disputed), 'memory conflicts', 'memories conflict')} with another of the"
+            " same key: see `infinite-memory conflicts`."
+        )

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
 from typing import Any
 
 from infinite_memory.cli.output import Line
 from infinite_memory.model.codec import iso, to_json
 from infinite_memory.model.memory import Memory, Status
 from infinite_memory.model.moments import show_moment
-from infinite_memory.model.receipt import Receipt, Searchable
+from infinite_memory.model.receipt import Outcome, Receipt, Searchable
 
 __all__ = [
     "count",
@@ -19,9 +20,11 @@ __all__ = [
     "memory_lines",
     "one_line",
     "provenance",
+    "receipt_hints",
     "receipt_json",
     "receipt_sentence",
     "size",
+    "standing",
 ]
 
 _EXCERPT_CHARS = 600
@@ -30,6 +33,11 @@ _HOW = {
     Searchable.MEANING: "found by meaning and by words",
     Searchable.WORDS: "found by words; by meaning once it is embedded",
     Searchable.NOT: "not found any more",
+}
+
+_DONE = {
+    Outcome.STRENGTHENED: "It is there already and counts once more,",
+    Outcome.ECHO: "It was recalled from here a moment ago and is not stored again,",
 }
 
 
@@ -71,12 +79,18 @@ def excerpt(text: str, passage: tuple[int, int] | None = None) -> tuple[str, boo
     return f"{'…' if start else ''}{part}{'…' if end < len(text) else ''}", True
 
 
-def provenance(memory: Memory, zone: str | None) -> list[tuple[str, str]]:
-    """Return when it happened, its scope, kind, speaker, title and tags, as parts of a line."""
+def provenance(memory: Memory, zone: str | None, *, ended: bool = False) -> list[tuple[str, str]]:
+    """Return when it happened, its scope, kind, speaker, title and tags, as parts of a line.
+
+    Also its status and its end, where they say something; `ended` tells that it is over.
+    """
     parts = [(show_moment(memory.happened_at, zone), "cyan"), (memory.scope, "magenta")]
     parts.append((str(memory.kind), ""))
     if memory.status is not Status.CURRENT:
         parts.append((str(memory.status), "red"))
+    if memory.valid_to is not None:
+        until = show_moment(memory.valid_to, zone)
+        parts.append((f"ended {until}", "red") if ended else (f"until {until}", ""))
     if memory.important:
         parts.append(("important", "yellow"))
     if memory.speaker:
@@ -86,6 +100,12 @@ def provenance(memory: Memory, zone: str | None) -> list[tuple[str, str]]:
     if memory.tags:
         parts.append((" ".join(f"#{tag}" for tag in memory.tags), "blue"))
     return _spaced(parts)
+
+
+def standing(memory: Memory, now: datetime) -> str:
+    """Return the status of a memory; "ended" where a current one held until before now."""
+    over = memory.status is Status.CURRENT and memory.ended_by(now)
+    return "ended" if over else str(memory.status)
 
 
 def memory_lines(memory: Memory, zone: str | None) -> list[Line]:
@@ -111,6 +131,10 @@ def receipt_json(receipt: Receipt) -> dict[str, Any]:
         "stored_at": iso(receipt.stored_at),
         "searchable": str(receipt.searchable),
         "erased": list(receipt.erased),
+        "superseded": list(receipt.superseded),
+        "superseded_by": receipt.superseded_by,
+        "conflicts": list(receipt.conflicts),
+        "twins": list(receipt.twins),
     }
 
 
@@ -120,7 +144,24 @@ def receipt_sentence(receipt: Receipt) -> str:
     if receipt.erased:
         return f"Erased {place}: {listed(receipt.erased)}."
     number = f", revision {receipt.revision}" if receipt.revision > 1 else ""
-    return f"{str(receipt.outcome).capitalize()} {place}{number}: {_HOW[receipt.searchable]}."
+    outcome = _DONE.get(receipt.outcome, str(receipt.outcome).capitalize())
+    done = f"{outcome} {place}{number}: {_HOW[receipt.searchable]}."
+    return " ".join([done, *receipt_hints(receipt)])
+
+
+def receipt_hints(receipt: Receipt) -> Iterator[str]:
+    """Yield a sentence for each thing that a write met and whoever wrote should know."""
+    if receipt.superseded_by is not None:
+        yield f"It is history already: {receipt.superseded_by} began later and holds now."
+    if receipt.twins:
+        yield f"It says the same as {listed(receipt.twins)} and is linked to it."
+    if receipt.superseded:
+        yield f"It supersedes {listed(receipt.superseded)}."
+    if receipt.conflicts:
+        yield (
+            f"It conflicts with {listed(receipt.conflicts)}: the same key and the same beginning, "
+            "and another text; both stay until one supersedes the other."
+        )
 
 
 def _spaced(parts: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:

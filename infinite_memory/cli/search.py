@@ -15,9 +15,10 @@ from infinite_memory.cli.opening import opened
 from infinite_memory.cli.options import common_options, wants_json
 from infinite_memory.cli.output import emit_json, remark
 from infinite_memory.cli.render import count, listed
-from infinite_memory.model.codec import to_json
+from infinite_memory.model.codec import iso, predecessor_json, reading_json, to_json
 from infinite_memory.model.depth import Depth
 from infinite_memory.model.hits import Hit, Hits
+from infinite_memory.model.moments import show_moment
 
 __all__ = ["command"]
 
@@ -65,7 +66,7 @@ def command(
         emit_json(_document(query, hits, explain=explain))
         return ExitCode.DONE if hits else ExitCode.NO
     emit_hits(hits, zone, explain=explain)
-    remark(_summary(hits) if hits else _nothing(hits, hint))
+    remark(_summary(hits, zone) if hits else _nothing(hits, zone, hint))
     return ExitCode.DONE if hits else ExitCode.NO
 
 
@@ -73,7 +74,10 @@ def _document(query: str, hits: Hits, *, explain: bool) -> dict[str, Any]:
     return {
         "query": query,
         "depth": str(hits.depth),
+        "mode": str(hits.mode),
+        "as_of": iso(hits.as_of),
         "hits": [_hit_json(hit, explain=explain) for hit in hits],
+        "when": None if hits.when is None else reading_json(hits.when),
         "scopes": None if hits.scopes is None else list(hits.scopes),
         "eligible": hits.eligible,
         "likely": hits.likely,
@@ -99,18 +103,22 @@ def _hit_json(hit: Hit, *, explain: bool) -> dict[str, Any]:
         found["covers"] = list(hit.covers)
     if hit.outdated:
         found["outdated"] = list(hit.outdated)
+    if hit.ended:
+        found["ended"] = True
+    if hit.supersedes:
+        found["supersedes"] = [predecessor_json(earlier) for earlier in hit.supersedes]
     if explain and hit.explanation is not None:
         found["explanation"] = asdict(hit.explanation)
     return found
 
 
-def _summary(hits: Hits) -> str:
+def _summary(hits: Hits, zone: str | None) -> str:
     rest = [f"{hits.matches:,} match in all"] if hits.depth is Depth.EXHAUSTIVE else []
     if hits.more and not rest:
         rest = [f"{hits.more:,} more matched"]
     rest += [f"{hits.below:,} scored too low"] if hits.below else []
     rest += [f"{hits.pending:,} compared by words alone"] if hits.pending else []
-    looked = f"Searched {_looked_at(hits)}"
+    looked = f"Searched {_looked_at(hits, zone)}"
     sentence = f"{looked}: {listed(rest)}." if rest else f"{looked}."
     if hits.next is not None and (hits.offset or hits.depth is not Depth.NORMAL):
         sentence = f"{sentence} Go on with --offset {hits.next}."
@@ -119,15 +127,18 @@ def _summary(hits: Hits) -> str:
     return f"{sentence} {hits.note}" if hits.note else sentence
 
 
-def _nothing(hits: Hits, hint: str | None) -> str:
+def _nothing(hits: Hits, zone: str | None, hint: str | None) -> str:
     if hits.offset and hits.matches:
         return f"There is nothing after the {count(hits.matches, 'match', 'matches')}."
-    sentences = [f"Nothing found in {_looked_at(hits)}."]
+    sentences = [f"Nothing found in {_looked_at(hits, zone)}."]
     if hits.below:
         sentences.append(f"{hits.below:,} scored too low; try --threshold 0.")
     return " ".join([*sentences, *filter(None, (hint, hits.note))])
 
 
-def _looked_at(hits: Hits) -> str:
+def _looked_at(hits: Hits, zone: str | None) -> str:
     where = "every scope" if hits.scopes is None else listed(hits.scopes)
-    return f"{where} ({count(hits.eligible, 'memory', 'memories')})"
+    time = "" if hits.when is None else f", {hits.when.said}"
+    if hits.as_of is not None:
+        time = f"{time}, as of {show_moment(hits.as_of, zone)}"
+    return f"{where} ({count(hits.eligible, 'memory', 'memories')}{time})"

@@ -8,7 +8,6 @@ from pathlib import Path
 import apsw
 
 from infinite_memory.cli.checks import Finding, State
-from infinite_memory.cli.config import masked
 from infinite_memory.cli.render import count, size
 from infinite_memory.config import Config
 from infinite_memory.embedding import configured_embedder
@@ -18,7 +17,14 @@ from infinite_memory.model.record import Size
 from infinite_memory.operations.models import Models, former_of
 from infinite_memory.protocols import Embedder, Storage
 from infinite_memory.search.snapshot import Snapshot
-from infinite_memory.storage.opening import open_storage
+from infinite_memory.storage.masking import masked
+from infinite_memory.storage.opening import (
+    MANAGED,
+    address_of,
+    is_folder,
+    open_existing,
+    snapshot_folder,
+)
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.storage.sqlite.connections import BUSY_SECONDS, connect_immutable
 from infinite_memory.storage.sqlite.creation import Places
@@ -39,9 +45,9 @@ def check_store(config: Config) -> Iterator[Finding]:
 
     One that does not exist, or that opening would change, is not opened.
     """
-    address = config.store or str(config.home)
+    address = address_of(config)
     try:
-        if "://" not in address:
+        if is_folder(address):
             places = Places(Path(address))
             for finding in _check_files(places):
                 yield finding
@@ -49,9 +55,24 @@ def check_store(config: Config) -> Iterator[Finding]:
                     return
             if not places.database.exists():
                 return
+        elif address == MANAGED:
+            yield _check_program(config)
         yield from _check_opened(config, address)
     except InfiniteMemoryError as error:
         yield Finding("store", State.PROBLEM, f"{error}.")
+
+
+def _check_program(config: Config) -> Finding:
+    """Look for the program of the managed server; the driver that comes with it loads late."""
+    from infinite_memory.storage.mongodb.managed.binary import find_mongod
+
+    program = find_mongod(config.mongod)
+    return Finding(
+        "mongod",
+        State.OK,
+        f"{program} keeps the store of {config.home}; unless that was running, it was started for "
+        "this look, and stopped.",
+    )
 
 
 def _check_files(places: Places) -> Iterator[Finding]:
@@ -115,7 +136,11 @@ def _check_reserve(places: Places) -> Finding:
 
 
 def _check_opened(config: Config, address: str) -> Iterator[Finding]:
-    storage = open_storage(address)
+    storage = open_existing(address, home=config.home, mongod=config.mongod)
+    if storage is None:
+        where = config.home if address == MANAGED else masked(address)
+        yield Finding("store", State.OK, f"There is no store in {where} yet.")
+        return
     try:
         measured = storage.measure()
         yield _check_records(address, measured)
@@ -126,8 +151,9 @@ def _check_opened(config: Config, address: str) -> Iterator[Finding]:
             return  # said by the check of the model
         try:
             yield _check_pending(storage, embedder, config, measured)
-            if "://" not in address and measured.memories:
-                yield _check_snapshot(Path(address), storage, embedder)
+            folder = snapshot_folder(address, storage, home=config.home)
+            if folder is not None and measured.memories:
+                yield _check_snapshot(folder, storage, embedder)
         finally:
             embedder.close()
     except StoreDamaged as error:
@@ -211,11 +237,11 @@ def _former(storage: Storage, embedder: Embedder, config: Config) -> tuple[str, 
 
 
 def _check_snapshot(folder: Path, storage: Storage, embedder: Embedder) -> Finding:
-    snapshots = list((folder / "index").glob("*.index"))
+    snapshots = list(folder.glob("*.index"))
     if not snapshots:
         return Finding("index", State.OK, "There is no snapshot of the index; it is read anew.")
     ours = Snapshot(
-        folder / "index",
+        folder,
         identity=storage.identity,
         model=embedder.model,
         dimensions=embedder.dimensions,
@@ -235,7 +261,7 @@ def _check_snapshot(folder: Path, storage: Storage, embedder: Embedder) -> Findi
             State.PROBLEM,
             f"The index has seen {view.cursor:,} changes and the store has only {position:,}: if"
             " you put an older copy of the database in place, delete the folder"
-            f" {folder / 'index'}; if not, the newest memories are missing: look for"
+            f" {folder}; if not, the newest memories are missing: look for"
             " memory.db-wal, or restore a backup.",
         )
     total = sum(path.stat().st_size for path in snapshots)

@@ -17,7 +17,7 @@ _STEERING = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 def in_pipe(*arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
     """Run a command with its output in pipes."""
-    settings = {"capture_output": True, "text": True, "encoding": "utf-8", "timeout": 60}
+    settings = {"capture_output": True, "text": True, "encoding": "utf-8", "timeout": 300}
     return subprocess.run([*COMMAND, *arguments], **{**settings, **options})  # type: ignore[call-overload,no-any-return]
 
 
@@ -45,4 +45,4 @@ def on_terminal(*arguments: str, typed: bytes = b"", columns: int = 80) -> tuple
         drawn += part
     os.close(controller)
     text = drawn.decode().replace("\r\n", "\n")
-    return process.wait(timeout=60), text, _STEERING.sub("", text)
+    return process.wait(timeout=300), text, _STEERING.sub("", text)

@@ -67,7 +67,8 @@ def test_lines_come_from_standard_input(ask: Ask) -> None:
 
 
 def test_an_empty_file_stores_nothing(ask: Ask, lines: Callable[..., str]) -> None:
-    assert ask("remember", "--from", lines()) == {"receipts": [], "stored": 0, "unchanged": 0}
+    nothing = {"receipts": [], "stored": 0, "unchanged": 0, "strengthened": 0}
+    assert ask("remember", "--from", lines()) == nothing
 
 
 @pytest.mark.parametrize(
