@@ -7,12 +7,20 @@ from typing import Any
 
 from attrs import asdict
 
-from infinite_memory.model.codec import iso, to_json
+from infinite_memory.model.codec import (
+    iso,
+    landmark_json,
+    predecessor_json,
+    reading_json,
+    to_json,
+)
 from infinite_memory.model.depth import Depth
 from infinite_memory.model.hits import Absence, Hit, Hits
 from infinite_memory.model.memory import Memory
+from infinite_memory.model.mode import Mode
+from infinite_memory.model.recalled import Recalled
 from infinite_memory.model.receipt import Receipt
-from infinite_memory_mcp.render import NOTICE, shown_text
+from infinite_memory_mcp.render import MOST_STEPS, NOTICE, shown_text
 
 __all__ = [
     "FOUND",
@@ -22,24 +30,21 @@ __all__ = [
     "memory_data",
     "object_schema",
     "page_data",
+    "recalled_data",
     "receipt_data",
 ]
 
-_TEXT = {"type": "string"}
-_WHOLE = {"type": "integer"}
 
-
-def object_schema(**properties: dict[str, Any]) -> dict[str, Any]:
+# A tool list costs tokens in each conversation: what an answer holds beyond that, it shows.
+def object_schema(*names: str) -> dict[str, Any]:
     """Return the schema of an object that has at least these properties."""
-    return {"type": "object", "properties": properties, "required": list(properties)}
+    return {"type": "object", "required": list(names)}
 
 
-RECEIPT = object_schema(id=_TEXT, outcome=_TEXT, revision=_WHOLE)
+RECEIPT = object_schema("id", "outcome", "revision")
 """The answer to a write."""
 
-FOUND = object_schema(
-    hits={"type": "array", "items": object_schema(id=_TEXT, text=_TEXT)},
-)
+FOUND = object_schema("hits")
 """The answer to a search."""
 
 
@@ -55,6 +60,14 @@ def receipt_data(receipt: Receipt) -> dict[str, Any]:
     }
     if receipt.erased:
         data["erased"] = list(receipt.erased)
+    if receipt.superseded:
+        data["superseded"] = list(receipt.superseded)
+    if receipt.superseded_by is not None:
+        data["superseded_by"] = receipt.superseded_by
+    if receipt.twins:
+        data["twins"] = list(receipt.twins)
+    if receipt.conflicts:
+        data["conflicts"] = list(receipt.conflicts)
     return data
 
 
@@ -87,6 +100,12 @@ def hits_data(hits: Hits, ordered: Iterable[Hit], *, pages: bool = False) -> dic
     }
     if hits.scopes is not None:
         data["scopes"] = list(hits.scopes)
+    if hits.when is not None:
+        data["when"] = reading_json(hits.when)
+    if hits.mode is not Mode.CURRENT:
+        data["mode"] = str(hits.mode)
+    if hits.as_of is not None:
+        data["as_of"] = iso(hits.as_of)
     if hits.note is not None:
         data["note"] = hits.note
     if pages and hits.next is not None:
@@ -111,6 +130,33 @@ def page_data(memories: Iterable[Memory], cursor: str | None) -> dict[str, Any]:
     return data
 
 
+def recalled_data(recalled: Recalled) -> dict[str, Any]:
+    """Return one page of what happened in a time, and what is told of the whole."""
+    data: dict[str, Any] = {
+        **page_data(recalled, recalled.next),
+        "order": recalled.order,
+        "total": recalled.total,
+    }
+    if recalled.when is not None:
+        data["when"] = reading_json(recalled.when)
+    for name, landmark in (("before", recalled.before), ("after", recalled.after)):
+        if landmark is not None:
+            data[name] = landmark_json(landmark)
+    if recalled.digest is not None:
+        step, counts = recalled.digest.by_time(MOST_STEPS)
+        scopes, elsewhere = recalled.digest.largest_scopes(MOST_STEPS)
+        data["digest"] = {
+            "first": landmark_json(recalled.digest.first),
+            "last": landmark_json(recalled.digest.last),
+            f"by_{step}": counts,
+            "by_scope": scopes,
+            "by_kind": dict(recalled.digest.by_kind),
+        }
+        if elsewhere:
+            data["digest"]["in_other_scopes"] = elsewhere
+    return data
+
+
 def _hit_data(hit: Hit, depth: Depth, summary: str | None) -> dict[str, Any]:
     data = {**memory_data(hit.memory), "score": round(hit.score, 4)}
     data["text"] = shown_text(hit, depth, covered=summary is not None)
@@ -122,9 +168,18 @@ def _hit_data(hit: Hit, depth: Depth, summary: str | None) -> dict[str, Any]:
         data["cut"] = True
     if summary is not None:
         data["covered_by"] = summary
-    for name, ids in (("twins", hit.twins), ("covers", hit.covers), ("outdated", hit.outdated)):
-        if ids:
-            data[name] = list(ids)
-    if hit.explanation is not None:
-        data["explanation"] = asdict(hit.explanation)
+    data.update(_beside(hit))
     return data
+
+
+def _beside(hit: Hit) -> dict[str, Any]:
+    """Return what is said of a hit beside the memory itself, where there is any."""
+    data: dict[str, Any] = {
+        "twins": list(hit.twins),
+        "covers": list(hit.covers),
+        "outdated": list(hit.outdated),
+        "ended": hit.ended,
+        "supersedes": [predecessor_json(earlier) for earlier in hit.supersedes],
+        "explanation": None if hit.explanation is None else asdict(hit.explanation),
+    }
+    return {name: value for name, value in data.items() if value}

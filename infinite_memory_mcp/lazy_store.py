@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from infinite_memory.errors import InfiniteMemoryError, StoreClosed
+from infinite_memory_mcp.settings import CLIENT
 
 if TYPE_CHECKING:
     from infinite_memory.store import MemoryStore
@@ -25,7 +26,8 @@ class LazyStore:
     """A store that is opened by the first call that needs it, or in the background before that.
 
     Opening takes far longer than answering what a client asks first, and may fail; then every call
-    is told why, and the next one tries again. Every method may be called from any thread.
+    is told why, and the next one tries again. Every method may be called from any thread. `client`
+    is the name under which changes are to be entered in the journal.
     """
 
     def __init__(
@@ -33,6 +35,7 @@ class LazyStore:
     ) -> None:
         """Open with `opener`, in the background once `quiet_seconds` passed without a request."""
         self._opener = opener
+        self.client = CLIENT
         self._quiet_seconds = quiet_seconds
         self._opening = threading.Lock()
         self._store: MemoryStore | None = None
@@ -40,7 +43,16 @@ class LazyStore:
         self._timer: threading.Timer | None = None
         self._warming = False
         self._working = threading.Lock()
+        self._asked = threading.Event()
         self._closed = threading.Event()
+
+    def note_client(self, name: str | None) -> None:
+        """Enter changes under the name of this client from now on; None changes nothing.
+
+        It counts for a store that is opened later: a client says its name before it calls a tool.
+        """
+        if name is not None:
+            self.client = name
 
     def get(self) -> MemoryStore:
         """Return the store, opening it if it is not open yet.
@@ -82,8 +94,10 @@ class LazyStore:
             timer = self._timer
         if timer is not None:
             timer.cancel()
-            # A reader that is still at work would keep the database from being put away whole.
-            timer.join(_LAST_STEP_SECONDS)
+        # A reader that is still at work would keep the database from being put away whole. It may
+        # have been started by an earlier timer than the last one.
+        if self._working.acquire(timeout=_LAST_STEP_SECONDS):
+            self._working.release()
         with self._opening:
             store, self._store = self._store, None
         if store is not None:
@@ -101,9 +115,17 @@ class LazyStore:
         self.close()
 
     def _warm_up(self) -> None:
-        # Whoever is at it goes on until nothing waits, so a second one has nothing to do.
-        if not self._working.acquire(blocking=False):
-            return
+        # Whoever is at it may have found nothing waiting just before something was stored, so it is
+        # told to look once more; it looks here after it let go of the lock.
+        self._asked.set()
+        while self._asked.is_set() and self._working.acquire(blocking=False):
+            try:
+                self._asked.clear()
+                self._make_ready()
+            finally:
+                self._working.release()
+
+    def _make_ready(self) -> None:
         try:
             with self._scheduling:
                 self._warming = True
@@ -116,5 +138,3 @@ class LazyStore:
             # Whoever calls a tool is told; this is for whoever reads the log.
             _log.warning("the store could not be made ready: %s", error)
             self.embed_when_quiet()
-        finally:
-            self._working.release()

@@ -7,9 +7,18 @@ import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
 
+from attrs import evolve
+
 import infinite_memory
 import infinite_memory_mcp
-from infinite_memory_mcp.settings import LOG_LEVELS, Settings, follow, package_version
+from infinite_memory_mcp.settings import (
+    ALL_TOOLSETS,
+    DEFAULT_TOOLSETS,
+    LOG_LEVELS,
+    Settings,
+    follow,
+    package_version,
+)
 
 __all__ = ["main", "open_store"]
 
@@ -26,8 +35,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     settings = Settings(home=flags.home, store=flags.store, log_level=flags.log_level)
     settings.start_logging()
-    with infinite_memory_mcp.LazyStore(lambda: open_store(settings)) as memory:
-        return infinite_memory_mcp.serve(infinite_memory_mcp.build_server(memory), memory)
+    with infinite_memory_mcp.LazyStore(
+        lambda: open_store(evolve(settings, client=memory.client))
+    ) as memory:
+        server = infinite_memory_mcp.build_server(memory, flags.toolsets)
+        return infinite_memory_mcp.serve(server, memory)
 
 
 def open_store(settings: Settings) -> infinite_memory.MemoryStore:
@@ -39,7 +51,7 @@ def open_store(settings: Settings) -> infinite_memory.MemoryStore:
     config = settings.config()
     follow(config)
     # Naming the class imports numpy and the database, which the first answers do not need.
-    return infinite_memory.MemoryStore.open(config=config)
+    return infinite_memory.MemoryStore.open(config=config, client=settings.client)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -54,6 +66,33 @@ def _parser() -> argparse.ArgumentParser:
     )
     place = parser.add_mutually_exclusive_group()
     place.add_argument("--home", metavar="DIR", help="the home folder (~/.infinite-memory)")
-    place.add_argument("--store", metavar="URL", help='a folder, or "memory://" to try it out')
+    place.add_argument(
+        "--store",
+        metavar="URL",
+        help='a folder, "mongodb://HOST/DATABASE", "mongodb+managed://" for a server that is '
+        'started here, or "memory://" to try it out',
+    )
+    parser.add_argument(
+        "--toolsets",
+        metavar="NAMES",
+        type=_toolsets,
+        default=DEFAULT_TOOLSETS,
+        help=f"{', '.join(ALL_TOOLSETS)}, with commas between, or all; "
+        f"by default {','.join(DEFAULT_TOOLSETS)}",
+    )
     parser.add_argument("--log-level", choices=LOG_LEVELS, help="how much goes to standard error")
     return parser
+
+
+def _toolsets(text: str) -> tuple[str, ...]:
+    """Return the toolsets that are named in `text`."""
+    if text == "all":
+        return ALL_TOOLSETS
+    names = tuple(name.strip() for name in text.split(",") if name.strip())
+    unknown = [name for name in names if name not in ALL_TOOLSETS]
+    if unknown or not names:
+        what = repr(unknown[0])[:100] if unknown else repr(text)
+        raise argparse.ArgumentTypeError(
+            f"{what} is no toolset: there are {', '.join(ALL_TOOLSETS)}, and all"
+        )
+    return names

@@ -13,7 +13,20 @@ from attrs import field, frozen
 import infinite_memory
 from infinite_memory.errors import ConfigurationError
 
-__all__ = ["LOG_LEVELS", "Settings", "follow", "package_version"]
+__all__ = [
+    "ALL_TOOLSETS",
+    "CLIENT",
+    "DEFAULT_TOOLSETS",
+    "LOG_LEVELS",
+    "Settings",
+    "follow",
+    "package_version",
+]
+
+ALL_TOOLSETS = ("core", "profile", "admin")
+DEFAULT_TOOLSETS = ("core", "profile")
+CLIENT = "infinite-memory-mcp"
+"""Who changes something, where a client does not say its name."""
 
 LOG_LEVELS = ("debug", "info", "warning", "error")
 _LINE = "%(asctime)s %(levelname)s %(name)s: %(message)s"
@@ -33,11 +46,13 @@ class Settings:
 
     The configuration is put together from them when the store is opened, not before: what is wrong
     with it then reaches the assistant as a sentence, and not its host as a server that died.
+    `client` is the name under which changes are entered in the journal.
     """
 
     home: str | None = None
     store: str | None = None
     log_level: str | None = None
+    client: str = CLIENT
     environment: Mapping[str, str] = field(factory=lambda: dict(os.environ), repr=False)
 
     def config(self) -> infinite_memory.Config:

@@ -64,12 +64,18 @@ class ToolSpec(Generic[Given]):
             fn_metadata=FuncMetadata(arg_model=ArgModelBase, output_schema=self.answers),
             is_async=False,
             context_kwarg=None,
-            annotations=ToolAnnotations(
-                read_only_hint=self.reads,
-                destructive_hint=self.destroys,
-                idempotent_hint=self.repeatable or self.reads,
-                open_world_hint=False,
-            ),
+            annotations=self._annotations(),
+        )
+
+    def _annotations(self) -> ToolAnnotations:
+        if self.reads:
+            # The other hints mean something only where a tool writes.
+            return ToolAnnotations(read_only_hint=True, open_world_hint=False)
+        return ToolAnnotations(
+            read_only_hint=False,
+            destructive_hint=self.destroys,
+            idempotent_hint=self.repeatable,
+            open_world_hint=False,
         )
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from infinite_memory.operations.stats import Stats
     from infinite_memory.store import MemoryStore
 
-__all__ = ["OVERVIEW"]
+__all__ = ["ARRANGING", "OVERVIEW"]
 
 
 class Nothing(Arguments):
@@ -36,19 +36,19 @@ class CreateMemoryScope(Arguments):
 
 
 def get_memory_stats(store: MemoryStore, _asked: Nothing) -> Answer:
-    """Tell how much is remembered: counts by scope, kind and status, size, first and last date."""
+    """Tell how much is stored: counts by scope, kind and status, size, first and last date."""
     stats = store.stats()
     return Answer(text=_stats_text(stats), data=_stats_data(stats))
 
 
 def create_memory_scope(store: MemoryStore, asked: CreateMemoryScope) -> Answer:
-    """Make a compartment that keeps a project or a part of life apart from the others."""
+    """Make a compartment that keeps a project or part of life apart."""
     scope = store.scopes.create(**asked.model_dump())
     return Answer(text=f"This scope exists now: {_scope_text(scope)}", data=_scope_data(scope))
 
 
 def list_memory_scopes(store: MemoryStore, _asked: Nothing) -> Answer:
-    """List the compartments that memories live in; use it before you choose a scope."""
+    """List the compartments of memory; use it before you choose one."""
     scopes = list(store.scopes)
     count = "1 scope" if len(scopes) == 1 else f"{len(scopes)} scopes"
     lines = [f"- {_scope_text(scope)}" for scope in scopes]
@@ -119,30 +119,31 @@ def _stats_data(stats: Stats) -> dict[str, Any]:
     return data
 
 
-_WHOLE = {"type": "integer"}
-_TEXT = {"type": "string"}
-
 OVERVIEW = (
     ToolSpec(
         run=get_memory_stats,
         arguments=Nothing,
         title="Count memories",
-        answers=object_schema(memories=_WHOLE, by_scope={"type": "object"}, size_bytes=_WHOLE),
+        answers=object_schema("memories", "by_scope", "size_bytes"),
         reads=True,
-    ),
-    ToolSpec(
-        run=create_memory_scope,
-        arguments=CreateMemoryScope,
-        title="Create a scope",
-        answers=object_schema(name=_TEXT),
-        repeatable=True,
     ),
     ToolSpec(
         run=list_memory_scopes,
         arguments=Nothing,
         title="List scopes",
-        answers=object_schema(scopes={"type": "array", "items": object_schema(name=_TEXT)}),
+        answers=object_schema("scopes"),
         reads=True,
     ),
 )
-"""The tools that show and arrange."""
+"""The tools that show."""
+
+ARRANGING = (
+    ToolSpec(
+        run=create_memory_scope,
+        arguments=CreateMemoryScope,
+        title="Create a scope",
+        answers=object_schema("name"),
+        repeatable=True,
+    ),
+)
+"""The tools that arrange."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from pydantic import Field
 
@@ -13,8 +13,8 @@ from infinite_memory.model.hits import Step
 from infinite_memory.model.memory import Status
 from infinite_memory.model.moments import read_moment
 from infinite_memory_mcp.arguments import Arguments, Labels, Limit, Scopes
-from infinite_memory_mcp.data import FOUND, absence_data, hits_data, page_data
-from infinite_memory_mcp.render import hits_text, page_text, whole_text
+from infinite_memory_mcp.data import FOUND, absence_data, hits_data, page_data, recalled_data
+from infinite_memory_mcp.render import hits_text, page_text, recalled_text, whole_text
 from infinite_memory_mcp.tool import Answer, ToolSpec
 
 if TYPE_CHECKING:
@@ -23,13 +23,6 @@ if TYPE_CHECKING:
     from infinite_memory.store import MemoryStore
 
 __all__ = ["READING"]
-
-_Searched = Annotated[
-    Scopes,
-    Field(
-        description="A scope or several, with parents and Global; ALL opens all but private ones"
-    ),
-]
 _BEST = "best match first"
 _MAX_IDS = 100
 
@@ -43,10 +36,16 @@ class RetrieveMemory(Arguments):
         description="overview: summaries first, then highlights; exhaustive: titles of every match,"
         " archived and superseded too",
     )
-    scope: _Searched = None
+    scope: Scopes = Field(
+        None,
+        description="A scope or several, with parents and Global; ALL opens all but private ones",
+    )
     tags: Labels = Field([], description="All required")
     kinds: Labels = Field([])
+    as_of: str | None = Field(None, description='What held then: "last March"')
+    mode: str | None = Field(None, description="strict: holds now; history: superseded too")
     limit: Limit | None = None
+    when: str | None = Field(None, description='Happened then: "last week"')
     offset: int = Field(0, description="Go on after so many")
     threshold: float | None = Field(None, description="Lowest score, 0 to 1")
     explain: bool = Field(False, description="Say why each was found")
@@ -58,16 +57,31 @@ class RecallMemory(Arguments):
     """What `recall_memory` takes."""
 
     query: str
-    since: str | None = Field(None, description="ISO 8601 date or time")
-    until: str | None = Field(None, description="ISO 8601, not included")
+    since: str | None = Field(None, description="ISO 8601")
+    until: str | None = Field(None, description="Not included")
+    when: str | None = Field(None, description='Instead: "last week"')
     scope: Scopes = None
     limit: Limit = 10
+
+
+class RecallMemoryByTime(Arguments):
+    """What `recall_memory_by_time` takes."""
+
+    when: str = Field(
+        description='"last week", "since March", "2026-11-20 to 2026-11-22", "always"; Chinese too'
+    )
+    scope: Scopes = None
+    tags: Labels = Field([])
+    kinds: Labels = Field([])
+    newest_first: bool = False
+    limit: Limit = 20
+    cursor: str | None = Field(None, description="From the page before")
 
 
 class SearchByTag(Arguments):
     """What `search_by_tag` takes."""
 
-    tags: Labels = Field(description="All required")
+    tags: Labels
     query: str | None = None
     scope: Scopes = None
     limit: Limit = 20
@@ -77,17 +91,17 @@ class SearchByTag(Arguments):
 class SearchByScope(Arguments):
     """What `search_by_scope` takes."""
 
-    scope: _Searched
+    scope: Scopes
     query: str | None = None
     limit: Limit = 20
     cursor: str | None = None
 
 
 def retrieve_memory(store: MemoryStore, asked: RetrieveMemory) -> Answer:
-    """Find what is remembered about something, by meaning and by words.
+    """Find memories by meaning and by words.
 
-    Use it before you answer anything that may depend on the user, their projects or what was
-    decided earlier.
+    Use it before you answer anything that may depend on the user, their projects or earlier
+    decisions.
     """
     if asked.ids:
         return _whole(store, asked)
@@ -107,16 +121,14 @@ def retrieve_memory(store: MemoryStore, asked: RetrieveMemory) -> Answer:
 
 
 def recall_memory(store: MemoryStore, asked: RecallMemory) -> Answer:
-    """Tell what was said or happened about something, oldest first, with absolute dates.
-
-    Use it for "when", "what happened" or "last week"; turn words of time into dates yourself.
-    """
+    """Tell what was said or happened about something, oldest first, with absolute dates."""
     zone = store.config.time_zone
     hits = store.search(
         asked.query,
         scope=asked.scope,
         since=_moment(asked.since, zone),
         until=_moment(asked.until, zone),
+        when=asked.when,
         limit=asked.limit,
     )
     ordered = sorted(hits, key=lambda hit: (hit.memory.happened_at, hit.memory.id))
@@ -125,8 +137,18 @@ def recall_memory(store: MemoryStore, asked: RecallMemory) -> Answer:
     )
 
 
+def recall_memory_by_time(store: MemoryStore, asked: RecallMemoryByTime) -> Answer:
+    """Tell all that happened in a time, oldest first, page by page.
+
+    Beyond a page it also gives the first, the last, and counts by day, scope and kind.
+    """
+    given = asked.model_dump(exclude={"cursor"})
+    recalled = store.recall_by_time(**given, after=asked.cursor)
+    return Answer(text=recalled_text(recalled), data=recalled_data(recalled))
+
+
 def search_by_tag(store: MemoryStore, asked: SearchByTag) -> Answer:
-    """Find memories that have all of these tags: with a query the best, without it the newest."""
+    """Find memories with all of these tags: with a query the best, without it the newest."""
     if not asked.tags:
         raise InvalidInput("tags is empty: name at least one, or use retrieve_memory")
     if asked.query is None:
@@ -196,7 +218,14 @@ READING = (
     ToolSpec(
         run=recall_memory,
         arguments=RecallMemory,
-        title="Recall a time",
+        title="Recall",
+        answers=FOUND,
+        reads=True,
+    ),
+    ToolSpec(
+        run=recall_memory_by_time,
+        arguments=RecallMemoryByTime,
+        title="Recall by time",
         answers=FOUND,
         reads=True,
     ),

@@ -33,10 +33,14 @@ class StoreMemory(Arguments):
     title: str | None = None
     speaker: str | None = Field(None, description="Who said it")
     conversation_id: str | None = None
-    happened_at: str | None = Field(None, description="ISO 8601 date or time; now if left out")
-    key: str | None = Field(None, description="What a fact is about, such as alice/birthday")
+    happened_at: str | None = Field(None, description="ISO 8601; now if left out")
+    key: str | None = Field(
+        None,
+        description="What a fact is about, as alice/job; replaces the earlier fact of that key",
+    )
+    supersedes: Labels = Field([], description="Ids it replaces, such as an old decision")
     important: bool = False
-    context: Object = Field({}, description="Anything else, as names and values")
+    context: Object = Field({}, description="Anything else")
     id: str | None = Field(None, description="Your own id makes a retry harmless")
 
 
@@ -44,9 +48,7 @@ class UpdateMemory(Arguments):
     """What `update_memory` takes."""
 
     id: str
-    revision: int | None = Field(
-        None, description="The one you read: keeps you from overwriting a change you never saw"
-    )
+    revision: int | None = Field(None, description="The one you read; refused if it changed since")
     text: str | None = None
     scope: str | None = None
     tags: Labels | None = Field(None, description="Replace all tags")
@@ -70,10 +72,9 @@ class DeleteMemory(Arguments):
 
 
 def store_memory(store: MemoryStore, asked: StoreMemory) -> Answer:
-    """Store something worth keeping: a fact, preference, decision, solution, lesson or event.
+    """Store what will matter later: a fact, preference, decision, solution, lesson or event.
 
-    Use it whenever the user says so or something will matter in a later conversation. What it
-    acknowledges is durable. Never store secrets.
+    Use it unasked too. What it acknowledges is durable. Never store secrets.
     """
     fields = asked.model_dump(exclude={"text", "happened_at"})
     happened_at = asked.happened_at
@@ -83,9 +84,9 @@ def store_memory(store: MemoryStore, asked: StoreMemory) -> Answer:
 
 
 def update_memory(store: MemoryStore, asked: UpdateMemory) -> Answer:
-    """Change a stored memory when it is wrong, out of date or in the wrong place.
+    """Change a memory that is wrong, out of date or in the wrong place.
 
-    Only the arguments you give change; earlier revisions are kept.
+    Only what you give changes; earlier revisions are kept.
     """
     revision = store.get(asked.id).revision if asked.revision is None else asked.revision
     changes = _changes(asked, store.config.time_zone)

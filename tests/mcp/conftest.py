@@ -12,6 +12,7 @@ from mcp import Client
 from infinite_memory import MemoryStore
 from infinite_memory_mcp.application import build_server
 from infinite_memory_mcp.lazy_store import LazyStore
+from infinite_memory_mcp.settings import ALL_TOOLSETS
 
 # The benchmarks are not installed; last, so that the package itself may come from a wheel.
 sys.path.append(str(Path(__file__).parents[2]))
@@ -37,4 +38,4 @@ def store(open_store: Callable[..., MemoryStore]) -> MemoryStore:
 def connect(store: MemoryStore, era: str) -> Iterator[Callable[[], Client]]:
     """Connects a client to a server that works on `store`."""
     with LazyStore(lambda: store, quiet_seconds=600) as memory:
-        yield lambda: Client(build_server(memory), mode=era)
+        yield lambda: Client(build_server(memory, ALL_TOOLSETS), mode=era)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
@@ -13,6 +14,7 @@ from talking import call, refusal
 
 from infinite_memory import EmbedderError, MemoryStore, StorageUnavailable, StoreClosed
 from infinite_memory.testing.embedders import HashingEmbedder
+from infinite_memory_mcp import lazy_store
 from infinite_memory_mcp.application import build_server
 from infinite_memory_mcp.lazy_store import LazyStore
 
@@ -88,7 +90,7 @@ def test_it_warms_up_once_requests_pause_and_embeds_what_waits() -> None:
         embedder.broken = False
         for _ in range(3):
             memory.warm_up_when_quiet()
-        assert embedder.used.wait(10)
+        assert embedder.used.wait(60)
         wait_for_warm_up()
         assert memory.get().stats().embedded == 1
         memory.warm_up_when_quiet()
@@ -104,7 +106,7 @@ def test_a_model_that_cannot_be_loaded_is_logged_and_the_store_still_serves(
         LazyStore(opener_of(embedder), quiet_seconds=0) as memory,
     ):
         memory.warm_up_when_quiet()
-        assert embedder.used.wait(10)
+        assert embedder.used.wait(60)
         wait_for_warm_up()
         assert memory.get().remember("found by its words").searchable == "words"
     assert "could not be made ready: the model is broken" in caplog.text
@@ -146,7 +148,7 @@ async def test_a_defect_is_logged_and_the_server_goes_on(
         async with Client(build_server(memory), mode=era) as client:
             read = await refusal(client, "get_memory_stats")
             written = await refusal(client, "store_memory", text="x")
-            assert len((await client.list_tools()).tools) == 10
+            assert len((await client.list_tools()).tools) == 12
     assert "get_memory_stats failed through a defect" in read
     assert read.endswith("Nothing was changed.")
     assert "Whether it was carried out is unknown" in written
@@ -160,7 +162,7 @@ def warming() -> list[threading.Thread]:
 
 def wait_for_warm_up() -> None:
     for thread in warming():
-        thread.join(10)
+        thread.join(60)
 
 
 @pytest.mark.anyio
@@ -177,8 +179,80 @@ async def test_a_long_text_is_embedded_at_the_next_quiet_moment(era: str) -> Non
             assert (await call(client, "get_memory_stats"))["embedded"] == 1
 
 
+class LateToReturn(MemoryStore):
+    """Comes back from embedding what waits only when it is let go."""
+
+    looked = threading.Event()
+    gate = threading.Event()
+
+    def catch_up(self, *, limit: int = 1000, stop: Callable[[], bool] = lambda: False) -> int:
+        done = super().catch_up(limit=limit, stop=stop)
+        self.looked.set()
+        assert self.gate.wait(60)
+        return done
+
+
+def test_what_is_stored_while_the_last_look_ends_is_embedded_too() -> None:
+    def opener() -> MemoryStore:
+        return LateToReturn.open("memory://", embedder=HashingEmbedder())
+
+    with LazyStore(opener, quiet_seconds=0) as memory:
+        memory.warm_up_when_quiet()
+        assert LateToReturn.looked.wait(60)
+        first = warming()
+        long = "the harbour master keeps a diary. " * 2000
+        assert memory.get().remember(long).searchable == "words"
+        memory.embed_when_quiet()
+        memory.warm_up_when_quiet()
+        for thread in set(warming()) - set(first):
+            thread.join(60)
+        LateToReturn.gate.set()
+        wait_for_warm_up()
+        assert memory.get().stats().embedded == 1
+
+
+class Lingering(MemoryStore):
+    """Goes on embedding until it is told to stop, and notes whether it was closed meanwhile."""
+
+    begun = threading.Event()
+    closing = threading.Event()
+    closed_meanwhile: bool | None = None
+
+    def catch_up(self, *, limit: int = 1000, stop: Callable[[], bool] = lambda: False) -> int:
+        self.begun.set()
+        while not stop():
+            time.sleep(0.01)
+        type(self).closed_meanwhile = self.closing.wait(0.5)
+        return super().catch_up(limit=limit, stop=stop)
+
+    def close(self) -> None:
+        self.closing.set()
+        super().close()
+
+
+def test_closing_waits_for_whoever_embeds_also_where_others_were_told_to_later(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(lazy_store, "_LAST_STEP_SECONDS", 60.0)
+
+    def opener() -> MemoryStore:
+        return Lingering.open("memory://", embedder=HashingEmbedder())
+
+    memory = LazyStore(opener, quiet_seconds=0)
+    memory.warm_up_when_quiet()
+    assert Lingering.begun.wait(60)
+    first = warming()
+    memory.embed_when_quiet()
+    memory.warm_up_when_quiet()
+    for thread in set(warming()) - set(first):
+        thread.join(60)
+    memory.close()
+    wait_for_warm_up()
+    assert Lingering.closed_meanwhile is False
+
+
 class Counting(HashingEmbedder):
-    """Counts its calls, and tells when the first has been made."""
+    """Counts its calls, which take as long as a model's, and tells when the first was made."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -188,6 +262,7 @@ class Counting(HashingEmbedder):
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         self.calls += 1
         self.begun.set()
+        time.sleep(0.1)
         return super().embed(texts)
 
 
@@ -197,7 +272,7 @@ def test_closing_does_not_wait_for_a_long_text_to_be_embedded() -> None:
     memory.get().remember("the harbour master keeps a diary. " * 24_000)
     assert embedder.calls == 0
     memory.warm_up_when_quiet()
-    assert embedder.begun.wait(30)
+    assert embedder.begun.wait(60)
     memory.close()
     wait_for_warm_up()
     whole = len(embedder.spans("the harbour master keeps a diary. " * 24_000)) // 128

@@ -95,7 +95,7 @@ def test_a_server_that_nobody_reads_ends_though_its_input_stays_open(tmp_path: P
         tell(server, storing(7, "asked before the client hung up"))
         assert server.process.stdout is not None
         server.process.stdout.close()
-        assert server.process.wait(60) == 0
+        assert server.process.wait(120) == 0
         assert not server.has_left_overs()
 
 

@@ -79,7 +79,7 @@ def test_a_request_in_a_wrong_shape_is_refused_briefly(
     method: str, params: dict[str, Any] | None, said: str
 ) -> None:
     with pytest.raises(MCPError, match=said) as caught:
-        check_request(method, params, ["store_memory"])
+        check_request(method, params, ["store_memory"], {"undo": "admin"})
     assert len(str(caught.value)) < 400
     str(caught.value).encode()
 
@@ -95,4 +95,4 @@ def test_a_request_in_a_wrong_shape_is_refused_briefly(
     ],
 )
 def test_a_sound_request_is_let_through(method: str, params: dict[str, Any] | None) -> None:
-    check_request(method, params, ["store_memory"])
+    check_request(method, params, ["store_memory"], {"undo": "admin"})

@@ -8,7 +8,7 @@ import pytest
 from mcp import Client
 from talking import ROOT
 
-from infinite_memory_mcp.application import INSTRUCTIONS, TOOLS, build_server
+from infinite_memory_mcp.application import INSTRUCTIONS, TOOLSETS, build_server
 from infinite_memory_mcp.lazy_store import LazyStore
 from infinite_memory_mcp.settings import package_version
 
@@ -19,12 +19,15 @@ NAMES = [
     "delete_memory",
     "retrieve_memory",
     "recall_memory",
+    "recall_memory_by_time",
     "search_by_tag",
     "search_by_scope",
     "get_memory_stats",
-    "create_memory_scope",
     "list_memory_scopes",
+    "get_user_profile",
+    "update_user_profile",
 ]
+ADMIN = ["create_memory_scope", "memory_history", "memory_log", "undo"]
 
 
 def never() -> Any:
@@ -63,12 +66,14 @@ async def test_the_tool_list_costs_a_conversation_little(era: str) -> None:
 async def test_every_tool_says_what_it_does_to_the_store(era: str) -> None:
     hints = {tool["name"]: tool["annotations"] for tool in await listed(era)}
     reads = {name for name, hint in hints.items() if hint["readOnlyHint"]}
-    destroys = {name for name, hint in hints.items() if hint["destructiveHint"]}
-    assert reads == set(NAMES[3:8]) | {"list_memory_scopes"}
+    destroys = {name for name, hint in hints.items() if hint.get("destructiveHint")}
+    assert reads == {*NAMES[3:10], "get_user_profile"}
     assert destroys == {"update_memory", "delete_memory"}
     assert not any(hint["openWorldHint"] for hint in hints.values())
     assert hints["delete_memory"]["idempotentHint"]
     assert not hints["store_memory"]["idempotentHint"]
+    # What the others say of a tool that reads means nothing.
+    assert all(set(hints[name]) == {"readOnlyHint", "openWorldHint"} for name in reads)
 
 
 @pytest.mark.anyio
@@ -91,6 +96,9 @@ async def test_the_server_introduces_itself(era: str) -> None:
             assert client.instructions == INSTRUCTIONS
 
 
+TOOLS = [spec for specs in TOOLSETS.values() for spec in specs]
+
+
 @pytest.mark.parametrize("spec", TOOLS, ids=lambda spec: spec.run.__name__)
 def test_the_reference_page_documents_every_argument_of(spec: Any) -> None:
     arguments = documented()[spec.run.__name__]
@@ -98,7 +106,7 @@ def test_the_reference_page_documents_every_argument_of(spec: Any) -> None:
 
 
 def test_the_reference_page_documents_no_tool_that_does_not_exist() -> None:
-    assert sorted(documented()) == sorted(NAMES)
+    assert sorted(documented()) == sorted([*NAMES, *ADMIN])
 
 
 def documented() -> dict[str, list[str]]:

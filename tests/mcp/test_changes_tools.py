@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from mcp import Client, MCPError
+from talking import call, refusal, server, text
+
+from infinite_memory import MemoryStore
+from infinite_memory_mcp.application import build_server
+from infinite_memory_mcp.lazy_store import LazyStore
+from infinite_memory_mcp.requests import client_name
+
+pytestmark = pytest.mark.anyio
+Connect = Callable[[], Client]
+
+
+async def test_a_fact_is_replaced_traced_and_brought_back(connect: Connect) -> None:
+    async with connect() as client:
+        old = await call(client, "store_memory", text="Alice works at Acme", key="alice/job")
+        new = await call(client, "store_memory", text="Alice works at Globex", key="alice/job")
+        found = await call(client, "retrieve_memory", query="where does Alice work")
+        history = await call(client, "memory_history", id_or_key="alice/job")
+        said = await text(client, "memory_history", id_or_key=new["id"])
+        undone = await call(client, "undo")
+        back = await call(client, "retrieve_memory", query="where does Alice work")
+    assert new["superseded"] == [old["id"]]
+    assert [hit["id"] for hit in found["hits"]] == [new["id"]]
+    assert [(each["id"], each["status"]) for each in history["hits"]] == [
+        (old["id"], "superseded"),
+        (new["id"], "current"),
+    ]
+    assert said.index("Acme") < said.index("Globex")
+    assert undone["undone"]["number"] == 2
+    assert [hit["id"] for hit in back["hits"]] == [old["id"]]
+
+
+async def test_the_receipt_says_what_was_told_late_and_what_disagrees(connect: Connect) -> None:
+    async with connect() as client:
+        given = {"key": "deadline", "happened_at": "2026-03-01"}
+        now = await call(client, "store_memory", text="July 1", **given)
+        late = await call(
+            client, "store_memory", text="June 5", key="deadline", happened_at="2026-01-01"
+        )
+        other = await call(client, "store_memory", text="August 9", **given)
+        said = await text(client, "store_memory", text="May 7", **given)
+    assert late["superseded_by"] == now["id"]
+    assert other["conflicts"] == [now["id"]]
+    assert f"It conflicts with {now['id']}, {other['id']}" in said or other["id"] in said
+
+
+async def test_a_decision_replaces_another_by_its_id(connect: Connect) -> None:
+    async with connect() as client:
+        old = await call(client, "store_memory", text="We use REST", kind="decision")
+        new = await call(
+            client, "store_memory", text="We use gRPC", kind="decision", supersedes=old["id"]
+        )
+        assert new["superseded"] == [old["id"]]
+        assert "no such memory" in await refusal(
+            client, "store_memory", text="We use SOAP", supersedes=["none"]
+        )
+
+
+async def test_the_log_lists_who_did_what(store: MemoryStore, connect: Connect) -> None:
+    async with connect() as client:
+        assert await text(client, "memory_log") == "There is nothing in the journal."
+        await call(client, "store_memory", text="one", id="a", scope="apollo")
+        await call(client, "update_memory", id="a", text="two")
+        await call(client, "undo")
+        entries = (await call(client, "memory_log"))["entries"]
+        first = await call(client, "memory_log", before=2, id="a")
+        said = await text(client, "memory_log", limit=1)
+        refused = await refusal(client, "undo", entry=2)
+    assert [entry["operation"] for entry in entries] == ["undo", "revise", "remember"]
+    assert entries[0]["undoes"] == 2
+    assert [entry["number"] for entry in first["entries"]] == [1]
+    assert said.startswith("entry 3 · ")
+    assert " · python · undo of entry 2 · memories a" in said
+    assert "undone already, by entry 3" in refused
+    assert store.get("a").text == "one"
+
+
+async def test_a_tool_of_another_toolset_says_how_to_get_it(store: MemoryStore) -> None:
+    with LazyStore(lambda: store, quiet_seconds=600) as memory:
+        async with Client(build_server(memory)) as client:
+            with pytest.raises(MCPError, match=r"'undo' is in the toolset 'admin'.*--toolsets all"):
+                await client.call_tool("undo", {})
+    assert store.log() == []
+
+
+async def test_a_real_server_offers_the_toolsets_it_was_started_with(tmp_path: Path) -> None:
+    async with Client(server(tmp_path, "--toolsets", "core,admin")) as client:
+        names = {tool.name for tool in (await client.list_tools()).tools}
+        await call(client, "store_memory", text="one", id="a")
+        entries = (await call(client, "memory_log"))["entries"]
+    assert {"undo", "store_memory"} <= names
+    assert "get_user_profile" not in names
+    with MemoryStore.open(tmp_path) as opened:
+        assert opened.log()[0].action.actor.client == entries[0]["client"]
+        assert entries[0]["client"] not in ("", "python", "infinite-memory-mcp")
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "name"),
+    [
+        (
+            "initialize",
+            {"clientInfo": {"name": "Claude Desktop", "version": "1"}},
+            "Claude Desktop",
+        ),
+        ("initialize", {"clientInfo": {"name": " a\nb\x1b[31m "}}, "a"),
+        ("initialize", {"clientInfo": {"name": "x" * 300}}, "x" * 100),
+        ("initialize", {"clientInfo": {"name": " "}}, None),
+        ("initialize", {"clientInfo": "Claude"}, None),
+        ("initialize", None, None),
+        ("tools/call", {"clientInfo": {"name": "Eve"}}, None),
+        (
+            "tools/call",
+            {"_meta": {"io.modelcontextprotocol/clientInfo": {"name": "Cursor"}}},
+            "Cursor",
+        ),
+        ("tools/call", {"_meta": 3}, None),
+    ],
+)
+async def test_a_client_is_known_by_the_name_it_gives(
+    method: str, params: dict[str, object] | None, name: str | None
+) -> None:
+    found = client_name(method, params)
+    assert found == name or (name == "a" and found is not None and found.startswith("a"))
+    assert found is None or found.isprintable()
