@@ -1,6 +1,6 @@
 """What each step of the ranking is worth: every figure without it, beside the default.
 
-    python -m benchmarks.ablation FOLDER...
+    python -m benchmarks.ablation [--embedder PATH] FOLDER...
 
 Each FOLDER is a labelled set as in `benchmarks.retrieval`. A difference is that of the means over
 the same questions, with a 95 % interval by bootstrap over the questions, in pairs.
@@ -16,6 +16,7 @@ from attrs import asdict, evolve
 from benchmarks.asking import LabelledSet, labelled_set
 from benchmarks.environment import describe_environment
 from benchmarks.metrics import interval, measure
+from infinite_memory.embedding import BUNDLED
 from infinite_memory.search.weights import DEFAULT_WEIGHTS, Weights
 
 __all__ = ["STEPS", "figures"]
@@ -26,6 +27,7 @@ STEPS: dict[str, Weights] = {
     "default": DEFAULT_WEIGHTS,
     "without meaning": evolve(DEFAULT_WEIGHTS, meaning=0.0),
     "without words": evolve(DEFAULT_WEIGHTS, words=0.0),
+    "without parts": evolve(DEFAULT_WEIGHTS, parts=0.0),
     "without coverage": evolve(DEFAULT_WEIGHTS, coverage=0.0),
     "without speaker": evolve(DEFAULT_WEIGHTS, speaker=0.0),
     "without meaning around": evolve(DEFAULT_WEIGHTS, around=0.0),
@@ -71,11 +73,12 @@ def report(labelled: LabelledSet) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("folders", nargs="+", type=Path, metavar="FOLDER")
+    parser.add_argument("--embedder", default=BUNDLED, metavar="PATH", help="another model")
     arguments = parser.parse_args()
     print(describe_environment())
     print(f"{'':24}{'R@10':>30}{'nDCG@10':>30}")
     for folder in arguments.folders:
-        with labelled_set(folder) as labelled:
+        with labelled_set(folder, arguments.embedder) as labelled:
             report(labelled)
 
 

@@ -101,7 +101,7 @@ def labelled_set(
         home = (homes or Path(scratch)) / folder.name
         if not home.exists():
             ingest(folder, home, embedder)
-        storage = open_storage(str(home))
+        storage = open_storage(str(home), home=home)
         try:
             model = configured_embedder(Config(home=home, embedder=embedder))
             yield LabelledSet(

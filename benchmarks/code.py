@@ -312,7 +312,7 @@ def main() -> None:
             home = Path(scratch) / f"{name}.home"
             seconds = ingest(folder, home)
             print(f"\n{name}: {len(made[0])} memories in {seconds:.1f} s, {len(made[1])} questions")
-            with MemoryStore.open(home) as store:
+            with MemoryStore.open(home, counts_usage=False) as store:
                 report(answer(store, folder))
 
 

@@ -34,7 +34,7 @@ import apsw; mark("import apsw")
 import infinite_memory.store; mark("import the library")
 import infinite_memory.cli.main; mark("import the command line")
 import sys
-store = infinite_memory.MemoryStore.open(sys.argv[1]); mark("open the database")
+store = infinite_memory.MemoryStore.open(sys.argv[1], counts_usage=False); mark("open the database")
 services = store._services
 services.index.refresh(); mark("map the index")
 services.embedder.embed_query("warm up"); mark("import and load the model, first vector")

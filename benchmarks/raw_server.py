@@ -101,13 +101,13 @@ class RawServer:
 
     def end_input(self) -> tuple[bytes, bytes]:
         """End the server's input; return what it still wrote to standard output and error."""
-        return self.process.communicate(timeout=30)
+        return self.process.communicate(timeout=120)
 
     def signal(self, number: int) -> tuple[bytes, bytes]:
         """Send a signal with the input still open; return what it still wrote."""
         self.process.send_signal(number)
-        self.process.wait(30)
-        return self.process.communicate(timeout=30)
+        self.process.wait(120)
+        return self.process.communicate(timeout=120)
 
     def kill(self) -> None:
         """Kill the server and its children, unless it has ended."""

@@ -120,7 +120,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as scratch:
             home = Path(scratch) / "home"
             seconds = ingest(folder, home, arguments.embedder)
-            with MemoryStore.open(home) as store:
+            with MemoryStore.open(home, counts_usage=False) as store:
                 total = store.stats().memories
                 results = answer(store, folder)
             print(f"\n{folder.name}: {total} memories in {seconds:.1f} s", end="")

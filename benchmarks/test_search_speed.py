@@ -30,7 +30,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MemoryStore]:
         for i in range(COUNT)
     ]
     home = tmp_path_factory.mktemp("home")
-    with MemoryStore.open(home, embedder=HashingEmbedder(384)) as opened:
+    with MemoryStore.open(home, embedder=HashingEmbedder(384), counts_usage=False) as opened:
         opened.remember_many(drafts)
         opened.search(QUESTION, scope="ALL")
         yield opened

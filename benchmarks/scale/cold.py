@@ -30,7 +30,7 @@ def main() -> None:
     print(describe_environment())
     corpus.build(arguments.folder, arguments.memories)
     home = str(corpus.store_folder(arguments.folder, arguments.memories))
-    with MemoryStore.open(home) as store:
+    with MemoryStore.open(home, counts_usage=False) as store:
         store.warm_up()  # closing writes the snapshot, if there was none yet
     asked = corpus.questions(arguments.runs + 1)
     for name, options in (("all", ["--scope", "ALL"]), ("1 %", ["--scope", corpus.RARE])):

@@ -67,7 +67,7 @@ class Batch:
 def vocabulary() -> list[str]:
     """Return common English words, then made-up ones, the most frequent first."""
     draw = random.Random(1)
-    made: dict[str, None] = dict.fromkeys(sorted(STOP_WORDS, key=len))
+    made: dict[str, None] = dict.fromkeys(sorted(sorted(STOP_WORDS), key=len))
     while len(made) < _VOCABULARY + len(STOP_WORDS):
         syllables = draw.choices((1, 2, 3), (2, 5, 3))[0]
         made["".join(draw.choice(part) for _ in range(syllables) for part in _PARTS)] = None

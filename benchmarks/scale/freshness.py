@@ -32,7 +32,7 @@ _WRITERS = _READERS = 4
 
 
 def write(home: str, number: int, said: Synchronized[int], end: float, results: Any) -> None:
-    with MemoryStore.open(home) as store:
+    with MemoryStore.open(home, counts_usage=False) as store:
         count = 0
         while time.monotonic() < end:
             store.remember(f"the parcel zq{number}x{count} is on its way", id=f"w{number}-{count}")
@@ -44,7 +44,7 @@ def write(home: str, number: int, said: Synchronized[int], end: float, results: 
 def read(home: str, seed: int, said: list[Synchronized[int]], end: float, results: Any) -> None:
     draw = Random(seed)
     taken, misses, stale = [], [], seed < 0
-    with MemoryStore.open(home) as store:
+    with MemoryStore.open(home, counts_usage=False) as store:
         if stale:
             view = store._services.index.refresh()
             store._services.index.refresh = lambda: view  # type: ignore[method-assign]

@@ -1,7 +1,7 @@
 """What a search, a write and the memory of a process cost as the store grows.
 
-    python -m benchmarks.scale.growth [--sizes 1000 10000 100000 1000000] [--out growth.csv]
-    python -m benchmarks.scale.growth --plot growth.svg --out growth.csv
+    python -m benchmarks.scale.growth [--sizes 1000 10000 100000 1000000] [--out FILE]
+    python -m benchmarks.scale.growth --plot growth.svg [--out FILE]
 
 Each size is measured in a process of its own, on a copy of the store, so that the corpus stays as
 it is. `write` is `remember` with its embedding; `first search` the search after it, which folds the
@@ -34,7 +34,7 @@ _WRITES = 100
 
 def measure(home: Path, memories: int) -> dict[str, float]:
     """Return the figures of one store, which is changed."""
-    with MemoryStore.open(home) as store:
+    with MemoryStore.open(home, counts_usage=False) as store:
         start = time.perf_counter()
         store.warm_up()
         opened = time.perf_counter() - start
@@ -72,7 +72,7 @@ def in_a_process(folder: Path, memories: int) -> dict[str, float]:
     """Measure a copy of the store in another process."""
     corpus.build(folder, memories)
     source = corpus.store_folder(folder, memories)
-    with MemoryStore.open(source) as store:
+    with MemoryStore.open(source, counts_usage=False) as store:
         store.warm_up()  # closing writes the snapshot, if there was none yet
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
         home = Path(scratch) / "store"
@@ -88,7 +88,7 @@ def plot(rows: list[dict[str, Any]], path: Path) -> None:
     import matplotlib as mpl
 
     mpl.use("Agg")
-    from matplotlib import pyplot
+    from matplotlib import pyplot, ticker
 
     sizes = [float(row["memories"]) for row in rows]
     figure, (left, right) = pyplot.subplots(1, 2, figsize=(11, 4.2))
@@ -99,22 +99,27 @@ def plot(rows: list[dict[str, Any]], path: Path) -> None:
         ("write_p50_ms", "write with embedding"),
     ):
         left.plot(sizes, [float(row[name]) for row in rows], marker="o", label=label)
-    left.set(xscale="log", yscale="log", xlabel="memories", ylabel="p50, ms")
+    left.set(xscale="log", yscale="log", xlabel="memories", ylabel="p50, ms", ylim=(5, 100))
+    left.set_yticks([5, 10, 20, 50, 100])
     for name, label in (("resident_mb", "resident"), ("own_mb", "of it not the mapped index")):
         right.plot(sizes, [float(row[name]) for row in rows], marker="o", label=label)
-    right.set(xscale="log", yscale="log", xlabel="memories", ylabel="MB")
+    right.set(xscale="log", yscale="log", xlabel="memories", ylabel="MB", ylim=(50, 2000))
+    right.set_yticks([50, 100, 200, 500, 1000, 2000])
     for axes in (left, right):
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:,.0f}"))
+            axis.set_minor_formatter(ticker.NullFormatter())
         axes.grid(visible=True, which="major", alpha=0.3)
         axes.legend()
     figure.tight_layout()
-    figure.savefig(path)
+    figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--folder", type=Path, default=corpus.DEFAULT_FOLDER)
     parser.add_argument("--sizes", type=int, nargs="+", default=[1000, 10_000, 100_000, 1_000_000])
-    parser.add_argument("--out", type=Path, default=Path("growth.csv"))
+    parser.add_argument("--out", type=Path, help="a CSV file of the figures")
     parser.add_argument("--plot", type=Path)
     parser.add_argument("--measure", type=Path, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -122,18 +127,21 @@ def main() -> None:
         print(json.dumps(measure(arguments.measure, arguments.sizes[0])))
         return
     print(describe_environment())
-    if not (arguments.plot and arguments.out.exists()):
+    if arguments.plot and arguments.out and arguments.out.exists():
+        with arguments.out.open(newline="", encoding="utf-8") as file:
+            rows: list[Any] = list(csv.DictReader(file))
+    else:
         rows = []
         for memories in arguments.sizes:
             rows.append(in_a_process(arguments.folder, memories))
             print(", ".join(f"{name} {value:,.1f}" for name, value in rows[-1].items()), flush=True)
-        with arguments.out.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, list(rows[0]))
-            writer.writeheader()
-            writer.writerows(rows)
+        if arguments.out:
+            with arguments.out.open("w", newline="", encoding="utf-8") as file:
+                writer = csv.DictWriter(file, list(rows[0]))
+                writer.writeheader()
+                writer.writerows(rows)
     if arguments.plot:
-        with arguments.out.open(newline="", encoding="utf-8") as file:
-            plot(list(csv.DictReader(file)), arguments.plot)
+        plot(rows, arguments.plot)
 
 
 if __name__ == "__main__":

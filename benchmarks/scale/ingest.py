@@ -83,7 +83,7 @@ def single(scratch: Path, count: int) -> None:
     with MemoryStore.open(scratch / "single", embedder=_Later(model_directory("bundled"))) as store:
         made = store.get(store.remember("the first").id)
         rows = [
-            MemoryRow.encode(_numbered(line, number, made)).bindings(number)
+            (*MemoryRow.encode(_numbered(line, number, made)).bindings(number), number)
             for number, line in enumerate(lines, 1)
         ]
         ours = timed(store.remember, lines[:count])

@@ -12,7 +12,7 @@ _READER = r"""
 import sys
 from infinite_memory import MemoryStore
 from benchmarks.scale import corpus
-store = MemoryStore.open(sys.argv[1])
+store = MemoryStore.open(sys.argv[1], counts_usage=False)
 questions = iter(corpus.questions(500))
 print("open", flush=True)
 for line in sys.stdin:

@@ -14,6 +14,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +22,11 @@ import apsw
 from attrs import field, frozen
 
 from infinite_memory import Config, InfiniteMemoryError, Memory, MemoryStore, StorageError
+from infinite_memory.model.entry import Action, MemoryStep, Operation
+from infinite_memory.model.link import Link, LinkType
 from infinite_memory.model.memory import Kind
-from infinite_memory.model.record import Erase, Record
+from infinite_memory.model.record import Erase, Log, PutLink, Record
+from infinite_memory.model.usage import Usage
 from infinite_memory.protocols import Storage
 from infinite_memory.storage.opening import open_storage
 from infinite_memory.testing.embedders import HashingEmbedder
@@ -30,7 +34,10 @@ from infinite_memory.testing.embedders import HashingEmbedder
 __all__ = ["Flips", "flip_bits", "make_store"]
 
 _WORDS = "red blue green harbour deadline birthday coffee train garden window paper river".split()
-_TABLES = ("store", "memories", "memory_tags", "vectors", "revisions", "erased", "scopes")
+_TABLES = (
+    "ledger memories memory_tags vectors revisions erased scopes "
+    "journal journal_memories links usage"
+).split()
 _DIMENSIONS = 32
 
 
@@ -72,14 +79,28 @@ def make_store(home: Path, memories: int) -> None:
         )
         for number in range(0, memories, 50):
             store.revise(f"m{number}", revision=1, text=f"Memory {number}, changed: red river")
-    storage = open_storage(str(home))
+    storage = open_storage(str(home), home=home)
     try:
-        storage.commit([Erase(id=f"m{number}") for number in range(7, memories, 100)])
+        _fill_beside(storage, memories)
         storage.scrub()
     finally:
         storage.close()
     with _open(home) as store:
         store.search("red", scope="ALL")
+
+
+def _fill_beside(storage: Storage, memories: int) -> None:
+    """Link memories and count their use, and erase some, each with its entry of the journal."""
+    at = datetime(2026, 1, 1, tzinfo=UTC)
+    storage.commit([Log(action=Action(at=at, operation=Operation.BEGIN))])
+    for number in range(7, memories, 100):
+        erased, source, target = (f"m{each}" for each in (number, number - 1, number - 2))
+        before = storage.get([erased])[erased].memory.revision
+        step = MemoryStep(id=erased, before=before, after=0)
+        action = Action(at=at, operation=Operation.ERASE, memories=(step,), reason="flips " * 9)
+        link = Link(source=source, target=target, type=LinkType.CONTEXT, made_at=at)
+        storage.commit([Erase(id=erased), PutLink(link=link), Log(action=action)])
+        storage.count_usage({source: Usage(count=1, last=at), target: Usage(count=9, last=at)})
 
 
 def flip_bits(
@@ -110,13 +131,14 @@ def flip_bits(
         before = _digests(work)
         changed_ids, changed = _changed(rows, _rows(work / "memory.db"))
         said, wrong = _use(work, originals, changed_ids, chance, broken)
+        after = _digests(work)
         counts["changed"] += changed
         counts["refused"] += said == "refused"
         counts["reported"] += said == "reported"
         for name, happened in (
             ("unreported", changed and said == "sound"),
             ("returned", wrong),
-            ("altered", any(_digests(work).get(n) != d for n, d in before.items())),
+            ("altered", any(after.get(n) != d for n, d in before.items())),
         ):
             if happened:
                 failed[name].append(bit)
@@ -131,7 +153,10 @@ def flip_bits(
 
 def _open(home: Path) -> MemoryStore:
     return MemoryStore.open(
-        home, config=Config(home=home), embedder=HashingEmbedder(dimensions=_DIMENSIONS)
+        home,
+        config=Config(home=home),
+        embedder=HashingEmbedder(dimensions=_DIMENSIONS),
+        counts_usage=False,
     )
 
 
@@ -185,7 +210,7 @@ def _changed(
 
 
 def _records(home: Path) -> dict[str, Record]:
-    storage = open_storage(str(home))
+    storage = open_storage(str(home), home=home)
     try:
         return {c.id: c.record for c in storage.changes(0, limit=10**9).items if c.record}
     finally:

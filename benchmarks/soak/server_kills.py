@@ -154,7 +154,7 @@ class _Soak:
     def _look(self, clients: Sequence[_Client]) -> None:
         wanted = [pair for client in clients for pair in client.expected()]
         try:
-            storage = open_storage(str(self._home))
+            storage = open_storage(str(self._home), home=self._home)
             for start in range(0, len(wanted), _BATCH):
                 batch = dict(wanted[start : start + _BATCH])
                 found = storage.get(list(batch))
