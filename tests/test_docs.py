@@ -82,7 +82,7 @@ def test_every_public_name_is_in_the_reference() -> None:
     page = (ROOT / "docs" / "reference" / "python.md").read_text("utf-8")
     assert [name for name in infinite_memory.__all__ if f"`{name}" not in page] == []
     store = infinite_memory.MemoryStore
-    methods = [name for name in vars(store) if not name.startswith("_")]
+    methods = [name for name in dir(store) if not name.startswith("_")]
     assert [name for name in methods if f"`{name}" not in page] == []
 
 
