@@ -89,11 +89,19 @@ class User:
         return [str(os.waitstatus_to_exitcode(status)), self.store.get("child").id]
 
     def fork_sleeper(self) -> int:
-        """Fork a child that does nothing, and return its process number."""
+        """Fork a child that does nothing, and return its process number once it is on its own.
+
+        Until it has run what the library does in a child, it still shares the locks of its parent.
+        """
+        ready, tell_ready = os.pipe()
         child = os.fork()
         if child == 0:
+            os.write(tell_ready, b"!")
             time.sleep(600)
             os._exit(0)
+        os.close(tell_ready)
+        os.read(ready, 1)
+        os.close(ready)
         return child
 
 
