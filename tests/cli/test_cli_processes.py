@@ -90,13 +90,8 @@ def test_a_full_disk_is_said() -> None:
 def test_an_interruption_exits_with_130(home: Path) -> None:
     # A runner in the background of a shell ignores interrupts, and so would its children.
     heard = signal.signal(signal.SIGINT, signal.default_int_handler)
-    # The lock of a measurement of coverage stays held if an interrupt meets it.
-    unmeasured = {name: value for name, value in os.environ.items() if "COVERAGE" not in name}
     waiting = subprocess.Popen(
-        [*COMMAND, "remember", "-", "--json"],
-        stdin=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=unmeasured,
+        [*COMMAND, "remember", "-", "--json"], stdin=subprocess.PIPE, stderr=subprocess.PIPE
     )
     signal.signal(signal.SIGINT, heard)
     with waiting:
