@@ -8,10 +8,11 @@ from infinite_memory.times.dates import digits
 from infinite_memory.times.english import english
 from infinite_memory.times.found import Found, Source
 from infinite_memory.times.spans import span
+from infinite_memory.times.spoken import spoken
 
 __all__ = ["atom", "inwards"]
 
-_JOINING = frozenset({"of", "in", "on", "at", "the", ",", "'s", "’s", "的", "在"})
+_JOINING = frozenset({"of", "in", "on", "at", "the", ",", "@", "'s", "’s", "的", "在"})
 
 
 def atom(source: Source, place: int) -> Found | None:
@@ -24,6 +25,7 @@ def atom(source: Source, place: int) -> Found | None:
     return (
         span(source, place)
         or english(source, place)
+        or spoken(source, place)
         or _named_year(source, place)
         or chinese(source, place)
         or digits(source, place)

@@ -35,6 +35,7 @@ from infinite_memory.times.cycles import (
     weekday,
     weekend,
 )
+from infinite_memory.times.dial import dial_time
 from infinite_memory.times.english_words import UNITS as ENGLISH_UNITS
 from infinite_memory.times.found import Doubt, Found, Source
 from infinite_memory.times.halves import halves_ago, halves_past
@@ -52,6 +53,7 @@ _YEAR_THIRDS = {"年初": 0, "年中": 1, "年底": 2, "年末": 2}
 _YEAR_ENDS = {"初": 0, "底": 2, "末": 2}
 _HALVES = {"上半年": 1, "下半年": 7}
 _MINUTES = {"半": 30, "一刻": 15, "三刻": 45}
+_COUNTED_THINGS = frozenset("人名位块元次条件家本台张只份组辆万千百多几余公斤页米度种篇章")
 
 
 def chinese(source: Source, place: int) -> Found | None:
@@ -299,17 +301,32 @@ def _hour(source: Source, place: int, part: tuple[int, int] | None) -> Found | N
         shown = _hour_in(int(token.groups[0] or "0"), part)
         return Found(_clock_of(shown, int(token.groups[1] or "0")), place + 1)
     number = counted_number(source, place)
-    if number is None or source.han(number[1]) not in ("点", "点钟"):
+    if number is None or source.han(number[1]) not in ("点", "点钟", "时"):
         return None
-    hour, after = number[0], number[1] + 1
+    hour = number[0]
+    minute, after = _minute(source, number[1] + 1)
+    if part is None and 1 <= hour <= 12 and source.han(number[1]) != "时":
+        return Found(dial_time(hour, minute, said=True), after, Doubt.COMPANY)
     if part is not None and hour <= 12:
         hour = _hour_in(hour, part)
-    minute: int | None = None
-    if source.han(after) in _MINUTES:
-        minute, after = _MINUTES[source.han(after)], after + 1
-    elif (minutes := counted_number(source, after)) is not None and source.han(minutes[1]) == "分":
-        minute, after = minutes[0], minutes[1] + 1
     return Found(_clock_of(hour, minute), after, Doubt.COMPANY)
+
+
+def _minute(source: Source, place: int) -> tuple[int | None, int]:
+    """Return the minute in 三点半, 三点十五分 and 三点二十, and the place after it."""
+    word, minutes = source.han(place), counted_number(source, place)
+    if word in _MINUTES:
+        return _MINUTES[word], place + 1
+    if minutes is None:
+        return None, place
+    value, after = minutes
+    if source.han(after) == "分":
+        return value, after + 1
+    token = source.at(after)
+    # 三点五 is a decimal, and 三点二十个人 are people.
+    bare = 10 <= value < 60 and after - place >= 1 and bool(word)
+    things = token is not None and (token.kind == "han" or token.value in _COUNTED_THINGS)
+    return (value, after) if bare and not things else (None, place)
 
 
 def _clock_of(hour: int, minute: int | None) -> Cycle:

@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime, timedelta
 
 from infinite_memory.times.calendar import Grain, Period, days, months
 from infinite_memory.times.cycles import Cycle, Time, clock_time, day_of_month, months_of_year
+from infinite_memory.times.dial import dial_time
 from infinite_memory.times.english_words import MONTHS
 from infinite_memory.times.found import Doubt, Found, Source
 from infinite_memory.times.tokens import Token
@@ -134,6 +135,9 @@ def _short_year(token: Token) -> _Read:
 def _clock(token: Token) -> _Read:
     hour, minute, second, half = token.groups
     seconds = None if second is None else _int(second)
+    if half is None and second is None and 1 <= _int(hour) <= 12 and not token.value[0] == "0":
+        # 9:30 is 21:30 where an evening is said.
+        return dial_time(_int(hour), _int(minute), clear=True, said=False), Doubt.PREPOSITION
     return clock_time(_hour(hour, half), _int(minute), seconds), Doubt.PREPOSITION
 
 
