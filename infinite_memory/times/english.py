@@ -42,7 +42,13 @@ _THIS = frozenset({"this", "current"})
 _NEXT = frozenset({"next", "coming", "upcoming"})
 _ABBREVIATED = frozenset(SHORT - {"may", "march", "april", "june", "august"})
 _DATED = frozenset({Grain.WEEK, Grain.MONTH, Grain.YEAR})
-_DAYS = {"yesterday": -1, "today": 0, "tomorrow": 1}
+_DAYS = {"yesterday": -1, "today": 0, "tomorrow": 1, "yday": -1, "tmrw": 1}
+# Of what is given back.
+_GIVEN = frozenset(
+    "get gets got give gives gave me us you him her them my your our his their its the these those"
+    " want wants wanted need needs have has had take takes took win wins won save saves saved of"
+    " put puts pay pays paid send sends sent go goes went step steps look looks every".split()
+)
 _MEASURES = UNITS | COUNTED
 # "Last minute" is said of changes, and "last day" of school.
 _UNCLEAR = frozenset({Grain.SECOND, Grain.MINUTE, Grain.DAY})
@@ -64,6 +70,10 @@ def english(source: Source, place: int) -> Found | None:
         ValueError: there is no such day or time.
     """
     begin = place + 1 if source.word(place) == "the" else place
+    if begin != place and source.word(begin) == "last":
+        stretch = _the_last(source, begin)
+        if stretch is not None:
+            return stretch
     for reader in _READERS:
         found = reader(source, begin)
         if found is not None:
@@ -153,11 +163,15 @@ def number_at(source: Source, place: int) -> tuple[int, int] | None:
     if word in ("a", "an"):
         if source.word(place + 1) == "couple":
             return number_at(source, place + 1)
+        if source.word(place + 1) == "hundred":
+            return 100, place + 2
         return 1, place + 1
     if word == "couple":
         return 2, place + (2 if source.word(place + 1) == "of" else 1)
     if word in NUMBERS:
         tens, ones = NUMBERS[word], NUMBERS.get(source.word(place + 1), 10)
+        if tens < 10 and source.word(place + 1) == "hundred":
+            return 100 * tens, place + 2
         if tens >= 20 and ones < 10:
             return tens + ones, place + 2
         return tens, place + 1
@@ -181,7 +195,7 @@ def _counted(source: Source, place: int) -> Found | None:
         return None
     count, after = number
     word = source.word(after)
-    ago = source.word(after + 1) == "ago"
+    ago = source.word(after + 1) == "ago" or _is_back(source, place, after + 1)
     hence = (source.word(after + 1), source.word(after + 2)) == ("from", "now")
     if word in _MEASURES and (ago or ahead or hence):
         grain, length = _MEASURES[word]
@@ -191,6 +205,8 @@ def _counted(source: Source, place: int) -> Found | None:
         end = after + (2 if ago else 3 if hence else 1)
         if ago and grain > Grain.DAY and source.word(end) == "today":
             return _anniversary(source, grain, offset, end + 1)
+        if ago and source.word(end) in WEEKDAYS:
+            raise ValueError("it may be the day of that week, or so long before the last one")
         # "Done in two days" says how long it took.
         doubt = Doubt.COMPANY if ahead else Doubt.NONE
         return Found(calendar.unit(grain, offset), end, doubt)
@@ -206,6 +222,12 @@ def _counted(source: Source, place: int) -> Found | None:
     length = 2 if name == "weekend" else 1
     start = first.date() - (count - 1) * timedelta(days=7)
     return Found(days(start, length, cycle.grain), after + 2)
+
+
+def _is_back(source: Source, place: int, after: int) -> bool:
+    """Tell whether "back" is "ago": two weeks back, but not "get two weeks back"."""
+    before = source.word(place - 1)
+    return source.word(after) == "back" and before not in _GIVEN and not before.endswith("ing")
 
 
 def _relative(source: Source, place: int) -> Found | None:
@@ -253,6 +275,15 @@ def _stretch(source: Source, place: int, word: str) -> Found | None:
         first, end = calendar.unit(grain, -count * length), calendar.unit(grain, -1)
         return Found(Period(first.start, end.end), after + 1)
     return Found(calendar.past(grain, count * length), after + 1)
+
+
+def _the_last(source: Source, place: int) -> Found | None:
+    """Return the seven days up to now in "the last week"; "last week" is that of the calendar."""
+    grain, length = UNITS.get(source.word(place + 1), (Grain.MOMENT, 0))
+    if source.word(place + 1).endswith("s") or grain not in _DATED or length > 1:
+        return None
+    found = Found(source.calendar.past(grain, 1), place + 2)
+    return None if _counts_from(source, found) else found
 
 
 def _whole_unit(source: Source, place: int, word: str) -> Found | None:

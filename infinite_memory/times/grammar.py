@@ -301,7 +301,9 @@ def _hours(source: Source, day: Found) -> Found | None:
     second = _simple(source, first.end + 1)
     if second is None or second.time.grain >= Grain.DAY:
         return None
-    return _span(source, Found(time, first.end), second, inclusive=True)
+    begin = Found(time, first.end)
+    second = _same_half(source, begin, second) if _is_shifted(source, begin, second) else second
+    return _span(source, begin, second, inclusive=True)
 
 
 def _open(found: Found, period: Period) -> Found:

@@ -82,6 +82,8 @@ def _week_of(source: Source, place: int) -> Found | None:
     """Return the calendar week of a day, or the week from or to it: the week of March 4."""
     begin = place + 1 if source.word(place) == "the" else place
     how = source.word(begin + 1)
+    if source.word(begin) == "weekend" and how == "of":
+        return _weekend_of(source, begin + 2)
     if source.word(begin) != "week" or how not in _OF_WEEK:
         return None
     day = whole(source, begin + 2)
@@ -92,6 +94,16 @@ def _week_of(source: Source, place: int) -> Found | None:
     if how == "of":
         first = source.calendar.week_of(first)
     return Found(days(first - timedelta(days=_OF_WEEK[how]), 7, Grain.WEEK), day.end)
+
+
+def _weekend_of(source: Source, place: int) -> Found | None:
+    """Return the weekend of the week that a day is in: the weekend of the 6th."""
+    day = whole(source, place)
+    start = None if day is None else latest(day.time, source.calendar).start
+    if day is None or day.time.grain is not Grain.DAY or start is None:
+        return None
+    found = weekend(source.calendar).at(start.date())
+    return None if found is None else Found(found, day.end)
 
 
 def _numbered(source: Source, place: int) -> Found | None:

@@ -22,6 +22,7 @@ MAX_CHARS = 200
 _LEADING = frozenset("in on at during for over within throughout of back all sometime".split())
 _LEADS = frozenset({"in", "on", "at", "during", "throughout", "of", "over", "within"})
 _LEADS_ZH = frozenset({"在", "于"})
+_ENDINGS = frozenset(".?!,。？！，")
 _VERBS = frozenset({"was", "is", "has", "does", "this", "its", "us", "as", "always", "his"})
 _EXAMPLES = '"last week", "March 2024", "since Monday", "2026-11-20 to 2026-11-22" or "上周"'
 
@@ -60,6 +61,8 @@ def read_range(
         begin += 1
     try:
         period, end = _whole(source, begin)
+        while source.sign(end) in _ENDINGS and source.sign(end):
+            end += 1
         if end != len(source.tokens):
             left = source.tokens[end] if end < len(source.tokens) else source.tokens[-1]
             raise ValueError(f"{left.raw!r:.40} is not understood")

@@ -55,9 +55,14 @@ def _shift(source: Source, place: int) -> tuple[int, int] | None:
     if joint == "past":
         return number[0], joint_at + 1
     # "Ten to twelve" may be two hours, but "twenty to three" is not.
-    if joint in _TO and (counted or (number[0] > 12 and word in NUMBERS)):
+    if joint in _TO and (counted or (number[0] > 12 and not _is_digits(source, place))):
         return -number[0], joint_at + 1
     return None
+
+
+def _is_digits(source: Source, place: int) -> bool:
+    token = source.at(place)
+    return token is not None and token.kind == "number"
 
 
 def _hour(source: Source, place: int) -> tuple[int, str | None, int] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from infinite_memory.times.calendar import Grain
 from infinite_memory.times.chinese_words import DIGITS
 from infinite_memory.times.cycles import Cycle
-from infinite_memory.times.english_words import MONTHS, PARTS, UNITS, WEEKDAYS
+from infinite_memory.times.english_words import MONTHS, PARTS, SHORT, UNITS, WEEKDAYS
 from infinite_memory.times.found import Found, Source
 
 __all__ = ["changed"]
@@ -40,6 +40,7 @@ _NAMED = {
     **dict.fromkeys(PARTS, Grain.PART),
     "weekend": Grain.WEEKEND,
 }
+_USUAL = frozenset("open opened opens work works working hours available closed runs".split())
 _PLURALS = {f"{name}s": _NAMED[name] for name in (*WEEKDAYS, *PARTS, "weekend")}
 _JOINTS = frozenset("at on in the of from between".split())
 _JOINED = frozenset({"and", "or", "&", "/", ","})
@@ -54,6 +55,7 @@ def changed(sentence: str, source: Source, place: int, found: Found) -> bool:
         _is_changed_in_chinese(sentence, source, place, found.end)
         or _lies_off(source, place, found.end)
         or _is_one_of_several(source, place, found)
+        or _is_usual(source, place, found.end)
         or (isinstance(found.time, Cycle) and _repeats(source, place, found.time.grain))
     )
 
@@ -86,6 +88,18 @@ def _is_one_of_several(source: Source, place: int, found: Found) -> bool:
         return token.value[0].isdigit()
     day = last is not None and last.kind == "number" and found.time.grain is Grain.DAY
     return day and source.sign(end) != "," and _joins(source, end) and _is_figure(source, end + 1)
+
+
+def _is_usual(source: Source, place: int, end: int) -> bool:
+    """Tell whether days of the week are those of every week: open Monday to Friday, Mon-Fri."""
+    word, last = source.word(place), source.word(end - 1)
+    if word not in WEEKDAYS:
+        return False
+    if last in WEEKDAYS and end - place == 3:
+        short = word in SHORT and last in SHORT
+        return short or source.word(place - 1) in _USUAL
+    # "A week ago Friday" is not the last one.
+    return source.word(place - 1) in ("ago", "back")
 
 
 def _joins(source: Source, place: int) -> bool:
