@@ -39,6 +39,7 @@ from infinite_memory.times.dial import dial_time
 from infinite_memory.times.english_words import UNITS as ENGLISH_UNITS
 from infinite_memory.times.found import Doubt, Found, Source
 from infinite_memory.times.halves import halves_ago, halves_past
+from infinite_memory.times.holidays import chinese_holiday
 
 __all__ = ["chinese", "counted_number"]
 
@@ -349,6 +350,9 @@ def _hour_in(hour: int, part: tuple[int, int]) -> int:
 def _bare(source: Source, place: int) -> Found | None:
     """Return a name that comes again: 周五, 周末, 夏天, 年底."""
     word = source.han(place)
+    named = chinese_holiday(source, place)
+    if named is not None:
+        return named
     if word in WEEKDAYS:
         return Found(weekday(WEEKDAYS[word], source.calendar), place + 1)
     if word == "周末":

@@ -6,6 +6,7 @@ __all__ = [
     "DAYS",
     "DAY_PARTS",
     "DIGITS",
+    "HOLIDAYS",
     "LONGEST",
     "MODIFIERS",
     "MORNINGS",
@@ -22,7 +23,7 @@ _TRADITIONAL = (
     "週周個个後后點点號号禮礼鐘钟這这過过來来兩两從从間间內内現现裡里餅饼燈灯開开結结記记誌志"
 )
 _TRADITIONAL += (
-    "語语學学級级紀纪齡龄輕轻華华線线氣气圍围邊边類类數数節节東东國国於于與与訂订貨货東东"
+    "語语學学級级紀纪齡龄輕轻華华線线氣气圍围邊边類类數数節节東东國国於于與与訂订貨货東东聖圣誕诞勞劳動动"
 )
 SIMPLIFIED = str.maketrans(_TRADITIONAL[::2], _TRADITIONAL[1::2])
 """Traditional characters of the words here, one for one."""
@@ -72,6 +73,20 @@ UNITS = {
     **dict.fromkeys(("季度", "季"), "quarter"),
     "年": "year",
 }
+HOLIDAYS = {
+    **dict.fromkeys(("元旦", "元旦节"), (1, 1)),
+    **{"情人节": (2, 14), "植树节": (3, 12), "愚人节": (4, 1), "光棍节": (11, 11), "双十一": (11, 11)},
+    **dict.fromkeys(("妇女节", "三八妇女节"), (3, 8)),
+    **dict.fromkeys(("劳动节", "五一劳动节", "五一节"), (5, 1)),
+    **dict.fromkeys(("青年节", "五四青年节"), (5, 4)),
+    **dict.fromkeys(("儿童节", "六一儿童节"), (6, 1)),
+    **{"建军节": (8, 1), "教师节": (9, 10), "国庆": (10, 1), "国庆节": (10, 1)},
+    **dict.fromkeys(("平安夜", "圣诞夜", "圣诞前夜"), (12, 24)),
+    **dict.fromkeys(("圣诞", "圣诞节"), (12, 25)),
+    "跨年夜": (12, 31),
+}
+"""Holidays that have one date, by month and day."""
+
 _GRAMMAR = (
     *("年", "月", "日", "号", "点", "点钟", "时", "分", "半", "一刻", "三刻", "个", "的", "初", "底"),
     *("末", "年初", "年中", "年底", "年末", "月初", "月中", "月底"),
@@ -125,6 +140,7 @@ _KNOWN = {
     *YEARS,
     *MODIFIERS,
     *DAY_PARTS,
+    *HOLIDAYS,
     *WEEKDAYS,
     *SEASONS,
     *UNITS,

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from infinite_memory.times.calendar import Grain, Period, days
+from infinite_memory.times.counting import number_at, ordinal_at
 from infinite_memory.times.cycles import (
     Cycle,
     day_of_month,
@@ -24,7 +25,6 @@ from infinite_memory.times.cycles import (
 from infinite_memory.times.english_words import (
     COUNTED,
     MONTHS,
-    NUMBERS,
     ORDINALS,
     PARTS,
     SEASONS,
@@ -34,8 +34,9 @@ from infinite_memory.times.english_words import (
 )
 from infinite_memory.times.found import Doubt, Found, Source
 from infinite_memory.times.halves import halves_ago, halves_past
+from infinite_memory.times.holidays import holiday
 
-__all__ = ["english", "is_verb", "month_and_day", "number_at"]
+__all__ = ["english", "is_verb", "month_and_day"]
 
 _LAST = frozenset({"last", "past", "previous", "prior"})
 _THIS = frozenset({"this", "current"})
@@ -106,7 +107,12 @@ def _named_month(source: Source, place: int, month: int) -> Found:
         after += 1
     bare = Found(month_of_year(month), after, _month_doubt(source, place))
     number = after + 1 if source.word(after) == "the" else after
-    token = source.at(number)
+    token, ordinal = source.at(number), ordinal_at(source, number)
+    if ordinal is not None and source.word(ordinal[1]) not in UNITS:
+        if source.word(place - 1) in ("in", "of"):
+            return bare  # "In March first" is no day.
+        doubt = Doubt.PREPOSITION if is_verb(source, place) else Doubt.NONE
+        return Found(day_of_year(month, ordinal[0]), ordinal[1], doubt)
     if token is None or token.kind != "number" or len(token.groups[0] or "") > 2:
         return bare
     if token.groups[1] is None and number != after:
@@ -152,34 +158,6 @@ def _day(source: Source, place: int) -> Found | None:
         if three[1:] == words and three[0] in UNITS and UNITS[three[0]][0] > Grain.DAY:
             grain, number = UNITS[three[0]]
             return Found(calendar.unit(grain, offset * number), place + 3)
-    return None
-
-
-def number_at(source: Source, place: int) -> tuple[int, int] | None:
-    """Return the number that begins at `place`, and the place after it."""
-    token, word = source.at(place), source.word(place)
-    if token is not None and token.kind == "number" and token.groups[1] is None:
-        return int(token.groups[0] or "0"), place + 1
-    if word in ("a", "an"):
-        if source.word(place + 1) == "couple":
-            return number_at(source, place + 1)
-        if source.word(place + 1) == "hundred":
-            return 100, place + 2
-        return 1, place + 1
-    if word == "couple":
-        return 2, place + (2 if source.word(place + 1) == "of" else 1)
-    if word in NUMBERS:
-        tens, ones = NUMBERS[word], NUMBERS.get(source.word(place + 1), 10)
-        if tens < 10 and source.word(place + 1) == "hundred":
-            return 100 * tens, place + 2
-        if tens >= 20 and ones < 10:
-            return tens + ones, place + 2
-        return tens, place + 1
-    joined = source.at(place)
-    if joined is not None and joined.kind == "name" and joined.value.count("-") == 1:
-        tens, ones = (NUMBERS.get(part, 0) for part in joined.value.split("-"))
-        if tens >= 20 and 0 < ones < 10:
-            return tens + ones, place + 1
     return None
 
 
@@ -331,6 +309,9 @@ def _offset(word: str) -> int:
 def _bare(source: Source, place: int) -> Found | None:
     """Return a name that comes again: Friday, March, summer, the weekend, Q2, morning."""
     word, after = source.word(place), place + 1
+    named = holiday(source, place)
+    if named is not None:
+        return named
     if word in WEEKDAYS:
         cycle = weekday(WEEKDAYS[word], source.calendar)
         if (source.word(after), source.word(after + 1)) == ("before", "last"):

@@ -8,7 +8,7 @@ from attrs import evolve
 
 from infinite_memory.times.atoms import atom, inwards
 from infinite_memory.times.calendar import Calendar, Grain, Period
-from infinite_memory.times.chinese_words import DIGITS, WEEKDAYS
+from infinite_memory.times.chinese_words import DIGITS, HOLIDAYS, WEEKDAYS
 from infinite_memory.times.cycles import (
     Cycle,
     Time,
@@ -98,6 +98,8 @@ def _doubt(one: Found, other: Found) -> Doubt:
     """Return the doubt of two times together: none if one is sure, or it is a name and a year."""
     if Doubt.NONE in (one.doubt, other.doubt):
         return Doubt.NONE
+    if {one.time.grain, other.time.grain} == {Grain.DAY, Grain.PART}:
+        return min(one.doubt, other.doubt)  # On Christmas morning.
     year = Grain.YEAR in (one.time.grain, other.time.grain)
     named = {one.time.grain, other.time.grain} & {
         *(Grain.MONTH, Grain.QUARTER, Grain.HALF, Grain.WEEK, Grain.THIRD, Grain.DAY),
@@ -278,7 +280,7 @@ def _is_dated(source: Source, found: Found) -> bool:
     counted = follows in DIGITS or (token is not None and token.kind == "number")
     if counted or follows.startswith("半") or source.sign(found.end + 1) in _FORMER_ZH:
         return False
-    return last in ("日", "号") or last in WEEKDAYS or (last == "年" and _is_named_year(found))
+    return last in ("日", "号") or last in WEEKDAYS or last in HOLIDAYS or (last == "年" and _is_named_year(found))
 
 
 def _is_named_year(found: Found) -> bool:

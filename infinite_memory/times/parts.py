@@ -9,16 +9,17 @@ from infinite_memory.times.calendar import Grain, Period, days, months
 from infinite_memory.times.chinese import counted_number
 from infinite_memory.times.chinese_words import UNITS as CHINESE_UNITS
 from infinite_memory.times.chinese_words import WEEKDAYS as CHINESE_WEEKDAYS
+from infinite_memory.times.counting import number_at, ordinal_at
 from infinite_memory.times.cycles import (
     Cycle,
     combined,
+    day_of_month,
     day_of_year,
     latest,
     third,
     weekday,
     weekend,
 )
-from infinite_memory.times.english import number_at
 from infinite_memory.times.english_words import MONTHS, ORDINALS, THIRDS, UNITS, WEEKDAYS
 from infinite_memory.times.found import Found, Source
 from infinite_memory.times.numbered import LAST, numbered
@@ -26,6 +27,7 @@ from infinite_memory.times.numbered import LAST, numbered
 __all__ = ["end_of", "numbered_after", "part", "whole"]
 
 
+_OWNING = frozenset({"'s", "’s"})
 _LENGTHS = {Grain.DAY: 1, Grain.WEEK: 7}
 _OF_WEEK = {**dict.fromkeys(("of", "starting", "beginning", "commencing"), 0), "ending": 6}
 
@@ -109,15 +111,16 @@ def _weekend_of(source: Source, place: int) -> Found | None:
 def _numbered(source: Source, place: int) -> Found | None:
     """Return the first week of March, the last Friday of last month, the first of May."""
     begin = place + 1 if source.word(place) == "the" else place
+    dated = _first_of_may(source, begin)
     number = _which(source, begin)
-    if number is None:
-        return None
+    if dated is not None or number is None:
+        return dated
     several = _several(source, begin + 1, number)
     if several is not None:
         return several
     inner, after = _inner(source, begin + 1)
     if inner is None or source.word(after) not in ("of", "in"):
-        return _first_of_may(source, begin, number)
+        return None
     outer = _this_unit(source, after + 1) or whole(source, after + 1)
     if outer is None:
         return None
@@ -181,12 +184,19 @@ def _inner(source: Source, place: int) -> tuple[Grain | Cycle | None, int]:
     return (grain if length == 1 and not word.endswith("s") else None), place + 1
 
 
-def _first_of_may(source: Source, place: int, number: int) -> Found | None:
+def _first_of_may(source: Source, place: int) -> Found | None:
     """Return the day in "the first of May", which has digits in "the 1st of May"."""
-    if source.word(place) not in ORDINALS or source.word(place + 1) != "of":
+    named = ordinal_at(source, place)
+    if named is None or source.word(named[1]) != "of":
         return None
-    month = MONTHS.get(source.word(place + 2))
-    return None if month is None else Found(day_of_year(month, number), place + 3)
+    month = MONTHS.get(source.word(named[1] + 1))
+    if month is not None:
+        return Found(day_of_year(month, named[0]), named[1] + 2)
+    outer = _this_unit(source, named[1] + 1) or whole(source, named[1] + 1)
+    if outer is None or outer.time.grain is not Grain.MONTH or source.sign(outer.end) in _OWNING:
+        return None
+    time = combined(day_of_month(named[0]), outer.time, source.calendar)
+    return None if time is None else Found(time, outer.end)
 
 
 def numbered_after(source: Source, place: int, outer: Found) -> Found | None:

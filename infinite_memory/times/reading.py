@@ -10,6 +10,7 @@ from infinite_memory.times.calendar import Calendar, Period, WeekStart
 from infinite_memory.times.english_words import MONTHS
 from infinite_memory.times.found import Doubt, Found, Source
 from infinite_memory.times.grammar import expression, period_of
+from infinite_memory.times.holidays import holiday
 from infinite_memory.times.refusals import refusal
 from infinite_memory.times.surroundings import changed
 from infinite_memory.times.tokens import Token, tokens_of
@@ -175,7 +176,9 @@ def _too_doubtful(source: Source, place: int, found: Found) -> bool:
 
 
 def _no_leads(source: Source, place: int) -> frozenset[str]:
-    """Return the prepositions that do not make a time of what follows: a ratio of 4:30."""
+    """Return the prepositions that make no time of what follows: a ratio of 4:30."""
+    if holiday(source, place) is not None:
+        return _LEADS - {"on", "at"}
     token = source.at(place)
     return _LEADS - {"at"} if token is not None and token.kind == "clock" else frozenset()
 

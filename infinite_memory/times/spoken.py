@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from infinite_memory.times.calendar import Grain
+from infinite_memory.times.counting import number_at
 from infinite_memory.times.cycles import Cycle, clock_time
 from infinite_memory.times.dial import dial_time
-from infinite_memory.times.english import english, number_at
+from infinite_memory.times.english import english
 from infinite_memory.times.english_words import NUMBERS
 from infinite_memory.times.found import Doubt, Found, Source
 

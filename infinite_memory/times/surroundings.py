@@ -7,6 +7,7 @@ from infinite_memory.times.chinese_words import DIGITS
 from infinite_memory.times.cycles import Cycle
 from infinite_memory.times.english_words import MONTHS, PARTS, SHORT, UNITS, WEEKDAYS
 from infinite_memory.times.found import Found, Source
+from infinite_memory.times.holidays import chinese_holiday, holiday
 
 __all__ = ["changed"]
 
@@ -40,6 +41,8 @@ _NAMED = {
     **dict.fromkeys(PARTS, Grain.PART),
     "weekend": Grain.WEEKEND,
 }
+_BOUNDS = frozenset({"before", "after", "until", "till"})
+_BOUNDS_ZH = frozenset({"前", "之前", "以前", "后", "之后", "以后"})
 _USUAL = frozenset("open opened opens work works working hours available closed runs".split())
 _PLURALS = {f"{name}s": _NAMED[name] for name in (*WEEKDAYS, *PARTS, "weekend")}
 _JOINTS = frozenset("at on in the of from between".split())
@@ -56,6 +59,7 @@ def changed(sentence: str, source: Source, place: int, found: Found) -> bool:
         or _lies_off(source, place, found.end)
         or _is_one_of_several(source, place, found)
         or _is_usual(source, place, found.end)
+        or _is_coming(source, place, found.end)
         or (isinstance(found.time, Cycle) and _repeats(source, place, found.time.grain))
     )
 
@@ -88,6 +92,17 @@ def _is_one_of_several(source: Source, place: int, found: Found) -> bool:
         return token.value[0].isdigit()
     day = last is not None and last.kind == "number" and found.time.grain is Grain.DAY
     return day and source.sign(end) != "," and _joins(source, end) and _is_figure(source, end + 1)
+
+
+def _is_coming(source: Source, place: int, end: int) -> bool:
+    """Tell whether a holiday may be any, or the next: before Christmas we always argue."""
+    if source.word(place) in _BOUNDS:
+        named = holiday(source, place + 1)
+        return named is not None and named.end == end
+    if source.han(end - 1) not in _BOUNDS_ZH:
+        return False
+    named = chinese_holiday(source, place)
+    return named is not None and named.end == end - 1
 
 
 def _is_usual(source: Source, place: int, end: int) -> bool:
