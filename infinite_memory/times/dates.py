@@ -105,8 +105,9 @@ def _slashed(token: Token) -> _Read:
     if len(one) == 4 and len(three) <= 2:
         if sign == "." and len(two + three) < 4:
             # In a sentence 2024.1.2 is rather a version.
-            day = _day(_int(one), _int(two), _int(three))
-            return (day if _int(one) in _SENTENCE_YEARS else None), Doubt.COMPANY
+            if _int(one) not in _SENTENCE_YEARS:
+                return None, Doubt.NONE
+            return _day(_int(one), _int(two), _int(three)), Doubt.COMPANY
         if sign == "-":
             return _day(_int(one), _int(two), _int(three)), Doubt.PREPOSITION
         return _day(_int(one), _int(two), _int(three)), Doubt.NONE
@@ -159,7 +160,8 @@ def _short_year(token: Token) -> _Read:
 def _clock(token: Token) -> _Read:
     hour, minute, second, half = token.groups
     seconds = None if second is None else _int(second)
-    if half is None and second is None and 1 <= _int(hour) <= 12 and not token.value[0] == "0":
+    twelve = 1 <= _int(hour) <= 12 and token.value[0] != "0"
+    if twelve and half is None and second is None:
         # 9:30 is 21:30 where an evening is said.
         return dial_time(_int(hour), _int(minute), clear=True, said=False), Doubt.PREPOSITION
     return clock_time(_hour(hour, half), _int(minute), seconds), Doubt.PREPOSITION

@@ -14,6 +14,8 @@ __all__ = ["Dial", "dial_time", "next_on_dial", "together"]
 
 # Unless a part of the day is said, three may be at night or in the afternoon, but nine is not.
 _FIRST_CLEAR = 7
+# Three in the morning and half past five in the evening are within no part of the day as it is.
+_WIDER = {(5, 12): 0, (18, 0): 16}
 
 
 @frozen
@@ -63,11 +65,34 @@ def together(one: Time, two: Time, calendar: Calendar) -> Time | None:
 
 
 def _within_part(clock: Cycle, part: Time, calendar: Calendar) -> Time | None:
+    part = _widened(part)
     for cycle in clock.both if isinstance(clock, Dial) else (clock,):
         time = combined(cycle, part, calendar)
         if isinstance(time, Period) or (time is not None and time.at(calendar.today) is not None):
             return time
     return None
+
+
+def _widened(part: Time) -> Time:
+    """Return a part of the day with the hours that people count to it: three in the morning."""
+    if isinstance(part, Period):
+        return _with_hours_before(part)
+    at = part.at
+
+    def inside(day: date) -> Period | None:
+        found = at(day)
+        return None if found is None else _with_hours_before(found)
+
+    return Cycle(part.grain, part.every, inside)
+
+
+def _with_hours_before(part: Period) -> Period:
+    start, end = part.start, part.end
+    if start is None or end is None:
+        return part
+    if (start.hour, end.hour) in _WIDER:
+        return Period(start.replace(hour=_WIDER[start.hour, end.hour]), end, part.grain)
+    return part
 
 
 def next_on_dial(time: Dial, calendar: Calendar, limit: datetime) -> Period:

@@ -9,6 +9,7 @@ from infinite_memory.times.calendar import Grain, Period, days
 from infinite_memory.times.counting import number_at, ordinal_at
 from infinite_memory.times.cycles import (
     Cycle,
+    clock_time,
     day_of_month,
     day_of_year,
     following,
@@ -43,6 +44,7 @@ _THIS = frozenset({"this", "current"})
 _NEXT = frozenset({"next", "coming", "upcoming"})
 _ABBREVIATED = frozenset(SHORT - {"may", "march", "april", "june", "august"})
 _DATED = frozenset({Grain.WEEK, Grain.MONTH, Grain.YEAR})
+_LONG = _DATED | {Grain.DECADE}
 _DAYS = {"yesterday": -1, "today": 0, "tomorrow": 1, "yday": -1, "tmrw": 1}
 # Of what is given back.
 _GIVEN = frozenset(
@@ -205,7 +207,8 @@ def _counted(source: Source, place: int) -> Found | None:
 def _is_back(source: Source, place: int, after: int) -> bool:
     """Tell whether "back" is "ago": two weeks back, but not "get two weeks back"."""
     before = source.word(place - 1)
-    return source.word(after) == "back" and before not in _GIVEN and not before.endswith("ing")
+    moved = source.word(after + 1) in ("to", "into", "from") or before.endswith("ing")
+    return source.word(after) == "back" and before not in _GIVEN and not moved
 
 
 def _relative(source: Source, place: int) -> Found | None:
@@ -258,7 +261,7 @@ def _stretch(source: Source, place: int, word: str) -> Found | None:
 def _the_last(source: Source, place: int) -> Found | None:
     """Return the seven days up to now in "the last week"; "last week" is that of the calendar."""
     grain, length = UNITS.get(source.word(place + 1), (Grain.MOMENT, 0))
-    if source.word(place + 1).endswith("s") or grain not in _DATED or length > 1:
+    if source.word(place + 1).endswith("s") or grain not in _LONG or length > 1:
         return None
     found = Found(source.calendar.past(grain, 1), place + 2)
     return None if _counts_from(source, found) else found
@@ -283,7 +286,7 @@ def _named(source: Source, place: int, word: str) -> Found | None:
     calendar, name = source.calendar, source.word(place + 1)
     if name == "weekend" and word not in _LAST:
         return Found(nearest_weekend(calendar, _offset(word)), place + 2)
-    if name in PARTS:
+    if name in PARTS and name != "midnight":
         cycle = part_of_day(*PARTS[name])
         period = cycle.at(calendar.today + timedelta(days=_offset(word)))
         return None if period is None else Found(period, place + 2)
@@ -325,7 +328,10 @@ def _bare(source: Source, place: int) -> Found | None:
         cycle = months_of_year(SEASONS[word], 3, Grain.QUARTER)
         return Found(cycle, after, Doubt.PREPOSITION)
     if word in PARTS:
-        return Found(part_of_day(*PARTS[word]), after, Doubt.COMPANY)
+        begin, end = PARTS[word]
+        # A range goes up to noon, and not to one o'clock.
+        part = clock_time(begin) if end - begin == 1 else part_of_day(begin, end)
+        return Found(part, after, Doubt.COMPANY)
     month = month_and_day(source, place)
     if month is not None:
         return month

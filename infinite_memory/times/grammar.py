@@ -83,15 +83,22 @@ def _simple(source: Source, place: int) -> Found | None:
 
 
 def _other(source: Source, place: int, found: Found) -> Found | None:
-    """Return what is said next of a time; of one of the clock, the day with its part."""
+    """Return what is said next of a time: a day or an hour with the part of the day behind it."""
     other = part(source, place) or atom(source, place)
-    if other is None or found.time.grain >= Grain.PART or other.time.grain is not Grain.DAY:
+    if other is None or not _waits(found.time.grain, other.time.grain):
         return other
     hours = atom(source, inwards(source, other.end))
     if hours is None or hours.time.grain is not Grain.PART:
         return other
     time = together(other.time, hours.time, source.calendar)
     return other if time is None else Found(time, hours.end, _doubt(other, hours))
+
+
+def _waits(first: Grain, second: Grain) -> bool:
+    """Tell whether a part of the day may follow: 9 on Monday night, Monday at 9 in the evening."""
+    if first < Grain.PART:
+        return second is Grain.DAY
+    return Grain.MOMENT < second < Grain.PART
 
 
 def _doubt(one: Found, other: Found) -> Doubt:
@@ -117,9 +124,7 @@ def _bounded(source: Source, place: int) -> Found | None:
     if word not in ("since", "after", "before", *_UNTIL):
         return None
     found = end_of(source, place + 1) or _simple(source, place + 1)
-    if found is None:
-        return None
-    if _is_unclear(found.time):
+    if found is None or _is_unclear(found.time):
         return None
     first = latest(found.time, calendar)
     if word == "since":
@@ -273,18 +278,15 @@ def _bounded_in_chinese(source: Source, found: Found) -> Found:
 
 
 def _is_dated(source: Source, found: Found) -> bool:
-    """Tell whether 前 behind a time is "before" it: 三月五日前, not 三月前, and not 五日前两天."""
+    """Tell whether 前 behind a time is "before" it: 三月五日前, but not 三月前, nor 五日前两天."""
     last, follows = source.han(found.end - 1), source.han(found.end + 1)
     token = source.at(found.end + 1)
-    # 三月五日前两天, 上周五前女友.
     counted = follows in DIGITS or (token is not None and token.kind == "number")
     if counted or follows.startswith("半") or source.sign(found.end + 1) in _FORMER_ZH:
         return False
-    return last in ("日", "号") or last in WEEKDAYS or last in HOLIDAYS or (last == "年" and _is_named_year(found))
-
-
-def _is_named_year(found: Found) -> bool:
-    return isinstance(found.time, Period) and found.time.grain is Grain.YEAR
+    if last == "年":
+        return found.time.grain is Grain.YEAR
+    return last in ("日", "号") or last in WEEKDAYS or last in HOLIDAYS
 
 
 def _hours(source: Source, day: Found) -> Found | None:
@@ -323,6 +325,7 @@ def _span(source: Source, first: Found, second: Found, *, inclusive: bool) -> Fo
     if _is_unclear(one):
         raise ValueError("it may be in either half of the day")
     if isinstance(one, Cycle) and isinstance(two, Period):
+        two = _end_of_day(two) if one.grain < Grain.DAY else two
         begin = latest_before(one, calendar, _local(calendar, two))
     else:
         begin = latest(one, calendar)
@@ -334,6 +337,14 @@ def _span(source: Source, first: Found, second: Found, *, inclusive: bool) -> Fo
     end = _close(two) if inclusive else two.start
     doubt = Doubt(max(min(first.doubt, second.doubt) - 1, 0))
     return Found(Period(begin.start, end), second.end, doubt)
+
+
+def _end_of_day(time: Period) -> Period:
+    """Return the midnight that a day ends with for that it begins with: 10 pm to midnight."""
+    start, end, day = time.start, time.end, timedelta(days=1)
+    if time.grain is not Grain.HOUR or start is None or end is None or start.hour:
+        return time
+    return Period(start + day, end + day, time.grain)
 
 
 def _local(calendar: Calendar, period: Period) -> datetime:

@@ -38,8 +38,10 @@ _FOLLOWING = frozenset(
 _OWNING = frozenset({"'s", "’s"})
 # 国庆期间 and 国庆长假 are several days; 圣诞树 and 五一路 are things.
 _DAYS_ZH = frozenset({"期间", "前后", "天", "周", "号", "年"})
-_THINGS_ZH = frozenset("假长黄小连树老礼卡帽歌贺快装袜档促购特夜晚跨联路街广大村镇队班")
-_CLOSING_ZH = frozenset({"以来", "至今", "之前", "以前", "之后", "以后", "到", "至", "和", "与", "的"})
+_THINGS_ZH = frozenset("假长黄小连树老礼卡帽歌贺快装袜档促购特夜晚跨联新路街广大村镇队班")
+_CLOSING_ZH = frozenset(
+    {"以来", "至今", "之前", "以前", "之后", "以后", "到", "至", "和", "与", "的"}
+)
 
 
 def holiday(source: Source, place: int) -> Found | None:
@@ -47,7 +49,7 @@ def holiday(source: Source, place: int) -> Found | None:
     first, before = source.word(place), source.word(place - 1)
     if before in _NOT_AFTER:
         return None
-    named = _BY_FIRST.get(first) or _BY_FIRST.get(first.removesuffix("s"), ())
+    named = _BY_FIRST.get(first, _BY_FIRST.get(first.removesuffix("s"), []))
     for words, (month, day) in named:
         end = _after(source, place, words)
         if end is None:

@@ -6,10 +6,9 @@ from datetime import datetime, timedelta
 
 from infinite_memory.times.atoms import atom, inwards
 from infinite_memory.times.calendar import Grain, Period, days, months
-from infinite_memory.times.chinese import counted_number
 from infinite_memory.times.chinese_words import UNITS as CHINESE_UNITS
 from infinite_memory.times.chinese_words import WEEKDAYS as CHINESE_WEEKDAYS
-from infinite_memory.times.counting import number_at, ordinal_at
+from infinite_memory.times.counting import counted_number, number_at, ordinal_at
 from infinite_memory.times.cycles import (
     Cycle,
     combined,

@@ -77,6 +77,9 @@ def _hour(source: Source, place: int) -> tuple[int, str | None, int] | None:
     if token.kind == "number" and (token.groups[1] is not None or len(token.value) > 2):
         return None
     hour = int(token.value) if token.kind == "number" else NUMBERS[token.value]
+    half = source.word(place + 1)
+    if half in ("am", "pm"):
+        return (hour, half[0], place + 2) if 1 <= hour <= 12 else None
     return (hour, None, place + 1) if 1 <= hour <= 12 else None
 
 
@@ -96,10 +99,12 @@ def _after_clock(source: Source, place: int) -> int:
 
 def _hour_alone(source: Source, place: int) -> Found | None:
     """Return the hour in "ten o'clock", in "9 this morning" and in "tonight at 8"."""
-    found = _hour(source, place)
-    if found is None or found[1] is not None:
+    found, token = _hour(source, place), source.at(place)
+    if found is None or (token is not None and token.kind == "ampm"):
         return None
-    hour, _, after = found
+    hour, half, after = found
+    if half is not None:
+        return Found(_time(hour, None, half), after, Doubt.PREPOSITION)
     end = _after_clock(source, after)
     if end != after:
         return Found(dial_time(hour, None, said=True), end, Doubt.PREPOSITION)

@@ -52,6 +52,8 @@ _JOINED = frozenset({"and", "or", "&", "/", ","})
 def changed(sentence: str, source: Source, place: int, found: Found) -> bool:
     """Tell whether `found`, whose words begin at `place`, means another time in this sentence."""
     before = source.at(place - 1)
+    if _is_code(sentence, source, place, found.end):
+        return True
     if before is not None and (before.value in _BEFORE or before.value in _BEFORE_ZH):
         return True
     return (
@@ -62,6 +64,12 @@ def changed(sentence: str, source: Source, place: int, found: Found) -> bool:
         or _is_coming(source, place, found.end)
         or (isinstance(found.time, Cycle) and _repeats(source, place, found.time.grain))
     )
+
+
+def _is_code(sentence: str, source: Source, place: int, end: int) -> bool:
+    """Tell whether the words are a handle or a name in code: @yesterday, today = 1."""
+    start = source.tokens[place].start
+    return sentence[max(start - 1, 0) : start] in ("@", "#", "$") or source.sign(end) == "="
 
 
 def _is_changed_in_chinese(sentence: str, source: Source, place: int, end: int) -> bool:
