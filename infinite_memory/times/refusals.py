@@ -24,10 +24,11 @@ _HOLIDAY = re.compile(
     "|国庆|元旦|劳动节|五一|十一假|圣诞|情人节|万圣节|节假|寒假|暑假|假期|长假"
 )
 _HALF_DAY = re.compile(
-    r"(?:\b(?:at|past|after|to|from)|@) (?:\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten"
-    r"|eleven|twelve)(?= |$)(?! [ap]\.?m)|\bo['’]?clock\b|[一二两三四五六1-6][点點]"
+    r"(?:\b(?:at|past|quarter to|quarter after|twenty to|minutes to)|@)"
+    r" (?:1[0-2]|[1-9]|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)(?= |$)"
+    r"(?! [ap]\.?m)|\bo['’]?clock\b"
+    r"|(?<![上下中]午|早上|晚上|凌晨|傍晚|半夜)(?<![0-9十])[一二两三四五六1-6][点點]"
 )
-
 _REASONS = (
     (_MOVABLE, "movable holidays are not known, nor those that differ between countries"),
     (_HOLIDAY, "of holidays only the day is known, not the days around it"),
