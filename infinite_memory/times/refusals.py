@@ -27,7 +27,7 @@ _HALF_DAY = re.compile(
     r"(?:\b(?:at|past|quarter to|quarter after|twenty to|minutes to)|@)"
     r" (?:1[0-2]|[1-9]|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)(?= |$)"
     r"(?! [ap]\.?m)|\bo['’]?clock\b"
-    r"|(?<![上下中]午|早上|晚上|凌晨|傍晚|半夜)(?<![0-9十])[一二两三四五六1-6][点點]"
+    r"|(?<![上下中]午|早上|晚上|凌晨|傍晚|半夜)(?<![0-9十晚夜里])[一二两三四五六1-6][点點]"
 )
 _REASONS = (
     (_MOVABLE, "movable holidays are not known, nor those that differ between countries"),

@@ -207,6 +207,7 @@ def test_a_sentence_with_two_times_says_neither() -> None:
         ("yesterday at 9", "either half of the day"),
         ("three o'clock yesterday", "either half of the day"),
         ("昨天三点半", "either half of the day"),
+        ("昨晚两点", "the night before or after"),
         ("三点到五点", "either half of the day"),
         ("a week ago Friday", "it may be the day of that week"),
         ("20241305", "no time is recognised"),
