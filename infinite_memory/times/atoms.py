@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from attrs import evolve
+
 from infinite_memory.times.calendar import Grain
 from infinite_memory.times.chinese import chinese
 from infinite_memory.times.dates import digits
-from infinite_memory.times.english import english
-from infinite_memory.times.found import Found, Source
+from infinite_memory.times.english import english, month_and_day
+from infinite_memory.times.found import Doubt, Found, Source
 from infinite_memory.times.spans import span
+from infinite_memory.times.spoken import spoken
 
 __all__ = ["atom", "inwards"]
 
-_JOINING = frozenset({"of", "in", "on", "at", "the", ",", "'s", "’s", "的", "在"})
+_JOINING = frozenset({"of", "in", "on", "at", "the", ",", "@", "'s", "’s", "的", "在"})
 
 
 def atom(source: Source, place: int) -> Found | None:
@@ -24,7 +27,8 @@ def atom(source: Source, place: int) -> Found | None:
     return (
         span(source, place)
         or english(source, place)
-        or _named_year(source, place)
+        or spoken(source, place)
+        or _named_unit(source, place)
         or chinese(source, place)
         or digits(source, place)
     )
@@ -40,9 +44,13 @@ def inwards(source: Source, place: int) -> int:
     return place
 
 
-def _named_year(source: Source, place: int) -> Found | None:
-    """Return the year in "the year 2024" and the decade in "the 1990s"."""
+def _named_unit(source: Source, place: int) -> Found | None:
+    """Return what is in "the year 2024", "the 1990s" and "the month of March"."""
     begin = place + 1 if source.word(place) == "the" else place
+    if (source.word(begin), source.word(begin + 1)) == ("month", "of"):
+        month = month_and_day(source, begin + 2)
+        named = month is not None and month.time.grain is Grain.MONTH
+        return evolve(month, doubt=Doubt.NONE) if month is not None and named else None
     begin = begin + 1 if source.word(begin) == "year" else begin
     token = source.at(begin)
     if begin == place or token is None or token.kind not in ("number", "decade"):

@@ -18,6 +18,7 @@ from infinite_memory.times.chinese_words import (
     WEEKDAYS,
     YEARS,
 )
+from infinite_memory.times.counting import counted_number
 from infinite_memory.times.cycles import (
     Cycle,
     Time,
@@ -35,11 +36,13 @@ from infinite_memory.times.cycles import (
     weekday,
     weekend,
 )
+from infinite_memory.times.dial import dial_time
 from infinite_memory.times.english_words import UNITS as ENGLISH_UNITS
 from infinite_memory.times.found import Doubt, Found, Source
 from infinite_memory.times.halves import halves_ago, halves_past
+from infinite_memory.times.holidays import chinese_holiday
 
-__all__ = ["chinese", "counted_number"]
+__all__ = ["chinese"]
 
 _BEFORE = frozenset({"前", "之前", "以前"})
 _AFTER = frozenset({"后", "之后", "以后"})
@@ -52,6 +55,7 @@ _YEAR_THIRDS = {"年初": 0, "年中": 1, "年底": 2, "年末": 2}
 _YEAR_ENDS = {"初": 0, "底": 2, "末": 2}
 _HALVES = {"上半年": 1, "下半年": 7}
 _MINUTES = {"半": 30, "一刻": 15, "三刻": 45}
+_COUNTED_THINGS = frozenset("人名位块元次条件家本台张只份组辆万千百多几余公斤页米度种篇章")
 
 
 def chinese(source: Source, place: int) -> Found | None:
@@ -65,33 +69,6 @@ def chinese(source: Source, place: int) -> Found | None:
         if found is not None:
             return found
     return None
-
-
-def counted_number(source: Source, place: int) -> tuple[int, int] | None:
-    """Return the number that begins at `place`, and the place after it."""
-    token = source.at(place)
-    if token is not None and token.kind == "number" and token.groups[1] is None:
-        return int(token.groups[0] or "0"), place + 1
-    end = place
-    while end - place < 4 and source.han(end) in DIGITS:
-        end += 1
-    if end == place or source.han(end) in DIGITS:
-        return None
-    value = _value([DIGITS[source.han(at)] for at in range(place, end)])
-    return None if value is None else (value, end)
-
-
-def _value(figures: list[int]) -> int | None:
-    """Return what figures amount to: 二零二三 is 2023, 二十三 is 23."""
-    if 10 not in figures:
-        # "Two three" is no number, but four figures are a year.
-        return int("".join(map(str, figures))) if len(figures) in (1, 4) else None
-    at = figures.index(10)
-    if at > 1 or len(figures) - at > 2 or 10 in figures[at + 1 :]:
-        return None
-    tens = figures[0] if at else 1
-    ones = figures[at + 1] if len(figures) > at + 1 else 0
-    return tens * 10 + ones
 
 
 def _day(source: Source, place: int) -> Found | None:
@@ -227,6 +204,8 @@ def _date(source: Source, place: int) -> Found | None:
     if value >= 1000 and (word == "年" or word in _YEAR_THIRDS):
         year: Time = months(value * 12, 12, Grain.YEAR)
         return _with_third(year, word, _YEAR_THIRDS, after)
+    if word == "年" and (century := _century(source, place)) is not None:
+        return Found(months((century + value) * 12, 12, Grain.YEAR), after + 1)
     if word in ("月", "月份") or word in _MONTH_THIRDS:
         return _month(source, value, after)
     if word in ("日", "号"):
@@ -235,6 +214,16 @@ def _date(source: Source, place: int) -> Found | None:
         first = value if value >= 1000 else 1900 + value
         return Found(months(first * 12, 120, Grain.DECADE), after + 1)
     return None
+
+
+def _century(source: Source, place: int) -> int | None:
+    """Return the century of the year in 24年3月, None if no month is said with it."""
+    token, month = source.at(place), counted_number(source, place + 2)
+    if token is None or token.kind != "number" or len(token.value) != 2 or month is None:
+        return None
+    if source.han(month[1]) not in ("月", "月份") or not 1 <= month[0] <= 12:
+        return None
+    return 1900 if int(token.value) >= 69 else 2000
 
 
 def _month(source: Source, value: int, after: int) -> Found | None:
@@ -299,17 +288,35 @@ def _hour(source: Source, place: int, part: tuple[int, int] | None) -> Found | N
         shown = _hour_in(int(token.groups[0] or "0"), part)
         return Found(_clock_of(shown, int(token.groups[1] or "0")), place + 1)
     number = counted_number(source, place)
-    if number is None or source.han(number[1]) not in ("点", "点钟"):
+    if number is None or source.han(number[1]) not in ("点", "点钟", "时"):
         return None
-    hour, after = number[0], number[1] + 1
+    hour = number[0]
+    minute, after = _minute(source, number[1] + 1)
+    if part is None and 1 <= hour <= 12 and source.han(number[1]) != "时":
+        return Found(dial_time(hour, minute, said=True), after, Doubt.COMPANY)
     if part is not None and hour <= 12:
         hour = _hour_in(hour, part)
-    minute: int | None = None
-    if source.han(after) in _MINUTES:
-        minute, after = _MINUTES[source.han(after)], after + 1
-    elif (minutes := counted_number(source, after)) is not None and source.han(minutes[1]) == "分":
-        minute, after = minutes[0], minutes[1] + 1
     return Found(_clock_of(hour, minute), after, Doubt.COMPANY)
+
+
+def _minute(source: Source, place: int) -> tuple[int | None, int]:
+    """Return the minute in 三点半, 三点十五分 and 三点二十, and the place after it."""
+    word, minutes = source.han(place), counted_number(source, place)
+    ones = DIGITS.get(source.han(place + 1), 10)
+    if word in ("零", "〇") and 0 < ones < 10:  # 七点零五
+        return ones, place + (3 if source.han(place + 2) == "分" else 2)
+    if word in _MINUTES:
+        return _MINUTES[word], place + 1
+    if minutes is None:
+        return None, place
+    value, after = minutes
+    if source.han(after) == "分":
+        return value, after + 1
+    token = source.at(after)
+    # 三点五 is a decimal, and 三点二十个人 are people.
+    bare = 10 <= value < 60 and after - place >= 1 and bool(word)
+    things = token is not None and (token.kind == "han" or token.value in _COUNTED_THINGS)
+    return (value, after) if bare and not things else (None, place)
 
 
 def _clock_of(hour: int, minute: int | None) -> Cycle:
@@ -332,6 +339,9 @@ def _hour_in(hour: int, part: tuple[int, int]) -> int:
 def _bare(source: Source, place: int) -> Found | None:
     """Return a name that comes again: 周五, 周末, 夏天, 年底."""
     word = source.han(place)
+    named = chinese_holiday(source, place)
+    if named is not None:
+        return named
     if word in WEEKDAYS:
         return Found(weekday(WEEKDAYS[word], source.calendar), place + 1)
     if word == "周末":

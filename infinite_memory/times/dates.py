@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from calendar import monthrange
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 
 from infinite_memory.times.calendar import Grain, Period, days, months
 from infinite_memory.times.cycles import Cycle, Time, clock_time, day_of_month, months_of_year
+from infinite_memory.times.dial import dial_time
 from infinite_memory.times.english_words import MONTHS
 from infinite_memory.times.found import Doubt, Found, Source
 from infinite_memory.times.tokens import Token
@@ -57,6 +59,13 @@ def _iso(token: Token) -> _Read:
         return Period(start, start, grain), Doubt.NONE
 
 
+def _iso_span(token: Token) -> _Read:
+    first, last = (date.fromisoformat(text or "") for text in token.groups)
+    if last < first:
+        raise ValueError("it ends before it begins")
+    return days(first, (last - first).days + 1, Grain.MOMENT), Doubt.NONE
+
+
 def _week(token: Token) -> _Read:
     year, week, day = token.groups
     first = date.fromisocalendar(_int(year), _int(week), _int(day or "1"))
@@ -67,6 +76,13 @@ def _week(token: Token) -> _Read:
 
 def _quarter(token: Token) -> _Read:
     return _part_of_year(token, 3, Grain.QUARTER, Doubt.NONE)
+
+
+def _quarters(token: Token) -> _Read:
+    first, last = map(_int, token.groups)
+    if last <= first:
+        return None, Doubt.NONE
+    return months_of_year(3 * first - 2, 3 * (last - first + 1), Grain.HALF), Doubt.NONE
 
 
 def _half(token: Token) -> _Read:
@@ -88,9 +104,14 @@ def _slashed(token: Token) -> _Read:
     one, sign, two, three = (part or "" for part in token.groups)
     if len(one) == 4 and len(three) <= 2:
         if sign == "." and len(two + three) < 4:
-            return None, Doubt.NONE  # 2024.1.2 is rather a version.
+            # In a sentence 2024.1.2 is rather a version.
+            if _int(one) not in _SENTENCE_YEARS:
+                return None, Doubt.NONE
+            return _day(_int(one), _int(two), _int(three)), Doubt.COMPANY
+        if sign == "-":
+            return _day(_int(one), _int(two), _int(three)), Doubt.PREPOSITION
         return _day(_int(one), _int(two), _int(three)), Doubt.NONE
-    if len(three) != 4 or len(one) > 2:
+    if len(three) != 4 or len(one) > 2 or sign == "-":
         return None, Doubt.NONE
     day, month = _int(one), _int(two)
     if sign == "/":
@@ -105,6 +126,11 @@ def _month(token: Token) -> _Read:
     year, month = map(_int, token.groups)
     date(year, month, 1)
     return months(year * 12 + month - 1, 1, Grain.MONTH), Doubt.NONE
+
+
+def _month_year(token: Token) -> _Read:
+    month, year = map(_int, token.groups)
+    return months(year * 12 + month - 1, 1, Grain.MONTH), Doubt.PREPOSITION
 
 
 def _years(token: Token) -> _Read:
@@ -134,6 +160,10 @@ def _short_year(token: Token) -> _Read:
 def _clock(token: Token) -> _Read:
     hour, minute, second, half = token.groups
     seconds = None if second is None else _int(second)
+    twelve = 1 <= _int(hour) <= 12 and token.value[0] != "0"
+    if twelve and half is None and second is None:
+        # 9:30 is 21:30 where an evening is said.
+        return dial_time(_int(hour), _int(minute), clear=True, said=False), Doubt.PREPOSITION
     return clock_time(_hour(hour, half), _int(minute), seconds), Doubt.PREPOSITION
 
 
@@ -146,11 +176,23 @@ def _number(token: Token) -> _Read:
     number, suffix = token.groups
     if suffix is not None:
         return _ordinal(_int(number)), Doubt.COMPANY
+    if len(number or "") == 8:
+        return _compact(number or "")
     if len(number or "") != 4:
         return None, Doubt.NONE
     year = _int(number)
     doubt = Doubt.PREPOSITION if year in _SENTENCE_YEARS else Doubt.COMPANY
     return months(year * 12, 12, Grain.YEAR), doubt
+
+
+def _compact(number: str) -> _Read:
+    year, month, day = _int(number[:4]), _int(number[4:6]), _int(number[6:])
+    # Eight digits that are no date are a number of something else.
+    if year not in _SENTENCE_YEARS or not 1 <= month <= 12:
+        return None, Doubt.NONE
+    if not 1 <= day <= monthrange(year, month)[1]:
+        return None, Doubt.NONE
+    return _day(year, month, day), Doubt.PREPOSITION
 
 
 def _ordinal(number: int) -> Cycle:
@@ -180,11 +222,14 @@ def _int(text: str | None) -> int:
 
 _READERS: dict[str, Callable[[Token], _Read]] = {
     "iso": _iso,
+    "isospan": _iso_span,
     "isoweek": _week,
     "quarter": _quarter,
+    "quarters": _quarters,
     "half": _half,
     "slashed": _slashed,
     "isomonth": _month,
+    "monthyear": _month_year,
     "years": _years,
     "decade": _decade,
     "shortyear": _short_year,

@@ -6,8 +6,10 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from infinite_memory.times.calendar import Grain, Period, days
+from infinite_memory.times.counting import number_at, ordinal_at
 from infinite_memory.times.cycles import (
     Cycle,
+    clock_time,
     day_of_month,
     day_of_year,
     following,
@@ -24,7 +26,6 @@ from infinite_memory.times.cycles import (
 from infinite_memory.times.english_words import (
     COUNTED,
     MONTHS,
-    NUMBERS,
     ORDINALS,
     PARTS,
     SEASONS,
@@ -34,15 +35,23 @@ from infinite_memory.times.english_words import (
 )
 from infinite_memory.times.found import Doubt, Found, Source
 from infinite_memory.times.halves import halves_ago, halves_past
+from infinite_memory.times.holidays import holiday
 
-__all__ = ["english", "is_verb", "month_and_day", "number_at"]
+__all__ = ["english", "is_verb", "month_and_day"]
 
 _LAST = frozenset({"last", "past", "previous", "prior"})
 _THIS = frozenset({"this", "current"})
 _NEXT = frozenset({"next", "coming", "upcoming"})
 _ABBREVIATED = frozenset(SHORT - {"may", "march", "april", "june", "august"})
 _DATED = frozenset({Grain.WEEK, Grain.MONTH, Grain.YEAR})
-_DAYS = {"yesterday": -1, "today": 0, "tomorrow": 1}
+_LONG = _DATED | {Grain.DECADE}
+_DAYS = {"yesterday": -1, "today": 0, "tomorrow": 1, "yday": -1, "tmrw": 1}
+# Of what is given back.
+_GIVEN = frozenset(
+    "get gets got give gives gave me us you him her them my your our his their its the these those"
+    " want wants wanted need needs have has had take takes took win wins won save saves saved of"
+    " put puts pay pays paid send sends sent go goes went step steps look looks every".split()
+)
 _MEASURES = UNITS | COUNTED
 # "Last minute" is said of changes, and "last day" of school.
 _UNCLEAR = frozenset({Grain.SECOND, Grain.MINUTE, Grain.DAY})
@@ -64,6 +73,10 @@ def english(source: Source, place: int) -> Found | None:
         ValueError: there is no such day or time.
     """
     begin = place + 1 if source.word(place) == "the" else place
+    if begin != place and source.word(begin) == "last":
+        stretch = _the_last(source, begin)
+        if stretch is not None:
+            return stretch
     for reader in _READERS:
         found = reader(source, begin)
         if found is not None:
@@ -96,7 +109,12 @@ def _named_month(source: Source, place: int, month: int) -> Found:
         after += 1
     bare = Found(month_of_year(month), after, _month_doubt(source, place))
     number = after + 1 if source.word(after) == "the" else after
-    token = source.at(number)
+    token, ordinal = source.at(number), ordinal_at(source, number)
+    if ordinal is not None and source.word(ordinal[1]) not in UNITS:
+        if source.word(place - 1) in ("in", "of"):
+            return bare  # "In March first" is no day.
+        doubt = Doubt.PREPOSITION if is_verb(source, place) else Doubt.NONE
+        return Found(day_of_year(month, ordinal[0]), ordinal[1], doubt)
     if token is None or token.kind != "number" or len(token.groups[0] or "") > 2:
         return bare
     if token.groups[1] is None and number != after:
@@ -145,30 +163,6 @@ def _day(source: Source, place: int) -> Found | None:
     return None
 
 
-def number_at(source: Source, place: int) -> tuple[int, int] | None:
-    """Return the number that begins at `place`, and the place after it."""
-    token, word = source.at(place), source.word(place)
-    if token is not None and token.kind == "number" and token.groups[1] is None:
-        return int(token.groups[0] or "0"), place + 1
-    if word in ("a", "an"):
-        if source.word(place + 1) == "couple":
-            return number_at(source, place + 1)
-        return 1, place + 1
-    if word == "couple":
-        return 2, place + (2 if source.word(place + 1) == "of" else 1)
-    if word in NUMBERS:
-        tens, ones = NUMBERS[word], NUMBERS.get(source.word(place + 1), 10)
-        if tens >= 20 and ones < 10:
-            return tens + ones, place + 2
-        return tens, place + 1
-    joined = source.at(place)
-    if joined is not None and joined.kind == "name" and joined.value.count("-") == 1:
-        tens, ones = (NUMBERS.get(part, 0) for part in joined.value.split("-"))
-        if tens >= 20 and 0 < ones < 10:
-            return tens + ones, place + 1
-    return None
-
-
 def _counted(source: Source, place: int) -> Found | None:
     """Return what lies a number of units away: three days ago, two Fridays ago, in a week."""
     calendar = source.calendar
@@ -181,7 +175,7 @@ def _counted(source: Source, place: int) -> Found | None:
         return None
     count, after = number
     word = source.word(after)
-    ago = source.word(after + 1) == "ago"
+    ago = source.word(after + 1) == "ago" or _is_back(source, place, after + 1)
     hence = (source.word(after + 1), source.word(after + 2)) == ("from", "now")
     if word in _MEASURES and (ago or ahead or hence):
         grain, length = _MEASURES[word]
@@ -191,6 +185,8 @@ def _counted(source: Source, place: int) -> Found | None:
         end = after + (2 if ago else 3 if hence else 1)
         if ago and grain > Grain.DAY and source.word(end) == "today":
             return _anniversary(source, grain, offset, end + 1)
+        if ago and source.word(end) in WEEKDAYS:
+            raise ValueError("it may be the day of that week, or so long before the last one")
         # "Done in two days" says how long it took.
         doubt = Doubt.COMPANY if ahead else Doubt.NONE
         return Found(calendar.unit(grain, offset), end, doubt)
@@ -206,6 +202,13 @@ def _counted(source: Source, place: int) -> Found | None:
     length = 2 if name == "weekend" else 1
     start = first.date() - (count - 1) * timedelta(days=7)
     return Found(days(start, length, cycle.grain), after + 2)
+
+
+def _is_back(source: Source, place: int, after: int) -> bool:
+    """Tell whether "back" is "ago": two weeks back, but not "get two weeks back"."""
+    before = source.word(place - 1)
+    moved = source.word(after + 1) in ("to", "into", "from") or before.endswith("ing")
+    return source.word(after) == "back" and before not in _GIVEN and not moved
 
 
 def _relative(source: Source, place: int) -> Found | None:
@@ -255,6 +258,15 @@ def _stretch(source: Source, place: int, word: str) -> Found | None:
     return Found(calendar.past(grain, count * length), after + 1)
 
 
+def _the_last(source: Source, place: int) -> Found | None:
+    """Return the seven days up to now in "the last week"; "last week" is that of the calendar."""
+    grain, length = UNITS.get(source.word(place + 1), (Grain.MOMENT, 0))
+    if source.word(place + 1).endswith("s") or grain not in _LONG or length > 1:
+        return None
+    found = Found(source.calendar.past(grain, 1), place + 2)
+    return None if _counts_from(source, found) else found
+
+
 def _whole_unit(source: Source, place: int, word: str) -> Found | None:
     unit = source.word(place + 1)
     if unit not in UNITS or unit.endswith("s") or unit in ("min",):
@@ -274,7 +286,7 @@ def _named(source: Source, place: int, word: str) -> Found | None:
     calendar, name = source.calendar, source.word(place + 1)
     if name == "weekend" and word not in _LAST:
         return Found(nearest_weekend(calendar, _offset(word)), place + 2)
-    if name in PARTS:
+    if name in PARTS and name != "midnight":
         cycle = part_of_day(*PARTS[name])
         period = cycle.at(calendar.today + timedelta(days=_offset(word)))
         return None if period is None else Found(period, place + 2)
@@ -300,6 +312,9 @@ def _offset(word: str) -> int:
 def _bare(source: Source, place: int) -> Found | None:
     """Return a name that comes again: Friday, March, summer, the weekend, Q2, morning."""
     word, after = source.word(place), place + 1
+    named = holiday(source, place)
+    if named is not None:
+        return named
     if word in WEEKDAYS:
         cycle = weekday(WEEKDAYS[word], source.calendar)
         if (source.word(after), source.word(after + 1)) == ("before", "last"):
@@ -313,7 +328,10 @@ def _bare(source: Source, place: int) -> Found | None:
         cycle = months_of_year(SEASONS[word], 3, Grain.QUARTER)
         return Found(cycle, after, Doubt.PREPOSITION)
     if word in PARTS:
-        return Found(part_of_day(*PARTS[word]), after, Doubt.COMPANY)
+        begin, end = PARTS[word]
+        # A range goes up to noon, and not to one o'clock.
+        part = clock_time(begin) if end - begin == 1 else part_of_day(begin, end)
+        return Found(part, after, Doubt.COMPANY)
     month = month_and_day(source, place)
     if month is not None:
         return month

@@ -64,7 +64,8 @@ _ONES = (
 )
 NUMBERS = {
     **{name: number for number, name in enumerate(_ONES, 1)},
-    **{"thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "ninety": 90},
+    **{"thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80},
+    "ninety": 90,
 }
 _UNIT_NAMES = {
     **{"second": (Grain.SECOND, 1), "minute": (Grain.MINUTE, 1), "hour": (Grain.HOUR, 1)},
@@ -77,7 +78,8 @@ UNITS = {
     **{f"{name}s": unit for name, unit in _UNIT_NAMES.items()},
     **{"min": (Grain.MINUTE, 1), "mins": (Grain.MINUTE, 1), "secs": (Grain.SECOND, 1)},
     **{"hr": (Grain.HOUR, 1), "hrs": (Grain.HOUR, 1), "wk": (Grain.WEEK, 1)},
-    "wks": (Grain.WEEK, 1),
+    **{"wks": (Grain.WEEK, 1), "sec": (Grain.SECOND, 1)},
+    **{"yr": (Grain.YEAR, 1), "yrs": (Grain.YEAR, 1)},
 }
 """Units of time: the grain, and how many of it they are."""
 

@@ -8,16 +8,16 @@ from attrs import evolve
 
 from infinite_memory.times.atoms import atom, inwards
 from infinite_memory.times.calendar import Calendar, Grain, Period
-from infinite_memory.times.chinese_words import DAY_PARTS
+from infinite_memory.times.chinese_words import DIGITS, HOLIDAYS, WEEKDAYS
 from infinite_memory.times.cycles import (
     Cycle,
     Time,
-    combined,
     day_of_month,
     following,
     latest,
     latest_before,
 )
+from infinite_memory.times.dial import Dial, next_on_dial, together
 from infinite_memory.times.english import month_and_day
 from infinite_memory.times.found import Doubt, Found, Source
 from infinite_memory.times.parts import end_of, numbered_after, part
@@ -37,6 +37,8 @@ _SINCE_ZH = frozenset({"以来", "至今", "开始", "起"})
 _BEFORE_ZH = frozenset({"以前", "之前"})
 _CLOSING_ZH = frozenset({"之间", "期间"})
 _AFTER_ZH = frozenset({"以后", "之后"})
+_FORMER_ZH = frozenset("妻夫女男任排门台端景途辈言锋缀同老公面续期勤卫院备")
+_ONWARDS = frozenset({"onwards", "onward"})
 _MOST_PARTS = 4
 
 
@@ -46,12 +48,17 @@ def expression(source: Source, place: int) -> Found | None:
     Raises:
         ValueError: there is no such day or time.
     """
-    return _bounded(source, place) or _between(source, place) or _from(source, place)
+    found = _bounded(source, place) or _between(source, place) or _from(source, place)
+    return None if found is not None and _is_unclear(found.time) else found
 
 
 def period_of(found: Found, calendar: Calendar) -> Period:
     """Return what was found, of a time that comes again the last that has begun."""
     return latest(found.time, calendar)
+
+
+def _is_unclear(time: Time) -> bool:
+    return isinstance(time, Dial) and not time.clear
 
 
 def _simple(source: Source, place: int) -> Found | None:
@@ -65,20 +72,41 @@ def _simple(source: Source, place: int) -> Found | None:
         if behind is not None:
             found = behind
             continue
-        other = part(source, begin) or atom(source, begin)
+        other = _other(source, begin, found)
         if other is None:
             break
-        time = combined(found.time, other.time, source.calendar)
+        time = together(found.time, other.time, source.calendar)
         if time is None:
             break
         found = Found(time, other.end, _doubt(found, other))
     return found
 
 
+def _other(source: Source, place: int, found: Found) -> Found | None:
+    """Return what is said next of a time: a day or an hour with the part of the day behind it."""
+    other = part(source, place) or atom(source, place)
+    if other is None or not _waits(found.time.grain, other.time.grain):
+        return other
+    hours = atom(source, inwards(source, other.end))
+    if hours is None or hours.time.grain is not Grain.PART:
+        return other
+    time = together(other.time, hours.time, source.calendar)
+    return other if time is None else Found(time, hours.end, _doubt(other, hours))
+
+
+def _waits(first: Grain, second: Grain) -> bool:
+    """Tell whether a part of the day may follow: 9 on Monday night, Monday at 9 in the evening."""
+    if first < Grain.PART:
+        return second is Grain.DAY
+    return Grain.MOMENT < second < Grain.PART
+
+
 def _doubt(one: Found, other: Found) -> Doubt:
     """Return the doubt of two times together: none if one is sure, or it is a name and a year."""
     if Doubt.NONE in (one.doubt, other.doubt):
         return Doubt.NONE
+    if {one.time.grain, other.time.grain} == {Grain.DAY, Grain.PART}:
+        return min(one.doubt, other.doubt)  # On Christmas morning.
     year = Grain.YEAR in (one.time.grain, other.time.grain)
     named = {one.time.grain, other.time.grain} & {
         *(Grain.MONTH, Grain.QUARTER, Grain.HALF, Grain.WEEK, Grain.THIRD, Grain.DAY),
@@ -96,7 +124,7 @@ def _bounded(source: Source, place: int) -> Found | None:
     if word not in ("since", "after", "before", *_UNTIL):
         return None
     found = end_of(source, place + 1) or _simple(source, place + 1)
-    if found is None:
+    if found is None or _is_unclear(found.time):
         return None
     first = latest(found.time, calendar)
     if word == "since":
@@ -117,7 +145,7 @@ def _between(source: Source, place: int) -> Found | None:
         return _simple(source, place + 1) if shared else _joined(source, place + 1, _AND)
     if han in ("在", "从", "自", "自从"):
         found = _from(source, place + 1)
-        if han == "在" or found is None or _is_open(found):
+        if han == "在" or found is None or _is_open(found) or _is_unclear(found.time):
             return found
         if han == "自从":
             return _open(found, Period(latest(found.time, source.calendar).start, None))
@@ -128,10 +156,12 @@ def _between(source: Source, place: int) -> Found | None:
     if found is not None:
         return found
     start = _simple(source, place + 1)
-    if start is None:
+    if start is None or _is_unclear(start.time):
         return None
     first, after = latest(start.time, source.calendar), start.end
-    if source.word(after) in ("onwards", "onward", "on") and not source.word(after + 1):
+    if source.word(after) in _ONWARDS or (
+        source.word(after) == "on" and not source.word(after + 1)
+    ):
         return _open(evolve(start, end=after + 1), Period(first.start, None))
     return evolve(start, doubt=Doubt(max(start.doubt - 1, 0)))
 
@@ -174,9 +204,7 @@ def _last_part(source: Source, first: Found, place: int) -> Found | None:
         return Found(day_of_month(int(token.groups[0] or "0")), place + 1)
     if second is None:
         return None
-    if source.han(second.end - 1) in ("点", "点钟", "半") or _is_shifted(source, first, second):
-        return _same_half(source, first, second, place)
-    return second
+    return _same_half(source, first, second) if _is_shifted(source, first, second) else second
 
 
 def _is_shifted(source: Source, first: Found, second: Found) -> bool:
@@ -189,10 +217,10 @@ def _is_shifted(source: Source, first: Found, second: Found) -> bool:
     return spoken and shown.groups[3] is None and other.groups[3] is None
 
 
-def _same_half(source: Source, first: Found, second: Found, place: int) -> Found:
-    """Return 17:00 for 五点 in 下午三点到五点: a part of the day that is not repeated holds on."""
+def _same_half(source: Source, first: Found, second: Found) -> Found:
+    """Return 21:30 in 昨晚8:30到9:30: a part of the day that is not repeated holds on."""
     begin, clock = latest(first.time, source.calendar).start, second.time
-    if source.han(place) in DAY_PARTS or begin is None or not isinstance(clock, Cycle):
+    if begin is None or not isinstance(clock, Cycle):
         return second
     then = clock.at(begin.date())
     if clock.every is not Grain.DAY or begin.hour < 12 or then is None or then.start is None:
@@ -210,6 +238,9 @@ def _from(source: Source, place: int) -> Found | None:
     if found is None:
         return None
     han, calendar = source.han(found.end), source.calendar
+    if source.word(found.end) in _ONWARDS and not _is_unclear(found.time):
+        first = latest(found.time, calendar)
+        return _open(evolve(found, end=found.end + 1), Period(first.start, None))
     if source.word(found.end) in ("from", "between"):
         return _hours(source, found) or found
     if han in ("到", "至", "和", "与") or source.word(found.end) in _TO or _dash(source, found.end):
@@ -221,20 +252,41 @@ def _from(source: Source, place: int) -> Found | None:
             closed = source.han(both.end) == "之间"
             return evolve(both, end=both.end + 1) if closed else found
         return evolve(both, end=both.end + 1) if source.han(both.end) in _CLOSING_ZH else both
+    return _bounded_in_chinese(source, found)
+
+
+def _bounded_in_chinese(source: Source, found: Found) -> Found:
+    """Return a time with 以来, 之前 or 之后 behind it, as it is if none of them is there."""
+    han, calendar = source.han(found.end), source.calendar
+    if _is_unclear(found.time):
+        return found
     if han == "期间":
         return evolve(found, end=found.end + 1)
     first = latest(found.time, calendar)
     if han in _SINCE_ZH:
         end = calendar.clock if han == "至今" else None
         return _open(evolve(found, end=found.end + 1), Period(first.start, end))
-    if han in _BEFORE_ZH:
+    dated = _is_dated(source, found)
+    if han in _BEFORE_ZH or (han == "前" and dated):
         # Before the end of a month is before it is over.
         ends = source.han(found.end - 1).endswith(("底", "末")) and first.grain is Grain.THIRD
         limit = first.end if ends else first.start
         return _open(evolve(found, end=found.end + 1), Period(None, limit))
-    if han in _AFTER_ZH:
+    if han in _AFTER_ZH or (han == "后" and dated):
         return _open(evolve(found, end=found.end + 1), Period(_close(first), None))
     return found
+
+
+def _is_dated(source: Source, found: Found) -> bool:
+    """Tell whether 前 behind a time is "before" it: 三月五日前, but not 三月前, nor 五日前两天."""
+    last, follows = source.han(found.end - 1), source.han(found.end + 1)
+    token = source.at(found.end + 1)
+    counted = follows in DIGITS or (token is not None and token.kind == "number")
+    if counted or follows.startswith("半") or source.sign(found.end + 1) in _FORMER_ZH:
+        return False
+    if last == "年":
+        return found.time.grain is Grain.YEAR
+    return last in ("日", "号") or last in WEEKDAYS or last in HOLIDAYS
 
 
 def _hours(source: Source, day: Found) -> Found | None:
@@ -242,10 +294,10 @@ def _hours(source: Source, day: Found) -> Found | None:
     between = source.word(day.end) == "between"
     shared = hours(source, day.end + 1)
     if shared is not None:
-        both = combined(day.time, shared.time, source.calendar)
+        both = together(day.time, shared.time, source.calendar)
         return None if both is None else Found(both, shared.end)
     first = _simple(source, day.end + 1)
-    time = None if first is None else combined(day.time, first.time, source.calendar)
+    time = None if first is None else together(day.time, first.time, source.calendar)
     if first is None or time is None:
         return None
     if not (source.word(first.end) in (("and",) if between else _TO) or _dash(source, first.end)):
@@ -253,7 +305,9 @@ def _hours(source: Source, day: Found) -> Found | None:
     second = _simple(source, first.end + 1)
     if second is None or second.time.grain >= Grain.DAY:
         return None
-    return _span(source, Found(time, first.end), second, inclusive=True)
+    begin = Found(time, first.end)
+    second = _same_half(source, begin, second) if _is_shifted(source, begin, second) else second
+    return _span(source, begin, second, inclusive=True)
 
 
 def _open(found: Found, period: Period) -> Found:
@@ -268,15 +322,29 @@ def _span(source: Source, first: Found, second: Found, *, inclusive: bool) -> Fo
     calendar = source.calendar
     one: Time = first.time
     two: Time = second.time
+    if _is_unclear(one):
+        raise ValueError("it may be in either half of the day")
     if isinstance(one, Cycle) and isinstance(two, Period):
+        two = _end_of_day(two) if one.grain < Grain.DAY else two
         begin = latest_before(one, calendar, _local(calendar, two))
     else:
         begin = latest(one, calendar)
+    if isinstance(two, Dial) and two.said:
+        # From nine to three: in the afternoon.
+        two = next_on_dial(two, calendar, _local(calendar, begin))
     if isinstance(two, Cycle):
         two = following(two, calendar, _local(calendar, begin), strictly=False)
     end = _close(two) if inclusive else two.start
     doubt = Doubt(max(min(first.doubt, second.doubt) - 1, 0))
     return Found(Period(begin.start, end), second.end, doubt)
+
+
+def _end_of_day(time: Period) -> Period:
+    """Return the midnight that a day ends with for that it begins with: 10 pm to midnight."""
+    start, end, day = time.start, time.end, timedelta(days=1)
+    if time.grain is not Grain.HOUR or start is None or end is None or start.hour:
+        return time
+    return Period(start + day, end + day, time.grain)
 
 
 def _local(calendar: Calendar, period: Period) -> datetime:

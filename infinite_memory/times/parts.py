@@ -6,19 +6,19 @@ from datetime import datetime, timedelta
 
 from infinite_memory.times.atoms import atom, inwards
 from infinite_memory.times.calendar import Grain, Period, days, months
-from infinite_memory.times.chinese import counted_number
 from infinite_memory.times.chinese_words import UNITS as CHINESE_UNITS
 from infinite_memory.times.chinese_words import WEEKDAYS as CHINESE_WEEKDAYS
+from infinite_memory.times.counting import counted_number, number_at, ordinal_at
 from infinite_memory.times.cycles import (
     Cycle,
     combined,
+    day_of_month,
     day_of_year,
     latest,
     third,
     weekday,
     weekend,
 )
-from infinite_memory.times.english import number_at
 from infinite_memory.times.english_words import MONTHS, ORDINALS, THIRDS, UNITS, WEEKDAYS
 from infinite_memory.times.found import Found, Source
 from infinite_memory.times.numbered import LAST, numbered
@@ -26,6 +26,7 @@ from infinite_memory.times.numbered import LAST, numbered
 __all__ = ["end_of", "numbered_after", "part", "whole"]
 
 
+_OWNING = frozenset({"'s", "’s"})
 _LENGTHS = {Grain.DAY: 1, Grain.WEEK: 7}
 _OF_WEEK = {**dict.fromkeys(("of", "starting", "beginning", "commencing"), 0), "ending": 6}
 
@@ -82,6 +83,8 @@ def _week_of(source: Source, place: int) -> Found | None:
     """Return the calendar week of a day, or the week from or to it: the week of March 4."""
     begin = place + 1 if source.word(place) == "the" else place
     how = source.word(begin + 1)
+    if source.word(begin) == "weekend" and how == "of":
+        return _weekend_of(source, begin + 2)
     if source.word(begin) != "week" or how not in _OF_WEEK:
         return None
     day = whole(source, begin + 2)
@@ -94,18 +97,29 @@ def _week_of(source: Source, place: int) -> Found | None:
     return Found(days(first - timedelta(days=_OF_WEEK[how]), 7, Grain.WEEK), day.end)
 
 
+def _weekend_of(source: Source, place: int) -> Found | None:
+    """Return the weekend of the week that a day is in: the weekend of the 6th."""
+    day = whole(source, place)
+    start = None if day is None else latest(day.time, source.calendar).start
+    if day is None or day.time.grain is not Grain.DAY or start is None:
+        return None
+    found = weekend(source.calendar).at(start.date())
+    return None if found is None else Found(found, day.end)
+
+
 def _numbered(source: Source, place: int) -> Found | None:
     """Return the first week of March, the last Friday of last month, the first of May."""
     begin = place + 1 if source.word(place) == "the" else place
+    dated = _first_of_may(source, begin)
     number = _which(source, begin)
-    if number is None:
-        return None
+    if dated is not None or number is None:
+        return dated
     several = _several(source, begin + 1, number)
     if several is not None:
         return several
     inner, after = _inner(source, begin + 1)
     if inner is None or source.word(after) not in ("of", "in"):
-        return _first_of_may(source, begin, number)
+        return None
     outer = _this_unit(source, after + 1) or whole(source, after + 1)
     if outer is None:
         return None
@@ -169,12 +183,19 @@ def _inner(source: Source, place: int) -> tuple[Grain | Cycle | None, int]:
     return (grain if length == 1 and not word.endswith("s") else None), place + 1
 
 
-def _first_of_may(source: Source, place: int, number: int) -> Found | None:
+def _first_of_may(source: Source, place: int) -> Found | None:
     """Return the day in "the first of May", which has digits in "the 1st of May"."""
-    if source.word(place) not in ORDINALS or source.word(place + 1) != "of":
+    named = ordinal_at(source, place)
+    if named is None or source.word(named[1]) != "of":
         return None
-    month = MONTHS.get(source.word(place + 2))
-    return None if month is None else Found(day_of_year(month, number), place + 3)
+    month = MONTHS.get(source.word(named[1] + 1))
+    if month is not None:
+        return Found(day_of_year(month, named[0]), named[1] + 2)
+    outer = _this_unit(source, named[1] + 1) or whole(source, named[1] + 1)
+    if outer is None or outer.time.grain is not Grain.MONTH or source.sign(outer.end) in _OWNING:
+        return None
+    time = combined(day_of_month(named[0]), outer.time, source.calendar)
+    return None if time is None else Found(time, outer.end)
 
 
 def numbered_after(source: Source, place: int, outer: Found) -> Found | None:

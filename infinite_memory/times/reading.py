@@ -10,6 +10,7 @@ from infinite_memory.times.calendar import Calendar, Period, WeekStart
 from infinite_memory.times.english_words import MONTHS
 from infinite_memory.times.found import Doubt, Found, Source
 from infinite_memory.times.grammar import expression, period_of
+from infinite_memory.times.holidays import holiday
 from infinite_memory.times.refusals import refusal
 from infinite_memory.times.surroundings import changed
 from infinite_memory.times.tokens import Token, tokens_of
@@ -22,6 +23,7 @@ MAX_CHARS = 200
 _LEADING = frozenset("in on at during for over within throughout of back all sometime".split())
 _LEADS = frozenset({"in", "on", "at", "during", "throughout", "of", "over", "within"})
 _LEADS_ZH = frozenset({"在", "于"})
+_ENDINGS = frozenset(".?!,。？！，")
 _VERBS = frozenset({"was", "is", "has", "does", "this", "its", "us", "as", "always", "his"})
 _EXAMPLES = '"last week", "March 2024", "since Monday", "2026-11-20 to 2026-11-22" or "上周"'
 
@@ -60,6 +62,8 @@ def read_range(
         begin += 1
     try:
         period, end = _whole(source, begin)
+        while source.sign(end) in _ENDINGS and source.sign(end):
+            end += 1
         if end != len(source.tokens):
             left = source.tokens[end] if end < len(source.tokens) else source.tokens[-1]
             raise ValueError(f"{left.raw!r:.40} is not understood")
@@ -172,7 +176,9 @@ def _too_doubtful(source: Source, place: int, found: Found) -> bool:
 
 
 def _no_leads(source: Source, place: int) -> frozenset[str]:
-    """Return the prepositions that do not make a time of what follows: a ratio of 4:30."""
+    """Return the prepositions that make no time of what follows: a ratio of 4:30."""
+    if holiday(source, place) is not None:
+        return _LEADS - {"on", "at"}
     token = source.at(place)
     return _LEADS - {"at"} if token is not None and token.kind == "clock" else frozenset()
 

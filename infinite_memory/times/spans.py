@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date
 
 from infinite_memory.times.calendar import Grain, Period
-from infinite_memory.times.chinese import counted_number
+from infinite_memory.times.counting import counted_number
 from infinite_memory.times.cycles import Cycle, day_of_year, months_of_year, part_of_day
 from infinite_memory.times.english import is_verb
 from infinite_memory.times.english_words import MONTHS, UNITS

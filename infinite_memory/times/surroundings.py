@@ -5,8 +5,9 @@ from __future__ import annotations
 from infinite_memory.times.calendar import Grain
 from infinite_memory.times.chinese_words import DIGITS
 from infinite_memory.times.cycles import Cycle
-from infinite_memory.times.english_words import MONTHS, PARTS, UNITS, WEEKDAYS
+from infinite_memory.times.english_words import MONTHS, PARTS, SHORT, UNITS, WEEKDAYS
 from infinite_memory.times.found import Found, Source
+from infinite_memory.times.holidays import chinese_holiday, holiday
 
 __all__ = ["changed"]
 
@@ -40,6 +41,9 @@ _NAMED = {
     **dict.fromkeys(PARTS, Grain.PART),
     "weekend": Grain.WEEKEND,
 }
+_BOUNDS = frozenset({"before", "after", "until", "till"})
+_BOUNDS_ZH = frozenset({"前", "之前", "以前", "后", "之后", "以后"})
+_USUAL = frozenset("open opened opens work works working hours available closed runs".split())
 _PLURALS = {f"{name}s": _NAMED[name] for name in (*WEEKDAYS, *PARTS, "weekend")}
 _JOINTS = frozenset("at on in the of from between".split())
 _JOINED = frozenset({"and", "or", "&", "/", ","})
@@ -48,14 +52,24 @@ _JOINED = frozenset({"and", "or", "&", "/", ","})
 def changed(sentence: str, source: Source, place: int, found: Found) -> bool:
     """Tell whether `found`, whose words begin at `place`, means another time in this sentence."""
     before = source.at(place - 1)
+    if _is_code(sentence, source, place, found.end):
+        return True
     if before is not None and (before.value in _BEFORE or before.value in _BEFORE_ZH):
         return True
     return (
         _is_changed_in_chinese(sentence, source, place, found.end)
         or _lies_off(source, place, found.end)
         or _is_one_of_several(source, place, found)
+        or _is_usual(source, place, found.end)
+        or _is_coming(source, place, found.end)
         or (isinstance(found.time, Cycle) and _repeats(source, place, found.time.grain))
     )
+
+
+def _is_code(sentence: str, source: Source, place: int, end: int) -> bool:
+    """Tell whether the words are a handle or a name in code: @yesterday, today = 1."""
+    start = source.tokens[place].start
+    return sentence[max(start - 1, 0) : start] in ("@", "#", "$") or source.sign(end) == "="
 
 
 def _is_changed_in_chinese(sentence: str, source: Source, place: int, end: int) -> bool:
@@ -86,6 +100,29 @@ def _is_one_of_several(source: Source, place: int, found: Found) -> bool:
         return token.value[0].isdigit()
     day = last is not None and last.kind == "number" and found.time.grain is Grain.DAY
     return day and source.sign(end) != "," and _joins(source, end) and _is_figure(source, end + 1)
+
+
+def _is_coming(source: Source, place: int, end: int) -> bool:
+    """Tell whether a holiday may be any, or the next: before Christmas we always argue."""
+    if source.word(place) in _BOUNDS:
+        named = holiday(source, place + 1)
+        return named is not None and named.end == end
+    if source.han(end - 1) not in _BOUNDS_ZH:
+        return False
+    named = chinese_holiday(source, place)
+    return named is not None and named.end == end - 1
+
+
+def _is_usual(source: Source, place: int, end: int) -> bool:
+    """Tell whether days of the week are those of every week: open Monday to Friday, Mon-Fri."""
+    word, last = source.word(place), source.word(end - 1)
+    if word not in WEEKDAYS:
+        return False
+    if last in WEEKDAYS and end - place == 3:
+        short = word in SHORT and last in SHORT
+        return short or source.word(place - 1) in _USUAL
+    # "A week ago Friday" is not the last one.
+    return source.word(place - 1) in ("ago", "back")
 
 
 def _joins(source: Source, place: int) -> bool:

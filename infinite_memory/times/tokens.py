@@ -8,7 +8,7 @@ from functools import cache
 from attrs import frozen
 
 from infinite_memory.times.chinese_words import LONGEST, SIMPLIFIED, WORDS
-from infinite_memory.times.english_words import COUNTED, MONTHS
+from infinite_memory.times.english_words import COUNTED, MONTHS, WEEKDAYS
 
 __all__ = ["Token", "tokens_of"]
 
@@ -33,18 +33,22 @@ class Token:
 _BEGIN = r"(?:(?<=\bmid-)|(?<=[\u3400-\u9fff][-~])|(?<![A-Za-z0-9_.:/+#$€£¥@&=%~^*\\-])(?<![0-9],))"
 _END = r"(?![A-Za-z0-9_%°€$£=@#&*^~\\]|[.,:/+-][0-9]|[.:/+-][A-Za-z])"
 _MONTH = f"(?:{'|'.join(sorted(MONTHS, key=len, reverse=True))})"
+_WEEKDAY = f"(?:{'|'.join(sorted(WEEKDAYS, key=len, reverse=True))})"
 _AMPM = r"([ap])\.?m(?:\.(?=\s|$)|\b)"
 _PATTERNS = {
     # Each is anchored and has no repetition within a repetition: reading is linear.
+    "isospan": r"([0-9]{4}-[0-9]{2}-[0-9]{2})(?:/|\.\.)([0-9]{4}-[0-9]{2}-[0-9]{2})",
     "iso": r"([0-9]{4})-([0-9]{2})-([0-9]{2})"
     r"(?:[T ]([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:[.,]([0-9]{1,9}))?)?"
     r"[ ]?(Z\b|[+-][0-9]{2}(?::?[0-9]{2}(?::[0-9]{2})?)?(?![0-9]))?)?",
     "isoweek": r"([0-9]{4})-?W([0-9]{2})(?:-([1-7]))?",
     "quarter": r"(?:([0-9]{4})[ /-]?)?Q([1-4])(?:[ ]?[/-]?[ ]?([0-9]{4}))?",
+    "quarters": r"Q([1-4])[-–—]Q?([1-4])",
     "half": r"(?:([0-9]{4})[ /-]?)?H([12])(?:[ ]?[/-]?[ ]?([0-9]{4}))?",
-    "slashed": r"([0-9]{1,4})([/.])([0-9]{1,2})\2([0-9]{1,4})",
+    "slashed": r"([0-9]{1,4})([/.-])([0-9]{1,2})\2([0-9]{1,4})",
     "monthname": rf"([0-9]{{1,2}})-({_MONTH})-([0-9]{{4}})",
     "isomonth": r"([0-9]{4})[-/]([0-9]{2})",
+    "monthyear": r"(0[1-9]|1[0-2])/([0-9]{4})",
     "years": r"([0-9]{4})[-–—]([0-9]{4})",
     # Not "20s", of which there are two by now.
     "decade": r"(?:([0-9]{3})0|['’]?([3-9])0)['’]?s",
@@ -54,6 +58,7 @@ _PATTERNS = {
     # Of '98 and '24 the century is known.
     "shortyear": r"['’]([0-9]{2})",
     "clock": rf"([0-9]{{1,2}})[:：]([0-9]{{2}})(?::([0-9]{{2}}))?(?:\s?{_AMPM})?",
+    "dotted": rf"([0-9]{{1,2}})\.([0-9]{{2}})\s?{_AMPM}",
     "ampm": rf"([0-9]{{1,2}})\s?{_AMPM}",
     "amount": rf"([0-9]{{1,4}})({'|'.join(sorted(COUNTED, key=len, reverse=True))})",
     "number": r"([0-9]{1,9})(st|nd|rd|th)?",
@@ -71,12 +76,12 @@ def _scanner() -> re.Pattern[str]:
                 r"(?P<gap>\s+)",
                 r"(?P<mid>\bmid-(?=[a-z0-9]))",
                 *(
-                    part.replace(r"\2", r"(?P=mark)").replace("([/.])", "(?P<mark>[/.])")
+                    part.replace(r"\2", r"(?P=mark)").replace("([/.-])", "(?P<mark>[/.-])")
                     for part in _PARTS
                 ),
                 r"(?P<possessive>(?<=[A-Za-z])['’]s\b)",
                 # Words joined by a sign, as in long-march or march.py, are names.
-                rf"(?P<name>(?!{_MONTH}-{_MONTH}(?:[^\w./@\\:+#=-]|$))"
+                rf"(?P<name>(?!(?:{_MONTH}-{_MONTH}|{_WEEKDAY}-{_WEEKDAY})(?:[^\w./@\\:+#=-]|$))"
                 r"[^\W_\u3400-\u9fff]+(?:[-_./@\\:+#=]+[^\W_\u3400-\u9fff]+)+)",
                 r"(?P<word>[A-Za-z]+(?![^\W\u3400-\u9fff]|\())",
                 r"(?P<han>[\u3007\u3400-\u9fff])",
@@ -124,6 +129,8 @@ def _token(kind: str, match: re.Match[str]) -> Token:
     if kind in _PATTERNS:
         inner = _matcher(kind).fullmatch(raw)
         groups = inner.groups() if inner is not None else ()
+    if kind == "dotted":  # 9.30am is 9:30am.
+        kind, groups = "clock", (groups[0], groups[1], None, groups[2])
     return Token(kind, raw.lower(), match.start(), match.end(), raw, groups)
 
 

@@ -58,7 +58,9 @@ WORDS = st.sampled_from(
     "last next this past two 3 99999999 week days ago in on at of the since until before between"
     " and from to March may Friday sun 2024 0000 9999 31 2026-11-20 00:00 24:00 3pm Q2 H1 W12 now"
     " end early mid- night 15th , - – ' 's 去年 上 下 个 三 十 月 日 号 点 半 周 天 前 后 到 从 在"
-    " 的 之间 初 底 第 季度 下午 零 ０ ： \x00 \ud800 İ ſ ² ٣".split(" ")
+    " 的 之间 初 底 第 季度 下午 零 ０ ： \x00 \ud800 İ ſ ² ٣"
+    " half past quarter o'clock evening back 9 Christmas Eve New Year's 20240305 Q1-Q2 圣诞节 国庆"
+    " 五 一 时 晚上".split(" ")
 )
 TEXTS = st.one_of(
     st.text(max_size=60),
@@ -117,6 +119,27 @@ HOSTILE = [
     *("Q2 ", "Q2-", "2024-Q", "+01:00", "2026-11-20T", "2026-11-20T14:30:05.123456", "p.m."),
     *("3-5 ", "March 3-5", "2 to ", "3-5月", "24h", "'24 ", "every ", "Jan-", "first 10 days of "),
     *("1st ", "3pm", "é", "aé", "İ", "１", "mid-", "Nov. ", "in 3 days "),
+    *("half past ", "quarter to nine ", "at 9 ", "Monday at 9 in the evening ", "9 to ", "@ "),
+    *(
+        "Christmas ",
+        "New Year's ",
+        "last Christmas Eve ",
+        "圣诞节",
+        "去年国庆",
+        "五一",
+        "三点",
+        "三点到",
+    ),
+    *(
+        "20240305 ",
+        "Q1-",
+        "Q1-Q2 ",
+        "2024-1-1",
+        "9.30am ",
+        "twenty-first ",
+        "the last ",
+        "the first of ",
+    ),
 ]
 
 
