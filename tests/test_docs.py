@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,9 @@ ROOT = Path(__file__).parents[1]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)(?:#[^)]*)?\)")
+# A time zone in which it is about noon, so that "today" does not end between two commands; in this
+# form the sign counts westwards.
+NOON = f"<noon>{datetime.now(UTC).hour - 12}"
 # Those install a package, which .ci/run does.
 INSTALLS = re.compile(r"\bpip install\b")
 
@@ -33,7 +37,7 @@ def surroundings(home: Path) -> dict[str, str]:
     kept = {k: v for k, v in os.environ.items() if not k.startswith("INFINITE_MEMORY_")}
     scripts = str(Path(sys.executable).parent)
     path = f"{scripts}{os.pathsep}{kept.get('PATH', '')}"
-    return {**kept, "HOME": str(home), "PATH": path, "COLUMNS": "100"}
+    return {**kept, "HOME": str(home), "PATH": path, "COLUMNS": "100", "TZ": NOON}
 
 
 @pytest.mark.parametrize("page", [p for p in PAGES if blocks(p, "python")], ids=name_of)

@@ -19,6 +19,7 @@ import apsw
 from attrs import frozen
 
 from benchmarks.soak.report import conclude, scratch
+from benchmarks.soak.starting import Start
 from infinite_memory.errors import StorageError
 from infinite_memory.model.record import Put
 from infinite_memory.storage.sqlite import SqliteStorage
@@ -53,15 +54,16 @@ def run(home: Path, *, processes: int, seconds: float, broken: bool = False) -> 
     SqliteStorage.open(home).close()
     pipes = []
     children = []
-    start_at = time.monotonic() + 0.5
+    start = Start()
     for number in range(processes):
         read_end, write_end = os.pipe()
         child = os.fork()
         if child == 0:
-            _write(number, home, write_end, start_at, start_at + seconds, broken=broken)
+            _write(number, home, write_end, start, seconds, broken=broken)
         os.close(write_end)
         pipes.append(read_end)
         children.append(child)
+    start.give(processes)
     commits, longest, faults = [], 0.0, []
     for number, (pipe, child) in enumerate(zip(pipes, children, strict=True)):
         report = _read_all(pipe).split("\n", 2)
@@ -79,26 +81,35 @@ def _read_all(pipe: int) -> str:
 
 
 def _write(
-    number: int, home: Path, pipe: int, start_at: float, end_at: float, *, broken: bool
+    number: int, home: Path, pipe: int, start: Start, seconds: float, *, broken: bool
 ) -> NoReturn:
     """Commit until the time is up; report the count, the longest wait, and each error."""
     if broken:
         WriterLock.held = _unlocked  # type: ignore[method-assign, assignment]
     errors: list[str] = []
     count, longest = 0, 0.0
-    storage = SqliteStorage.open(home)
-    time.sleep(max(0.0, start_at - time.monotonic()))
-    while (began := time.monotonic()) < end_at:
-        try:
-            storage.commit([Put(memory=make_memory(f"p{number}-{count}"), expected=0)])
-            count += 1
-            if count % _SCRUB_EVERY == 0:
-                storage.scrub()
-        except StorageError as error:
-            errors.append(f"{error}"[:300].replace("\n", " "))
-        longest = max(longest, time.monotonic() - began)
-    os.write(pipe, "\n".join([str(count), str(longest), *errors[:100]]).encode() + b"\n")
-    os._exit(0)
+    try:
+        storage = SqliteStorage.open(home)
+        start.wait()
+        end_at = time.monotonic() + seconds
+        while (began := time.monotonic()) < end_at:
+            try:
+                storage.commit([Put(memory=make_memory(f"p{number}-{count}"), expected=0)])
+                count += 1
+                if count % _SCRUB_EVERY == 0:
+                    storage.scrub()
+            except StorageError as error:
+                errors.append(_line(error))
+            longest = max(longest, time.monotonic() - began)
+    except StorageError as error:
+        errors.append(_line(error))
+    finally:
+        os.write(pipe, "\n".join([str(count), str(longest), *errors[:100]]).encode() + b"\n")
+        os._exit(0)
+
+
+def _line(error: StorageError) -> str:
+    return f"{error}"[:300].replace("\n", " ")
 
 
 @contextmanager

@@ -26,6 +26,7 @@ import apsw
 from attrs import frozen
 
 from benchmarks.soak.report import conclude, scratch
+from benchmarks.soak.starting import Start
 from infinite_memory.errors import StorageError
 from infinite_memory.model.record import Put
 from infinite_memory.storage.sqlite import SqliteStorage
@@ -134,19 +135,22 @@ def run(
     checkpointers: int = 2,
     round_seconds: float = _ROUND_SECONDS,
 ) -> Outcome:
-    """Race, round after round, for so many seconds."""
+    """Race, round after round, for so many seconds; what is between two rounds does not count."""
     opened = LIBRARIES[library]
-    end = time.monotonic() + seconds
+    left = seconds
     rounds = commits = refused = 0
     faults: list[str] = []
-    while rounds == 0 or time.monotonic() < end:
+    while left > 0:
         home = folder / f"round-{rounds}"
         opened(home).check(home)
-        until = min(end, time.monotonic() + round_seconds)
+        duration = min(left, round_seconds)
+        left -= duration
+        start = Start()
         parts = [
-            _start(opened, home, number, until, writes=number < writers)
+            _start(opened, home, number, start, duration, writes=number < writers)
             for number in range(writers + checkpointers)
         ]
+        start.give(len(parts))
         names: dict[str, str] = {}
         for number, (child, pipe) in enumerate(parts):
             count, errors, last = _result(child, pipe)
@@ -183,7 +187,8 @@ def _start(
     opened: Callable[[Path], _Store | _Plain],
     home: Path,
     number: int,
-    until: float,
+    start: Start,
+    duration: float,
     *,
     writes: bool,
 ) -> tuple[int, int]:
@@ -191,7 +196,7 @@ def _start(
     child = os.fork()
     if child == 0:
         os.close(read_end)
-        _race(opened, home, number, until, write_end, writes=writes)
+        _race(opened, home, number, start, duration, write_end, writes=writes)
     os.close(write_end)
     return child, read_end
 
@@ -200,7 +205,8 @@ def _race(
     opened: Callable[[Path], _Store | _Plain],
     home: Path,
     number: int,
-    until: float,
+    start: Start,
+    duration: float,
     pipe: int,
     *,
     writes: bool,
@@ -208,6 +214,8 @@ def _race(
     count, errors, last = 0, 0, ""
     try:
         store, random = opened(home), Random(number)
+        start.wait()
+        until = time.monotonic() + duration
         while time.monotonic() < until:
             try:
                 if writes:

@@ -144,16 +144,23 @@ from pathlib import Path
 from infinite_memory import Config, MemoryStore
 from infinite_memory.testing.embedders import HashingEmbedder
 
+home, limit, most = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+
 class Slow(HashingEmbedder):
+    done = 0
+
     def embed(self, texts):
-        time.sleep(0.002 * len(texts))
+        for _ in texts:
+            time.sleep(0.002)
+            self.done += 1
+            if self.done > most:
+                time.sleep(600)  # it never comes to the end before it is killed
         return super().embed(texts)
 
-home = Path(sys.argv[1])
 store = MemoryStore.open(home, config=Config(home=home), embedder=Slow(32),
                          former_embedder=HashingEmbedder(64))
 print("at work", flush=True)
-while store.catch_up(limit=int(sys.argv[2])):
+while store.catch_up(limit=limit):
     print("some", flush=True)
 """
 
@@ -165,8 +172,9 @@ def test_a_change_that_was_killed_goes_on_where_it_stopped(tmp_path: Path) -> No
         store.remember_many([{"text": text, "id": name} for name, text in texts.items()])
     done = 0
     for lines, limit in ((2, 30), (5, 7), (1, 50), (3, 1)):
+        most = lines * limit + 60
         process = subprocess.Popen(
-            [sys.executable, "-c", _SLOW, str(tmp_path), str(limit)],
+            [sys.executable, "-c", _SLOW, str(tmp_path), str(limit), str(most)],
             stdout=subprocess.PIPE,
             text=True,
         )

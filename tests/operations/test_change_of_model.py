@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from infinite_memory import Config, MemoryStore, Searchable
 from infinite_memory.errors import Conflict, EmbedderError
+from infinite_memory.operations import models as models_module
 from infinite_memory.protocols import Embedder, Storage
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.storage.sqlite import SqliteStorage
@@ -27,6 +28,12 @@ TEXTS = {
     "cat": "the cat sleeps under the piano",
 }
 OLD, NEW = HashingEmbedder(64), HashingEmbedder(32)
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a search that finds the change complete wait for the new model, however busy it is."""
+    monkeypatch.setattr(models_module, "_PATIENCE_SECONDS", 120.0)
 
 
 class Watched(HashingEmbedder):
@@ -364,7 +371,7 @@ def test_every_answer_during_a_change_is_right_by_one_of_the_two_models(
     best = [_best(embedder, texts) for embedder in (one, two)]
     reopen(one).remember_many([{"text": text, "id": name} for name, text in texts.items()])
     store = reopen(two, one)
-    done = threading.Event()
+    done, begun = threading.Event(), threading.Barrier(4)
 
     def ask(number: int) -> tuple[int, list[str]]:
         asked, wrong = 0, []
@@ -375,10 +382,13 @@ def test_every_answer_during_a_change_is_right_by_one_of_the_two_models(
             answer = hits[0].memory.id if hits else "nothing"
             if hits.pending or not any(answer in of_model[name] for of_model in best):
                 wrong.append(f"{name}: {answer}, {hits.pending} pending")
+            if asked == 1:
+                begun.wait(60)
         return asked, wrong
 
     with ThreadPoolExecutor() as pool:
         asking = [pool.submit(ask, number) for number in (1, 50, 100)]
+        begun.wait(60)
         while store.catch_up(limit=40):
             pass
         done.set()

@@ -34,7 +34,7 @@ class Gated(HashingEmbedder):
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
         self.asked.set()
-        assert self.gate.wait(30)
+        assert self.gate.wait(120)
         self.questions.append(text)
         return super().embed_query(text)
 
@@ -150,7 +150,10 @@ def test_an_answer_by_the_former_model_says_when_some_have_no_vector_by_it(
     assert store.search("memory", arms=["words"]).note is None
 
 
-def test_a_closed_store_runs_the_new_model_no_more(reopen: Reopen) -> None:
+def test_a_closed_store_runs_the_new_model_no_more(
+    reopen: Reopen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(models_module, "_CLOSING_SECONDS", 120.0)
     fill(reopen(OLD))
     new = Gated(32)
     store = reopen(new, OLD)
@@ -188,7 +191,10 @@ class Switching(HashingEmbedder):
         return super().embed(texts)
 
 
-def test_the_sentences_of_an_overview_are_compared_by_one_model(reopen: Reopen) -> None:
+def test_the_sentences_of_an_overview_are_compared_by_one_model(
+    reopen: Reopen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(models_module, "_PATIENCE_SECONDS", 120.0)
     old = Switching(64)
     writer = reopen(OLD)
     text = " ".join(f"Harbour {name} is quiet in the early morning." for name in "abcdefghijkl")
@@ -220,10 +226,10 @@ def test_what_is_stored_while_the_new_model_is_made_ready_is_embedded_by_it_too(
     embed_all(reopen(NEW, OLD))
     changing = threading.Thread(target=store.catch_up)  # finds that nothing waits
     changing.start()
-    assert coming.asked.wait(30)
+    assert coming.asked.wait(120)
     store.remember("stored while nothing waits any more", id="late")
     coming.gate.set()
-    changing.join(30)
+    changing.join(120)
     stats = store.stats()
     assert stats.answering == NEW.model
     assert stats.by_model[NEW.model] == 7
@@ -242,5 +248,5 @@ class Held(HashingEmbedder):
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
         self.asked.set()
-        assert self.gate.wait(30)
+        assert self.gate.wait(120)
         return super().embed_query(text)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from random import Random
 from zoneinfo import ZoneInfo
@@ -189,12 +190,16 @@ def test_an_empty_window_names_its_neighbours_under_the_same_conditions(
     assert [memory.id for memory in past] == ["d"]
 
 
-def test_what_another_handle_stored_or_erased_before_is_seen(tmp_path: Path) -> None:
-    config = Config(home=tmp_path)
-    with (
-        MemoryStore.open(tmp_path, config=config, embedder=HashingEmbedder()) as one,
-        MemoryStore.open(tmp_path, config=config, embedder=HashingEmbedder()) as two,
-    ):
+def test_what_another_handle_stored_or_erased_before_is_seen(
+    tmp_path: Path, clock: Callable[[], datetime]
+) -> None:
+    opened = partial(
+        MemoryStore.open,
+        config=Config(home=tmp_path, time_zone="UTC"),
+        embedder=HashingEmbedder(),
+        clock=clock,
+    )
+    with opened(tmp_path) as one, opened(tmp_path) as two:
         one.remember("a", id="a")
         assert [memory.id for memory in two.recall_by_time(when="today")] == ["a"]
         one.remember("b", id="b")

@@ -42,8 +42,9 @@ def change(store: MemoryStore, random: Random) -> None:
         try:
             store.undo(random.choice([None, store.log(limit=1)[0].number]))
         except (Conflict, NotFound):
-            # What was erased for good cannot be undone.
-            store.remember("nothing to undo")
+            # What was erased for good cannot be undone. No two texts are equal: to tell one again
+            # is no change.
+            store.remember(f"nothing to undo {random.random()}")
 
 
 def killed(home: Path, seed: int, seconds: float) -> list[str]:

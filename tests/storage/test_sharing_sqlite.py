@@ -8,7 +8,8 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from multiprocessing import get_context
 from pathlib import Path
@@ -268,16 +269,91 @@ def _held(path: Path) -> Iterator[None]:
 def test_a_writer_that_hangs_is_named_after_the_wait(tmp_path: Path) -> None:
     path = tmp_path / "store.lock"
     late = WriterLock(path, timeout_seconds=0.05)
+    others = set(threading.enumerate())
     with _held(path), pytest.raises(StorageUnavailable, match="another writer has held"):
         late.held().__enter__()
-    # Whoever gave up may still stand in the queue of the kernel, and let go when it is its turn.
-    with WriterLock(path, timeout_seconds=60).held():
-        pass
+    # Whoever gave up still stands in the queue of the kernel, and lets go when it is its turn.
+    for waiting in set(threading.enumerate()) - others:
+        waiting.join(60)
     with late.held():
         pass
     impatient = WriterLock(path, timeout_seconds=0.05)
     with impatient.held(), pytest.raises(StorageUnavailable, match="another writer has held"):
         impatient.held().__enter__()
+
+
+class _Interrupted(BaseException):
+    """What a signal raises in the main thread, as Ctrl-C does."""
+
+
+@pytest.fixture
+def interrupt() -> Iterator[Callable[[Callable[[], bool]], None]]:
+    """Interrupt the main thread, where the tests run, once something is so."""
+    if threading.current_thread() is not threading.main_thread():
+        pytest.skip("signals are for the main thread")
+
+    def handle(*_: object) -> None:
+        raise _Interrupted
+
+    before = signal.signal(signal.SIGUSR1, handle)
+    sent: list[threading.Thread] = []
+
+    def send_once(there: Callable[[], bool]) -> None:
+        def send() -> None:
+            while not there():
+                time.sleep(0.001)
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGUSR1)
+
+        sent.append(threading.Thread(target=send))
+        sent[-1].start()
+
+    yield send_once
+    for thread in sent:
+        thread.join()
+    signal.signal(signal.SIGUSR1, before)
+
+
+Interrupt = Callable[[Callable[[], bool]], None]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no such signal")
+def test_a_writer_that_is_interrupted_while_it_waits_keeps_nobody_out(
+    tmp_path: Path, interrupt: Interrupt
+) -> None:
+    path = tmp_path / "store.lock"
+    lock = WriterLock(path, timeout_seconds=60)
+    others = set(threading.enumerate())
+
+    waiting: set[threading.Thread] = set()
+
+    def waits() -> bool:
+        new = set(threading.enumerate()) - others
+        waiting.update(each for each in new if each.name == "infinite-memory-lock")
+        return bool(waiting)
+
+    with _held(path):
+        interrupt(waits)
+        with pytest.raises(_Interrupted), lock.held():
+            pass
+    for each in waiting:
+        each.join(60)  # it has had its turn
+    with _held(path), pytest.raises(StorageUnavailable, match="another writer has held"):
+        WriterLock(path, timeout_seconds=0.05).held().__enter__()
+    with lock.held():
+        pass
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no such signal")
+def test_a_thread_that_is_interrupted_while_it_waits_keeps_no_other_out(
+    interrupt: Interrupt,
+) -> None:
+    lock = FairLock()
+    assert lock.acquire(1)
+    interrupt(lambda: len(lock._waiting) > 0)
+    with pytest.raises(_Interrupted):
+        lock.acquire(60)
+    lock.release()
+    assert lock.acquire(1)
 
 
 def test_a_waiting_writer_gets_the_lock_as_soon_as_it_is_free(tmp_path: Path) -> None:

@@ -30,32 +30,40 @@ class FairLock:
     def __init__(self) -> None:
         self._guard = threading.Lock()
         self._waiting: deque[threading.Lock] = deque()
-        self._held = False
+        self._holder: threading.Lock | None = None
 
     def acquire(self, timeout_seconds: float) -> bool:
         """Wait for the lock at most so long; tell whether it was given."""
-        with self._guard:
-            if not self._held:
-                self._held = True
+        gate = threading.Lock()
+        gate.acquire()
+        try:
+            with self._guard:
+                if self._holder is None:
+                    self._holder = gate
+                    return True
+                self._waiting.append(gate)
+            if gate.acquire(timeout=timeout_seconds):
                 return True
-            gate = threading.Lock()
-            gate.acquire()
-            self._waiting.append(gate)
-        if gate.acquire(timeout=timeout_seconds):
-            return True
+        except BaseException:  # interrupted, as by Ctrl-C: nobody would ever give it back
+            if not self._leave(gate) and self._holder is gate:
+                self.release()
+            raise
+        return not self._leave(gate)  # it may be handed over at the very end of the wait
+
+    def _leave(self, gate: threading.Lock) -> bool:
+        """Give up waiting; tell whether it was still waited."""
         with self._guard:
             if gate in self._waiting:
                 self._waiting.remove(gate)
-                return False
-        return True  # it was handed over at the very end of the wait
+                return True
+        return False
 
     def release(self) -> None:
         """Hand the lock to whoever has waited longest."""
         with self._guard:
-            if self._waiting:
-                self._waiting.popleft().release()
-            else:
-                self._held = False
+            self._holder = self._waiting.popleft() if self._waiting else None
+            if self._holder is not None:
+                self._holder.release()
 
 
 class WriterLock:
@@ -157,8 +165,12 @@ else:
         Trying again and again instead would let the busiest process starve the others.
         """
         wait = _Wait(descriptor)
-        threading.Thread(target=wait.run, name="infinite-memory-lock", daemon=True).start()
-        return wait.result(deadline)
+        try:
+            threading.Thread(target=wait.run, name="infinite-memory-lock", daemon=True).start()
+            return wait.result(deadline)
+        except BaseException:  # interrupted, as by Ctrl-C: nobody would ever give it back
+            wait.abandon()
+            raise
 
     class _Wait:
         """One wait for the file lock, which its thread or whoever gives up ends, never both."""
@@ -189,6 +201,14 @@ else:
             if self._error is not None:
                 raise self._error
             return True
+
+        def abandon(self) -> None:
+            """Let go of the file once it is locked, or now if it is."""
+            with self._guard:
+                if not self._done.is_set():
+                    self._abandoned = True
+                elif self._error is None:
+                    _forget(self._descriptor)
 
     def _release(descriptor: int) -> None:
         fcntl.flock(descriptor, fcntl.LOCK_UN)
