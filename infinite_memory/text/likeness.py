@@ -15,8 +15,10 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from hashlib import blake2b
 
-from infinite_memory.text.casing import OTHER_WORDS, is_one_case, recased
+from infinite_memory.text.articles import LABELS, without_articles
+from infinite_memory.text.casing import is_one_case, recased
 from infinite_memory.text.chinese import is_traditional, with_one_kind_of_chinese
+from infinite_memory.text.commas import DENIAL, without_commas
 from infinite_memory.text.dates import with_one_kind_of_dates
 from infinite_memory.text.dressing import undressed
 from infinite_memory.text.relative import is_relative
@@ -31,7 +33,6 @@ __all__ = ["alike", "fingerprint", "repeats", "trimmed"]
 _MAX_CHARS = 1000
 _SAID = "say\0"
 _LITERAL = re.compile(r"^\s|\t| {2}|`{3}|^\||[;{}:]$", re.MULTILINE)
-_NOT = re.compile(r"\b(?:not|never|no|none|nor|neither|without|hardly|cannot|\w+n't)\b", re.I)
 _PARTICLE = re.compile("really|actually|too$|as well$")
 _REALLY = re.compile(r"(?<=\w) (?:really|actually)(?= [a-z]+(?<!ed)\b)")
 _TOO = re.compile(r"(?<=[a-z]),? (?:too|as well)$")
@@ -50,41 +51,8 @@ _WORD = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*")
 _FIRST = re.compile(r"[A-Z][a-z]+(?:'[a-z]+)?")
 _TITLES = frozenset("Dr Mr Mrs Ms Prof St Inc Ltd Corp Jr Sr Mt vs approx".split())
 _INITIALS = re.compile(r"[A-Z](?:\.[A-Z])+")
-_SAYS = frozenset(
-    "say says said think thinks thought know knows knew believe hope sure certain".split()
-)
-_CLAUSE = frozenset("the a an he she it they we i you my our his her their your".split())
 _LIGHT = frozenset(("the", "a", "an", "that", "is", ":", ",", "."))
-_LEFT_OUT = frozenset(("the", "a", "an", "A", "that"))
-# Kept before what says another thing without an article: "the few", "the people", "out of the".
-_THE_KEPT = frozenset(
-    "few little many most more less lot people men women children only same other others question"
-    " way second former latter first last best rest".split()
-)
-_A_KEPT = frozenset(
-    "few little lot bit number hundred thousand million dozen while moment second".split()
-)
-_A_DROPPED = frozenset(
-    "has have had with for in on at to from by use uses using want wants need needs bought got"
-    " adopted owns bought takes took made makes booked into".split()
-)
 _SPELLINGS = frozenset((*SPELLINGS, *SPELLINGS.values()))
-_LABELS = frozenset(
-    "deadline date birthday address phone number version port price budget status owner location"
-    " limit size password point timeout timezone email editor title host url cost total".split()
-)
-_NO_NOUNS = frozenset(
-    "is was are were has have had did does do can will and or but of in on".split()
-)
-# "All but Bob came."
-_ALL = frozenset(
-    "all everyone everybody everything anyone anything no nobody none nothing not never".split()
-)
-_VERBS = frozenset("is are was were has have will must should".split())
-_WEEKDAYS = frozenset(
-    "monday tuesday wednesday thursday friday saturday sunday mon tue wed thu fri".split()
-)
-_INTRODUCING = frozenset("in on at by since after before during for from".split())
 
 
 def trimmed(text: str) -> str:
@@ -232,7 +200,7 @@ def _signs_in_one_way(text: str) -> str:
     text = with_one_kind_of_dates(text)
     if not text.isascii():
         text = with_one_kind_of_dates(with_one_kind_of_chinese(text))
-    if _PARTICLE.search(text) and not _NOT.search(text):
+    if _PARTICLE.search(text) and not DENIAL.search(text):
         text = _TOO.sub("", _REALLY.sub("", text))
     return text
 
@@ -251,84 +219,6 @@ def _marks_apart(word: str) -> Sequence[str]:
     return [*before, inner, *after]
 
 
-def _without_articles(words: list[str]) -> list[str]:
-    """Leave out "the" and "a" where they tell nothing, and "that" where a clause begins anyway."""
-    if _LEFT_OUT.isdisjoint(words):
-        return words
-    out: list[str] = []
-    for place, word in enumerate(words):
-        if word not in _LEFT_OUT:
-            out.append(word)
-            continue
-        following = words[place + 1] if place + 1 < len(words) else ""
-        before = out[-1] if out else ""
-        noun = following.removesuffix("'s").isalpha() and following.islower()
-        if word == "the":
-            noun = noun or _before_noun(words[place + 1 : place + 3]) or _is_ordinal(following)
-            plural = following.endswith("s") and not following.endswith(("ss", "us", "is", "'s"))
-            if noun and not plural and following not in _THE_KEPT:
-                continue
-        elif word in ("a", "an") or (word == "A" and not out):
-            if noun and following not in _A_KEPT and (not out or before in _A_DROPPED):
-                continue
-        elif (
-            word == "that"
-            and before in _SAYS
-            and (following.lower() in _CLAUSE or following.istitle())
-        ):
-            continue
-        out.append(word)
-    return out
-
-
-def _is_ordinal(word: str) -> bool:
-    return word[:1].isdigit() and word[:-2].isdigit() and word[-2:] in ("st", "nd", "rd", "th")
-
-
-def _before_noun(words: Sequence[str]) -> bool:
-    """Tell whether a name stands before what it names: "API limit", "Apollo logo"; not "US is"."""
-    if len(words) < 2 or not words[0].isalpha() or words[0].lower() in OTHER_WORDS:
-        return False
-    named = words[1].isalpha() and words[1].islower() and words[1] not in _NO_NOUNS
-    name = words[0].istitle() or (words[0].isupper() and len(words[0]) > 1)
-    return words[1] in _LABELS or (named and name)
-
-
-def _without_commas(words: list[str]) -> list[str]:
-    """Leave out commas that set nothing apart; all others count."""
-    if "," not in words:
-        return words
-    last = len(words) - 1 - words[::-1].index(",")
-    first = words.index(",")
-    return [
-        word
-        for place, word in enumerate(words)
-        if word != "," or not _idle(words, place, first=place == first, last=place == last)
-    ]
-
-
-def _idle(words: list[str], place: int, *, first: bool, last: bool) -> bool:
-    before = words[place - 1] if place else ""
-    after = words[place + 1] if place + 1 < len(words) else ""
-    if after in ("and", "or"):
-        return last and (not first or (after == "and" and _joins_clauses(words, place)))
-    if after == "not":
-        return before.isalpha() and before.lower() not in ("no", "yes", "please")
-    if after in ("but", "so"):
-        return before.isalpha() and before.lower() not in _ALL
-    if before.lower() in _WEEKDAYS:
-        return after.count("-") >= 2 and after[-1].isdigit()
-    introduces = first and place <= 4 and words[0].lower() in _INTRODUCING
-    return introduces and not (before[-1:].isdigit() and after[:1].isdigit())
-
-
-def _joins_clauses(words: list[str], place: int) -> bool:
-    """Tell whether a whole clause stands on either side of an "and", and nothing is denied."""
-    if not _VERBS.isdisjoint(words[:place]) and not _VERBS.isdisjoint(words[place + 3 : place + 7]):
-        return _NOT.search(" ".join(words)) is None and _ALL.isdisjoint(words)
-    return False
-
-
 def _labelled(words: list[str]) -> list[str]:
     """Write a colon for the "is" behind a label such as "API limit" or "deadline of Apollo"."""
     first = words[:7]
@@ -341,7 +231,7 @@ def _labelled(words: list[str]) -> list[str]:
             continue
         value = words[place + 1] if place + 1 < len(words) else ""
         telling = value[:1].isupper() or value[:1] in '$€£¥"-' or any(map(str.isdigit, value))
-        label = any(each.lower() in _LABELS or "_" in each for each in words[:place])
+        label = any(each.lower() in LABELS or "_" in each for each in words[:place])
         if value and telling and label:
             return [*words[:place], ":", *words[place + 1 :]]
         break
@@ -351,7 +241,7 @@ def _labelled(words: list[str]) -> list[str]:
 _STEPS: tuple[Callable[[list[str]], list[str]], ...] = (
     written_out,
     measured,
-    _without_articles,
-    _without_commas,
+    without_articles,
+    without_commas,
     _labelled,
 )
