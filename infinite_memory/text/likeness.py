@@ -16,12 +16,13 @@ from functools import lru_cache
 from hashlib import blake2b
 
 from infinite_memory.text.articles import LABELS, without_articles
-from infinite_memory.text.casing import is_one_case, recased
+from infinite_memory.text.casing import is_about_writing, is_one_case, recased
 from infinite_memory.text.chinese import is_traditional, with_one_kind_of_chinese
 from infinite_memory.text.commas import DENIAL, without_commas
 from infinite_memory.text.dates import with_one_kind_of_dates
 from infinite_memory.text.dressing import undressed
 from infinite_memory.text.relative import is_relative
+from infinite_memory.text.scripts import HAN
 from infinite_memory.text.spellings import SPELLINGS
 from infinite_memory.text.statements import statement
 from infinite_memory.text.variants import simplified
@@ -43,6 +44,9 @@ _RANGE = re.compile(r"(?<=\d)–(?=\d)")
 _EM_DASH = re.compile(r"(?<=\w)—(?=\w)")
 _DIGIT = re.compile("[0-9]")
 _DASHES = re.compile(r"(?<= )(?:—|–|--|-)(?= )")
+_CURRENCY = frozenset("$€£¥")
+_BEFORE_AMOUNT = re.compile(r"(?<=(?<!\S)[$€£¥]) (?=\d)")
+_EURO = re.compile(r"(?<=\d)€(?!\w)")
 _QUOTES = re.compile("[\"`“「]| '")
 _SPOKEN_WORD = re.compile(r"[\u3400-\u9fff]|[^\s\u3000-\u9fff,;:!?，。；：！？]+")
 _QUOTED_WORD = re.compile(r"`([\w./:@-]*\w(?:\(\))?)`")
@@ -50,6 +54,19 @@ _MARKED = re.compile(r"^([\"'(\[]*)(.*?)([\"')\],;:.!?]*)$")
 _WORD = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*")
 _FIRST = re.compile(r"[A-Z][a-z]+(?:'[a-z]+)?")
 _TITLES = frozenset("Dr Mr Mrs Ms Prof St Inc Ltd Corp Jr Sr Mt vs approx".split())
+_NO_ENDS = frozenset(
+    "dr mr mrs ms prof st inc ltd corp jr sr mt vs approx etc eg ca no nr min max incl resp dept"
+    " fig vol ed est jan feb mar apr jun jul aug sept sep oct nov dec mon tue wed thu fri sat"
+    " sun".split()
+)
+_NEXT = re.compile(
+    rf"(?:(?<=[a-z]{{2}}[.!])|(?<=\d\.)) +(?=[A-Za-z])|(?<=[{HAN}][。！]) *(?=[{HAN}])"
+)
+# "Second" may be a time.
+_ORDINALS = {"first": "1st", "third": "3rd"} | {
+    word: f"{n}th"
+    for n, word in enumerate("fourth fifth sixth seventh eighth ninth tenth".split(), 4)
+}
 _INITIALS = re.compile(r"[A-Z](?:\.[A-Z])+")
 _LIGHT = frozenset(("the", "a", "an", "that", "is", ":", ",", "."))
 _SPELLINGS = frozenset((*SPELLINGS, *SPELLINGS.values()))
@@ -118,7 +135,8 @@ def _exchanged(one: str, other: str) -> bool:
 
 
 def _words_of(text: str) -> list[str]:
-    return _SPOKEN_WORD.findall(with_one_kind_of_dates(undressed(text)).lower().rstrip(".。"))
+    plain = with_one_kind_of_dates(undressed(text)).lower()
+    return [word.rstrip(".") for word in _SPOKEN_WORD.findall(plain.rstrip(".。"))]
 
 
 def _has_names_of(one: str, other: str) -> bool:
@@ -156,12 +174,33 @@ def _reading(text: str) -> list[str]:
     if "\n" in text and _WRAPPED.fullmatch(text):
         text = text.replace("\n", " ")
     lines = [line for line in text.split("\n") if line]
-    if len(lines) > 1 and not _LITERAL.search("\n".join(lines)):
-        found: list[str] = []
-        for line in lines:
-            found += [*_line(line), "\n"]
-        return found
-    return _line(text)
+    if len(lines) > 1 and _LITERAL.search("\n".join(lines)):
+        return _line(text)
+    parts = [part for line in lines for part in _sentences(line)]
+    if len(parts) < 2:
+        return _line(text)
+    return [word for part in parts for word in (*_line(part), "\n")]
+
+
+def _sentences(line: str) -> list[str]:
+    """Return the sentences of a line: whether they stand in one line or in two tells nothing.
+
+    What is quoted or in brackets is left as it is, and so is what a password may be about.
+    """
+    ends = [*_NEXT.finditer(line)]
+    if not ends or _QUOTES.search(line) or "(" in line or is_about_writing(line):
+        return [line]
+    plain = undressed(line)
+    if not statement(plain).startswith(_SAID):
+        return [line]
+    parts: list[str] = []
+    start = 0
+    for end in _NEXT.finditer(plain):
+        before = plain[start : end.start()]
+        if before[:-1].rpartition(" ")[2].lower() not in _NO_ENDS:
+            parts.append(before)
+            start = end.end()
+    return [*parts, plain[start:]]
 
 
 def _line(text: str) -> list[str]:
@@ -197,6 +236,8 @@ def _signs_in_one_way(text: str) -> str:
             text = _RANGE.sub("-", text)
     if " -" in text or not text.isascii():
         text = _DASHES.sub("–", text)
+    if not _CURRENCY.isdisjoint(text):
+        text = _EURO.sub(" €", _BEFORE_AMOUNT.sub("", text))
     text = with_one_kind_of_dates(text)
     if not text.isascii():
         text = with_one_kind_of_dates(with_one_kind_of_chinese(text))
@@ -238,10 +279,16 @@ def _labelled(words: list[str]) -> list[str]:
     return words
 
 
+def _counted(words: list[str]) -> list[str]:
+    """Write "first" as "1st" and so on."""
+    return words if _ORDINALS.keys().isdisjoint(words) else [_ORDINALS.get(w, w) for w in words]
+
+
 _STEPS: tuple[Callable[[list[str]], list[str]], ...] = (
     written_out,
     measured,
     without_articles,
     without_commas,
     _labelled,
+    _counted,
 )
