@@ -29,7 +29,7 @@ _CLOCK = re.compile(
 _IS_ON = re.compile(r"\b(is|was) on (?=(?:\d{4}|-)-\d\d-\d\d\b)")
 _DIGIT = re.compile(r"\d")
 _SLASHED = re.compile(r"(?<![\w/.:-])((?:19|20)\d\d)/([01]\d)/([0-3]\d)(?![\w/-])")
-_EARLY = re.compile(r"(?<![\w:.,/$-])(\d:[0-5]\d)(?![\w:/-]|[.,]\d)")
+_EARLY = re.compile(r"(?<![\w:.,/$-])(\d:[0-5]\d)(?![\w:/-]|[.,]\d| ?[apAP]\.?[mM])")
 _HAN_DATE = re.compile(r"(\d{1,2}) ?月 ?(\d{1,2}) ?[日号號]")
 
 

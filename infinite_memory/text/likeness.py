@@ -190,9 +190,10 @@ def _sentences(line: str) -> list[str]:
     ends = [*_NEXT.finditer(line)]
     if not ends or _QUOTES.search(line) or "(" in line or is_about_writing(line):
         return [line]
-    plain = undressed(line)
-    if not statement(plain).startswith(_SAID):
+    stated = statement(undressed(line))
+    if not stated.startswith(_SAID):
         return [line]
+    plain = stated.removeprefix(_SAID)
     parts: list[str] = []
     start = 0
     for end in _NEXT.finditer(plain):

@@ -96,6 +96,7 @@ SAME = {
         ("Bob left. Anna stayed.", "Bob left.\nAnna stayed."),
         ("Bob left. Anna stayed.", "Bob left.\n\nAnna stayed."),
         ("Bob left. Anna stayed.", "bob left! anna stayed!"),
+        ("Hello there! The vault is open", "the vault is open"),
         ("It was in 2019. Anna stayed.", "It was in 2019.\nAnna stayed"),
         ("我住在北京。小王来了。", "我住在北京。\n小王来了"),
     ],
@@ -117,6 +118,7 @@ SAME = {
     "numbers": [
         ("The firm employs 1,000 people", "The firm employs 1000 people"),
         ("The train leaves at 9:30", "The train leaves at 09:30"),
+        ("The train leaves at 9:30 am", "The train leaves at 9:30 AM"),
         ("The lease ends on 2025/06/05", "The lease ends on June 5, 2025"),
         ("The share is $ 5 in the end", "The share is $5 in the end"),
         ("The share is 5€ in the end", "The share is €5 in the end"),
