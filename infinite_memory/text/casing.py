@@ -16,27 +16,36 @@ __all__ = ["OTHER_WORDS", "is_about_writing", "is_one_case", "recased"]
 
 OTHER_WORDS = frozenset(
     "may march turkey polish china us it who aids ram will mark bill rob sue pat jack chase august"
-    " rose hope grace faith ray dean reading nice job grey gray".split()
+    " rose hope grace faith ray dean reading nice job grey gray"
+    " baker cook king smith young rich art swan lance guy duke earl buck chip cliff victor miles"
+    " frank grant max penny pearl ruby amber dawn eve ivy lily iris olive holly hazel ginger violet"
+    " joy hunter cooper fisher mason porter potter page walker ward wood stone banks bush ford hill"
+    " lane west black white brown green german german's dutch french english times sun mini word"
+    " windows office access excel swift dart apple amazon oracle shell or me as pa pt".split()
 )
 """Words that mean something else with a capital than in small letters."""
 
 _WRITTEN = frozenset(
     "password passphrase passcode pin token secret key code username login id identifier handle"
     " hash serial regex pattern variable env branch file folder path host hostname function class"
-    " method table column field command flag".split()
+    " method table column field command flag pwd passwd pw passkey credential credentials ssid"
+    " glob wildcard markdown license licence voucher coupon bucket namespace slug repo repository"
+    " package answer passwort kennwort contraseña clave senha wachtwoord hasło пароль".split()
 )
 _NAMED = _WRITTEN | {"label", "tag", "called", "named", "type", "enter"}
-_LINKS = frozenset("is are was : = to as called named use type enter".split())
+_LINKS = frozenset("is are was : = to as called named use type enter ist es lautet".split())
 _SMALL_WORDS = frozenset(
     "Is Are Was In On At To And Of For The A An With By Or From After Before Has Have Not My Our"
     " Every It That".split()
 )
-_QUOTED = re.compile("[\"`“「]|(?<!\\w)'")
-_WORD = re.compile(r"[^\W_]+(?:[-'’.:/_@\\#][^\W_]+)*|[:=]")
+# What is quoted, and behind "password" in Chinese, which has no spaces.
+_QUOTED = re.compile("[\"`“「]|(?<!\\w)'|密[码碼钥鑰]|口令|令牌|[账帳][号號]|用[户戶]名")
+_WORD = re.compile(r"(?<!\S)-+[^\W_]+|[^\W_]+(?:[-'’.:/_@\\#][^\W_]+)*|[:=]")
 _LETTERS = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _SHORT_CODE = re.compile(r"[A-Za-z]{1,3}-?\d+|\d+(?:st|nd|rd|th|am|pm)", re.IGNORECASE)
 _CODE = re.compile(r"\b(?=\w*\d)\w*[A-Z]")
 _INNER_CAPITAL = re.compile(r"[a-z]+[A-Z]|[A-Z]+[a-z]+[A-Z].*\d")
+_MEGA = frozenset("MW MV MA MJ MM".split())
 _LEAST_WORDS = 3
 
 
@@ -101,4 +110,4 @@ def _matters(before: str, word: str, after: str, value: bool, *, small: bool) ->
         return not _SHORT_CODE.fullmatch(word)
     # "5 Mb" is less than "5 MB", and "5 M" is more than "5 m".
     mixed = len(word) <= 3 and not (word.islower() or word.isupper())
-    return before.isdigit() and (len(word) == 1 or mixed)
+    return before.isdigit() and (len(word) == 1 or mixed or word in _MEGA)

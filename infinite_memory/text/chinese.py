@@ -20,7 +20,12 @@ _PERCENT = re.compile(
     rf"百分之({_TENS}|[一二三四五六七八九]|\d+(?:\.\d+)?)(?![零一二三四五六七八九十百千点點.\d])"
 )
 _VALUE = {sign: value for value, sign in enumerate("零一二三四五六七八九")} | {"两": 2}
-_SPACE = re.compile(rf"(?<=[{HAN}：，]) +(?=\w)|(?<=\w) +(?=[{HAN}])")
+# "苹果 汁" are two, "苹果汁" is one.
+_SPACE = re.compile(
+    rf"(?<=[：，]) +(?=\w)|(?<=[{HAN}]) +(?=[A-Za-z0-9])|(?<=[A-Za-z0-9]) +(?=[{HAN}])"
+)
+# "房租5,000元" is one number, whatever else "5,000" may be.
+_THOUSANDS = re.compile(r"(?<![\d,.])(\d{1,3}),(\d{3})(?=[元块个人名])")
 _LABEL = re.compile(
     "((?:截止日期|日期|端口|预算|电话|电话号码|密码|生日|地址|版本|价格|负责人))(?:是|：|:)(?=[\\dA-Z$¥])"
 )
@@ -44,6 +49,7 @@ def with_one_kind_of_chinese(text: str) -> str:
     text = _NUMBER.sub(lambda found: _digits(found[1]), text)
     if "的" in text:
         text = _KIN.sub("", text)
+    text = _THOUSANDS.sub(r"\1\2", text)
     if "块钱" in text:
         text = _YUAN.sub("元", text)
     if "星期" in text or "礼拜" in text:

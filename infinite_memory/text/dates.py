@@ -17,7 +17,8 @@ _MONTH = rf"(?P<month>(?i:{_SAFE})|May|March|MAY|MARCH|(?:{_SHORT})\.?|{_SURELY}
 _DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
 _YEAR = r"(?:,? (?P<year>(?:19|20)\d\d))?"
 _ALONE = r"(?<![\w/.:$-])"
-_END = r"(?![\w/$€%]|[-–:.,]\d)"
+# "Give Jan 20 euros."
+_END = r"(?![\w/$€%]|[-–:.,]\d| (?:euros?|dollars?|pounds?|francs?|bucks|cents?|percent|times)\b)"
 _MONTH_FIRST = re.compile(rf"{_ALONE}{_MONTH} (?:the )?{_DAY}{_YEAR}{_END}")
 # "5 June invoices" may be five.
 _DAY_FIRST = re.compile(rf"{_ALONE}(?:the )?{_DAY} (?:of )?{_MONTH}{_YEAR}{_END}(?! [a-z]+s\b)")
@@ -27,6 +28,8 @@ _CLOCK = re.compile(
 )
 _IS_ON = re.compile(r"\b(is|was) on (?=(?:\d{4}|-)-\d\d-\d\d\b)")
 _DIGIT = re.compile(r"\d")
+_SLASHED = re.compile(r"(?<![\w/.:-])((?:19|20)\d\d)/([01]\d)/([0-3]\d)(?![\w/-])")
+_EARLY = re.compile(r"(?<![\w:.,/$-])(\d:[0-5]\d)(?![\w:/-]|[.,]\d| ?[apAP]\.?[mM])")
 _HAN_DATE = re.compile(r"(\d{1,2}) ?月 ?(\d{1,2}) ?[日号號]")
 
 
@@ -34,6 +37,10 @@ def with_one_kind_of_dates(text: str) -> str:
     """Return `text` with "June 5th, 2026" and "5 June 2026" as 2026-06-05, and "5 pm" as 17:00."""
     if _DIGIT.search(text) is None:
         return text
+    for pattern, form in ((_SLASHED, r"\1-\2-\3"), (_EARLY, r"0\1")):
+        plain = pattern.sub(form, text)
+        if all(found.expand(form) not in text for found in pattern.finditer(text)):
+            text = plain
     for pattern, written in ((_DAY_FIRST, _date), (_MONTH_FIRST, _date), (_CLOCK, _clock)):
         # "Write 5 pm as 17:00" is about the writing.
         forms = {written(found) for found in pattern.finditer(text)}

@@ -7,6 +7,7 @@ import re
 from infinite_memory.text.casing import is_about_writing
 from infinite_memory.text.code import is_code
 from infinite_memory.text.scripts import HAN
+from infinite_memory.text.statements import is_listed
 
 __all__ = ["undressed"]
 
@@ -24,8 +25,12 @@ _BULLETS = frozenset("-*•>#")
 _OPENING = re.compile(
     r"(?:(?:please )?(?:also )?(?:(?:note|remember)[:,]|(?:keep|bear) (?:this )?in mind:|(?:note"
     r"|remember|(?:keep|bear) in mind|be aware|take note|make a note) that|(?:take|make a) note:"
+    r"|(?:just )?remember that|(?:write|jot) (?:this )?down(?: that|:)"
+    r"|keep this in mind:|add (?:this )?to (?:your )?memory:"
     r"|(?:remember|note|save|store|record) (?:this|the following)(?: (?:to|in) (?:your )?memory)?:)"
-    r"|note to self[:,]|save to memory:|(?:fact|memo|info|one more thing|(?:once )?again|ps):"
+    # "Record: 5 wins in a row" is one.
+    r"|please (?:save|store|record|memori[sz]e):|note to self[:,]|save to memory:"
+    r"|(?:fact|memo|info|one more thing|(?:once )?again|ps):"
     r"|p\.s\.:?"
     r"|(?:hey, )?just so you know[:,]|just to let you know[:,]|just (?:an? )?fyi[:,]|fyi[:,：]"
     r"|by the way[:,]|btw[:,]"
@@ -35,7 +40,8 @@ _OPENING = re.compile(
     r"|in case you (?:did not|didn't|do not|don't) know,|in short,|anyway,"
     r"|it should be noted that|it(?:'s| is) (?:worth noting|important to (?:note|remember)) that"
     r"|(?:please )?(?:do not|don't|never) forget(?: that|[:,])|important[:,]|to recap[:,]"
-    r"|just to (?:confirm|be clear|recap)[:,]|to (?:confirm|be clear)[:,]|let it be known that"
+    r"|just to (?:confirm|be clear|recap)[:,]|to (?:confirm|be clear)[:,]|let it be"
+    r" (?:known|noted) that"
     r"|as (?:I )?(?:mentioned|said|told you)(?: before| earlier)?,|like I said,"
     r"|(?:can|could) you (?:please )?(?:remember|note) that|you should know that"
     r"|I should mention that|let me tell you:"
@@ -43,42 +49,47 @@ _OPENING = re.compile(
     r") +(?=\S+ +\S)"
     r"|please,? +(?!please)(?=(?-i:[a-z])\S* +\S)"
     # "Ok, delete it" and "yes, it does" are answers.
-    r"|(?:well|so|ok|okay|right|also|yes|yeah|actually|basically|honestly|oh|hey|hmm), +"
+    r"|(?:well|so|ok|okay|right(?!.*\b(?:left|right|straight|turn)\b)|also|yes|yeah|actually"
+    r"|basically|honestly|oh|hey|hmm), +"
     r"(?=(?:\S+ +){4}\S)",
     re.IGNORECASE,
 )
 _OPENING_WORDS = frozenset(
     "please also note remember keep bear be take make save store record fact memo info one again"
     " once p.s. ps hey just fyi a quick friendly reminder side for heads heads-up as um umm so"
+    " write jot memorize memorise add"
     " in anyway it it's do don't never important to let like can could you i i'd well ok okay right"
     " yes yeah actually basically honestly oh hmm by btw".split()
 )
 _HAN_OPENING = re.compile(
     "(?:(?:(?:请|麻烦)?[你您]?要?(?:帮我)?(?:记住|记一下|记下|注意)|嗯|对了|顺便说一下|顺便提一下"
-    "|另外|提醒一下|备注|请知悉|别忘了|再说一遍)[，,：:]|(?:温馨)?(?:提醒|提示)[：:]|说明[：:])"
+    "|另外|提醒一下|备注|请知悉|别忘了|不要忘记|记得|请保存|我[想要]让你记住|再说一遍)[，,：:]|(?:温馨)?(?:提醒|提示)[：:]|说明[：:])"
     f" *(?=[{HAN}\\w])(?![就才则])"
-    "|请[你您]?记住(?=[我你他她它这那]\\S{5})"
+    "|(?:请[你您]?|请?帮我)记住(?=[我你他她它这那]\\S{5})"
 )
 _CLOSING = re.compile(
     r"(?:(?<=[.!]) +(?:thanks|thank you|please note|(?:please )?(?:remember|note|keep)"
-    r" (?:this|that)(?: in mind)?|(?:please )?(?:do not|don't) forget(?: this| that)?"
+    r" (?:this|that)(?: in mind)?|(?:please )?(?:do not|don't) forget(?: this| that| it)?"
     r"|just so you know|(?:just )?fyi|noted)"
     r"| +[-–—] +(?:please )?remember (?:this|that)"
-    r"|, +(?:please|thanks|thank you|by the way|btw|fyi|just so you know)"
+    r"|, +(?:please(?: remember (?:this|that))?|thanks|thank you|by the way|btw|fyi"
+    r"|just so you know)"
     r"| +\((?:just )?(?:fyi|btw|by the way)\)|(?: +:-?\)| *[🙂😊😀😃😄😁])+)[.!]*$",
     re.IGNORECASE,
 )
 _CLOSING_WORDS = frozenset(
-    "thanks you note this that mind forget know noted fyi please way btw (fyi (btw : :-".split()
+    "thanks you note this that it mind forget know noted fyi please way btw (fyi (btw : :-".split()
 )
-_CLOSING_SIGNS = frozenset("谢住点意了🙂😊😀😃😄😁")
+_CLOSING_SIGNS = frozenset("谢住点意了下🙂😊😀😃😄😁")
+_LIST_SIGN = re.compile(r"[,，、]|[:：](?!\d)")
 _HAN_CLOSING = re.compile(
-    "(?:(?<=[。！])(?:谢谢|请记住(?:这一点)?|请注意|别忘了)|[，,](?:谢谢|请记住|别忘了))[。！!]?$"
+    "(?:(?<=[。！])(?:谢谢|请记住(?:这一点)?|请注意|别忘了)|[，,](?:谢谢|请记住|别忘了|麻烦记一下))[。！!]?$"
 )
 # "She always says hello, thanks" and "I reacted with 🙂" are about the words.
 _ABOUT_WORDS = re.compile(
     r"\b(?:say|says|said|words?|phrases?|called|named|reply|replied|answer|answered|write|type|enter"
-    r"|thanks|sorry|hello|please|emojis?|smileys?|emoticons?|react|reacted|with|is|are)[^\w]*$"
+    r"|thanks|sorry|hello|please|emojis?|smileys?|emoticons?|react|reacted|with|is|are|was|were|feels?|felt)[^\w]*$"
+    r"|\b(?:moods?|ratings?|reactions?|opinions?|verdict|votes?)\b"
     r"|\b(?:says?|said|saying|words?|phrases?|reply|replied|emojis?|emoticons?)\b|[说說字词詞答]",
     re.IGNORECASE,
 )
@@ -112,6 +123,7 @@ _ODD = re.compile(
     "[\u00ad´ʼ‘\u200b\u200e-\u2011\u2060\u2212「\ufb00-\ufb02\ufeff\uff02-\uff0b"
     "\uff0d-\uff19\uff1c-\uff1e\uff20-\uff5d]"
 )
+_BOLD = re.compile(r"(?<!\S)\*\*(\w(?:[^*]*\w)?[.,]?)\*\*(?=[\s.,;:!?)]|$)")
 _ASCII_LETTER = re.compile("[A-Za-z]")
 
 
@@ -128,6 +140,8 @@ def undressed(text: str) -> str:
     text = text.strip()
     while inner := _inner(text):
         text = inner
+    if "**" in text and "/" not in text and not is_about_writing(text):
+        text = _BOLD.sub(r"\1", text)
     if not text.endswith(_MARKS) or is_about_writing(text):
         return text
     if (ended := _ENDED.search(text)) and _is_sentence(text) and not _PRODUCT.search(text):
@@ -158,10 +172,11 @@ def _inner(text: str) -> str | None:
     if found and not (text[0] == "#" and is_code(text[found.end() :])):
         return text[found.end() :].lstrip()
     first = text.partition(" ")[0].rstrip(":,").lower()
-    if first in _OPENING_WORDS and (found := _OPENING.match(text)):
-        return text[found.end() :].lstrip()
-    if not text.isascii() and (found := _HAN_OPENING.match(text)):
-        return text[found.end() :]
+    opening = _OPENING.match(text) if first in _OPENING_WORDS else None
+    if opening is None and not text.isascii():
+        opening = _HAN_OPENING.match(text)
+    if opening is not None and not is_listed(opening, text):
+        return text[opening.end() :].lstrip()
     if (rest := _without_closing(text)) is not None:
         return rest
     if text[:1] in _WRAPPING and (wrapped := _WRAPPED.fullmatch(text)) and _is_sentence(text):
@@ -178,7 +193,7 @@ def _without_closing(text: str) -> str | None:
     if found is None or is_about_writing(text):
         return None
     rest = text[: found.start()]
-    if text[found.start()] in ",，" and ("," in rest or "，" in rest):
+    if text[found.start()] in ",，" and _LIST_SIGN.search(rest):
         return None  # it may be the last one of a list
     return rest if _is_sentence(rest) and not _ABOUT_WORDS.search(rest) else None
 

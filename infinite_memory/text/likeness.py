@@ -15,11 +15,14 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from hashlib import blake2b
 
-from infinite_memory.text.casing import OTHER_WORDS, is_one_case, recased
+from infinite_memory.text.articles import LABELS, without_articles
+from infinite_memory.text.casing import is_about_writing, is_one_case, recased
 from infinite_memory.text.chinese import is_traditional, with_one_kind_of_chinese
+from infinite_memory.text.commas import DENIAL, without_commas
 from infinite_memory.text.dates import with_one_kind_of_dates
 from infinite_memory.text.dressing import undressed
 from infinite_memory.text.relative import is_relative
+from infinite_memory.text.scripts import HAN
 from infinite_memory.text.spellings import SPELLINGS
 from infinite_memory.text.statements import statement
 from infinite_memory.text.variants import simplified
@@ -31,7 +34,6 @@ __all__ = ["alike", "fingerprint", "repeats", "trimmed"]
 _MAX_CHARS = 1000
 _SAID = "say\0"
 _LITERAL = re.compile(r"^\s|\t| {2}|`{3}|^\||[;{}:]$", re.MULTILINE)
-_NOT = re.compile(r"\b(?:not|never|no|none|nor|neither|without|hardly|cannot|\w+n't)\b", re.I)
 _PARTICLE = re.compile("really|actually|too$|as well$")
 _REALLY = re.compile(r"(?<=\w) (?:really|actually)(?= [a-z]+(?<!ed)\b)")
 _TOO = re.compile(r"(?<=[a-z]),? (?:too|as well)$")
@@ -42,6 +44,9 @@ _RANGE = re.compile(r"(?<=\d)–(?=\d)")
 _EM_DASH = re.compile(r"(?<=\w)—(?=\w)")
 _DIGIT = re.compile("[0-9]")
 _DASHES = re.compile(r"(?<= )(?:—|–|--|-)(?= )")
+_CURRENCY = frozenset("$€£¥")
+_BEFORE_AMOUNT = re.compile(r"(?<=(?<!\S)[$€£¥]) (?=\d)")
+_EURO = re.compile(r"(?<=\d)€(?!\w)")
 _QUOTES = re.compile("[\"`“「]| '")
 _SPOKEN_WORD = re.compile(r"[\u3400-\u9fff]|[^\s\u3000-\u9fff,;:!?，。；：！？]+")
 _QUOTED_WORD = re.compile(r"`([\w./:@-]*\w(?:\(\))?)`")
@@ -49,42 +54,22 @@ _MARKED = re.compile(r"^([\"'(\[]*)(.*?)([\"')\],;:.!?]*)$")
 _WORD = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*")
 _FIRST = re.compile(r"[A-Z][a-z]+(?:'[a-z]+)?")
 _TITLES = frozenset("Dr Mr Mrs Ms Prof St Inc Ltd Corp Jr Sr Mt vs approx".split())
+_NO_ENDS = frozenset(
+    "dr mr mrs ms prof st inc ltd corp jr sr mt vs approx etc eg ca no nr min max incl resp dept"
+    " fig vol ed est jan feb mar apr jun jul aug sept sep oct nov dec mon tue wed thu fri sat"
+    " sun".split()
+)
+_NEXT = re.compile(
+    rf"(?:(?<=[a-z]{{2}}[.!])|(?<=\d\.)) +(?=[A-Za-z])|(?<=[{HAN}][。！]) *(?=[{HAN}])"
+)
+# "Second" may be a time.
+_ORDINALS = {"first": "1st", "third": "3rd"} | {
+    word: f"{n}th"
+    for n, word in enumerate("fourth fifth sixth seventh eighth ninth tenth".split(), 4)
+}
 _INITIALS = re.compile(r"[A-Z](?:\.[A-Z])+")
-_SAYS = frozenset(
-    "say says said think thinks thought know knows knew believe hope sure certain".split()
-)
-_CLAUSE = frozenset("the a an he she it they we i you my our his her their your".split())
 _LIGHT = frozenset(("the", "a", "an", "that", "is", ":", ",", "."))
-_LEFT_OUT = frozenset(("the", "a", "an", "A", "that"))
-# Kept before what says another thing without an article: "the few", "the people", "out of the".
-_THE_KEPT = frozenset(
-    "few little many most more less lot people men women children only same other others question"
-    " way second former latter first last best rest".split()
-)
-_A_KEPT = frozenset(
-    "few little lot bit number hundred thousand million dozen while moment second".split()
-)
-_A_DROPPED = frozenset(
-    "has have had with for in on at to from by use uses using want wants need needs bought got"
-    " adopted owns bought takes took made makes booked into".split()
-)
 _SPELLINGS = frozenset((*SPELLINGS, *SPELLINGS.values()))
-_LABELS = frozenset(
-    "deadline date birthday address phone number version port price budget status owner location"
-    " limit size password point timeout timezone email editor title host url cost total".split()
-)
-_NO_NOUNS = frozenset(
-    "is was are were has have had did does do can will and or but of in on".split()
-)
-# "All but Bob came."
-_ALL = frozenset(
-    "all everyone everybody everything anyone anything no nobody none nothing not never".split()
-)
-_VERBS = frozenset("is are was were has have will must should".split())
-_WEEKDAYS = frozenset(
-    "monday tuesday wednesday thursday friday saturday sunday mon tue wed thu fri".split()
-)
-_INTRODUCING = frozenset("in on at by since after before during for from".split())
 
 
 def trimmed(text: str) -> str:
@@ -150,7 +135,8 @@ def _exchanged(one: str, other: str) -> bool:
 
 
 def _words_of(text: str) -> list[str]:
-    return _SPOKEN_WORD.findall(with_one_kind_of_dates(undressed(text)).lower().rstrip(".。"))
+    plain = with_one_kind_of_dates(undressed(text)).lower()
+    return [word.rstrip(".") for word in _SPOKEN_WORD.findall(plain.rstrip(".。"))]
 
 
 def _has_names_of(one: str, other: str) -> bool:
@@ -188,12 +174,34 @@ def _reading(text: str) -> list[str]:
     if "\n" in text and _WRAPPED.fullmatch(text):
         text = text.replace("\n", " ")
     lines = [line for line in text.split("\n") if line]
-    if len(lines) > 1 and not _LITERAL.search("\n".join(lines)):
-        found: list[str] = []
-        for line in lines:
-            found += [*_line(line), "\n"]
-        return found
-    return _line(text)
+    if len(lines) > 1 and _LITERAL.search("\n".join(lines)):
+        return _line(text)
+    parts = [part for line in lines for part in _sentences(line)]
+    if len(parts) < 2:
+        return _line(text)
+    return [word for part in parts for word in (*_line(part), "\n")]
+
+
+def _sentences(line: str) -> list[str]:
+    """Return the sentences of a line: whether they stand in one line or in two tells nothing.
+
+    What is quoted or in brackets is left as it is, and so is what a password may be about.
+    """
+    ends = [*_NEXT.finditer(line)]
+    if not ends or _QUOTES.search(line) or "(" in line or is_about_writing(line):
+        return [line]
+    stated = statement(undressed(line))
+    if not stated.startswith(_SAID):
+        return [line]
+    plain = stated.removeprefix(_SAID)
+    parts: list[str] = []
+    start = 0
+    for end in _NEXT.finditer(plain):
+        before = plain[start : end.start()]
+        if before[:-1].rpartition(" ")[2].lower() not in _NO_ENDS:
+            parts.append(before)
+            start = end.end()
+    return [*parts, plain[start:]]
 
 
 def _line(text: str) -> list[str]:
@@ -229,10 +237,12 @@ def _signs_in_one_way(text: str) -> str:
             text = _RANGE.sub("-", text)
     if " -" in text or not text.isascii():
         text = _DASHES.sub("–", text)
+    if not _CURRENCY.isdisjoint(text):
+        text = _EURO.sub(" €", _BEFORE_AMOUNT.sub("", text))
     text = with_one_kind_of_dates(text)
     if not text.isascii():
         text = with_one_kind_of_dates(with_one_kind_of_chinese(text))
-    if _PARTICLE.search(text) and not _NOT.search(text):
+    if _PARTICLE.search(text) and not DENIAL.search(text):
         text = _TOO.sub("", _REALLY.sub("", text))
     return text
 
@@ -251,84 +261,6 @@ def _marks_apart(word: str) -> Sequence[str]:
     return [*before, inner, *after]
 
 
-def _without_articles(words: list[str]) -> list[str]:
-    """Leave out "the" and "a" where they tell nothing, and "that" where a clause begins anyway."""
-    if _LEFT_OUT.isdisjoint(words):
-        return words
-    out: list[str] = []
-    for place, word in enumerate(words):
-        if word not in _LEFT_OUT:
-            out.append(word)
-            continue
-        following = words[place + 1] if place + 1 < len(words) else ""
-        before = out[-1] if out else ""
-        noun = following.removesuffix("'s").isalpha() and following.islower()
-        if word == "the":
-            noun = noun or _before_noun(words[place + 1 : place + 3]) or _is_ordinal(following)
-            plural = following.endswith("s") and not following.endswith(("ss", "us", "is", "'s"))
-            if noun and not plural and following not in _THE_KEPT:
-                continue
-        elif word in ("a", "an") or (word == "A" and not out):
-            if noun and following not in _A_KEPT and (not out or before in _A_DROPPED):
-                continue
-        elif (
-            word == "that"
-            and before in _SAYS
-            and (following.lower() in _CLAUSE or following.istitle())
-        ):
-            continue
-        out.append(word)
-    return out
-
-
-def _is_ordinal(word: str) -> bool:
-    return word[:1].isdigit() and word[:-2].isdigit() and word[-2:] in ("st", "nd", "rd", "th")
-
-
-def _before_noun(words: Sequence[str]) -> bool:
-    """Tell whether a name stands before what it names: "API limit", "Apollo logo"; not "US is"."""
-    if len(words) < 2 or not words[0].isalpha() or words[0].lower() in OTHER_WORDS:
-        return False
-    named = words[1].isalpha() and words[1].islower() and words[1] not in _NO_NOUNS
-    name = words[0].istitle() or (words[0].isupper() and len(words[0]) > 1)
-    return words[1] in _LABELS or (named and name)
-
-
-def _without_commas(words: list[str]) -> list[str]:
-    """Leave out commas that set nothing apart; all others count."""
-    if "," not in words:
-        return words
-    last = len(words) - 1 - words[::-1].index(",")
-    first = words.index(",")
-    return [
-        word
-        for place, word in enumerate(words)
-        if word != "," or not _idle(words, place, first=place == first, last=place == last)
-    ]
-
-
-def _idle(words: list[str], place: int, *, first: bool, last: bool) -> bool:
-    before = words[place - 1] if place else ""
-    after = words[place + 1] if place + 1 < len(words) else ""
-    if after in ("and", "or"):
-        return last and (not first or (after == "and" and _joins_clauses(words, place)))
-    if after == "not":
-        return before.isalpha() and before.lower() not in ("no", "yes", "please")
-    if after in ("but", "so"):
-        return before.isalpha() and before.lower() not in _ALL
-    if before.lower() in _WEEKDAYS:
-        return after.count("-") >= 2 and after[-1].isdigit()
-    introduces = first and place <= 4 and words[0].lower() in _INTRODUCING
-    return introduces and not (before[-1:].isdigit() and after[:1].isdigit())
-
-
-def _joins_clauses(words: list[str], place: int) -> bool:
-    """Tell whether a whole clause stands on either side of an "and", and nothing is denied."""
-    if not _VERBS.isdisjoint(words[:place]) and not _VERBS.isdisjoint(words[place + 3 : place + 7]):
-        return _NOT.search(" ".join(words)) is None and _ALL.isdisjoint(words)
-    return False
-
-
 def _labelled(words: list[str]) -> list[str]:
     """Write a colon for the "is" behind a label such as "API limit" or "deadline of Apollo"."""
     first = words[:7]
@@ -341,17 +273,23 @@ def _labelled(words: list[str]) -> list[str]:
             continue
         value = words[place + 1] if place + 1 < len(words) else ""
         telling = value[:1].isupper() or value[:1] in '$€£¥"-' or any(map(str.isdigit, value))
-        label = any(each.lower() in _LABELS or "_" in each for each in words[:place])
+        label = any(each.lower() in LABELS or "_" in each for each in words[:place])
         if value and telling and label:
             return [*words[:place], ":", *words[place + 1 :]]
         break
     return words
 
 
+def _counted(words: list[str]) -> list[str]:
+    """Write "first" as "1st" and so on."""
+    return words if _ORDINALS.keys().isdisjoint(words) else [_ORDINALS.get(w, w) for w in words]
+
+
 _STEPS: tuple[Callable[[list[str]], list[str]], ...] = (
     written_out,
     measured,
-    _without_articles,
-    _without_commas,
+    without_articles,
+    without_commas,
     _labelled,
+    _counted,
 )

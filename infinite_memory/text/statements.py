@@ -10,22 +10,26 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from infinite_memory.text.casing import is_about_writing
 from infinite_memory.text.code import is_code
 from infinite_memory.text.scripts import HAN
 
-__all__ = ["statement"]
+__all__ = ["is_listed", "statement"]
 
 # A longer text says so much that little of it is a small difference.
 _MAX_CHARS = 1000
 _PAIRED = re.compile('“([^“”"]*+)”')
 _APOSTROPHE = re.compile(r"(?<=[^\W\d_])’(?=[^\W\d_])")
-# "Hello, world" is what a program prints; "对了，就" means "if that is right, then".
+# "Hello, world" is what a program prints, "FYI is" may be a bar, and a "BTW number" is one of
+# taxes; "对了，就" means "if that is right, then".
 _OPENING = re.compile(
     r"(?:(?:hi|hello|hey)(?: there)?[,.!:]+|(?:by the way|um+|uh+m?)[,:]"
-    r"|(?:btw|fyi|ok(?:ay)? so)[,:]?) +(?!world\b)"
+    r"|(?:btw|fyi|ok(?:ay)? so)(?:[,:]|(?! (?:is|are|was|has|number|no|nr|id|rate)\b)))"
+    r" +(?!world\b)"
     "|(?:你好|您好|大家好|嗨|对了|顺便说一下|顺便提一下)[，,！!：:。] *(?![就才则])",
     re.IGNORECASE,
 )
+_LISTED = re.compile(r"[^\s,，]+(?: [^\s,，]+){0,2}, |[^\s,，]{1,4}，")
 _LEAST_LEFT = re.compile(rf"(?:\S+ +){{2}}\S|[{HAN}]{{2}}")
 # Kept before what says another thing without it: "the few", "the people", "the tests", "the WHO".
 _THE = re.compile(
@@ -107,13 +111,23 @@ def _spaced(found: re.Match[str]) -> str:
 
 def _without_opening(text: str) -> str:
     while (opening := _OPENING.match(text)) and _LEAST_LEFT.match(text, opening.end()):
+        if is_listed(opening, text):
+            break
         text = text[opening.end() :]
     return text
+
+
+def is_listed(opening: re.Match[str], text: str) -> bool:
+    """Tell whether an opening may be the first of a list: "Yes, no, cancel are the buttons"."""
+    comma = opening[0].rstrip().endswith((",", "，"))
+    return comma and _LISTED.match(text, opening.end()) is not None
 
 
 def _without_end(text: str) -> str:
     if text.endswith(("!", "！")):
         shouted = _EXCLAMATION.search(text)
-        return text[: shouted.start(1)] if shouted and not _VALUE.search(text) else text
+        if shouted is None or _VALUE.search(text) or is_about_writing(text):
+            return text
+        return text[: shouted.start(1)]
     ended = _FULL_STOP.search(text, len(text) - 1) if text else None
     return text[:-1] if ended else text

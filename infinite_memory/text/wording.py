@@ -30,7 +30,16 @@ _NO_PARTICIPLES = frozenset(
 )
 _BEFORE_VALUES = frozenset("called named is are as to type enter use : =".split())
 _WISHED = frozenset("like love prefer rather".split())
-_SINGULAR = frozenset("is was has costs takes needs holds".split())
+_SINGULAR = frozenset(
+    "is was has costs takes needs holds employs sells owns pays earns weighs gets serves reaches"
+    " covers uses makes us this".split()
+)
+_NO_NOUNS = frozenset("is are was were and or on in at to from of by with for as won has".split())
+# "Cell 101,102 is blue": two numbers, as in "ids 5,100".
+_PLACES = frozenset(
+    "point position location coordinate cell pair seat room port page line track item id index"
+    " range number row column field channel group section chapter question".split()
+)
 _OTHERWISE = frozenset(
     (*SPOKEN, *_IS, *SPELLINGS, *NUMBERS, *APART, *IN_ANY_CASE, *UNMARKED, "&", "i'd")
 )
@@ -80,6 +89,12 @@ def _spelt(word: str, place: int, there: Sequence[str], following: Sequence[str]
     return better if better in IN_ANY_CASE and there[place - 1] not in _BEFORE_VALUES else word
 
 
+def _lists(before: Sequence[str]) -> bool:
+    """Tell whether a number with a comma behind these words may be two."""
+    several = bool(before) and before[-1].endswith("s") and before[-1].lower() not in _SINGULAR
+    return several or not _PLACES.isdisjoint(word.lower() for word in before[-3:])
+
+
 def _is_no_participle(following: Sequence[str]) -> bool:
     """Tell whether what follows a contraction shows that it stands for "is" and not for "has"."""
     told = following[1:] if following[:1] == ["not"] else following[:1]
@@ -110,9 +125,8 @@ def measured(words: list[str]) -> list[str]:
         number = bool(out) and _NUMBER.fullmatch(out[-1]) is not None
         thousands = _THOUSANDS.fullmatch(word)
         if thousands is not None:
-            # "ids 5,100" are two of them.
-            several = bool(out) and out[-1].endswith("s") and out[-1] not in _SINGULAR
-            counted = following.isalpha() and following.islower() and not several
+            counted = following.isalpha() and following.islower() and following not in _NO_NOUNS
+            counted = counted and not _lists(words[:place])
             out.append(word.replace(",", "") if thousands[1] or counted else word)
         elif number and word in CURRENCIES and out[-1][0].isdigit() and out[-1][-1].isdigit():
             out[-1] = f"{CURRENCIES[word]}{out[-1]}"
