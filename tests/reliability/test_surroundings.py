@@ -74,6 +74,7 @@ def as_nobody(code: str, *arguments: str) -> str:
     """Run code that has imported everything before it gave up its rights."""
     prelude = (
         "import os, sys; from pathlib import Path\n"
+        "Path('/').as_uri()\n"  # for which some versions of Python import more
         "from infinite_memory.storage.sqlite import SqliteStorage\n"
         "from infinite_memory.errors import StorageError\n"
         "from infinite_memory.testing.storage_contract import put\n"

@@ -328,7 +328,8 @@ def test_a_writer_that_is_interrupted_while_it_waits_keeps_nobody_out(
 
     def waits() -> bool:
         new = set(threading.enumerate()) - others
-        waiting.update(each for each in new if each.name == "infinite-memory-lock")
+        named = {each for each in new if each.name == "infinite-memory-lock"}
+        waiting.update(each for each in named if each.is_alive())  # it is listed before it runs
         return bool(waiting)
 
     with _held(path):
