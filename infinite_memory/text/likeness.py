@@ -187,8 +187,9 @@ def _sentences(line: str) -> list[str]:
 
     What is quoted or in brackets is left as it is, and so is what a password may be about.
     """
-    ends = [*_NEXT.finditer(line)]
-    if not ends or _QUOTES.search(line) or "(" in line or is_about_writing(line):
+    if not any(end in line for end in (". ", "! ", "。", "！")) or _NEXT.search(line) is None:
+        return [line]
+    if _QUOTES.search(line) or "(" in line or is_about_writing(line):
         return [line]
     stated = statement(undressed(line))
     if not stated.startswith(_SAID):
