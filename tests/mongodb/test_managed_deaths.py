@@ -43,7 +43,7 @@ def test_each_call_after_a_kill_starts_the_server_again(managed_home: Path) -> N
         assert store.stats().by_scope == {"Global": 2}
         kill_server(managed_home)
         assert sum(store.stats().by_scope.values()) == 2
-        assert len(servers(managed_home)) == 1
+        assert server(managed_home)
 
 
 def test_closing_after_a_kill_leaves_nothing(managed_home: Path) -> None:
