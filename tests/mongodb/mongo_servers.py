@@ -110,9 +110,12 @@ class Deployment:
 
     def drop(self, home: Path) -> None:
         """Remove that store; hundreds of them would be some thousand files."""
-        address = self.address_of(home)
-        with MongoClient(address, timeoutMS=30_000) as client:
-            client.drop_database(client.get_default_database().name)
+        self.drop_database(self.address_of(home).partition("?")[0].rpartition("/")[2])
+
+    def drop_database(self, name: str) -> None:
+        """Remove the database of that name."""
+        with MongoClient(self.address(name), timeoutMS=120_000) as client:
+            client.drop_database(name)
 
     def elect(self) -> None:
         """Propose the first member; by themselves they would wait ten seconds to do that."""

@@ -13,7 +13,7 @@ from mongo_deaths import BEFORE, COMMIT, Steps, everything, read_feed
 from mongo_servers import Deployment, deployment
 from pymongo.errors import PyMongoError
 
-from infinite_memory.errors import StorageError, StorageUnavailable
+from infinite_memory.errors import StorageError, StorageUnavailable, StoreClosed
 from infinite_memory.protocols import Storage
 from infinite_memory.storage.mongodb.connecting import connect
 from infinite_memory.storage.mongodb.storage import MongoStorage
@@ -69,6 +69,26 @@ def test_a_server_killed_between_calls_is_an_error_that_names_it(own: Deployment
     assert list(storage.get(["a", "b"])) == ["a"]
     storage.commit([put("c")])
     storage.close()
+
+
+def test_what_is_at_work_when_the_store_is_closed_ends_soon_and_says_so(own: Deployment) -> None:
+    # Every fourth: a transaction that nobody goes on with is in the way for two seconds.
+    for step in range(1, MOST_STEPS, 4):
+        opened: list[MongoStorage] = []
+        steps = Steps(step, lambda opened=opened: opened[0].close())  # type: ignore[misc]
+        connection = connect(own.address(f"closing{step}"), event_listeners=[steps])
+        opened.append(storage := MongoStorage(connection, lease_seconds=2))
+        steps.armed = True
+        with suppress(StoreClosed):
+            storage.commit(BEFORE)
+        steps.armed = False
+        own.drop_database(f"closing{step}")
+        if steps.seen < step:
+            storage.close()
+            return
+        with pytest.raises(StoreClosed):
+            storage.position()
+    pytest.fail("the commit has no end")
 
 
 def test_a_server_killed_at_any_step_of_a_commit_leaves_all_of_it_or_nothing(
