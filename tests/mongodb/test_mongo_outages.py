@@ -10,7 +10,7 @@ from contextlib import closing, suppress
 import pytest
 from attrs import evolve
 from mongo_deaths import BEFORE, COMMIT, Steps, everything, read_feed
-from mongo_servers import Deployment, deployment
+from mongo_servers import Deployment, deployment, reserved_ports
 from pymongo.errors import PyMongoError
 
 from infinite_memory.errors import StorageError, StorageUnavailable, StoreClosed
@@ -45,10 +45,11 @@ def _patient(servers: Deployment, name: str) -> MongoStorage:
 
 
 def test_a_server_that_is_not_there_is_named_with_the_cause() -> None:
-    with deployment(1, standalone=True) as found:
-        address = found.address("gone")
-    with pytest.raises(StorageUnavailable, match=r"127\.0\.0\.1:\d+.*refused.*server runs"):
-        MongoStorage(connect(address, **IMPATIENT))
+    with (
+        reserved_ports(1) as (port,),
+        pytest.raises(StorageUnavailable, match=r"127\.0\.0\.1:\d+.*refused.*server runs"),
+    ):
+        MongoStorage(connect(f"mongodb://127.0.0.1:{port}/gone", **IMPATIENT))
 
 
 def test_a_server_killed_between_calls_is_an_error_that_names_it(own: Deployment) -> None:
