@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import closing, suppress
 
+import pymongo
 import pytest
 from attrs import evolve
 from mongo_deaths import BEFORE, COMMIT, Steps, everything, read_feed
@@ -21,6 +22,7 @@ from infinite_memory.testing.storage_contract import put
 
 IMPATIENT = {"serverSelectionTimeoutMS": 1500, "timeoutMS": 2000}
 MOST_STEPS = 60
+ROUNDS = 30
 
 
 @pytest.fixture(scope="module", params=["standalone", "single"])
@@ -53,7 +55,8 @@ def test_a_server_that_is_not_there_is_named_with_the_cause() -> None:
 
 
 def test_a_server_killed_between_calls_is_an_error_that_names_it(own: Deployment) -> None:
-    storage = _open(own, "killed")
+    connection = connect(own.address("killed"))
+    storage = MongoStorage(evolve(connection, patience_seconds=1), lease_seconds=2)
     storage.commit([put("a")])
     own.members[0].kill()
     try:
@@ -62,7 +65,11 @@ def test_a_server_killed_between_calls_is_an_error_that_names_it(own: Deployment
             lambda: storage.get(["a"]),
             lambda: storage.position(),
         ):
-            with pytest.raises(StorageUnavailable, match=own.members[0].host):
+            # Only what must fail is waited for no longer than this.
+            with (
+                pymongo.timeout(2),
+                pytest.raises(StorageUnavailable, match=own.members[0].host),
+            ):
                 call()
     finally:
         own.members[0].start()
@@ -182,7 +189,8 @@ def found_after() -> set[str]:
 
 
 def test_writers_go_on_by_themselves_while_primaries_step_down(triple: Deployment) -> None:
-    storage = MongoStorage.open(triple.address("stepping"))
+    connection = connect(triple.address("stepping"))
+    storage = MongoStorage(evolve(connection, patience_seconds=300))
     stop = threading.Event()
     stored: list[str] = []
     errors: list[Exception] = []
@@ -204,9 +212,12 @@ def test_writers_go_on_by_themselves_while_primaries_step_down(triple: Deploymen
     for thread in threads:
         thread.start()
     stepped = 0
-    for _ in range(3):
+    for _ in range(ROUNDS):
+        if stepped == 3 or errors:
+            break
         for _ in range(10):
-            enough.acquire()
+            while not enough.acquire(timeout=0.1) and not errors:
+                pass
         # It may refuse where the others are behind; the next round asks another one.
         with suppress(PyMongoError), triple.primary().client() as client:
             client.admin.command("replSetStepDown", 5, secondaryCatchUpPeriodSecs=3)
@@ -215,7 +226,7 @@ def test_writers_go_on_by_themselves_while_primaries_step_down(triple: Deploymen
     for thread in threads:
         thread.join()
     assert errors == []
-    assert stepped
+    assert stepped == 3
     assert set(storage.get(stored)) == set(stored)
     assert len(read_feed(storage, 0).items) == len(stored)
     storage.close()
