@@ -15,7 +15,15 @@ from typing import IO, Any, Self
 
 import infinite_memory_mcp
 
-__all__ = ["DISCOVER", "INITIALIZE", "Gone", "RawServer", "environment", "server_command"]
+__all__ = [
+    "DISCOVER",
+    "INITIALIZE",
+    "Gone",
+    "RawServer",
+    "environment",
+    "patient_command",
+    "server_command",
+]
 
 _CLIENT = {"name": "raw-server", "version": "1"}
 INITIALIZE: tuple[str, dict[str, Any]] = (
@@ -37,6 +45,14 @@ DISCOVER: tuple[str, dict[str, Any]] = (
 """The first request of the era without a handshake."""
 
 
+_PATIENT = """
+import runpy
+from infinite_memory_mcp import lazy_store, pipes, stdio
+lazy_store._LAST_STEP_SECONDS = pipes._DRAIN_SECONDS = stdio._GRACE_SECONDS = 300.0
+runpy.run_module("infinite_memory_mcp", run_name="__main__", alter_sys=True)
+"""
+
+
 class Gone(Exception):
     """The server ended before it answered."""
 
@@ -44,6 +60,14 @@ class Gone(Exception):
 def server_command(home: Path, *flags: str) -> list[str]:
     """Return the command that serves the store in `home`."""
     return [sys.executable, "-m", "infinite_memory_mcp", "--home", str(home), *flags]
+
+
+def patient_command(home: Path, *flags: str) -> list[str]:
+    """Return the command of a server that takes its time to end, however busy the machine is.
+
+    It ends in the same way; but one that has five seconds for it may have to leave before.
+    """
+    return [sys.executable, "-c", _PATIENT, "--home", str(home), *flags]
 
 
 def environment() -> dict[str, str]:

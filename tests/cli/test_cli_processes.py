@@ -70,11 +70,11 @@ def test_without_a_command_the_help_is_printed_and_the_code_is_2() -> None:
 
 @pytest.mark.parametrize("arguments", [["config"], ["config", "--json"]])
 def test_a_reader_that_stops_reading_is_no_error(arguments: list[str]) -> None:
-    listing = subprocess.Popen(
-        [*COMMAND, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
-    assert listing.stdout is not None
-    listing.stdout.close()
+    # Closed before it starts: it could have written all of it before it is closed.
+    reading, writing = os.pipe()
+    os.close(reading)
+    listing = subprocess.Popen([*COMMAND, *arguments], stdout=writing, stderr=subprocess.PIPE)
+    os.close(writing)
     assert listing.stderr is not None
     assert listing.stderr.read() == b""
     listing.stderr.close()

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.raw_server import RawServer, server_command
+from benchmarks.raw_server import RawServer, patient_command, server_command
 from infinite_memory import MemoryStore
 
 SERVERS = 20
@@ -74,7 +74,7 @@ def test_half_of_a_surrogate_pair_is_refused_by_the_tool(tmp_path: Path) -> None
 
 
 def test_what_was_asked_before_the_end_of_input_is_answered(tmp_path: Path) -> None:
-    with RawServer(server_command(tmp_path)) as server:
+    with RawServer(patient_command(tmp_path)) as server:
         server.handshake()
         tell(server, *(storing(10 + i, f"memory number {i}") for i in range(30)))
         out, err = server.end_input()
@@ -90,7 +90,7 @@ def test_what_was_asked_before_the_end_of_input_is_answered(tmp_path: Path) -> N
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows tells only when something is written")
 def test_a_server_that_nobody_reads_ends_though_its_input_stays_open(tmp_path: Path) -> None:
-    with RawServer(server_command(tmp_path)) as server:
+    with RawServer(patient_command(tmp_path)) as server:
         server.handshake()
         tell(server, storing(7, "asked before the client hung up"))
         assert server.process.stdout is not None
@@ -130,7 +130,7 @@ def test_a_server_ends_with_its_client_though_another_process_holds_its_input(
 
 def test_twenty_servers_started_at_once_all_serve_and_leave_nothing_behind(tmp_path: Path) -> None:
     home = tmp_path / "home"
-    servers = [RawServer(server_command(home)) for _ in range(SERVERS)]
+    servers = [RawServer(patient_command(home)) for _ in range(SERVERS)]
     try:
         for number, server in enumerate(servers):
             handshake_and_store(server, 100 + number)

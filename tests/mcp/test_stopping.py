@@ -5,11 +5,18 @@ import signal
 import subprocess
 import sys
 import textwrap
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from benchmarks.raw_server import DISCOVER, RawServer, environment, server_command
+from benchmarks.raw_server import (
+    DISCOVER,
+    RawServer,
+    environment,
+    patient_command,
+    server_command,
+)
 from benchmarks.soak import server_kills
 from infinite_memory import MemoryStore
 
@@ -32,7 +39,7 @@ def test_the_end_of_input_ends_the_server(
     tmp_path: Path, ordinary_files: set[str], used: bool
 ) -> None:
     home = tmp_path / "home"
-    with RawServer(server_command(home)) as server:
+    with RawServer(patient_command(home)) as server:
         server.handshake()
         if used:
             server.call("store_memory", text="one", id="one")
@@ -51,7 +58,7 @@ def test_a_signal_ends_the_server_while_its_input_stays_open(
     tmp_path: Path, ordinary_files: set[str], number: int, used: bool
 ) -> None:
     home = tmp_path / "home"
-    with RawServer(server_command(home)) as server:
+    with RawServer(patient_command(home)) as server:
         server.handshake()
         if used:
             server.call("store_memory", text="one", id="one")
@@ -65,21 +72,40 @@ def test_a_signal_ends_the_server_while_its_input_stays_open(
 
 
 def test_the_end_of_input_without_a_single_request_ends_the_server(tmp_path: Path) -> None:
-    with RawServer(server_command(tmp_path / "home")) as server:
+    with RawServer(patient_command(tmp_path / "home")) as server:
         assert server.end_input() == (b"", b"")
         assert server.process.returncode == 0
 
 
 def test_a_client_that_no_longer_reads_ends_the_server(tmp_path: Path) -> None:
-    with RawServer(server_command(tmp_path / "home")) as server:
+    with RawServer(patient_command(tmp_path / "home")) as server:
         server.handshake()
         assert server.process.stdout is not None
         assert server.process.stdin is not None
         server.process.stdout.close()
         request = {"jsonrpc": "2.0", "id": 9, "method": "tools/list", "params": {}}
-        server.process.stdin.write(json.dumps(request).encode() + b"\n")
-        server.process.stdin.close()
+        # It may have noticed by itself, and be gone by now.
+        with suppress(BrokenPipeError):
+            server.process.stdin.write(json.dumps(request).encode() + b"\n")
+            server.process.stdin.close()
         assert server.process.wait(120) == 0
+
+
+def test_a_server_whose_closing_hangs_ends_all_the_same_and_says_so_by_its_code(
+    tmp_path: Path,
+) -> None:
+    script = textwrap.dedent(
+        """
+        import sys, threading
+        from infinite_memory_mcp import lazy_store, server
+        lazy_store.LazyStore.close = lambda self: threading.Event().wait()
+        sys.exit(server.main())
+        """
+    )
+    with RawServer([sys.executable, "-c", script, "--home", str(tmp_path / "home")]) as server:
+        server.handshake()
+        assert server.signal(signal.SIGTERM) == (b"", b"")
+        assert server.process.returncode == 1
 
 
 def test_a_server_outlives_no_client_that_was_killed(tmp_path: Path) -> None:

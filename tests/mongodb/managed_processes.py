@@ -119,24 +119,31 @@ def _processes() -> Iterator[tuple[int, str, list[str]]]:
 
 
 def server(home: Path) -> int:
-    """Return the one process that there is."""
-    (found,) = servers(home)
-    return found
+    """Return the one process that there is, once the program that started it has ended.
+
+    A server that was started by another process takes requests before that program is gone.
+    """
+    deadline = time.monotonic() + 60
+    while len(found := servers(home)) > 1 and time.monotonic() < deadline:
+        time.sleep(0.005)
+    (pid,) = found
+    return pid
 
 
-def kill_server(home: Path) -> int:
-    """Kill the server and wait until it is gone; return what its process number was.
+def kill_server(home: Path) -> None:
+    """Kill the server, with what starts it if it is just starting, and wait until it is gone.
 
     One that is killed again and again is waited for: answers may have been told before it died.
     """
     deadline = time.monotonic() + 120
-    while not servers(home) and time.monotonic() < deadline:
+    while not (found := servers(home)) and time.monotonic() < deadline:
         time.sleep(0.005)
-    pid = server(home)
-    os.kill(pid, signal.SIGKILL)
-    while pid in servers(home):
+    assert found, "there is no server"
+    for pid in found:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    while not set(found).isdisjoint(servers(home)):
         time.sleep(0.005)
-    return pid
 
 
 def starts(home: Path) -> int:

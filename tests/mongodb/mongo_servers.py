@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
+import os
 import shutil
 import signal
 import socket
@@ -10,12 +12,13 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from random import SystemRandom
 from typing import Any
 
-from pymongo import MongoClient
+from pymongo import MongoClient, WriteConcern
 from pymongo.errors import PyMongoError
 
 from infinite_memory.storage.mongodb.managed.binary import find_mongod
@@ -73,6 +76,20 @@ class Member:
                 raise AssertionError(self._log.read_text()[-2000:])
             time.sleep(0.05)
 
+    def go_on(self) -> None:
+        """Return when it writes again; start it anew if it ends instead, now or in a moment."""
+        assert self.process is not None
+        deadline = time.monotonic() + _START_SECONDS
+        while self.process.poll() is None:
+            if time.monotonic() > deadline:
+                raise AssertionError(self._log.read_text()[-2000:])
+            with suppress(PyMongoError), self.client(timeout_seconds=_ASK_SECONDS) as client:
+                probe = client["probe"].get_collection("probe", write_concern=WriteConcern(j=True))
+                probe.insert_one({})
+                return
+            time.sleep(0.05)
+        self.start()
+
     def kill(self) -> None:
         assert self.process is not None
         self.process.send_signal(signal.SIGKILL)
@@ -110,9 +127,12 @@ class Deployment:
 
     def drop(self, home: Path) -> None:
         """Remove that store; hundreds of them would be some thousand files."""
-        address = self.address_of(home)
-        with MongoClient(address, timeoutMS=30_000) as client:
-            client.drop_database(client.get_default_database().name)
+        self.drop_database(self.address_of(home).partition("?")[0].rpartition("/")[2])
+
+    def drop_database(self, name: str) -> None:
+        """Remove the database of that name."""
+        with MongoClient(self.address(name), timeoutMS=120_000) as client:
+            client.drop_database(name)
 
     def elect(self) -> None:
         """Propose the first member; by themselves they would wait ten seconds to do that."""
@@ -160,10 +180,10 @@ def deployment(
     `&tls=true`.
     """
     name = None if standalone else "tests"
-    with scratch("im-mongo-") as folder:
+    with scratch("im-mongo-") as folder, reserved_ports(count) as ports:
         members = [
             Member(folder / f"member{number}", port, replica_set=name, extra=extra, options=options)
-            for number, port in enumerate(_free_ports(count))
+            for number, port in enumerate(ports)
         ]
         found = Deployment(members, name)
         try:
@@ -188,16 +208,46 @@ def deployment(
                     member.stop()
 
 
-def _free_ports(count: int) -> list[int]:
-    """Return ports that nobody has, and that nobody is given who connects to some other one.
+@contextmanager
+def reserved_ports(count: int) -> Iterator[list[int]]:
+    """Give ports that nobody has, that nobody is given who connects to some other one, and that
+    no other test is given until the end of the context, in whatever process.
 
     A server that was killed finds its own free again, however many clients there are meanwhile.
     """
     chance, found = SystemRandom(), list[int]()
-    with ExitStack() as sockets:
+    try:
         while len(found) < count:
             port = chance.randrange(12_000, 32_000)
-            with suppress(OSError):
-                sockets.enter_context(socket.socket()).bind(("127.0.0.1", port))
+            if port not in _reserved and _reserve(port):
                 found.append(port)
-    return found
+        yield found
+    finally:
+        for port in found:
+            _reserved.discard(port)
+            fcntl.lockf(_lock_file(), fcntl.LOCK_UN, 1, port)
+
+
+_reserved: set[int] = set()
+
+
+@cache
+def _lock_file() -> int:
+    """Return a file in which the byte of each port that is taken is locked by its process."""
+    path = Path(tempfile.gettempdir()) / f"infinite-memory-test-ports-{os.getuid()}"
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+
+
+def _reserve(port: int) -> bool:
+    try:
+        fcntl.lockf(_lock_file(), fcntl.LOCK_EX | fcntl.LOCK_NB, 1, port)
+    except OSError:
+        return False
+    try:
+        with socket.socket() as bound:
+            bound.bind(("127.0.0.1", port))
+    except OSError:
+        fcntl.lockf(_lock_file(), fcntl.LOCK_UN, 1, port)
+        return False
+    _reserved.add(port)
+    return True

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from managed_processes import kill_server, server, servers, users
+from pymongo.errors import AutoReconnect
 
-from infinite_memory import Config, MemoryStore
+from infinite_memory import Config, MemoryStore, StoreClosed
 from infinite_memory.storage.mongodb.managed.binary import find_mongod
+from infinite_memory.storage.mongodb.managed.opening import open_managed
 from infinite_memory.storage.mongodb.managed.server import Server
 from infinite_memory.storage.mongodb.managed.sharing import alone
 from infinite_memory.testing.embedders import HashingEmbedder
@@ -43,7 +46,7 @@ def test_each_call_after_a_kill_starts_the_server_again(managed_home: Path) -> N
         assert store.stats().by_scope == {"Global": 2}
         kill_server(managed_home)
         assert sum(store.stats().by_scope.values()) == 2
-        assert len(servers(managed_home)) == 1
+        assert server(managed_home)
 
 
 def test_closing_after_a_kill_leaves_nothing(managed_home: Path) -> None:
@@ -51,6 +54,21 @@ def test_closing_after_a_kill_leaves_nothing(managed_home: Path) -> None:
     store.remember("the first word", id="one")
     kill_server(managed_home)
     store.close()
+    assert servers(managed_home) == []
+
+
+def test_what_fails_while_the_store_is_closed_starts_no_server(managed_home: Path) -> None:
+    storage = open_managed(managed_home)
+
+    class Lost(list[str]):
+        """Ids that are read when another thread has just closed the store."""
+
+        def __iter__(self) -> Iterator[str]:
+            storage.close()
+            raise AutoReconnect("connection closed")
+
+    with pytest.raises(StoreClosed):
+        storage.get(Lost())
     assert servers(managed_home) == []
 
 

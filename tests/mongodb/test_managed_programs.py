@@ -12,7 +12,7 @@ from managed_processes import environment, left_over, server, servers, starts
 from mongo_servers import Deployment
 from pymongo import MongoClient
 
-from benchmarks.raw_server import RawServer, server_command
+from benchmarks.raw_server import RawServer, patient_command
 
 COMMAND = [sys.executable, "-m", "infinite_memory.cli.main"]
 
@@ -81,7 +81,7 @@ def test_the_doctor_makes_no_store_on_a_server_either(
 
 
 def test_an_mcp_server_that_ends_leaves_no_mongod(managed_home: Path) -> None:
-    command = ["env", "INFINITE_MEMORY_STORAGE=managed", *server_command(managed_home)]
+    command = ["env", "INFINITE_MEMORY_STORAGE=managed", *patient_command(managed_home)]
     with RawServer(command) as mcp:
         mcp.handshake()
         stored = mcp.call("store_memory", text="Alice's birthday is January 20")
@@ -98,7 +98,7 @@ def test_the_configuration_file_can_ask_for_it_too(managed_home: Path) -> None:
     managed_home.mkdir(mode=0o700)
     settings = '{"storage": "managed"}'
     (managed_home / "infinite_memory_config.json").write_text(settings)
-    with RawServer(server_command(managed_home)) as mcp:
+    with RawServer(patient_command(managed_home)) as mcp:
         mcp.handshake()
         mcp.call("store_memory", text="one", id="one")
         assert mcp.signal(15) == (b"", b"")

@@ -22,7 +22,7 @@ def test_eight_processes_started_together_share_one_server(managed_home: Path) -
         for user in started:
             user.send("go")
         assert [user.answer() for user in started] == ["opened"] * PROCESSES
-        assert len(servers(managed_home)) == 1
+        assert server(managed_home)
         for number, user in enumerate(started):
             user.send("remember", ids(number), "everybody")
         assert [user.answer() for user in started] == [EACH] * PROCESSES
@@ -35,7 +35,7 @@ def test_eight_processes_started_together_share_one_server(managed_home: Path) -
             assert set(found) == expected
         for user in started[1:]:
             assert user.ask("close") is None
-        assert len(servers(managed_home)) == 1
+        assert server(managed_home)
         assert started[0].ask("count") == PROCESSES * EACH
         assert started[0].ask("close") is None
     assert left_over(managed_home) == []
@@ -98,7 +98,7 @@ def test_users_killed_while_they_open_leave_nothing_that_hinders_the_next(
     with users(managed_home, 1) as (last,):
         assert last.answer() == "opened"
         assert last.ask("remember", ["one"], "word") == 1
-        assert len(servers(managed_home)) == 1
+        assert server(managed_home)
         assert last.ask("close") is None
     assert left_over(managed_home) == []
 
@@ -155,7 +155,7 @@ def test_a_user_that_is_stopped_keeps_nobody_from_closing(managed_home: Path) ->
         stopped.signal(signal.SIGSTOP)
         assert other.ask("remember", ["one"], "word") == 1
         assert other.ask("close") is None
-        assert len(servers(managed_home)) == 1
+        assert server(managed_home)
         with users(managed_home, 1) as (third,):
             assert third.answer() == "opened"
             assert third.ask("found", "word") == ["one"]

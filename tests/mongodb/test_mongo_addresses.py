@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from mongo_servers import Deployment, Member, deployment
+from mongo_servers import Deployment, Member, deployment, reserved_ports
 from pymongo import MongoClient
 
 from infinite_memory.errors import (
@@ -133,15 +133,14 @@ def test_new_servers_are_taken_and_what_they_are_decides_on_transactions() -> No
 
 
 def test_a_real_member_without_its_replica_set_is_refused(tmp_path: Path) -> None:
-    with deployment(1, standalone=True) as free:
-        port = free.members[0].port
-    member = Member(tmp_path / "data", port, replica_set="never", extra=())
-    member.start()
-    try:
-        with pytest.raises(StorageUnavailable, match=r"rs.initiate\(\)"):
-            MongoStorage.open(f"mongodb://127.0.0.1:{port}/db?directConnection=true")
-    finally:
-        member.stop()
+    with reserved_ports(1) as (port,):
+        member = Member(tmp_path / "data", port, replica_set="never", extra=())
+        member.start()
+        try:
+            with pytest.raises(StorageUnavailable, match=r"rs.initiate\(\)"):
+                MongoStorage.open(f"mongodb://127.0.0.1:{port}/db?directConnection=true")
+        finally:
+            member.stop()
 
 
 @pytest.fixture(scope="module")

@@ -67,8 +67,7 @@ def write(storage: type[MongoStorage], address: str, name: str, start: Event) ->
     opened.close()
 
 
-def follow(address: str, done: Event, limit: int) -> Followed:
-    storage = MongoStorage.open(address)
+def follow(storage: MongoStorage, done: Event, limit: int) -> Followed:
     ids: set[str] = set()
     cursors = [0]
     while True:
@@ -89,8 +88,10 @@ def race(storage: type[MongoStorage], address: str) -> list[Followed]:
     writers = [spawn.Process(target=write, args=(storage, address, n, start)) for n in names]
     for process in writers:
         process.start()
+    # Both are there before the first commit.
+    followers = {limit: MongoStorage.open(address) for limit in (3, 100)}
     with ThreadPoolExecutor() as pool:
-        readers = [pool.submit(follow, address, done, limit) for limit in (3, 100)]
+        readers = [pool.submit(follow, each, done, limit) for limit, each in followers.items()]
         start.set()
         for process in writers:
             process.join()

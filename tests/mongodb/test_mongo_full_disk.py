@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from mongo_servers import Deployment, Member, deployment
+from mongo_servers import Deployment, Member, reserved_ports
 
 from infinite_memory.errors import StorageUnavailable
 from infinite_memory.storage.mongodb.connecting import connect
@@ -32,9 +32,12 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 def test_a_full_disk_loses_nothing_that_was_acknowledged(small_disk: Path) -> None:
-    with deployment(1, standalone=True) as free:
-        port = free.members[0].port
-    member = Member(small_disk / "data", port, replica_set=None, extra=())
+    with reserved_ports(1) as (port,):
+        member = Member(small_disk / "data", port, replica_set=None, extra=())
+        _fill_the_disk_of(member, small_disk)
+
+
+def _fill_the_disk_of(member: Member, small_disk: Path) -> None:
     member.start()
     try:
         address = Deployment([member], None).address("full")
@@ -45,12 +48,11 @@ def test_a_full_disk_loses_nothing_that_was_acknowledged(small_disk: Path) -> No
         with pytest.raises(OSError, match="No space"):
             _fill(hog)
         stored = ["first"]
-        with pytest.raises(StorageUnavailable, match=str(port)):
+        with pytest.raises(StorageUnavailable, match=str(member.port)):
             _store_until_it_fails(storage, stored)
         storage.close()
         hog.unlink()
-        if member.process is not None and member.process.poll() is not None:
-            member.start()
+        member.go_on()
         storage = MongoStorage.open(address)
         assert set(stored) <= set(storage.get([*stored, f"m{len(stored) - 1}"]))
         assert storage.commit([put("after")]) == storage.position()

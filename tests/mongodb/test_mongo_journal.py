@@ -10,7 +10,7 @@ from multiprocessing.synchronize import Event
 from typing import Any
 
 import pytest
-from mongo_deaths import KILLED, Steps, open_listening
+from mongo_deaths import KILLED, Steps, end_lease, open_listening
 from mongo_servers import Deployment
 from pymongo import MongoClient
 from pymongo.database import Database
@@ -221,6 +221,7 @@ def test_a_count_that_was_killed_at_any_step_is_whole_or_not_there(
                 child = spawn.Process(target=count_and_die, args=(address, step))
                 child.start()
                 child.join()
+                end_lease(address)
                 with closing(MongoStorage.open(address)) as other:
                     found = other.usage(["a", "b"])
                     assert storage.usage(["a", "b"]) == found

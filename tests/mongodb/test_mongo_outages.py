@@ -7,13 +7,14 @@ import threading
 from collections.abc import Iterator
 from contextlib import closing, suppress
 
+import pymongo
 import pytest
 from attrs import evolve
 from mongo_deaths import BEFORE, COMMIT, Steps, everything, read_feed
-from mongo_servers import Deployment, deployment
+from mongo_servers import Deployment, deployment, reserved_ports
 from pymongo.errors import PyMongoError
 
-from infinite_memory.errors import StorageError, StorageUnavailable
+from infinite_memory.errors import StorageError, StorageUnavailable, StoreClosed
 from infinite_memory.protocols import Storage
 from infinite_memory.storage.mongodb.connecting import connect
 from infinite_memory.storage.mongodb.storage import MongoStorage
@@ -21,6 +22,7 @@ from infinite_memory.testing.storage_contract import put
 
 IMPATIENT = {"serverSelectionTimeoutMS": 1500, "timeoutMS": 2000}
 MOST_STEPS = 60
+ROUNDS = 30
 
 
 @pytest.fixture(scope="module", params=["standalone", "single"])
@@ -45,14 +47,16 @@ def _patient(servers: Deployment, name: str) -> MongoStorage:
 
 
 def test_a_server_that_is_not_there_is_named_with_the_cause() -> None:
-    with deployment(1, standalone=True) as found:
-        address = found.address("gone")
-    with pytest.raises(StorageUnavailable, match=r"127\.0\.0\.1:\d+.*refused.*server runs"):
-        MongoStorage(connect(address, **IMPATIENT))
+    with (
+        reserved_ports(1) as (port,),
+        pytest.raises(StorageUnavailable, match=r"127\.0\.0\.1:\d+.*refused.*server runs"),
+    ):
+        MongoStorage(connect(f"mongodb://127.0.0.1:{port}/gone", **IMPATIENT))
 
 
 def test_a_server_killed_between_calls_is_an_error_that_names_it(own: Deployment) -> None:
-    storage = _open(own, "killed")
+    connection = connect(own.address("killed"))
+    storage = MongoStorage(evolve(connection, patience_seconds=1), lease_seconds=2)
     storage.commit([put("a")])
     own.members[0].kill()
     try:
@@ -61,7 +65,11 @@ def test_a_server_killed_between_calls_is_an_error_that_names_it(own: Deployment
             lambda: storage.get(["a"]),
             lambda: storage.position(),
         ):
-            with pytest.raises(StorageUnavailable, match=own.members[0].host):
+            # Only what must fail is waited for no longer than this.
+            with (
+                pymongo.timeout(2),
+                pytest.raises(StorageUnavailable, match=own.members[0].host),
+            ):
                 call()
     finally:
         own.members[0].start()
@@ -69,6 +77,26 @@ def test_a_server_killed_between_calls_is_an_error_that_names_it(own: Deployment
     assert list(storage.get(["a", "b"])) == ["a"]
     storage.commit([put("c")])
     storage.close()
+
+
+def test_what_is_at_work_when_the_store_is_closed_ends_soon_and_says_so(own: Deployment) -> None:
+    # Every fourth: a transaction that nobody goes on with is in the way for two seconds.
+    for step in range(1, MOST_STEPS, 4):
+        opened: list[MongoStorage] = []
+        steps = Steps(step, lambda opened=opened: opened[0].close())  # type: ignore[misc]
+        connection = connect(own.address(f"closing{step}"), event_listeners=[steps])
+        opened.append(storage := MongoStorage(connection, lease_seconds=2))
+        steps.armed = True
+        with suppress(StoreClosed):
+            storage.commit(BEFORE)
+        steps.armed = False
+        own.drop_database(f"closing{step}")
+        if steps.seen < step:
+            storage.close()
+            return
+        with pytest.raises(StoreClosed):
+            storage.position()
+    pytest.fail("the commit has no end")
 
 
 def test_a_server_killed_at_any_step_of_a_commit_leaves_all_of_it_or_nothing(
@@ -161,7 +189,8 @@ def found_after() -> set[str]:
 
 
 def test_writers_go_on_by_themselves_while_primaries_step_down(triple: Deployment) -> None:
-    storage = MongoStorage.open(triple.address("stepping"))
+    connection = connect(triple.address("stepping"))
+    storage = MongoStorage(evolve(connection, patience_seconds=300))
     stop = threading.Event()
     stored: list[str] = []
     errors: list[Exception] = []
@@ -183,9 +212,12 @@ def test_writers_go_on_by_themselves_while_primaries_step_down(triple: Deploymen
     for thread in threads:
         thread.start()
     stepped = 0
-    for _ in range(3):
+    for _ in range(ROUNDS):
+        if stepped == 3 or errors:
+            break
         for _ in range(10):
-            enough.acquire()
+            while not enough.acquire(timeout=0.1) and not errors:
+                pass
         # It may refuse where the others are behind; the next round asks another one.
         with suppress(PyMongoError), triple.primary().client() as client:
             client.admin.command("replSetStepDown", 5, secondaryCatchUpPeriodSecs=3)
@@ -194,7 +226,7 @@ def test_writers_go_on_by_themselves_while_primaries_step_down(triple: Deploymen
     for thread in threads:
         thread.join()
     assert errors == []
-    assert stepped
+    assert stepped == 3
     assert set(storage.get(stored)) == set(stored)
     assert len(read_feed(storage, 0).items) == len(stored)
     storage.close()

@@ -24,8 +24,8 @@ class Guarded:
     servers: Deployment
     folder: Path
 
-    def address(self, *options: str) -> str:
-        waits = "serverSelectionTimeoutMS=4000"
+    def address(self, *options: str, seconds: int = 4) -> str:
+        waits = f"serverSelectionTimeoutMS={seconds * 1000}"
         every = "&".join([waits, *options]).replace("PEM/", f"{self.folder}/")
         return f"mongodb://writer:{SECRET}@{self.servers.members[0].host}/guarded?{every}"
 
@@ -57,7 +57,7 @@ def test_what_is_stored_over_tls_is_found_again(guarded: Guarded, tmp_path: Path
     whole = ("tls=true", "tlsCAFile=PEM/authority.pem", "tlsCertificateKeyFile=PEM/client.pem")
     for round_trip in range(2):
         config = Config(home=tmp_path)
-        address = guarded.address(*whole)
+        address = guarded.address(*whole, seconds=60)
         with MemoryStore.open(address, config=config, embedder=HashingEmbedder()) as store:
             if round_trip == 0:
                 store.remember("the harbour is closed on Mondays", id="a")

@@ -300,6 +300,7 @@ class MongoStorage:
                 with translated(self._connection.place):
                     return work()
             except StorageUnavailable as error:
+                self._check_usable(error)
                 cause = error.__cause__
                 waited = isinstance(cause, NetworkTimeout | ServerSelectionTimeoutError)
                 lost = isinstance(cause, ConnectionFailure) and not waited
@@ -308,12 +309,17 @@ class MongoStorage:
                 if not again or time.monotonic() > deadline:
                     raise
 
-    def _check_usable(self) -> None:
+    def _check_usable(self, error: StorageUnavailable | None = None) -> None:
         place = self._connection.place
         if self._process != os.getpid():
             raise StoreClosed(
                 f"the store {place} was opened before this process was forked, and a client of a "
                 "server must not be used across a fork: open it again in this process"
             )
-        if self._closed:
+        if self._closed and error is None:
             raise StoreClosed(f"the store {place} was closed: open it again")
+        if self._closed:
+            raise StoreClosed(
+                f"the store {place} was closed while it was used: open it again, and look for what "
+                "you wanted to change"
+            ) from error

@@ -18,7 +18,7 @@ import pymongo
 from bson.binary import Binary
 from pymongo import WriteConcern
 from pymongo.client_session import ClientSession
-from pymongo.errors import ConnectionFailure, PyMongoError
+from pymongo.errors import ConnectionFailure, InvalidOperation, PyMongoError
 from pymongo.read_concern import ReadConcern
 
 from infinite_memory.errors import Conflict
@@ -134,6 +134,9 @@ def _commit(connection: Connection, session: ClientSession, patience: _Patience)
 
 
 def _transient(connection: Connection, error: PyMongoError, label: str) -> bool:
+    if isinstance(error, InvalidOperation):
+        # The client was closed, which the driver calls transient as well.
+        return False
     return error.has_error_label(label) or is_unready(connection, error)
 
 

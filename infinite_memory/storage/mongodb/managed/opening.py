@@ -116,7 +116,7 @@ def _connected(server: Server, users: Users, *, create: bool) -> ManagedStorage 
         except StorageUnavailable as error:
             # Each time with a client of its own, which knows nothing of a server that was starting.
             lost = isinstance(error.__cause__, ConnectionFailure | DriverConfigurationError)
-            if not lost or time.monotonic() > deadline or not _revive(server):
+            if not lost or time.monotonic() > deadline or not _revive(server, users):
                 raise
 
 
@@ -124,7 +124,7 @@ def _connected_once(server: Server, users: Users, *, create: bool) -> ManagedSto
     connection = evolve(
         connect(server.address(), **_SETTINGS),
         place=f"the managed store in {server.places.home}",
-        revive=partial(_revive, server),
+        revive=partial(_revive, server, users),
         managed=True,
     )
     try:
@@ -137,21 +137,27 @@ def _connected_once(server: Server, users: Users, *, create: bool) -> ManagedSto
     return None
 
 
-def _revive(server: Server) -> bool:
-    """Make sure that the server runs: it may have been killed."""
+def _revive(server: Server, users: Users) -> bool:
+    """Make sure that the server runs, as long as we are one of its users: it may have been killed.
+
+    A thread that was at work while another one closed the store finds it gone, and starts nothing:
+    nobody would stop that any more.
+    """
     try:
         # Without the deadline of the call that met it: one that has passed would make a server
         # that answers look like one that hangs.
-        Context().run(_ensure, server)
+        return Context().run(_ensure, server, users)
     except StorageError as error:
         _log.warning("the managed server could not be started again: %s", error)
         return False
-    return True
 
 
-def _ensure(server: Server) -> None:
+def _ensure(server: Server, users: Users) -> bool:
     with _alone(server):
+        if not users.joined():
+            return False
         server.ensure()
+        return True
 
 
 @contextmanager

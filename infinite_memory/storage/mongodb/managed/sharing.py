@@ -83,13 +83,18 @@ class Users:
             )
         self._descriptor, self._process = descriptor, os.getpid()
 
+    def joined(self) -> bool:
+        """Tell whether we are a user; under `alone`. A forked child is none."""
+        return self._descriptor is not None and self._process == os.getpid()
+
     def leave(self) -> bool:
         """Be no user any more; under `alone`. Tell whether nobody else is one either.
 
         In a forked child this does nothing: its parent is the user.
         """
+        joined = self.joined()
         descriptor, self._descriptor = self._descriptor, None
-        if descriptor is None or self._process != os.getpid():
+        if descriptor is None or not joined:
             return False
         try:
             return _try(descriptor, shared=False)
