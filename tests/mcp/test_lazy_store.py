@@ -252,23 +252,37 @@ def test_closing_waits_for_whoever_embeds_also_where_others_were_told_to_later(
 
 
 class Counting(HashingEmbedder):
-    """Counts its calls, which take as long as a model's, and tells when the first was made."""
+    """Counts its calls, tells when the first was made, and is at that until it is to stop."""
 
     def __init__(self) -> None:
         super().__init__()
         self.calls = 0
         self.begun = threading.Event()
+        self.stop: Callable[[], bool] = lambda: False
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         self.calls += 1
         self.begun.set()
-        time.sleep(0.1)
+        deadline = time.monotonic() + 60
+        while self.calls == 1 and not self.stop() and time.monotonic() < deadline:
+            time.sleep(0.01)
         return super().embed(texts)
+
+
+class Stopping(MemoryStore):
+    """Lets its embedder ask as well whether to stop."""
+
+    embedder: Counting
+
+    def catch_up(self, *, limit: int = 1000, stop: Callable[[], bool] = lambda: False) -> int:
+        self.embedder.stop = stop
+        return super().catch_up(limit=limit, stop=stop)
 
 
 def test_closing_does_not_wait_for_a_long_text_to_be_embedded() -> None:
     embedder = Counting()
-    memory = LazyStore(opener_of(embedder), quiet_seconds=0)
+    Stopping.embedder = embedder
+    memory = LazyStore(lambda: Stopping.open("memory://", embedder=embedder), quiet_seconds=0)
     memory.get().remember("the harbour master keeps a diary. " * 24_000)
     assert embedder.calls == 0
     memory.warm_up_when_quiet()
