@@ -26,6 +26,8 @@ LABELS = frozenset(
     " limit size password point timeout timezone email editor title host url cost total".split()
 )
 """What a value belongs to: "the API limit is 5", "API limit: 5"."""
+# Who finished third need not have finished the third.
+_RANKING = frozenset("finish finishes finished come comes came placed ranked ended".split())
 _NO_NOUNS = frozenset(
     "is was are were has have had did does do can will and or but of in on".split()
 )
@@ -57,6 +59,7 @@ def _is_idle(word: str, out: Sequence[str], following: Sequence[str]) -> bool:
     if after in _THE_KEPT or (after.endswith("s") and not after.endswith(("ss", "us", "is", "'s"))):
         return False
     ended = _is_ordinal(after) and not (following[1:] and following[1].isalpha())
+    ended = ended and before not in _RANKING
     return ended or _before_noun(following) or (noun and (not out or before in ("is", "was")))
 
 

@@ -130,7 +130,9 @@ def _month(token: Token) -> _Read:
 
 def _month_year(token: Token) -> _Read:
     month, year = map(_int, token.groups)
-    return months(year * 12 + month - 1, 1, Grain.MONTH), Doubt.PREPOSITION
+    # In a sentence 12/2500 is rather a fraction.
+    doubt = Doubt.PREPOSITION if year in _SENTENCE_YEARS else Doubt.COMPANY
+    return months(year * 12 + month - 1, 1, Grain.MONTH), doubt
 
 
 def _years(token: Token) -> _Read:

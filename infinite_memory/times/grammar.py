@@ -75,6 +75,8 @@ def _simple(source: Source, place: int) -> Found | None:
         other = _other(source, begin, found)
         if other is None:
             break
+        if {source.word(found.end - 1), source.word(other.end - 1)} == {"eve", "midnight"}:
+            raise ValueError("it may be the night before or after: name the day")
         time = together(found.time, other.time, source.calendar)
         if time is None:
             break

@@ -50,6 +50,9 @@ def holiday(source: Source, place: int) -> Found | None:
     if before in _NOT_AFTER:
         return None
     named = _BY_FIRST.get(first, _BY_FIRST.get(first.removesuffix("s"), []))
+    token = source.at(place)
+    if first == "nye" and token is not None and token.raw == "Nye":
+        return None  # It is a name.
     for words, (month, day) in named:
         end = _after(source, place, words)
         if end is None:

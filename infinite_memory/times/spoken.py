@@ -14,6 +14,7 @@ __all__ = ["spoken"]
 
 _PAST = frozenset({"past", "after"})
 _TO = frozenset({"to", "till", "til"})
+_JOINTS = _TO | {"until", "and"}
 _MINUTES = frozenset({"minute", "minutes", "min", "mins"})
 _BOUNDS = frozenset("since before after until till from between and to around about by".split())
 _OTHER_HALF = {"a": "p", "p": "a"}
@@ -110,10 +111,20 @@ def _hour_alone(source: Source, place: int) -> Found | None:
         return Found(dial_time(hour, None, said=True), end, Doubt.PREPOSITION)
     before = source.word(place - 1)
     led = before == "at" or source.sign(place - 1) == "@"
+    if before in _JOINTS and _is_count(source, place - 2):
+        return None  # Raised from five to ten this morning.
     if led or ((place == 0 or before in _BOUNDS) and _part_follows(source, after)):
         # A number is an hour only together with a part of the day.
         return Found(dial_time(hour, None, clear=False, said=True), after, Doubt.COMPANY)
     return None
+
+
+def _is_count(source: Source, place: int) -> bool:
+    """Tell whether a number is there that is not the hour in "half past nine"."""
+    token = source.at(place)
+    if token is None or source.word(place - 1) in _PAST | _TO:
+        return False
+    return token.value in NUMBERS or (token.kind == "number" and token.groups[1] is None)
 
 
 def _part_follows(source: Source, place: int) -> bool:

@@ -20,6 +20,8 @@ _BEFORE = frozenset(
 )
 # "Two, three days ago" is none of the two.
 _BEFORE_ZH = frozenset({"每", "非", "除", "到", "至", *DIGITS})
+_LARGE = frozenset("hundred thousand million".split())
+_LARGE_ZH = frozenset("百千万")
 _ENDINGS_ZH = (
     *("每年", "每年的", "每月", "每月的", "每个月", "每个月的", "每周", "每周的", "每星期"),
     *("每天", "每天的", "每日", "每个", "每逢", "每隔", "农历", "阴历", "旧历", "農曆"),
@@ -59,6 +61,7 @@ def changed(sentence: str, source: Source, place: int, found: Found) -> bool:
     return (
         _is_changed_in_chinese(sentence, source, place, found.end)
         or _lies_off(source, place, found.end)
+        or _is_rest_of_number(source, place)
         or _is_one_of_several(source, place, found)
         or _is_usual(source, place, found.end)
         or _is_coming(source, place, found.end)
@@ -88,6 +91,17 @@ def _lies_off(source: Source, place: int, end: int) -> bool:
     if (source.word(place - 2), word) == ("eve", "of"):
         return True
     return source.word(end - 1) == "ago" and word in _NOT_QUITE
+
+
+def _is_rest_of_number(source: Source, place: int) -> bool:
+    """Tell whether the words begin within a number: a hundred and twenty days, 一百二十天."""
+    before = source.at(place - 1)
+    if before is None:
+        return False
+    if source.han(place) in DIGITS:
+        return before.value in _LARGE_ZH
+    word = source.word(place - 2) if before.value == "and" else before.value
+    return word in _LARGE
 
 
 def _is_one_of_several(source: Source, place: int, found: Found) -> bool:

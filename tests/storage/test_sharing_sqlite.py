@@ -20,6 +20,7 @@ import pytest
 from infinite_memory.errors import StorageUnavailable, StoreClosed
 from infinite_memory.model.record import Erase
 from infinite_memory.storage.sqlite import SqliteStorage
+from infinite_memory.storage.sqlite import lock as lock_module
 from infinite_memory.storage.sqlite.connections import RULES, check_library
 from infinite_memory.storage.sqlite.lock import FairLock, WriterLock, _Wait
 from infinite_memory.testing.storage_contract import make_embedding, put
@@ -355,6 +356,44 @@ def test_a_thread_that_is_interrupted_while_it_waits_keeps_no_other_out(
         lock.acquire(60)
     lock.release()
     assert lock.acquire(1)
+
+
+def test_a_thread_that_is_interrupted_as_its_wait_ends_keeps_no_other_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    lock, leave = FairLock(), FairLock._leave
+    seen: list[object] = []
+
+    def interrupted(self: FairLock, gate: threading.Lock) -> bool:
+        seen.append(gate)
+        if len(seen) == 1:
+            raise _Interrupted
+        return leave(self, gate)
+
+    monkeypatch.setattr(FairLock, "_leave", interrupted)
+    assert lock.acquire(1)
+    with pytest.raises(_Interrupted):
+        lock.acquire(0.01)
+    lock.release()
+    assert lock.acquire(1)
+
+
+def test_a_writer_that_is_interrupted_as_it_locks_the_file_keeps_nobody_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "store.lock"
+    take = lock_module._try_lock
+
+    def interrupted(descriptor: int) -> bool:
+        assert take(descriptor)
+        raise _Interrupted
+
+    monkeypatch.setattr(lock_module, "_try_lock", interrupted)
+    with pytest.raises(_Interrupted), WriterLock(path, timeout_seconds=1).held():
+        pass
+    monkeypatch.setattr(lock_module, "_try_lock", take)
+    with WriterLock(path, timeout_seconds=1).held():
+        pass
 
 
 def test_a_waiting_writer_gets_the_lock_as_soon_as_it_is_free(tmp_path: Path) -> None:

@@ -24,6 +24,8 @@ FACTS = {
         ("We had a chicken for lunch", "We had chicken for lunch"),
         ("Bob has a time for it", "Bob has time for it"),
         ("I like the coffee", "I like coffee"),
+        ("Tom finished the 3rd", "Tom finished 3rd"),
+        ("Ann placed the first", "Ann placed first"),
     ],
     "denials": [
         ("I dont really like it", "I dont like it"),

@@ -44,11 +44,11 @@ class FairLock:
                 self._waiting.append(gate)
             if gate.acquire(timeout=timeout_seconds):
                 return True
+            return not self._leave(gate)  # it may be handed over at the very end of the wait
         except BaseException:  # interrupted, as by Ctrl-C: nobody would ever give it back
             if not self._leave(gate) and self._holder is gate:
                 self.release()
             raise
-        return not self._leave(gate)  # it may be handed over at the very end of the wait
 
     def _leave(self, gate: threading.Lock) -> bool:
         """Give up waiting; tell whether it was still waited."""
@@ -102,7 +102,13 @@ class WriterLock:
             descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
             _held_files.add(descriptor)
             try:
-                if _try_lock(descriptor) or _wait_for_lock(descriptor, deadline):
+                if _try_lock(descriptor):
+                    return descriptor
+            except BaseException:  # interrupted, perhaps with the lock already taken
+                _forget(descriptor)
+                raise
+            try:
+                if _wait_for_lock(descriptor, deadline):
                     return descriptor
             except OSError:
                 _forget(descriptor)
