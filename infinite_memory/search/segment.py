@@ -173,7 +173,7 @@ class Segment:
     @cached_property
     def one_passage_each(self) -> bool:
         """Whether row i of `vectors` is the one vector of document i."""
-        return len(self.embedded) == len(self.vectors) == len(self)
+        return len(self.vectors) == len(self) and not len(self.unembedded)
 
     @cached_property
     def unembedded(self) -> Codes:

@@ -4,8 +4,8 @@ The file begins with a line of JSON: format, identity of the store, model, curso
 each array its type, shape, place and checksum; the arrays follow, each at a multiple of 64 bytes.
 It holds nothing that the store does not: a file that is missing, damaged, foreign or of another
 format is passed over, and the index is built from the store. The checksums of all but the vectors
-are verified when it is mapped: reading every vector would be a load and not a map, and a damaged
-one can do no more than misplace its memory in a ranking.
+are verified by the first process that maps it, see `vouching`: reading every vector would be a load
+and not a map, and a damaged one can do no more than misplace its memory in a ranking.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import json
 import logging
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from infinite_memory.errors import StorageUnavailable
 from infinite_memory.search.segment import ARRAYS, Segment
 from infinite_memory.search.view import Part, View
+from infinite_memory.search.vouching import is_vouched_for, vouch
 
 if sys.platform != "win32":
     import fcntl
@@ -81,7 +82,14 @@ class Snapshot:
                 start = _aligned(file.tell())
                 # Mapped once, from this descriptor: the name may mean another file by now.
                 mapped = np.memmap(file, np.uint8, "r")
-            return self._view(header, mapped[start:], whole=whole)
+                if whole:
+                    return self._view(header, mapped[start:], unverified=())
+                known = is_vouched_for(file)
+                unverified = tuple(ARRAYS) if known else (_UNVERIFIED,)
+                view = self._view(header, mapped[start:], unverified=unverified)
+                if not known:
+                    vouch(file)
+                return view
         except FileNotFoundError:
             return None
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
@@ -185,7 +193,9 @@ class Snapshot:
         body["digest"] = _digest(body)
         return json.dumps(body).encode() + b"\n", arrays
 
-    def _view(self, header: dict[str, Any], body: NDArray[np.uint8], *, whole: bool) -> View:
+    def _view(
+        self, header: dict[str, Any], body: NDArray[np.uint8], *, unverified: Collection[str]
+    ) -> View:
         if header.pop("digest") != _digest(header):
             raise ValueError("its header is damaged")
         arrays = {}
@@ -199,7 +209,7 @@ class Snapshot:
             if name != _UNVERIFIED:
                 # Of a plain array, results are not of the slower class `memmap`.
                 arrays[name] = np.asarray(arrays[name])
-            if (whole or name != _UNVERIFIED) and crc32(arrays[name].data) != checksum:
+            if name not in unverified and crc32(arrays[name].data) != checksum:
                 raise ValueError(f"its array {name} is damaged")
         segment = Segment(names=tuple(header["names"]), **arrays)
         _check_shapes(segment, self._dimensions)
