@@ -6,7 +6,6 @@ import json
 import math
 import re
 from collections.abc import Collection, Iterable, Mapping
-from contextlib import suppress
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import TypeVar
@@ -86,8 +85,10 @@ def check_choice(value: object, kinds: type[Choice], name: str) -> Choice:
     if isinstance(value, kinds):
         return value
     if isinstance(value, str):
-        with suppress(ValueError):
+        try:
             return kinds(value)
+        except ValueError:
+            pass  # told below
     options = [str(option) for option in kinds]
     raise InvalidInput(
         f"{name} {value!r:.100} is unknown: the nearest is {nearest(value, options)!r},"

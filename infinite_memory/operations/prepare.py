@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
+from operator import attrgetter
 from typing import Any
 
 from infinite_memory.config import Limits
@@ -37,8 +38,9 @@ _UNSET: Mapping[str, object] = {
 _GIVEN = object()
 _AS_GIVEN = (
     *("text", "kind", "title", "tags", "context", "conversation_id", "speaker", "origin"),
-    *("valid_from", "valid_to", "key", "important", "sources", "attachments"),
+    *("happened_at", "valid_from", "valid_to", "key", "important", "sources", "attachments"),
 )
+_given = attrgetter(*_AS_GIVEN)
 
 
 def memory_of(
@@ -51,9 +53,10 @@ def memory_of(
         UnknownScope: scopes are strict and there is none of that name.
     """
     scope = draft.scope if draft.scope is not None else services.config.default_scope
-    fields = {name: getattr(draft, name) for name in _AS_GIVEN}
-    happened_at = now if draft.happened_at is None else draft.happened_at
-    values = _checked({**fields, "happened_at": happened_at}, services.config.limits)
+    fields = dict(zip(_AS_GIVEN, _given(draft), strict=True))
+    if draft.happened_at is None:
+        fields["happened_at"] = now
+    values = _checked(fields, services.config.limits)
     check_validity(values["valid_from"], values["valid_to"])
     return Memory(
         id=new_id(now, services.random_bytes) if draft.id is None else check_id(draft.id),
@@ -75,10 +78,11 @@ def checked(values: Mapping[str, Any], services: Services) -> dict[str, Any]:
 
 
 def _checked(values: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
-    return {
-        name: value if value is _UNSET.get(name, _GIVEN) else _CHECKS[name](value, limits)
-        for name, value in values.items()
-    }
+    done = dict(values)
+    for name, value in values.items():
+        if value is not _UNSET.get(name, _GIVEN):
+            done[name] = _CHECKS[name](value, limits)
+    return done
 
 
 def place_of(name: str, scopes: Mapping[str, Scope], *, strict: bool) -> str:

@@ -75,14 +75,14 @@ def recognise(services: Services, wanted: Iterable[Wanted], *, unseen: bool = Fa
         memory = each.memory
         others = [] if memory.kind is Kind.MESSAGE else known[fingerprint(memory.text)]
         holder = None if memory.key is None else holders.get((memory.scope, memory.key))
-        echoed = _echoed(services, each, others, now)
-        repeated = None if echoed else _repeated(services, each, others, holder)
+        echoed = _echoed(services, each, others, now) if others else None
+        repeated = _repeated(services, each, others, holder) if others and not echoed else None
         if echoed is not None:
             found.echoes[memory.id] = echoed
         elif repeated is not None:
             found.repeats[memory.id] = repeated
         else:
-            twin = _twin(memory, others, _zone(services))
+            twin = _twin(memory, others, _zone(services)) if others else None
             if twin is not None:
                 found.twins[memory.id] = twin
             found.fresh.append(each)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 
 from attrs import evolve, frozen
@@ -31,6 +31,7 @@ __all__ = ["Progress", "found_by_meaning", "receipt_of", "remember", "remember_m
 Progress = Callable[[int, int], None]
 """Told after each batch how many memories are done, and of how many."""
 
+_MICROSECOND = timedelta(microseconds=1)
 _BATCH_MEMORIES = 256
 _BATCH_BYTES = 4 << 20
 # Where others go on storing the same, it is stored without a look at the last of them.
@@ -105,8 +106,8 @@ def _prepared(
     for position, draft in enumerate(drafts, 1):
         try:
             # One after the other, so that a conversation keeps the order it was given in.
-            moment = now + timedelta(microseconds=position - 1)
-            memory = memory_of(draft, services, scopes, moment)
+            memory = memory_of(draft, services, scopes, now)
+            now += _MICROSECOND
             # The first spelling of a scope that does not exist yet is that of the whole batch.
             memory = _placed(memory, spelling.setdefault(fold_name(memory.scope), memory.scope))
             timed = draft.happened_at is not None
@@ -172,8 +173,7 @@ def _committed(
             wanted = [evolve(each, memory=settled(each.memory, scopes)) for each in wanted]
         # An id that was made here is new; the commit refuses it if it is not.
         known = {each.memory.id for each in wanted if each.named or attempt > 1}
-        models = (services.embedder.model,)
-        existing = services.storage.get(known, models=models) if known else {}
+        existing = _existing(services, known) if known else {}
         earlier = {
             each.memory.id: _unchanged(services, each.memory, existing[each.memory.id], each.timed)
             for each in wanted
@@ -198,6 +198,10 @@ def _committed(
     raise AssertionError
 
 
+def _existing(services: Services, ids: Collection[str]) -> dict[str, Record]:
+    return services.storage.get(ids, models=(services.embedder.model,))
+
+
 def _first(memory: Memory, done: _Committed, *, meaning: bool) -> Receipt:
     """Return the receipt of a memory that was stored just now."""
     placed = done.placed
@@ -219,6 +223,8 @@ def _again(
     services: Services, found: Recognised, first: Mapping[str, Receipt]
 ) -> dict[str, Receipt]:
     """Strengthen what was repeated; return the receipts of repeats and echoes."""
+    if not found.repeats and not found.echoes:
+        return {}
     if found.repeats:
         counts = Counter(each.id for each in found.repeats.values())
         now = services.clock()
@@ -230,7 +236,7 @@ def _again(
         **{new: (Outcome.ECHO, memory) for new, memory in found.echoes.items()},
     }
     ids = {memory.id for _, memory in told.values()} - set(first)
-    records = services.storage.get(ids, models=(services.embedder.model,)) if ids else {}
+    records = _existing(services, ids) if ids else {}
     receipts = {}
     for new, (outcome, memory) in told.items():
         if memory.id in first:

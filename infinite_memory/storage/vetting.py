@@ -31,6 +31,8 @@ __all__ = [
     "refuse_conflicts",
 ]
 
+_OF_MEMORIES = (Erase, Put)
+
 
 class Present(Protocol):
     """What there is before the writes of a commit."""
@@ -68,7 +70,8 @@ def check_writes(writes: Sequence[Write]) -> None:
             _check_revision(write)
             for embedding in write.embeddings:
                 check_embedding(write.memory.id, embedding)
-            _check_models(write)
+            if write.embeddings:
+                _check_models(write)
         elif isinstance(write, Attach):
             check_embedding(write.id, write.embedding)
         elif isinstance(write, PutLink) and not 0 < write.link.weight <= 1:
@@ -76,7 +79,7 @@ def check_writes(writes: Sequence[Write]) -> None:
                 f"the link from {write.link.source!r} to {write.link.target!r} cannot have the "
                 f"weight {write.link.weight!r}: give one over 0 and at most 1"
             )
-    entries = sum(isinstance(write, Log) for write in writes)
+    entries = sum([isinstance(write, Log) for write in writes])
     if entries > 1:
         raise InvalidInput(f"a commit has one entry of the journal, not {entries}")
 
@@ -151,7 +154,7 @@ def refuse_conflicts(writes: Sequence[Write], revision_of: Callable[[str], int])
     revisions: dict[str, int] = {}
     conflicts: dict[str, str] = {}
     for write in writes:
-        if not isinstance(write, Erase | Put):
+        if not isinstance(write, _OF_MEMORIES):
             continue
         memory_id = write.id if isinstance(write, Erase) else write.memory.id
         if write.expected is not None:

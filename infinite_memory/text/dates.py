@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 
 __all__ = ["with_one_kind_of_dates"]
 
@@ -28,6 +29,8 @@ _CLOCK = re.compile(
 )
 _IS_ON = re.compile(r"\b(is|was) on (?=(?:\d{4}|-)-\d\d-\d\d\b)")
 _DIGIT = re.compile(r"\d")
+_BEGINNINGS = [name[:3] for name in _MONTHS]
+_HALVES = ("am", "pm", "a.m", "p.m")
 _SLASHED = re.compile(r"(?<![\w/.:-])((?:19|20)\d\d)/([01]\d)/([0-3]\d)(?![\w/-])")
 _EARLY = re.compile(r"(?<![\w:.,/$-])(\d:[0-5]\d)(?![\w:/-]|[.,]\d| ?[apAP]\.?[mM])")
 _HAN_DATE = re.compile(r"(\d{1,2}) ?月 ?(\d{1,2}) ?[日号號]")
@@ -37,11 +40,13 @@ def with_one_kind_of_dates(text: str) -> str:
     """Return `text` with "June 5th, 2026" and "5 June 2026" as 2026-06-05, and "5 pm" as 17:00."""
     if _DIGIT.search(text) is None:
         return text
-    for pattern, form in ((_SLASHED, r"\1-\2-\3"), (_EARLY, r"0\1")):
-        plain = pattern.sub(form, text)
-        if all(found.expand(form) not in text for found in pattern.finditer(text)):
-            text = plain
-    for pattern, written in ((_DAY_FIRST, _date), (_MONTH_FIRST, _date), (_CLOCK, _clock)):
+    for sign, pattern, form in (("/", _SLASHED, r"\1-\2-\3"), (":", _EARLY, r"0\1")):
+        if sign in text and all(found.expand(form) not in text for found in pattern.finditer(text)):
+            text = pattern.sub(form, text)
+    lowered = text.lower()
+    for signs, pattern, written in _SPOKEN:
+        if not any(map(lowered.__contains__, signs)):
+            continue
         # "Write 5 pm as 17:00" is about the writing.
         forms = {written(found) for found in pattern.finditer(text)}
         if any(form in text for form in forms):
@@ -50,7 +55,7 @@ def with_one_kind_of_dates(text: str) -> str:
             text = pattern.sub(written, text)
     if "月" in text:
         text = _HAN_DATE.sub(r"\1月\2日", text)
-    return _IS_ON.sub(r"\1 ", text)
+    return _IS_ON.sub(r"\1 ", text) if "-" in text else text
 
 
 def _date(found: re.Match[str]) -> str:
@@ -67,3 +72,11 @@ def _date(found: re.Match[str]) -> str:
 def _clock(found: re.Match[str]) -> str:
     hour = int(found["hour"]) % 12 + (12 if found["half"] in "pP" else 0)
     return f"{hour:02}:{found['minute'] or '00'}"
+
+
+# What a text has, in small letters, that the pattern may fit: looking for it is far cheaper.
+_SPOKEN: tuple[tuple[Sequence[str], re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
+    (_BEGINNINGS, _DAY_FIRST, _date),
+    (_BEGINNINGS, _MONTH_FIRST, _date),
+    (_HALVES, _CLOCK, _clock),
+)

@@ -34,7 +34,8 @@ __all__ = ["alike", "fingerprint", "repeats", "trimmed"]
 _MAX_CHARS = 1000
 _SAID = "say\0"
 _LITERAL = re.compile(r"^\s|\t| {2}|`{3}|^\||[;{}:]$", re.MULTILINE)
-_PARTICLE = re.compile("really|actually|too$|as well$")
+_PARTICLES = ("really", "actually")
+_LAST_PARTICLES = ("too", "as well")
 _REALLY = re.compile(r"(?<=\w) (?:really|actually)(?= [a-z]+(?<!ed)\b)")
 _TOO = re.compile(r"(?<=[a-z]),? (?:too|as well)$")
 # A sentence that a program broke into lines; what ends without a mark may be a list.
@@ -44,10 +45,10 @@ _RANGE = re.compile(r"(?<=\d)–(?=\d)")
 _EM_DASH = re.compile(r"(?<=\w)—(?=\w)")
 _DIGIT = re.compile("[0-9]")
 _DASHES = re.compile(r"(?<= )(?:—|–|--|-)(?= )")
-_CURRENCY = frozenset("$€£¥")
 _BEFORE_AMOUNT = re.compile(r"(?<=(?<!\S)[$€£¥]) (?=\d)")
 _EURO = re.compile(r"(?<=\d)€(?!\w)")
-_QUOTES = re.compile("[\"`“「]| '")
+_QUOTES = ('"', "`", " '", "“", "「")
+_ENDS = (". ", "! ", "。", "！")
 _SPOKEN_WORD = re.compile(r"[\u3400-\u9fff]|[^\s\u3000-\u9fff,;:!?，。；：！？]+")
 _QUOTED_WORD = re.compile(r"`([\w./:@-]*\w(?:\(\))?)`")
 _MARKED = re.compile(r"^([\"'(\[]*)(.*?)([\"')\],;:.!?]*)$")
@@ -74,7 +75,10 @@ _SPELLINGS = frozenset((*SPELLINGS, *SPELLINGS.values()))
 
 def trimmed(text: str) -> str:
     """Return `text` without white space at its end and at the ends of its lines."""
-    return "\n".join(line.rstrip() for line in text.rstrip().split("\n")).lstrip("\n")
+    text = text.rstrip()
+    if "\n" not in text:
+        return text
+    return "\n".join([line.rstrip() for line in text.split("\n")]).lstrip("\n")
 
 
 def repeats(one: str, other: str) -> bool:
@@ -187,9 +191,9 @@ def _sentences(line: str) -> list[str]:
 
     What is quoted or in brackets is left as it is, and so is what a password may be about.
     """
-    if not any(end in line for end in (". ", "! ", "。", "！")) or _NEXT.search(line) is None:
+    if not any(map(line.__contains__, _ENDS)) or _NEXT.search(line) is None:
         return [line]
-    if _QUOTES.search(line) or "(" in line or is_about_writing(line):
+    if _is_quoting(line) or "(" in line or is_about_writing(line):
         return [line]
     stated = statement(undressed(line))
     if not stated.startswith(_SAID):
@@ -205,6 +209,10 @@ def _sentences(line: str) -> list[str]:
     return [*parts, plain[start:]]
 
 
+def _is_quoting(text: str) -> bool:
+    return any(map(text.__contains__, _QUOTES))
+
+
 def _line(text: str) -> list[str]:
     stated = statement(undressed(text))
     if not stated.startswith(_SAID):
@@ -212,7 +220,7 @@ def _line(text: str) -> list[str]:
     plain = stated.removeprefix(_SAID)
     if "`" in plain:
         plain = statement(_QUOTED_WORD.sub(r"\1", plain)).removeprefix(_SAID)
-    if _QUOTES.search(stated) is not None:
+    if _is_quoting(stated):
         return plain.split(" ")  # what is quoted may be about how it is written
     words = _signs_in_one_way(plain).split(" ")
     if not "".join(words).isalnum():
@@ -238,12 +246,13 @@ def _signs_in_one_way(text: str) -> str:
             text = _RANGE.sub("-", text)
     if " -" in text or not text.isascii():
         text = _DASHES.sub("–", text)
-    if not _CURRENCY.isdisjoint(text):
+    if "$" in text or "€" in text or "£" in text or "¥" in text:
         text = _EURO.sub(" €", _BEFORE_AMOUNT.sub("", text))
     text = with_one_kind_of_dates(text)
     if not text.isascii():
         text = with_one_kind_of_dates(with_one_kind_of_chinese(text))
-    if _PARTICLE.search(text) and not DENIAL.search(text):
+    particle = text.endswith(_LAST_PARTICLES) or any(map(text.__contains__, _PARTICLES))
+    if particle and not DENIAL.search(text):
         text = _TOO.sub("", _REALLY.sub("", text))
     return text
 

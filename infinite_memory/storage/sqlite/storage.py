@@ -57,6 +57,8 @@ from infinite_memory.storage.vetting import (
 __all__ = ["SqliteStorage"]
 
 
+_BESIDE = (Log, ExpectAlike, ExpectKey, ExpectScopes)
+_TAKING = (Detach, Erase, EraseLink, EraseScope)
 # What a datetime can hold, in microseconds: a damaged column may have anything.
 _REAL_TIME = "happened_at BETWEEN -62135596800000000 AND 253402300799999999"
 
@@ -283,16 +285,15 @@ def _forget(writes: Sequence[Write]) -> bool:
 
     What they expect, and the entry that describes them, take little or nothing.
     """
-    beside = Log | ExpectAlike | ExpectKey | ExpectScopes
     return any(map(_forgets, writes)) and all(
-        isinstance(write, beside) or _forgets(write) for write in writes
+        isinstance(write, _BESIDE) or _forgets(write) for write in writes
     )
 
 
 def _forgets(write: Write) -> bool:
     if isinstance(write, Put):
         return write.memory.status is Status.FORGOTTEN
-    return isinstance(write, Detach | Erase | EraseLink | EraseScope)
+    return isinstance(write, _TAKING)
 
 
 def _unsound(snapshot: Snapshot, model: str, damage: DamageLog) -> Iterator[str]:

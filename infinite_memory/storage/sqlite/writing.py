@@ -137,12 +137,11 @@ class Writing:
 
     def alike(self, expected: ExpectAlike) -> list[str]:
         """Return the ids of the memories that meet its criteria, one more than it has at most."""
-        criteria = expected.criteria
         if not is_fingerprinted(self._connection, expected.fingerprints):
             return []  # nearly always
         with closing(Snapshot(self._connection)) as seen:
             limit = len(expected.ids) + 1
-            page = find_page(seen, criteria, None, limit=limit, damage=self._damage)
+            page = find_page(seen, expected.criteria, None, limit=limit, damage=self._damage)
         return [memory.id for memory in page.memories]
 
     def apply(self, write: Write, encoded: Encoded) -> None:
