@@ -5,7 +5,8 @@
 In turns, so that both meet the same machine: `remember_many` of some texts, and the embedder alone
 on the same texts, cut into the same passages. One `remember` that embeds later is the text made
 durable and acknowledged, as while the model cannot be run; beside it a bare apsw insert of the same
-row into a table that has its columns and an index of its ids alone, with a full commit.
+row with a full commit: into a table that has its columns and an index of its ids alone, and into
+the table that the store has, with its indexes. All three take turns.
 """
 
 from __future__ import annotations
@@ -24,15 +25,22 @@ from numpy.typing import NDArray
 
 from benchmarks.environment import describe_environment
 from benchmarks.scale import corpus
-from benchmarks.scale.timing import timed
+from benchmarks.scale.timing import Percentiles, timed
 from infinite_memory import Draft, MemoryStore
 from infinite_memory.embedding import OnnxEmbedder, model_directory
 from infinite_memory.errors import EmbedderError
 from infinite_memory.model.memory import Memory
 from infinite_memory.operations.embed import embed_memories
 from infinite_memory.storage.sqlite.rows import INSERT, MemoryRow
+from infinite_memory.storage.sqlite.schema import create_tables
 
 _ROUNDS = 3
+_TURNS = 5
+_COMPARED = (
+    "remember, embedded later",
+    "bare insert, full commit",
+    "bare insert with the indexes",
+)
 _BATCH = 256
 
 
@@ -74,32 +82,44 @@ def _memory(text: str, like: Memory) -> Memory:
 
 def single(scratch: Path, count: int) -> None:
     logging.getLogger("infinite_memory").setLevel(logging.ERROR)  # each would say that it waits
-    lines = corpus.texts(2 * count, seed=200)
-    connection = apsw.Connection(str(scratch / "bare.db"))
-    connection.pragma("journal_mode", "wal")
-    connection.pragma("synchronous", 2)
+    lines = corpus.texts(_TURNS * count, seed=200)
+    plain, indexed = _connect(scratch / "plain.db"), _connect(scratch / "indexed.db")
     columns = INSERT[INSERT.index("(") + 1 : INSERT.index(")")].replace('"id"', '"id" UNIQUE')
-    connection.execute(f"CREATE TABLE memories ({columns})")
+    plain.execute(f"CREATE TABLE memories ({columns})")
+    create_tables(indexed)
+    figures: list[list[Percentiles]] = []
     with MemoryStore.open(scratch / "single", embedder=_Later(model_directory("bundled"))) as store:
         made = store.get(store.remember("the first").id)
         rows = [
             (*MemoryRow.encode(_numbered(line, number, made)).bindings(number), number)
             for number, line in enumerate(lines, 1)
         ]
-        ours = timed(store.remember, lines[:count])
-        bare = timed(lambda row: connection.execute(INSERT, row), rows[:count])
-        ours_again = timed(store.remember, lines[count:])
-        bare_again = timed(lambda row: connection.execute(INSERT, row), rows[count:])
-    connection.close()
+        for turn_number in range(_TURNS):
+            cut = slice(turn_number * count, (turn_number + 1) * count)
+            figures.append(
+                [
+                    timed(store.remember, lines[cut]),
+                    timed(lambda row: plain.execute(INSERT, row), rows[cut]),
+                    timed(lambda row: indexed.execute(INSERT, row), rows[cut]),
+                ]
+            )
+    plain.close()
+    indexed.close()
     print(f"{'':40} {'p50':>9} {'p95':>9} {'p99':>9} {'least':>9}   (ms)")
-    for name, figures in (
-        ("remember, embedded later", ours),
-        ("bare insert and full commit", bare),
-        ("remember, embedded later, again", ours_again),
-        ("bare insert and full commit, again", bare_again),
-    ):
-        print(f"{name:40} {figures}")
-    print(f"ratio of p50: {ours.p50 / bare.p50:.2f}, {ours_again.p50 / bare_again.p50:.2f}")
+    for turn in figures:
+        for name, each in zip(_COMPARED, turn, strict=True):
+            print(f"{name:40} {each}")
+    for place, name in enumerate(_COMPARED[1:], 1):
+        ratios = [turn[0].p50 / turn[place].p50 for turn in figures]
+        shown = ", ".join(f"{ratio:.2f}" for ratio in ratios)
+        print(f"remember beside {name}, p50: {shown}; median {statistics.median(ratios):.2f}")
+
+
+def _connect(path: Path) -> apsw.Connection:
+    connection = apsw.Connection(str(path))
+    connection.pragma("journal_mode", "wal")
+    connection.pragma("synchronous", 2)
+    return connection
 
 
 def _numbered(text: str, number: int, like: Memory) -> Memory:

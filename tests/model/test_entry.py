@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
 
 from hypothesis import given
 from hypothesis import strategies as st
 
+from infinite_memory.model.codec import from_micros
 from infinite_memory.model.entry import (
     Action,
     Actor,
@@ -20,9 +20,7 @@ from infinite_memory.model.link import Link, LinkType
 from infinite_memory.model.scope import Scope
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
-MOMENTS = st.datetimes(datetime(2000, 1, 1), datetime(2100, 1, 1)).map(
-    lambda moment: moment.replace(tzinfo=UTC)
-)
+MOMENTS = st.integers(0, 4 * 10**15).map(from_micros)
 REVISIONS = st.integers(0, 2**40)
 SCOPES = st.builds(Scope, name=TEXTS, description=TEXTS, keywords=st.just(("a", '"b"')))
 LINKS = st.builds(
