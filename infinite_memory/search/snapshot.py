@@ -35,7 +35,7 @@ if sys.platform != "win32":
 __all__ = ["Snapshot"]
 
 _log = logging.getLogger(__name__)
-_FORMAT = 10
+_FORMAT = 11
 _ALIGN = 64
 _SUFFIXES = {".index", ".tmp"}
 _UNVERIFIED = "vectors"

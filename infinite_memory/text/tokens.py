@@ -20,7 +20,9 @@ from itertools import pairwise
 
 import Stemmer
 
+from infinite_memory.text.inflections import BASES
 from infinite_memory.text.scripts import HAN
+from infinite_memory.text.spellings import NUMBERS, SPELLINGS
 from infinite_memory.text.stopwords import STOP_WORDS
 from infinite_memory.text.variants import simplified
 
@@ -28,7 +30,9 @@ __all__ = ["fold", "has_han", "spelled_names", "terms", "words"]
 
 _KANA_AND_SOUTH_EAST_ASIA = "\u3040-\u30ff\u31f0-\u31ff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
 _UNSPACED = HAN + _KANA_AND_SOUTH_EAST_ASIA
-_WORD = rf"(?:(?![{_UNSPACED}])[^\W_])+"
+# The vowel signs of Indian scripts are no letters to `re`.
+_INDIAN = "\u0900-\u0963\u0966-\u0dff"
+_WORD = rf"(?:(?![{_UNSPACED}])(?:[^\W_]|[{_INDIAN}]))+"
 _ASCII_WORD = "[A-Za-z0-9]+"
 
 
@@ -63,21 +67,43 @@ _APOSTROPHE = re.compile(r"['’](?:s|re|ve|ll|d|m|t)?\b", re.IGNORECASE)
 _GROUPED_DIGITS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _HAN_RUN = re.compile(rf"[{HAN}]+")
 _SPELLED = re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9]++(?: ++[A-Za-z0-9]++)+")
-_LAST_LATIN = "\u024f"
+# Of every word one spelling, and of irregular ones one form: the stemmer sees to the others.
+_ONE_FORM = {**SPELLINGS, **NUMBERS, **BASES}
+# Marks that make no letter, among them the vowels of Hebrew and Arabic, which most texts are
+# written without.
+_STRAY = re.compile(
+    "[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u0640"
+    "\u064b-\u065f\u0670\u06d6-\u06dc\u06df-\u06e8\u06ea-\u06ed]+"
+)
+# Over these a mark is an accent, which whoever is in a hurry leaves out.
+_ACCENTED = re.compile("[\u0000-\u024f\u0370-\u03ff\u0590-\u06ff]")
 _MAX_TERM = 64
 
-_stemmer = Stemmer.Stemmer("english", 0)
+# By the script of a word: each is that of the language in which most is written in that script.
+_STEMMERS = tuple(
+    (re.compile(f"[{letters}]+"), Stemmer.Stemmer(language, 0))
+    for language, letters in (
+        ("english", "a-z"),
+        ("russian", "\u0400-\u04ff"),
+        ("arabic", "\u0620-\u06ff"),
+        ("greek", "\u0370-\u03ff"),
+        ("hindi", "\u0900-\u097f"),
+        ("tamil", "\u0b80-\u0bff"),
+        ("armenian", "\u0530-\u058f"),
+    )
+)
+_HANGUL = re.compile("[\uac00-\ud7a3]{2,}")
 _stemmer_lock = threading.Lock()
 
 
 def fold(text: str) -> str:
-    """Return `text` without differences of letter case, width and, on Latin letters, accents."""
+    """Return `text` without differences of letter case, width and accents."""
     if text.isascii():
         return text.lower()
     decomposed = unicodedata.normalize("NFKD", text.casefold())
     kept: list[str] = []
     for character in decomposed:
-        if unicodedata.combining(character) and kept and kept[-1] <= _LAST_LATIN:
+        if unicodedata.combining(character) and kept and _ACCENTED.match(kept[-1]):
             continue
         kept.append(character)
     return unicodedata.normalize("NFC", "".join(kept))
@@ -95,7 +121,7 @@ def terms(text: str) -> list[str]:
     """
     pattern = _ASCII_CHUNK
     if not text.isascii():
-        text, pattern = unicodedata.normalize("NFKC", text), _CHUNK
+        text, pattern = _composed(text), _CHUNK
     found: list[str] = []
     for match in pattern.finditer(_GROUPED_DIGITS.sub("", text)):
         if match.lastgroup == "unspaced":
@@ -125,7 +151,14 @@ def spelled_names(text: str) -> list[str]:
 
 def words(text: str) -> list[str]:
     """Return the words of `text` in order, folded but neither stemmed nor filtered."""
+    if not text.isascii():
+        text = _composed(text)
     return [fold(match.group()) for match in _PART.finditer(text)]
+
+
+def _composed(text: str) -> str:
+    """Return `text` with each letter and its marks as one character, as far as there is one."""
+    return _STRAY.sub("", unicodedata.normalize("NFKC", text))
 
 
 def _compound(chunk: str) -> tuple[str, ...]:
@@ -192,16 +225,22 @@ _cached = lru_cache(maxsize=200_000)(_compound)
 
 def _word(word: str) -> Iterator[str]:
     folded = fold(word)[:_MAX_TERM]
+    folded = _ONE_FORM.get(folded, folded)
+    if _HANGUL.fullmatch(folded):
+        # Korean writes its particles without a space behind the word.
+        yield from map("".join, pairwise(folded))
+        return
     if folded not in STOP_WORDS:
         yield _stem(folded)
 
 
 def _stem(folded: str) -> str:
-    if not folded.isascii() or not folded.isalpha():
-        return folded
-    # A Stemmer object may not be used by two threads at once.
-    with _stemmer_lock:
-        return str(_stemmer.stemWord(folded))
+    for letters, stemmer in _STEMMERS:
+        if letters.fullmatch(folded):
+            # A Stemmer object may not be used by two threads at once.
+            with _stemmer_lock:
+                return str(stemmer.stemWord(folded.replace("ё", "е")))
+    return folded
 
 
 def _unspaced(run: str) -> Iterator[str]:

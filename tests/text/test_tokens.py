@@ -69,6 +69,10 @@ from infinite_memory.text.tokens import fold, has_han, spelled_names, terms, wor
         ("資料庫連線失敗，請檢查網路設定", "资料库"),
         ("数据库连接失败", "數據庫連接失敗"),
         ("在ＡＰＩ接口里返回HTTP 404", "api 404"),
+        ("She bought a cello and went home", "what did she buy, and where did she go"),
+        ("We met men whose children had broken a tooth", "meet a man, child, break, teeth"),
+        ("I thought it was grey", "who thinks it is gray"),
+        ("The colours were organised by two neighbours", "color organize 2 neighbor"),
     ],
 )
 def test_a_question_meets_a_document_in_the_same_terms(document: str, question: str) -> None:
@@ -194,3 +198,38 @@ def test_a_run_of_any_length_is_read_in_one_go(text: str) -> None:
     """Each would take minutes if the time grew with the square of the length."""
     terms(text)
     spelled_names(text[:100_000])
+
+
+@pytest.mark.parametrize("word", ["rose", "ground", "left-handed", "saws", "leaves"])
+def test_what_is_as_often_another_word_stays_what_it_is(word: str) -> None:
+    assert set(terms(word)).isdisjoint({"rise", "grind", "see", "leaf"})
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Книги на столах", "книга на столе"),
+        ("всё ещё", "все еще"),
+        ("Росси́я", "Россия"),
+        ("βιβλία", "ΒΙΒΛΙΑ"),
+        ("Αθήνα", "ΑΘΗΝΑ"),
+        ("المدرسة", "مدرسة"),
+        ("أحمد", "احمد"),
+        ("كِتَاب", "كتاب"),
+        ("किताबें", "किताब"),
+        ("שָׁלוֹם", "שלום"),
+    ],
+)
+def test_words_of_other_scripts_are_stemmed_in_their_language(one: str, other: str) -> None:
+    assert terms(one) == terms(other)
+
+
+@pytest.mark.parametrize("text", ["हिन्दी", "বাংলা", "தமிழ்", "తెలుగు", "മലയാളം", "සිංහල"])
+def test_a_word_of_an_indian_script_is_one_word(text: str) -> None:
+    assert len(terms(text)) == 1
+    assert words(text) == [fold(text)]
+
+
+def test_korean_words_are_found_with_any_particle_behind_them() -> None:
+    assert set(terms("데이터베이스")) <= set(terms("데이터베이스를"))
+    assert terms("김") == ["김"]
