@@ -17,13 +17,18 @@ from infinite_memory.embedding.manifest import check_digest
 from infinite_memory.embedding.models import FoundModel, find_model
 from infinite_memory.embedding.runtime import Runtime
 from infinite_memory.embedding.scripts import written_in
+from infinite_memory.errors import EmbedderError
+from infinite_memory.text.languages import languages_of
 from infinite_memory.text.passages import cut_passages
+from infinite_memory.text.tokens import fold, words
 
 __all__ = ["OnnxEmbedder"]
 
 _MAX_WORKERS = 8
 # A passage that begins inside a word may have a few more tokens alone than in its text.
 _MARGIN = 8
+# Tokens a word from which on the words of a language are cut to pieces.
+_CUT_TO_PIECES = 2.5
 
 
 class OnnxEmbedder:
@@ -74,8 +79,20 @@ class OnnxEmbedder:
         return self._manifest.background
 
     def understands(self, text: str) -> bool:
-        """Tell whether `text` is written mostly in a script that the model's vocabulary covers."""
-        return written_in(text, self._manifest.scripts)
+        """Tell whether the model's vocabulary covers the writing of `text`, and its language.
+
+        A language other than English is covered if its words are not cut to pieces: words of their
+        own language have 1.2 to 1.3 tokens each, Turkish ones in an English vocabulary 3.1.
+        """
+        if not written_in(text, self._manifest.scripts):
+            return False
+        if not languages_of(fold(text)):
+            return True
+        try:
+            tokens = len(self._load().offsets(text))
+        except EmbedderError:
+            return True  # whoever embeds it is told why it cannot be
+        return tokens < _CUT_TO_PIECES * max(len(words(text)), 1)
 
     def spans(self, text: str) -> NDArray[np.int32]:
         """Cut `text` into overlapping passages that fit the window, shape (passages, 2).

@@ -21,6 +21,7 @@ from itertools import pairwise
 import Stemmer
 
 from infinite_memory.text.inflections import BASES
+from infinite_memory.text.languages import function_words, languages_of, stem_in
 from infinite_memory.text.scripts import HAN
 from infinite_memory.text.spellings import NUMBERS, SPELLINGS
 from infinite_memory.text.stopwords import STOP_WORDS
@@ -129,7 +130,21 @@ def terms(text: str) -> list[str]:
         else:
             chunk = match.group()
             found.extend(_cached(chunk) if len(chunk) <= _MAX_TERM else _compound(chunk))
+    for language in languages_of(fold(text)):
+        found.extend(_stems_in(language, text))
     return found
+
+
+def _stems_in(language: str, text: str) -> Iterator[str]:
+    """Yield the stems in a language of Latin letters that differ from those in English."""
+    idle = function_words(language)
+    for match in _PART.finditer(text):
+        word = match.group().lower()
+        folded = fold(word)
+        if word.isalpha() and folded not in idle and len(word) <= _MAX_TERM:
+            stem = fold(stem_in(language, word))
+            if stem != _stem(folded):
+                yield stem
 
 
 def spelled_names(text: str) -> list[str]:

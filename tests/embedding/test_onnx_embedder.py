@@ -43,6 +43,8 @@ class TestBundledModel(EmbedderContract):
         assert embedder.understands("Tell me about 北京 and its old streets")
         assert not embedder.understands("北京的天气怎么样?")
         assert not embedder.understands("Когда поезд?")
+        assert not embedder.understands("Şirketin kurucusu kimdir ve nerede yaşıyor?")
+        assert embedder.understands("Quando é que encontrámos os pais da Anna?")
 
     def test_unrelated_texts_are_hardly_alike(self, embedder: Embedder) -> None:
         assert abs(embedder.background) < 0.15
