@@ -21,6 +21,9 @@ LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)(?:#[^)]*)?\)")
 # A time zone in which it is about noon, so that "today" does not end between two commands; in this
 # form the sign counts westwards.
 NOON = f"<noon>{datetime.now(UTC).hour - 12}"
+BENCHMARK = re.compile(r"python -m (benchmarks(?:\.\w+)+)")
+BENCHMARKS = sorted({name for page in PAGES for name in BENCHMARK.findall(page.read_text("utf-8"))})
+PEER = re.compile("No module named '(?:faiss|matplotlib|chromadb|lancedb|onnx)'")
 # Those install a package, which .ci/run does.
 INSTALLS = re.compile(r"\bpip install\b")
 
@@ -73,6 +76,21 @@ def test_the_commands_of_a_page_run_from_top_to_bottom(page: Path, tmp_path: Pat
             check=False,
         )
         assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
+
+
+@pytest.mark.parametrize("command", BENCHMARKS)
+def test_every_benchmark_of_a_page_starts(command: str, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", command, "--help"],
+        cwd=ROOT,
+        env=surroundings(tmp_path),
+        capture_output=True,
+        text=True,
+    )
+    if PEER.search(done.stderr):
+        pytest.skip("it compares with a package that is no dependency")
+    assert done.returncode == 0, done.stderr
+    assert "usage:" in done.stdout
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
