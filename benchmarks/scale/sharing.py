@@ -2,16 +2,18 @@
 
     python -m benchmarks.scale.sharing [--memories 1000000] [--anew]
 
-Each process opens the store and searches all of it ten times. The index is there before, or, with
-`--anew`, the first process builds it; that one's memory is taken while it is alone. `Pss` is the
-proportional resident memory: what it shares with others counts by its share. `Private` is what
-nobody shares: all that goes away with the process. Linux only.
+Each process opens the store and searches all of it ten times, and ten times more whenever another
+one has joined. The index is there before, or, with `--anew`, the first process builds it, and the
+second one starts once its snapshot is written. The first one's memory is taken while it is alone.
+`Pss` is the proportional resident memory: what it shares with others counts by its share. `Private`
+is what nobody shares: all that goes away with the process. Linux only.
 """
 
 from __future__ import annotations
 
 import argparse
 import shutil
+import time
 from pathlib import Path
 
 from benchmarks.environment import describe_environment
@@ -20,6 +22,7 @@ from benchmarks.scale.processes import Reader, memory_of
 from infinite_memory import MemoryStore
 
 _SEARCHES = 10
+_PATIENCE_SECONDS = 600
 
 
 def main() -> None:
@@ -40,8 +43,10 @@ def main() -> None:
     readers: list[Reader] = []
     alone = 0
     for count in range(1, 4):
+        _wait_for_snapshot(home, needed=count > 1)
         readers.append(Reader(home))
-        readers[-1].search(_SEARCHES)
+        for reader in readers:
+            reader.search(_SEARCHES)
         print(f"{count} process{'es' if count > 1 else ''}:")
         for number, reader in enumerate(readers, 1):
             sizes = memory_of(reader.pid)
@@ -52,6 +57,14 @@ def main() -> None:
             print(f"  process {number}: {shown}; Pss / first alone {sizes['Pss'] / alone:.3f}")
     for reader in readers:
         reader.close()
+
+
+def _wait_for_snapshot(home: Path, *, needed: bool) -> None:
+    end = time.monotonic() + _PATIENCE_SECONDS
+    while needed and not list((home / "index").glob("*.index")):
+        if time.monotonic() > end:
+            raise SystemExit("the first process has not written its index")
+        time.sleep(1)
 
 
 if __name__ == "__main__":

@@ -29,6 +29,8 @@ _MAX_WORKERS = 8
 _MARGIN = 8
 # Tokens a word from which on the words of a language are cut to pieces.
 _CUT_TO_PIECES = 2.5
+# So much of a question tells its language.
+_SAMPLE_CHARS = 1000
 
 
 class OnnxEmbedder:
@@ -86,13 +88,14 @@ class OnnxEmbedder:
         """
         if not written_in(text, self._manifest.scripts):
             return False
-        if not languages_of(fold(text)):
+        sample = text[:_SAMPLE_CHARS]
+        if not languages_of(fold(sample)):
             return True
         try:
-            tokens = len(self._load().offsets(text))
+            tokens = len(self._load().offsets(sample))
         except EmbedderError:
             return True  # whoever embeds it is told why it cannot be
-        return tokens < _CUT_TO_PIECES * max(len(words(text)), 1)
+        return tokens < _CUT_TO_PIECES * max(len(words(sample)), 1)
 
     def spans(self, text: str) -> NDArray[np.int32]:
         """Cut `text` into overlapping passages that fit the window, shape (passages, 2).

@@ -68,7 +68,6 @@ _UNSTEMMED = frozenset(("vietnamese", "polish", "czech"))
 _ENGLISH = "english"
 _LEAST = 2
 _MOST_TIED = 2
-_SAMPLE_CHARS = 2000
 _WORD = re.compile("[a-zı]+")
 
 
@@ -96,7 +95,7 @@ _lock = threading.Lock()
 
 def languages_of(folded: str) -> tuple[str, ...]:
     """Return the language of a text without accents, two where they tie; none for English."""
-    words = _WORD.findall(folded[:_SAMPLE_CHARS])
+    words = _WORD.findall(folded)
     if _FOREIGN.isdisjoint(words):
         return ()
     counts = Counter(language for word in words for language in _LANGUAGES.get(word, ()))

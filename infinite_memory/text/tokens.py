@@ -79,6 +79,8 @@ _STRAY = re.compile(
 # Over these a mark is an accent, which whoever is in a hurry leaves out.
 _ACCENTED = re.compile("[\u0000-\u024f\u0370-\u03ff\u0590-\u06ff]")
 _MAX_TERM = 64
+# So much of a text tells its language.
+_SAMPLE_CHARS = 1000
 
 # By the script of a word: each is that of the language in which most is written in that script.
 _STEMMERS = tuple(
@@ -130,7 +132,7 @@ def terms(text: str) -> list[str]:
         else:
             chunk = match.group()
             found.extend(_cached(chunk) if len(chunk) <= _MAX_TERM else _compound(chunk))
-    for language in languages_of(fold(text)):
+    for language in languages_of(fold(text[:_SAMPLE_CHARS])):
         found.extend(_stems_in(language, text))
     return found
 
