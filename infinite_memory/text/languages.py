@@ -46,7 +46,7 @@ _FUNCTION_WORDS = {
     "norwegian": "og at det som en et er pa av for med ikke den har jeg hva hvem nar hvor mange"
     " hvilken hvilket hvilke til fra om de sin ble skal men i var",
     "romanian": "si de la in a ca este un o din pe cu nu care pentru ale sunt fost ce cine unde"
-    " cand cum cate cati cat mai al lui ei sa se au prin dintre a-i",
+    " cand cum cate cati cat mai al lui ei sa se au prin dintre",
     "turkish": "ve bir bu da de icin ile ne kim nerede kac hangi olarak mi mı mu ben cok gibi olan"
     " nasıl neden degil kadar daha sonra en ilk var veya ancak her tarafından nedir kimdir hangisi"
     " zaman neydi kimdi kactır nerededir hangileri kimler neler yılında vardır edildi",
@@ -74,7 +74,7 @@ _WORD = re.compile("[a-zı]+")
 def _by_word() -> dict[str, tuple[str, ...]]:
     languages: defaultdict[str, list[str]] = defaultdict(list)
     for language, words in _FUNCTION_WORDS.items():
-        for word in words.split():
+        for word in sorted({*words.split()}):
             languages[word].append(language)
     for word in (*STOP_WORDS, "not", "no"):
         languages[word].append(_ENGLISH)
