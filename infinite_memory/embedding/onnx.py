@@ -89,7 +89,7 @@ class OnnxEmbedder:
         if not written_in(text, self._manifest.scripts):
             return False
         sample = text[:_SAMPLE_CHARS]
-        if not languages_of(fold(sample)):
+        if not languages_of(sample, fold(sample)):
             return True
         try:
             tokens = len(self._load().offsets(sample))

@@ -1,4 +1,4 @@
-"""Which language in Latin letters a text is written in, told by its function words.
+"""Which language in Latin letters a text is written in, told by its function words and letters.
 
 English needs no telling: its stems are always made. Where a text is taken for another language,
 stems of that one are made beside them, so that what is told wrongly costs little: a question and a
@@ -64,11 +64,41 @@ _FUNCTION_WORDS = {
     "czech": "a v na se je ze s z do o k jak co kdo kde kdy kolik pro od po pri byl byla bylo ktery"
     " ktera ktere nebo jsou jaky jaka i za",
 }
+# Letters of few languages; short notes have more of them than of function words.
+_LETTERS = {
+    "ı": ("turkish",),
+    "ğ": ("turkish",),
+    "ş": ("turkish", "romanian"),
+    "ñ": ("spanish",),
+    "¿": ("spanish",),
+    "¡": ("spanish",),
+    "ß": ("german",),
+    "ä": ("german", "swedish", "finnish"),
+    "ö": ("german", "swedish", "finnish", "hungarian", "turkish"),
+    "ü": ("german", "hungarian", "turkish"),
+    "ő": ("hungarian",),
+    "ű": ("hungarian",),
+    "å": ("swedish", "danish", "norwegian"),
+    "ø": ("danish", "norwegian"),
+    "æ": ("danish", "norwegian"),
+    "ă": ("romanian", "vietnamese"),
+    "ș": ("romanian",),
+    "ț": ("romanian",),
+    "ţ": ("romanian",),
+    "ã": ("portuguese", "vietnamese"),
+    "õ": ("portuguese", "vietnamese"),
+    "œ": ("french",),
+    **dict.fromkeys("đơư", ("vietnamese",)),
+    **dict.fromkeys("łżśźńąę", ("polish",)),
+    **dict.fromkeys("řěů", ("czech",)),
+}
 _UNSTEMMED = frozenset(("vietnamese", "polish", "czech"))
 _ENGLISH = "english"
 _LEAST = 2
 _MOST_TIED = 2
 _WORD = re.compile("[a-zı]+")
+# Without what is left of contractions: "ve" is "and" in Turkish.
+_ENGLISH_WORDS = STOP_WORDS - {"ve", "ll", "re", "s", "t", "don"}
 
 
 def _by_word() -> dict[str, tuple[str, ...]]:
@@ -76,13 +106,13 @@ def _by_word() -> dict[str, tuple[str, ...]]:
     for language, words in _FUNCTION_WORDS.items():
         for word in sorted({*words.split()}):
             languages[word].append(language)
-    for word in (*STOP_WORDS, "not", "no"):
+    for word in (*_ENGLISH_WORDS, "not", "no"):
         languages[word].append(_ENGLISH)
     return {word: tuple(found) for word, found in languages.items()}
 
 
 _LANGUAGES = _by_word()
-_FOREIGN = frozenset(_LANGUAGES) - STOP_WORDS
+_FOREIGN = frozenset(_LANGUAGES) - _ENGLISH_WORDS
 # English words as well, or what stands in names: "care", "Van Gogh".
 _TELLING_LITTLE = frozenset(
     "care die met van von door over hat war bin men mange son ten sale fur plus comment pour per"
@@ -93,16 +123,25 @@ _TELLING = frozenset(word for word in _FOREIGN - _TELLING_LITTLE if len(word) > 
 _lock = threading.Lock()
 
 
-def languages_of(folded: str) -> tuple[str, ...]:
-    """Return the language of a text without accents, two where they tie; none for English."""
+def languages_of(text: str, folded: str) -> tuple[str, ...]:
+    """Return the language of a text, two where they tie; none for English.
+
+    `folded` is the text without differences of letter case and accents.
+    """
     words = _WORD.findall(folded)
-    if _FOREIGN.isdisjoint(words):
+    letters = [] if text.isascii() else [one for one in text.lower() if one in _LETTERS]
+    if _FOREIGN.isdisjoint(words) and not letters:
         return ()
     counts = Counter(language for word in words for language in _LANGUAGES.get(word, ()))
-    most = max(counts.values())
-    best = [language for language, count in counts.items() if count == most]
-    sure = not _TELLING.isdisjoint(words) and (most >= _LEAST or _ENGLISH not in counts)
-    if not sure or _ENGLISH in best or len(best) > _MOST_TIED or _UNSTEMMED & {*best}:
+    telling = not _TELLING.isdisjoint(words)
+    if _ENGLISH not in counts:
+        counts.update(language for letter in letters for language in _LETTERS[letter])
+        sure = telling or bool(letters)
+    else:
+        sure = telling and max(counts.values()) >= _LEAST
+    most = max(counts.values(), default=0)
+    best = {language for language, count in counts.items() if count == most}
+    if not sure or _ENGLISH in best or len(best) > _MOST_TIED or best & _UNSTEMMED:
         return ()
     return tuple(sorted(best))
 

@@ -132,7 +132,8 @@ def terms(text: str) -> list[str]:
         else:
             chunk = match.group()
             found.extend(_cached(chunk) if len(chunk) <= _MAX_TERM else _compound(chunk))
-    for language in languages_of(fold(text[:_SAMPLE_CHARS])):
+    sample = text[:_SAMPLE_CHARS]
+    for language in languages_of(sample, fold(sample)):
         found.extend(_stems_in(language, text))
     return found
 
