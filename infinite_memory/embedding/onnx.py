@@ -18,9 +18,8 @@ from infinite_memory.embedding.models import FoundModel, find_model
 from infinite_memory.embedding.runtime import Runtime
 from infinite_memory.embedding.scripts import written_in
 from infinite_memory.errors import EmbedderError
-from infinite_memory.text.languages import languages_of
 from infinite_memory.text.passages import cut_passages
-from infinite_memory.text.tokens import fold, words
+from infinite_memory.text.tokens import foreign_languages, words
 
 __all__ = ["OnnxEmbedder"]
 
@@ -29,8 +28,6 @@ _MAX_WORKERS = 8
 _MARGIN = 8
 # Tokens a word from which on the words of a language are cut to pieces.
 _CUT_TO_PIECES = 2.5
-# So much of a question tells its language.
-_SAMPLE_CHARS = 1000
 
 
 class OnnxEmbedder:
@@ -88,14 +85,13 @@ class OnnxEmbedder:
         """
         if not written_in(text, self._manifest.scripts):
             return False
-        sample = text[:_SAMPLE_CHARS]
-        if not languages_of(sample, fold(sample)):
+        if not foreign_languages(text):
             return True
         try:
-            tokens = len(self._load().offsets(sample))
+            tokens = len(self._load().offsets(text))
         except EmbedderError:
             return True  # whoever embeds it is told why it cannot be
-        return tokens < _CUT_TO_PIECES * max(len(words(sample)), 1)
+        return tokens < _CUT_TO_PIECES * max(len(words(text)), 1)
 
     def spans(self, text: str) -> NDArray[np.int32]:
         """Cut `text` into overlapping passages that fit the window, shape (passages, 2).

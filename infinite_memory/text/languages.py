@@ -146,13 +146,9 @@ def languages_of(text: str, folded: str) -> tuple[str, ...]:
     return tuple(sorted(best))
 
 
+@cache
 def function_words(language: str) -> frozenset[str]:
     """Return the words of a language that say nothing of what a text is about."""
-    return _words_of(language)
-
-
-@cache
-def _words_of(language: str) -> frozenset[str]:
     return frozenset(_FUNCTION_WORDS[language].split())
 
 

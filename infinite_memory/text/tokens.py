@@ -27,7 +27,7 @@ from infinite_memory.text.spellings import NUMBERS, SPELLINGS
 from infinite_memory.text.stopwords import STOP_WORDS
 from infinite_memory.text.variants import simplified
 
-__all__ = ["fold", "has_han", "spelled_names", "terms", "words"]
+__all__ = ["fold", "foreign_languages", "has_han", "spelled_names", "terms", "words"]
 
 _KANA_AND_SOUTH_EAST_ASIA = "\u3040-\u30ff\u31f0-\u31ff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
 _UNSPACED = HAN + _KANA_AND_SOUTH_EAST_ASIA
@@ -132,10 +132,15 @@ def terms(text: str) -> list[str]:
         else:
             chunk = match.group()
             found.extend(_cached(chunk) if len(chunk) <= _MAX_TERM else _compound(chunk))
-    sample = text[:_SAMPLE_CHARS]
-    for language in languages_of(sample, fold(sample)):
+    for language in foreign_languages(text):
         found.extend(_stems_in(language, text))
     return found
+
+
+def foreign_languages(text: str) -> tuple[str, ...]:
+    """Return the language of Latin letters that `text` begins in; see `languages_of`."""
+    sample = text[:_SAMPLE_CHARS]
+    return languages_of(sample, fold(sample))
 
 
 def _stems_in(language: str, text: str) -> Iterator[str]:
