@@ -13,6 +13,7 @@ import pytest
 from infinite_memory.model.memory import Memory
 from infinite_memory.model.record import Put
 from infinite_memory.search import snapshot as snapshots
+from infinite_memory.search import vouching
 from infinite_memory.search.index import SearchIndex
 from infinite_memory.search.snapshot import Snapshot
 from infinite_memory.search.vouching import is_vouched_for
@@ -87,19 +88,18 @@ def test_what_one_has_verified_is_not_read_again_while_it_is_mapped(
 def test_another_process_vouches_until_it_is_killed(
     written: Snapshot, tmp_path: Path, looks: list[int]
 ) -> None:
-    holder = subprocess.Popen(
+    with subprocess.Popen(
         [sys.executable, "-c", _HOLDER, str(tmp_path)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
-    )
-    assert holder.stdout is not None
-    assert holder.stdout.readline() == "20\n"
-    assert written.read() is not None
-    gc.collect()
-    assert looks == []
-    holder.kill()
-    holder.communicate()
+    ) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "20\n"
+        assert written.read() is not None
+        gc.collect()
+        assert looks == []
+        holder.kill()
     assert written.read() is not None
     assert looks != []
 
@@ -134,3 +134,19 @@ def test_a_look_at_all_of_it_asks_nobody(
     assert whole is not None
     assert first is not None
     assert len(looks) == 2 * verified + 1  # the vectors too
+
+
+def test_without_locks_each_process_verifies_for_itself(
+    written: Snapshot, tmp_path: Path, looks: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refusing(file: object, kind: int) -> None:
+        raise OSError("no locks on this file system")
+
+    monkeypatch.setattr(vouching.fcntl, "flock", refusing)
+    first = written.read()
+    verified = len(looks)
+    assert verified > 5
+    second = Snapshot(tmp_path, **FIELDS).read()
+    assert first is not None
+    assert second is not None
+    assert len(looks) == 2 * verified
