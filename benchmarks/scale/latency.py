@@ -17,17 +17,14 @@ import time
 from contextlib import closing
 from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
-
 from benchmarks.environment import describe_environment
 from benchmarks.scale import corpus
+from benchmarks.scale.arms import our_arm
 from benchmarks.scale.peers import PEERS, Search
 from benchmarks.scale.timing import Percentiles, timed
 from infinite_memory import MemoryStore
 from infinite_memory.embedding import OnnxEmbedder, model_directory
 from infinite_memory.model.criteria import Criteria
-from infinite_memory.search.vectors import cosines
 
 _TEN = 10
 _HEAD = f"{'':44} {'p50':>9} {'p95':>9} {'p99':>9} {'least':>9}   (ms)"
@@ -56,14 +53,7 @@ def measure_store(home: Path, count: int) -> None:
             ("no filter", Criteria()),
             ("scope of 1 %", Criteria(scopes=frozenset({corpus.RARE}))),
         ):
-            selections = [part.eligible(criteria) for part in view.parts]
-
-            def arm(vector: NDArray[np.float32], chosen: list = selections) -> None:  # type: ignore[type-arg]
-                for part, selection in zip(view.parts, chosen, strict=True):
-                    scores = cosines(vector, part.segment, selection)
-                    np.argpartition(scores, -_TEN)[-_TEN:]
-
-            report(f"vector arm, {name}", timed(arm, vectors))
+            report(f"vector arm, {name}", timed(our_arm(view, criteria), vectors))
 
 
 def measure_peer(name: str, search: Search, embedder: OnnxEmbedder, count: int) -> None:

@@ -19,6 +19,7 @@ from infinite_memory.operations.journal_check import check_journal
 from infinite_memory.operations.services import Services
 from infinite_memory.protocols import Storage, SupportsDamage, SupportsVerify
 from infinite_memory.search.document import KINDS, STATUSES
+from infinite_memory.search.planes import quantized
 from infinite_memory.search.segment import Segment
 from infinite_memory.search.view import View
 from infinite_memory.storage.soundness import check_record
@@ -153,9 +154,12 @@ def _agrees(segment: Segment, doc: int, record: Record, model: str) -> bool:
     if embedding is None:
         vectors_agree = cut.start == cut.stop
     else:
-        halves = embedding.vectors.astype(segment.vectors.dtype)
-        vectors_agree = np.array_equal(segment.vectors[cut], halves) and np.array_equal(
-            segment.spans[cut], embedding.spans
+        high, low, scale = quantized(embedding.vectors)
+        vectors_agree = (
+            np.array_equal(segment.high[cut], high)
+            and np.array_equal(segment.low[cut], low)
+            and np.array_equal(segment.scale[cut], scale)
+            and np.array_equal(segment.spans[cut], embedding.spans)
         )
     return vectors_agree and (
         segment.names[segment.scope[doc]],

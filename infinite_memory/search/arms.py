@@ -19,7 +19,15 @@ from infinite_memory.search.selection import Selection
 from infinite_memory.search.vectors import ABSENT
 from infinite_memory.search.weights import Weights
 
-__all__ = ["Places", "Scored", "meaning_of", "scored", "without_meaning", "without_words"]
+__all__ = [
+    "Places",
+    "Scored",
+    "meaning_of",
+    "put_cosines",
+    "scored",
+    "without_meaning",
+    "without_words",
+]
 
 Scores = NDArray[np.float32]
 Places = NDArray[np.integer]
@@ -86,30 +94,72 @@ def scored(
     """
     if cosine is None:
         cosine = np.full(len(selection), ABSENT, np.float32)
-    # In place, because at a million memories each new array costs as much as the arithmetic.
-    total = meaning_of(cosine, background)
-    total *= np.float32(weights.meaning)
-    total += bm25 * np.float32(weights.words / (ideal or 1.0))
-    if spoken is not None:
-        spoken &= total > 0
-        total += np.float32(weights.speaker) * spoken
-    if weights.asks:
-        total[np.flatnonzero(selection.take(segment.asks))] *= np.float32(1 - weights.asks)
-    if weights.important:
-        marked = np.flatnonzero(selection.take(segment.important))
-        total[marked] *= np.float32(1 + weights.important)
-    # By itself a memory is the best of its conversation.
-    total *= np.float32(1 + weights.conversation)
     return Scored(
         segment=segment,
         selection=selection,
         cosine=cosine,
         bm25=bm25,
         spoken=spoken,
-        total=total,
+        total=_totals(
+            cosine,
+            bm25 * np.float32(weights.words / (ideal or 1.0)),
+            spoken,
+            asks=selection.take(segment.asks),
+            important=selection.take(segment.important),
+            background=background,
+            weights=weights,
+        ),
         ideal=ideal,
         background=background,
     )
+
+
+def put_cosines(one: Scored, docs: NDArray[np.int32], cosine: Scores, weights: Weights) -> None:
+    """Put other cosines, shape (k,), and what follows from them, in the place of those of `docs`.
+
+    `docs` are selected; `weights` are those that `one` was scored with.
+    """
+    places = one.selection.places(docs)
+    spoken = None if one.spoken is None else one.spoken[places]
+    one.cosine[places] = cosine
+    one.total[places] = _totals(
+        cosine,
+        one.bm25[places] * np.float32(weights.words / (one.ideal or 1.0)),
+        spoken,
+        asks=one.segment.asks[docs],
+        important=one.segment.important[docs],
+        background=one.background,
+        weights=weights,
+    )
+    if one.spoken is not None:
+        one.spoken[places] = spoken
+
+
+def _totals(
+    cosine: Scores,
+    words: Scores,
+    spoken: NDArray[np.bool_] | None,
+    *,
+    asks: NDArray[np.int8],
+    important: NDArray[np.int8],
+    background: float,
+    weights: Weights,
+) -> Scores:
+    """Return the totals; who is `spoken` and has nothing to do with the question no longer is."""
+    # In place, because at a million memories each new array costs as much as the arithmetic.
+    total = meaning_of(cosine, background)
+    total *= np.float32(weights.meaning)
+    total += words
+    if spoken is not None:
+        spoken &= total > 0
+        total += np.float32(weights.speaker) * spoken
+    if weights.asks:
+        total[np.flatnonzero(asks)] *= np.float32(1 - weights.asks)
+    if weights.important:
+        total[np.flatnonzero(important)] *= np.float32(1 + weights.important)
+    # By itself a memory is the best of its conversation.
+    total *= np.float32(1 + weights.conversation)
+    return total
 
 
 def meaning_of(cosine: Scores, background: float) -> Scores:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from infinite_memory.model.hits import Explanation
 from infinite_memory.search.arms import Places, Scored
 from infinite_memory.search.context import InContext
-from infinite_memory.search.vectors import ABSENT, best_passage
+from infinite_memory.search.vectors import ABSENT, QueryVector, best_passage
 from infinite_memory.search.weights import Weights
 
 __all__ = ["explain"]
@@ -28,11 +28,11 @@ def explain(
     *,
     context: InContext | None,
     weights: Weights,
-    vector: Scores | None,
+    query: QueryVector | None,
 ) -> Explanation:
     """Return how the document at `place` of `one`, one of `scores`, came to its total.
 
-    `vector` is that of the whole question, None where vectors were not compared.
+    `query` is the vector of the whole question, None where vectors were not compared.
     """
     doc = one.selection.doc(place)
     at = np.array([place])
@@ -44,7 +44,7 @@ def explain(
             _rank_of(cosine, [other.cosine for other in scores]) if one.meaning(at)[0] > 0 else None
         ),
         words_rank=_rank_of(found, [other.bm25 for other in scores]) if found > 0 else None,
-        passage=best_passage(vector, one.segment, doc) if vector is not None else None,
+        passage=best_passage(query, one.segment, doc) if query is not None else None,
         **_steps(one, at, _row_of(scores, one, doc, context), context, weights),
     )
 

@@ -20,6 +20,8 @@ _COLUMNS = (
     *("asks", "important", "twin", "length"),
 )
 
+_OF_PASSAGES = ("high", "low", "scale", "spans")
+
 
 def merge(parts: Sequence[tuple[Segment, Bools]]) -> Segment:
     """Return one segment with the documents of `parts` that are alive, in order.
@@ -30,14 +32,20 @@ def merge(parts: Sequence[tuple[Segment, Bools]]) -> Segment:
     lookups = [
         np.array([names.setdefault(n, len(names)) for n in s.names], np.int32) for s, _ in parts
     ]
-    named = {
+    named: dict[str, Any] = {
         name: _joined(
             lookup[getattr(s, name)[alive]]
             for lookup, (s, alive) in zip(lookups, parts, strict=True)
         )
         for name in ("scope", "speaker", "conversation")
     }
-    columns = {name: _joined(getattr(s, name)[alive] for s, alive in parts) for name in _COLUMNS}
+    columns: dict[str, Any] = {
+        name: _joined(getattr(s, name)[alive] for s, alive in parts) for name in _COLUMNS
+    }
+    passages: dict[str, Any] = {
+        name: _joined(_stretches(getattr(s, name), s.passage_start, alive) for s, alive in parts)
+        for name in _OF_PASSAGES
+    }
     id_hash = _joined(s.id_hash[alive] for s, alive in parts)
     return Segment(
         names=tuple(names),
@@ -48,8 +56,7 @@ def merge(parts: Sequence[tuple[Segment, Bools]]) -> Segment:
         id_bytes=_joined(_stretches(s.id_bytes, s.id_start, alive) for s, alive in parts),
         id_start=starts_of(_joined(np.diff(s.id_start)[alive] for s, alive in parts)),
         passage_start=starts_of(_joined(np.diff(s.passage_start)[alive] for s, alive in parts)),
-        vectors=_joined(_stretches(s.vectors, s.passage_start, alive) for s, alive in parts),
-        spans=_joined(_stretches(s.spans, s.passage_start, alive) for s, alive in parts),
+        **passages,
         **named,
         **columns,
         **_merged_postings(parts),

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from infinite_memory.search.arms import Scored, meaning_of
 from infinite_memory.search.neighbours import Surroundings
-from infinite_memory.search.vectors import ABSENT, cosines_of
+from infinite_memory.search.vectors import ABSENT, QueryVector, cosines
 from infinite_memory.text.passages import SENTENCE_END
 from infinite_memory.text.tokens import terms
 
@@ -45,17 +45,17 @@ def parts_of(question: str) -> tuple[str, ...]:
 
 
 def gained_by_parts(
-    scored: Sequence[Scored], near: Surroundings, parts: Scores, share: float
+    scored: Sequence[Scored], near: Surroundings, parts: Sequence[QueryVector], share: float
 ) -> Scores:
     """Return what the meaning of each row of `near` gains by the parts of the question, or loses.
 
-    `parts` are their unit vectors, shape (n, dimensions), `share` in [0, 1] is how much of the
+    `share` in [0, 1] is how much of the
     cosine with the whole question gives way to that with the part nearest to the memory. The
     cosines with each part are first moved so that those of the wanted rows have the mean of those
     with the whole. Rows without a vector gain nothing. float32, shape (m,).
     """
     gained = np.zeros(len(near), np.float32)
-    if not len(parts):
+    if not parts:
         return gained
     whole = np.full(len(near), ABSENT, np.float32)
     by_part = np.zeros((len(near), len(parts)), np.float32)
@@ -63,7 +63,7 @@ def gained_by_parts(
         s, rows = scored[number], np.flatnonzero(near.part == number)
         docs = near.doc[rows].astype(np.int32)
         whole[rows] = s.cosine[s.selection.places(docs)]
-        by_part[rows] = np.stack([cosines_of(part, s.segment, docs) for part in parts], axis=1)
+        by_part[rows] = np.stack([cosines(part, s.segment, docs) for part in parts], axis=1)
     embedded = whole > ABSENT
     wanted = near.wanted[embedded[near.wanted]]
     if len(wanted):

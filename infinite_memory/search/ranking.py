@@ -1,6 +1,6 @@
 """From a question to a ranking.
 
-1. Two arms score every selected memory by itself (`arms`).
+1. Two arms score every selected memory by itself (`arms`), the best by exact cosines (`settling`).
 2. The best of them and their neighbours are scored in their conversations (`context`).
 3. Of those that say the same, the newest stands for all (`choosing`).
 4. Summaries gain a little where an overview is asked for (`depths`).
@@ -28,8 +28,9 @@ from infinite_memory.search.query import Arm, Candidate, Question, Ranking
 from infinite_memory.search.quoting import Texts, quoted_in, quoted_parts
 from infinite_memory.search.segment import Segment
 from infinite_memory.search.selection import Selection
+from infinite_memory.search.settling import Settling
 from infinite_memory.search.speakers import named_speakers, spoken_by, without_names
-from infinite_memory.search.vectors import cosines
+from infinite_memory.search.vectors import QueryVector, approximate_cosines
 from infinite_memory.search.view import View
 from infinite_memory.search.weights import DEFAULT_WEIGHTS, Weights
 from infinite_memory.search.words import Asked, bm25
@@ -67,9 +68,9 @@ def rank(
     names = named_speakers(question.text, segments, eligible)
     text = without_names(question.text, names)
     asked_in_parts = (text, *(parts_of(text) if weights.parts else ()))
-    vectors, note = _embedded(asked_in_parts, question, embed)
-    vector = None if vectors is None else vectors[0]
-    weights = _weights_of(question, vector, weights)
+    queries, note = _embedded(asked_in_parts, question, embed)
+    query = queries[0] if queries else None
+    weights = _weights_of(question, query, weights)
     found, asked = bm25(
         terms(question.text) if weights.words else [],
         segments,
@@ -80,7 +81,7 @@ def rank(
         scored(
             segment,
             selection,
-            cosine=cosines(vector, segment, selection) if vector is not None else None,
+            cosine=None if query is None else approximate_cosines(query, segment, selection),
             bm25=by_words,
             ideal=asked.ideal,
             spoken=spoken_by(names, segment, selection) if names else None,
@@ -90,9 +91,8 @@ def rank(
         for segment, selection, by_words in zip(segments, eligible, found, strict=True)
     ]
     quotes = quoted_parts(question.text) if weights.quoted and texts is not None else ()
-    parts = None if vectors is None else vectors[1:]
-    context = _look_around(scores, asked, weights, parts, quotes, texts)
-    return _ranking(scores, question, context=context, weights=weights, vector=vector, note=note)
+    context = _look_around(scores, asked, weights, queries, quotes, texts)
+    return _ranking(scores, question, context=context, weights=weights, query=query, note=note)
 
 
 def _ranking(
@@ -101,13 +101,13 @@ def _ranking(
     *,
     context: InContext | None,
     weights: Weights,
-    vector: Scores | None,
+    query: QueryVector | None,
     note: str | None,
 ) -> Ranking:
     """Return the best of `scores`, and how many others there are."""
     curve = calibration_of(weights)
     least = max(curve.total(question.threshold), _ANY_MATCH)
-    reasons: Reasons = partial(explain, scores, context=context, weights=weights, vector=vector)
+    reasons: Reasons = partial(explain, scores, context=context, weights=weights, query=query)
     before, scores = scores, nudged(scores, question.depth)
     reasons = reasons_of(reasons, before, scores)
     groups = groups_of(scores, question, least)
@@ -154,21 +154,27 @@ def _id(one: Place) -> str:
     return s.segment.id_of(s.selection.doc(place))
 
 
-def _weights_of(question: Question, vector: Scores | None, weights: Weights) -> Weights:
+def _weights_of(question: Question, query: QueryVector | None, weights: Weights) -> Weights:
     if Arm.WORDS not in question.arms:
         weights = without_words(weights)
-    return without_meaning(weights) if vector is None else weights
+    return without_meaning(weights) if query is None else weights
 
 
 def _look_around(
     scores: Sequence[Scored],
     asked: Asked,
     weights: Weights,
-    parts: Scores | None,
+    queries: Sequence[QueryVector],
     quotes: Sequence[str],
     texts: Texts | None,
 ) -> InContext | None:
-    """Put the totals of the best candidates in their conversations into `scores`."""
+    """Put the totals of the best candidates in their conversations into `scores`.
+
+    `queries` are the vectors of the question and of its parts, none where none are compared.
+    """
+    settling = Settling(scores, queries[0], weights) if queries else None
+    if settling is not None:
+        settling.best(_CANDIDATES)
     first = best(scores, _CANDIDATES, 0.0)
     if not first:
         return None
@@ -179,13 +185,13 @@ def _look_around(
         np.array([number[id(s)] for s, _ in first], np.intp),
         np.array([s.selection.doc(place) for s, place in first], np.intp),
     )
+    if settling is not None:
+        settling.near(near)
     quoted = np.zeros(len(near), np.float32)
     if quotes and texts is not None:
         quoted = quoted_in(quotes, scores, near, texts)
     newest = max(_newest(s.segment, s.selection) for s in scores if len(s.selection))
-    gained = np.zeros(len(near), np.float32)
-    if parts is not None:
-        gained = gained_by_parts(scores, near, parts, weights.parts)
+    gained = gained_by_parts(scores, near, queries[1:], weights.parts)
     context = in_context(scores, near, asked, weights, parts=gained, quoted=quoted, newest=newest)
     for part, s in enumerate(scores):
         rows = near.wanted[near.part[near.wanted] == part]
@@ -202,12 +208,12 @@ def _newest(segment: Segment, selection: Selection) -> int:
 
 def _embedded(
     texts: Sequence[str], question: Question, embed: Embed | None
-) -> tuple[Scores | None, str | None]:
+) -> tuple[tuple[QueryVector, ...], str | None]:
     if Arm.MEANING not in question.arms:
-        return None, None
+        return (), None
     if embed is None:
-        return None, "compared by words alone: the embedding model does not know this language"
+        return (), "compared by words alone: the embedding model does not know this language"
     try:
-        return np.stack([embed(text) for text in texts]), None
+        return tuple(QueryVector.of(embed(text)) for text in texts), None
     except EmbedderError as error:
-        return None, f"compared by words alone: {error}"
+        return (), f"compared by words alone: {error}"

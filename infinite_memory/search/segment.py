@@ -15,6 +15,7 @@ from attrs import fields, frozen
 from numpy.typing import NDArray
 
 from infinite_memory.search.document import NEVER, Document, hash_id
+from infinite_memory.search.planes import RowsInFile, quantized
 
 __all__ = ["ARRAYS", "Segment", "build", "order_of", "starts_of"]
 
@@ -39,8 +40,9 @@ class Segment:
     `term_hash` uint64 (t,) is sorted; the postings of term i are `posting_doc` int32 and
     `posting_count` uint16 from `term_start`[i] to `term_start`[i + 1] (int64, t + 1), by document;
     a term that a document has more than 65,535 times counts as often as that.
-    `passage_start` int64 (n + 1) cuts `vectors` float16 (v, dimensions), unit rows, and `spans`
-    int32 (v, 2) by document.
+    `passage_start` int64 (n + 1) cuts what is about passages by document: `spans` int32 (v, 2), and
+    the unit vectors as `planes` has them, `high` and `low` int8 (v, dimensions) and `scale` float32
+    (v,). `low_in_file` reads rows of `low` where they are not to be mapped.
     """
 
     names: tuple[str, ...]
@@ -68,8 +70,11 @@ class Segment:
     posting_doc: NDArray[np.int32]
     posting_count: NDArray[np.uint16]
     passage_start: Ints
-    vectors: NDArray[np.float16]
+    high: NDArray[np.int8]
+    low: NDArray[np.int8]
+    scale: NDArray[np.float32]
     spans: NDArray[np.int32]
+    low_in_file: RowsInFile | None = None
 
     def __len__(self) -> int:
         return len(self.id_hash)
@@ -114,6 +119,10 @@ class Segment:
             return self.posting_doc[:0], self.posting_count[:0]
         cut = slice(int(self.term_start[place]), int(self.term_start[place + 1]))
         return self.posting_doc[cut], self.posting_count[cut]
+
+    def low_of(self, rows: NDArray[np.integer]) -> NDArray[np.int8]:
+        """Return these rows of `low`, without mapping what lies around them."""
+        return self.low[rows] if self.low_in_file is None else self.low_in_file.take(rows)
 
     @cached_property
     def code_of(self) -> Mapping[str, int]:
@@ -172,8 +181,13 @@ class Segment:
 
     @cached_property
     def one_passage_each(self) -> bool:
-        """Whether row i of `vectors` is the one vector of document i."""
-        return len(self.vectors) == len(self) and not len(self.unembedded)
+        """Whether row i of the vectors is the one vector of document i."""
+        return len(self.high) == len(self) and not len(self.unembedded)
+
+    @cached_property
+    def greatest_scale(self) -> float:
+        """The greatest `scale` of a passage, 0 without one."""
+        return float(self.scale.max(initial=0))
 
     @cached_property
     def unembedded(self) -> Codes:
@@ -181,7 +195,7 @@ class Segment:
         return np.flatnonzero(np.diff(self.passage_start) == 0)
 
 
-ARRAYS = tuple(field.name for field in fields(Segment) if field.name != "names")
+ARRAYS = tuple(f.name for f in fields(Segment) if f.name not in ("names", "low_in_file"))
 """The names of the arrays of a segment."""
 
 
@@ -197,6 +211,8 @@ def build(documents: Sequence[Document], *, dimensions: int) -> Segment:
     twin = np.array([d.twin for d in documents], np.uint64)
     ids = [d.id.encode() for d in documents]
     id_hash = np.array([hash_id(d.id) for d in documents], np.uint64)
+    no_vectors = np.empty((0, dimensions), np.float32)
+    high, low, scale = quantized(np.concatenate([no_vectors, *(d.vectors for d in documents)]))
     return Segment(
         names=tuple(names),
         id_hash=id_hash,
@@ -219,11 +235,9 @@ def build(documents: Sequence[Document], *, dimensions: int) -> Segment:
         twin_order=order_of(twin),
         length=np.array([sum(d.terms.values()) for d in documents], np.int32),
         passage_start=starts_of([len(d.vectors) for d in documents]),
-        vectors=np.concatenate(
-            [np.empty((0, dimensions), np.float16), *(d.vectors for d in documents)],
-            dtype=np.float16,
-            casting="same_kind",
-        ),
+        high=high,
+        low=low,
+        scale=scale,
         spans=np.concatenate([np.empty((0, 2), np.int32), *(d.spans for d in documents)]),
         **_invert(
             np.array([h for d in documents for h in (*d.terms, *d.labels)], np.uint64),

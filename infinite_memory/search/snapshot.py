@@ -3,9 +3,8 @@
 The file begins with a line of JSON: format, identity of the store, model, cursor, names, and for
 each array its type, shape, place and checksum; the arrays follow, each at a multiple of 64 bytes.
 It holds nothing that the store does not: a file that is missing, damaged, foreign or of another
-format is passed over, and the index is built from the store. The checksums of all but the vectors
-are verified by the first process that maps it, see `vouching`: reading every vector would be a load
-and not a map, and a damaged one can do no more than misplace its memory in a ranking.
+format is passed over, and the index is built from the store. Every byte is verified by the first
+process that maps it, see `vouching`; the others map what they search.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ import json
 import logging
 import os
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
@@ -25,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from infinite_memory.errors import StorageUnavailable
+from infinite_memory.search.planes import RowsInFile
 from infinite_memory.search.segment import ARRAYS, Segment
 from infinite_memory.search.view import Part, View
 from infinite_memory.search.vouching import is_vouched_for, vouch
@@ -35,12 +35,13 @@ if sys.platform != "win32":
 __all__ = ["Snapshot"]
 
 _log = logging.getLogger(__name__)
-_FORMAT = 11
+_FORMAT = 12
 _ALIGN = 64
 _SUFFIXES = {".index", ".tmp"}
-_UNVERIFIED = "vectors"
 _MAX_HEADER_BYTES = 64 << 20
-_DTYPES = {"uint64", "int64", "int32", "uint16", "int8", "uint8", "float16"}
+# Rows of a smaller plane are read ten times as fast where it is mapped, and all of it costs little.
+_READ_FROM_FILE = 64 << 20
+_DTYPES = {"uint64", "int64", "int32", "uint16", "int8", "uint8", "float32"}
 
 
 class Snapshot:
@@ -67,7 +68,7 @@ class Snapshot:
             return None
 
     def verified(self, *, whole: bool) -> View | None:
-        """Map the snapshot, None where there is none of ours; `whole` reads the vectors too.
+        """Map the snapshot, None where there is none of ours; `whole` trusts no other process.
 
         Raises:
             ValueError: it is damaged; the message says how.
@@ -79,15 +80,9 @@ class Snapshot:
                     if whole and header.pop("digest") != _digest(header):
                         raise ValueError("its header is damaged")
                     return None
-                start = _aligned(file.tell())
-                # Mapped once, from this descriptor: the name may mean another file by now.
-                mapped = np.memmap(file, np.uint8, "r")
-                if whole:
-                    return self._view(header, mapped[start:], unverified=())
-                known = is_vouched_for(file)
-                unverified = tuple(ARRAYS) if known else (_UNVERIFIED,)
-                view = self._view(header, mapped[start:], unverified=unverified)
-                if not known:
+                known = not whole and is_vouched_for(file)
+                view = self._view(header, file, known=known)
+                if not known and not whole:
                     vouch(file)
                 return view
         except FileNotFoundError:
@@ -193,24 +188,29 @@ class Snapshot:
         body["digest"] = _digest(body)
         return json.dumps(body).encode() + b"\n", arrays
 
-    def _view(
-        self, header: dict[str, Any], body: NDArray[np.uint8], *, unverified: Collection[str]
-    ) -> View:
+    def _view(self, header: dict[str, Any], file: IO[bytes], *, known: bool) -> View:
+        """Map `file`, read up to the end of its header; what is not `known` is verified."""
         if header.pop("digest") != _digest(header):
             raise ValueError("its header is damaged")
-        arrays = {}
+        start = _aligned(file.tell())
+        # Mapped once, from this descriptor: the name may mean another file by now.
+        mapped = np.memmap(file, np.uint8, "r")
+        arrays: dict[str, Any] = {}
         for name, dtype, shape, offset, checksum in header["arrays"]:
             if dtype not in _DTYPES:
                 raise ValueError(f"an array of the type {dtype!r}")
+            place = start + offset
             length = int(np.prod(shape, dtype=object)) * np.dtype(dtype).itemsize
-            if offset + length > len(body):
+            if place + length > len(mapped):
                 raise ValueError("it is cut short")
-            arrays[name] = body[offset : offset + length].view(dtype).reshape(shape)
-            if name != _UNVERIFIED:
-                # Of a plain array, results are not of the slower class `memmap`.
-                arrays[name] = np.asarray(arrays[name])
-            if name not in unverified and crc32(arrays[name].data) != checksum:
+            # Of a plain array, results are not of the slower class `memmap`.
+            array = np.asarray(mapped[place : place + length].view(dtype).reshape(shape))
+            if not known and crc32(array.data) != checksum:
                 raise ValueError(f"its array {name} is damaged")
+            arrays[name] = array
+            if name == "low" and length >= _READ_FROM_FILE and hasattr(os, "pread"):
+                rows = RowsInFile(file, offset=place, width=self._dimensions)
+                arrays["low_in_file"] = rows
         segment = Segment(names=tuple(header["names"]), **arrays)
         _check_shapes(segment, self._dimensions)
         alive = np.ones(len(segment), np.bool_)
@@ -244,9 +244,10 @@ def _digest(body: dict[str, Any]) -> str:
 
 
 def _check_shapes(segment: Segment, dimensions: int) -> None:
-    documents, passages = len(segment), len(segment.vectors)
+    documents, passages = len(segment), len(segment.scale)
     if (
-        segment.vectors.shape != (passages, dimensions)
+        segment.high.shape != (passages, dimensions)
+        or segment.low.shape != (passages, dimensions)
         or segment.passage_start[-1] != passages
         or len(segment.spans) != passages
         or segment.id_start[-1] != len(segment.id_bytes)

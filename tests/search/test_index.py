@@ -14,10 +14,12 @@ import pytest
 from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.memory import Kind, Memory, Status
 from infinite_memory.model.record import Attach, Embedding, Erase, Put, Record
+from infinite_memory.search import snapshot as snapshots
 from infinite_memory.search.document import describe
 from infinite_memory.search.index import SearchIndex
 from infinite_memory.search.merging import merge
@@ -26,7 +28,14 @@ from infinite_memory.search.segment import ARRAYS, Segment, build
 from infinite_memory.search.selection import Selection
 from infinite_memory.search.snapshot import Snapshot
 from infinite_memory.search.speakers import without_names
-from infinite_memory.search.vectors import ABSENT, best_passage, cosines
+from infinite_memory.search.vectors import (
+    ABSENT,
+    QueryVector,
+    approximate_cosines,
+    best_passage,
+    cosines,
+    error_of,
+)
 from infinite_memory.search.view import View
 from infinite_memory.search.words import K1, K3, B, bm25
 from infinite_memory.storage.inmemory.storage import InMemoryStorage
@@ -110,15 +119,16 @@ def test_bm25_counts_only_what_may_be_seen() -> None:
 
 def test_no_reference_is_lost_however_many_products_are_made() -> None:
     segment = segment_of(*(record(i, "a rocket leaves the harbour") for i in range(20)))
-    query = EMBEDDER.embed_query("rocket harbour")
+    query = QueryVector.of(EMBEDDER.embed_query("rocket harbour"))
     # What other tests left behind refers to None as well, and may be collected at any moment.
     gc.collect()
     gc.disable()
     try:
         before = sys.getrefcount(None)
         for _ in range(500):
-            cosines(query, segment, Selection(size=20))
-            cosines(query, segment, Selection.of(np.arange(20) == 3))
+            approximate_cosines(query, segment, Selection(size=20))
+            approximate_cosines(query, segment, Selection.of(np.arange(20) == 3))
+            cosines(query, segment, np.array([3, 7], np.int32))
         assert abs(sys.getrefcount(None) - before) < 100
     finally:
         gc.enable()
@@ -133,21 +143,27 @@ def test_the_cosine_of_a_document_is_that_of_its_best_passage(share: float) -> N
     segment = segment_of(*records)
     mask = rng.random(60) < share
     mask[[0, 5]] = True
-    query = EMBEDDER.embed_query("rocket harbour")
+    vector = EMBEDDER.embed_query("rocket harbour")
+    query = QueryVector.of(vector)
     selection = Selection.of(mask)
-    scores = cosines(query, segment, selection)
-    assert len(scores) == np.count_nonzero(mask)
-    for place, score in enumerate(scores):
-        made = records[selection.doc(place)]
+    approximate = approximate_cosines(query, segment, selection)
+    chosen = np.flatnonzero(mask).astype(np.int32)
+    precise = cosines(query, segment, chosen)
+    assert len(approximate) == len(precise) == len(chosen)
+    allowed = error_of(query, segment, chosen)
+    for place, doc in enumerate(chosen.tolist()):
+        made = records[doc]
         if not made.embeddings:
-            assert score == ABSENT
+            assert approximate[place] == precise[place] == ABSENT
         else:
-            exact = float((made.embeddings[0].vectors @ query).max())
-            assert score == pytest.approx(exact, abs=1e-3)
+            exact = float((made.embeddings[0].vectors @ vector).max())
+            assert precise[place] == pytest.approx(exact, abs=1e-4)
+            assert abs(approximate[place] - exact) <= allowed[place]
     start, end = best_passage(query, segment, 0) or (0, 0)
     assert "rocket" in long[start:end]
     assert best_passage(query, segment, 5) is None
-    assert len(cosines(query, segment, Selection.of(np.zeros(60, bool)))) == 0
+    assert len(approximate_cosines(query, segment, Selection.of(np.zeros(60, bool)))) == 0
+    assert len(cosines(query, segment, np.empty(0, np.int32))) == 0
 
 
 def test_merging_keeps_the_living_as_if_they_had_been_built_together() -> None:
@@ -255,6 +271,32 @@ def snapshot_for(storage: InMemoryStorage, folder: Path, **other: object) -> Sna
     return Snapshot(folder, **fields)  # type: ignore[arg-type]
 
 
+def is_mapped(array: NDArray[np.generic]) -> bool:
+    """Tell whether an array lies in a file that is mapped."""
+    base = array.base
+    while base is not None and not isinstance(base, np.memmap):
+        base = getattr(base, "base", None)
+    return base is not None
+
+
+def test_a_large_low_plane_is_read_from_the_file_and_answers_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    storage = filled()
+    snapshot = snapshot_for(storage, tmp_path / "index")
+    built = SearchIndex(storage, EMBEDDER)
+    assert snapshot.write(built.refresh().compact())
+    monkeypatch.setattr(snapshots, "_READ_FROM_FILE", 1)
+    mapped = SearchIndex(storage, EMBEDDER, snapshot=snapshot)
+    assert mapped.refresh().parts[0].segment.low_in_file is not None
+    for number in range(10):
+        assert ask(mapped, f"number {number}") == ask(built, f"number {number}")
+    storage.commit([Erase(id="m7")])
+    merged = mapped.refresh().compact().parts[0].segment
+    assert merged.low_in_file is None
+    assert (merged.low == built.refresh().compact().parts[0].segment.low).all()
+
+
 def test_a_snapshot_is_mapped_and_answers_as_the_index_that_wrote_it(tmp_path: Path) -> None:
     storage = filled()
     snapshot = snapshot_for(storage, tmp_path / "index")
@@ -263,7 +305,7 @@ def test_a_snapshot_is_mapped_and_answers_as_the_index_that_wrote_it(tmp_path: P
     assert snapshot.write(built.refresh().compact())
     view = snapshot.read()
     assert view is not None
-    assert isinstance(view.parts[0].segment.vectors, np.memmap)
+    assert is_mapped(view.parts[0].segment.high)
     mapped = SearchIndex(storage, EMBEDDER, snapshot=snapshot)
     assert ask(mapped, "number 7") == ask(built, "number 7")
     storage.commit([Erase(id="m7")])
@@ -336,8 +378,7 @@ def test_a_damaged_snapshot_never_crashes_the_reader(
         intact = SearchIndex(storage, EMBEDDER).refresh().compact().parts[0].segment
         mapped = view.parts[0].segment
         for name in ARRAYS:
-            if name != "vectors":
-                assert np.array_equal(getattr(mapped, name), getattr(intact, name)), name
+            assert np.array_equal(getattr(mapped, name), getattr(intact, name)), name
     index = SearchIndex(storage, EMBEDDER, snapshot=snapshot)
     assert "m7" in {c.id for c in ask(index, "number 7").candidates}
 

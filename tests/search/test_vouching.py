@@ -133,7 +133,7 @@ def test_a_look_at_all_of_it_asks_nobody(
     whole = Snapshot(tmp_path, **FIELDS).verified(whole=True)
     assert whole is not None
     assert first is not None
-    assert len(looks) == 2 * verified + 1  # the vectors too
+    assert len(looks) == 2 * verified
 
 
 def test_without_locks_each_process_verifies_for_itself(
