@@ -46,6 +46,7 @@ _SHORT_CODE = re.compile(r"[A-Za-z]{1,3}-?\d+|\d+(?:st|nd|rd|th|am|pm)", re.IGNO
 _CODE = re.compile(r"\b(?=\w*\d)\w*[A-Z]")
 _INNER_CAPITAL = re.compile(r"[a-z]+[A-Z]|[A-Z]+[a-z]+[A-Z].*\d")
 _MEGA = frozenset("MW MV MA MJ MM".split())
+_SMALL_WORD = re.compile(r"(?<!\S)[a-z]")
 _LEAST_WORDS = 3
 
 
@@ -56,6 +57,8 @@ def is_about_writing(text: str) -> bool:
 
 def is_one_case(text: str) -> bool:
     """Tell whether `text` is all capitals or a headline, three words at least."""
+    if _SMALL_WORD.search(text):
+        return False  # nearly always
     words = text.split()
     if len(words) < _LEAST_WORDS:
         return False

@@ -9,7 +9,7 @@ __all__ = ["is_code"]
 _LINE = re.compile(
     r"[\w.\[\]'\"$]+\s*(?:=|[-+*/|&^%]=|==|!=|:=|=>|->)\s"
     r"|[\w.]+\(.*\)\s*[;:{]?$"
-    r"|.*[;{}]$"
+    r"|.*+(?<=[;{}])$"
     r"|(?:if|elif|else|for|while|def|class|try|except|with|return|switch|case|function|const|let|var"
     r"|public|private|static|fn|func|async|await|from|import)\b.*(?:[:{(\[=<>]|->|=>|\bimport\b)"
     r"|import \w+(?: as \w+)?$"

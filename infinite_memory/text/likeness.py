@@ -68,6 +68,7 @@ _ORDINALS = {"first": "1st", "third": "3rd"} | {
     word: f"{n}th"
     for n, word in enumerate("fourth fifth sixth seventh eighth ninth tenth".split(), 4)
 }
+_ORDINAL = frozenset(_ORDINALS)
 _INITIALS = re.compile(r"[A-Z](?:\.[A-Z])+")
 _LIGHT = frozenset(("the", "a", "an", "that", "is", ":", ",", "."))
 _SPELLINGS = frozenset((*SPELLINGS, *SPELLINGS.values()))
@@ -177,10 +178,13 @@ def _reading(text: str) -> list[str]:
     text = trimmed(text)
     if "\n" in text and _WRAPPED.fullmatch(text):
         text = text.replace("\n", " ")
-    lines = [line for line in text.split("\n") if line]
-    if len(lines) > 1 and _LITERAL.search("\n".join(lines)):
-        return _line(text)
-    parts = [part for line in lines for part in _sentences(line)]
+    if "\n" not in text:
+        parts = _sentences(text)
+    else:
+        lines = [line for line in text.split("\n") if line]
+        if len(lines) > 1 and _LITERAL.search("\n".join(lines)):
+            return _line(text)
+        parts = [part for line in lines for part in _sentences(line)]
     if len(parts) < 2:
         return _line(text)
     return [word for part in parts for word in (*_line(part), "\n")]
@@ -218,15 +222,15 @@ def _line(text: str) -> list[str]:
     if not stated.startswith(_SAID):
         return [statement(text)]
     plain = stated.removeprefix(_SAID)
-    if "`" in plain:
-        plain = statement(_QUOTED_WORD.sub(r"\1", plain)).removeprefix(_SAID)
-    if _is_quoting(stated):
-        return plain.split(" ")  # what is quoted may be about how it is written
-    words = _signs_in_one_way(plain).split(" ")
-    if not "".join(words).isalnum():
-        words = [
-            part for word in words for part in ((word,) if word.isalnum() else _marks_apart(word))
-        ]
+    words = plain.split(" ")
+    if plain.isascii() and "".join(words).isalpha():
+        words = _without_particles(plain).split(" ")  # no sign, no digit: nothing to look for
+    else:
+        if "`" in plain:
+            plain = statement(_QUOTED_WORD.sub(r"\1", plain)).removeprefix(_SAID)
+        if _is_quoting(stated):
+            return plain.split(" ")  # what is quoted may be about how it is written
+        words = _signs_apart(_signs_in_one_way(plain).split(" "))
     if _FIRST.fullmatch(words[0]):
         words[0] = words[0].lower()
     for step in _STEPS:
@@ -251,10 +255,22 @@ def _signs_in_one_way(text: str) -> str:
     text = with_one_kind_of_dates(text)
     if not text.isascii():
         text = with_one_kind_of_dates(with_one_kind_of_chinese(text))
+    return _without_particles(text)
+
+
+def _without_particles(text: str) -> str:
+    """Return `text` without "really" and "too", unless it denies something."""
     particle = text.endswith(_LAST_PARTICLES) or any(map(text.__contains__, _PARTICLES))
     if particle and not DENIAL.search(text):
         text = _TOO.sub("", _REALLY.sub("", text))
     return text
+
+
+def _signs_apart(words: list[str]) -> list[str]:
+    """Return words with the signs around them as words of their own."""
+    if "".join(words).isalnum():
+        return words
+    return [part for word in words for part in ((word,) if word.isalnum() else _marks_apart(word))]
 
 
 def _marks_apart(word: str) -> Sequence[str]:
@@ -292,7 +308,7 @@ def _labelled(words: list[str]) -> list[str]:
 
 def _counted(words: list[str]) -> list[str]:
     """Write "first" as "1st" and so on."""
-    return words if _ORDINALS.keys().isdisjoint(words) else [_ORDINALS.get(w, w) for w in words]
+    return words if _ORDINAL.isdisjoint(words) else [_ORDINALS.get(w, w) for w in words]
 
 
 _STEPS: tuple[Callable[[list[str]], list[str]], ...] = (

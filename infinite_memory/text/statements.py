@@ -71,10 +71,11 @@ def statement(text: str) -> str:
     text = text.rstrip()
     if len(text) > _MAX_CHARS:
         return f"long\0{text}"
-    lines = [line.rstrip() for line in text.split("\n")]
-    text = unicodedata.normalize("NFC", "\n".join(lines))
-    if len(lines) > 1:
-        return f"lines\0{text}"
+    if "\n" in text:
+        text = "\n".join([line.rstrip() for line in text.split("\n")])
+        return f"lines\0{unicodedata.normalize('NFC', text)}"
+    if not text.isascii():
+        text = unicodedata.normalize("NFC", text)
     text = text.strip()
     return f"code\0{text}" if is_code(text) else f"say\0{_plain(text)}"
 

@@ -117,7 +117,8 @@ def _stem(contraction: str) -> str:
 
 def measured(words: list[str]) -> list[str]:
     """Join numbers and the signs of their units; leave the commas of thousands out."""
-    if not _DIGIT.search(" ".join(words)):
+    together = "".join(words)
+    if together.isalpha() or not _DIGIT.search(together):
         return words
     out: list[str] = []
     for place, word in enumerate(words):
