@@ -12,6 +12,7 @@ import apsw
 import pytest
 
 from infinite_memory import StorageUnavailable
+from infinite_memory.storage.sqlite.creation import PAGE_BYTES
 
 Ask = Callable[..., Any]
 Run = Callable[..., Any]
@@ -113,8 +114,8 @@ def test_a_damaged_page_leads_to_verify(run: Run, ask: Ask, home: Path) -> None:
     )
     connection.close()
     with (home / "memory.db").open("r+b") as file:
-        file.seek((page[0] - 1) * 4096)
-        file.write(b"\xee" * 4096)
+        file.seek((page[0] - 1) * PAGE_BYTES)
+        file.write(b"\xee" * PAGE_BYTES)
     before = contents(home)
     state, sentence = found(ask("doctor", code=1), "damage")
     assert state == "problem"

@@ -24,6 +24,7 @@ from infinite_memory.model.memory import Kind, Origin, Status
 from infinite_memory.model.record import Attach, Log, PutLink
 from infinite_memory.model.usage import Usage
 from infinite_memory.storage.inmemory import InMemoryStorage
+from infinite_memory.storage.sqlite.creation import PAGE_BYTES
 from infinite_memory.testing.embedders import HashingEmbedder
 
 NO_TABLE = (
@@ -338,8 +339,8 @@ def test_a_damaged_page_is_found_and_nothing_is_mended(opened: Opened, home: Pat
     with opened() as store:
         store.remember_many({"id": f"m{n}", "text": f"memory {n} " * 30} for n in range(300))
     with (home / "memory.db").open("r+b") as file:
-        file.seek(-4096 * 30, 2)
-        file.write(b"\xee" * 4096)
+        file.seek(-PAGE_BYTES * 60, 2)
+        file.write(b"\xee" * 2 * PAGE_BYTES)
     before = (home / "memory.db").read_bytes()
     with opened() as store:
         verified = store.verify(mend=True)

@@ -11,9 +11,10 @@ import pytest
 
 from infinite_memory import StoreDamaged
 from infinite_memory.storage.sqlite import SqliteStorage
+from infinite_memory.storage.sqlite.creation import PAGE_BYTES
 from infinite_memory.testing.storage_contract import put
 
-PAGE = 4096
+PAGE = PAGE_BYTES
 
 
 @pytest.fixture
@@ -25,7 +26,7 @@ def home(tmp_path: Path) -> Path:
     storage.close()
     shutil.copytree(home, tmp_path / "sound")
     with (home / "memory.db").open("r+b") as file:
-        file.seek(-PAGE * 4, 2)
+        file.seek(-PAGE * 6, 2)
         file.write(b"\xee" * PAGE)
     return home
 

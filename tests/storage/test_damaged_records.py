@@ -18,6 +18,7 @@ from infinite_memory.model.record import Attach, Detach, Erase, PutScope, Record
 from infinite_memory.model.scope import Scope
 from infinite_memory.storage.seal import seal, seal_fits
 from infinite_memory.storage.sqlite import SqliteStorage
+from infinite_memory.storage.sqlite.creation import PAGE_BYTES
 from infinite_memory.storage.sqlite.vectors import decode_embedding, encode_embedding
 from infinite_memory.testing.storage_contract import make_embedding, make_memory, put
 
@@ -259,8 +260,8 @@ def test_a_malformed_page_ends_all_writing_and_the_files_are_left_alone(home: Pa
     storage.commit([put(f"m{number}", text="y" * 3000) for number in range(50)])
     storage.close()
     with (home / "memory.db").open("r+b") as file:  # no store is open now
-        file.seek(-4096 * 20, 2)
-        file.write(b"\xee" * 4096 * 20)
+        file.seek(-PAGE_BYTES * 40, 2)
+        file.write(b"\xee" * PAGE_BYTES * 40)
     before = (home / "memory.db").read_bytes()
     storage = SqliteStorage.open(home)
     with pytest.raises(StoreDamaged, match="is damaged"):

@@ -14,6 +14,7 @@ import pytest
 
 from infinite_memory.errors import SchemaTooNew, StorageError, StorageUnavailable, StoreDamaged
 from infinite_memory.storage.sqlite import SqliteStorage
+from infinite_memory.storage.sqlite.creation import PAGE_BYTES
 from infinite_memory.storage.sqlite.migrations import migrate
 from infinite_memory.storage.sqlite.schema import SCHEMA_VERSION
 from infinite_memory.testing.storage_contract import put
@@ -153,7 +154,7 @@ def test_a_checkpoint_that_was_cut_short_is_no_damage(home: Path) -> None:
     )
     subprocess.run([sys.executable, "-c", code, str(home), str(crashed)], check=True)
     storage.close()
-    header = (home / "memory.db").read_bytes()[:4096]
+    header = (home / "memory.db").read_bytes()[:PAGE_BYTES]
     with (crashed / "memory.db").open("r+b") as file:
         file.write(header)
     assert (crashed / "memory.db").stat().st_size == before

@@ -25,7 +25,10 @@ from infinite_memory.storage.sqlite.places import Places
 from infinite_memory.storage.sqlite.schema import create_tables
 from infinite_memory.storage.sqlite.surroundings import check_surroundings
 
-__all__ = ["Places", "ensure_store"]
+__all__ = ["PAGE_BYTES", "Places", "ensure_store"]
+
+PAGE_BYTES = 2048
+"""The pages of a new database: a commit writes each one that it touches whole, some ten of them."""
 
 
 def ensure_store(places: Places, lock: WriterLock, vfs: str | None) -> str:
@@ -79,6 +82,7 @@ def _create(places: Places, vfs: str | None) -> str:
     connection = connect(partial, vfs=vfs, create=True)
     try:
         partial.chmod(0o600)
+        connection.pragma("page_size", PAGE_BYTES)
         connection.execute("BEGIN IMMEDIATE")
         create_tables(connection)
         insert_ledger(connection, Ledger(identity=identity, sequence=0, token=os.urandom(16)))

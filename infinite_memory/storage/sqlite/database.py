@@ -14,7 +14,7 @@ import apsw
 
 from infinite_memory.errors import StorageUnavailable, StoreClosed
 from infinite_memory.storage.sqlite.connections import BUSY_SECONDS, check_library, connect
-from infinite_memory.storage.sqlite.creation import Places, ensure_store
+from infinite_memory.storage.sqlite.creation import PAGE_BYTES, Places, ensure_store
 from infinite_memory.storage.sqlite.faults import (
     DAMAGE,
     damaged_database,
@@ -37,8 +37,8 @@ __all__ = ["CHECKPOINT_PAGES", "Database", "Snapshot"]
 
 _Result = TypeVar("_Result")
 
-CHECKPOINT_PAGES = 1000
-_RETRY_PAGES = 500
+CHECKPOINT_PAGES = (4 << 20) // PAGE_BYTES
+_RETRY_PAGES = CHECKPOINT_PAGES // 2
 _IDLE_READERS = 4
 
 _logger = logging.getLogger("infinite_memory.storage")

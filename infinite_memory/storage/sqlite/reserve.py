@@ -9,8 +9,9 @@ from pathlib import Path
 
 __all__ = ["OPENING_BYTES", "RESERVE_BYTES", "Reserve"]
 
-RESERVE_BYTES = 4 << 20
-"""Enough to forget a text of 1 MiB softly: its pages, their copy in the history, and the log."""
+RESERVE_BYTES = 8 << 20
+"""Enough to forget a text of 1 MiB softly: its pages and their copy in the history, in the log and
+then in the database."""
 
 OPENING_BYTES = 256 << 10
 """Enough for what SQLite needs beside a database that it opens."""
