@@ -46,7 +46,6 @@ _SHORT_CODE = re.compile(r"[A-Za-z]{1,3}-?\d+|\d+(?:st|nd|rd|th|am|pm)", re.IGNO
 _CODE = re.compile(r"\b(?=\w*\d)\w*[A-Z]")
 _INNER_CAPITAL = re.compile(r"[a-z]+[A-Z]|[A-Z]+[a-z]+[A-Z].*\d")
 _MEGA = frozenset("MW MV MA MJ MM".split())
-_SMALL_WORD = re.compile(r"(?<!\S)[a-z]")
 _LEAST_WORDS = 3
 
 
@@ -57,8 +56,8 @@ def is_about_writing(text: str) -> bool:
 
 def is_one_case(text: str) -> bool:
     """Tell whether `text` is all capitals or a headline, three words at least."""
-    if _SMALL_WORD.search(text):
-        return False  # nearly always
+    if "a" <= text.rpartition(" ")[2][:1] <= "z":
+        return False  # the last word is a small one, as nearly always
     words = text.split()
     if len(words) < _LEAST_WORDS:
         return False

@@ -14,6 +14,7 @@ import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from hashlib import blake2b
+from itertools import filterfalse
 
 from infinite_memory.text.articles import LABELS, without_articles
 from infinite_memory.text.casing import is_about_writing, is_one_case, recased
@@ -104,7 +105,7 @@ def _fingerprint(text: str) -> int:
     if not text.isascii():
         text = simplified(text)
     reading = "\n".join(_reading(_in_small_letters(text))).lower().split("\n")
-    return _digest("\n".join([word for word in reading if word not in _LIGHT]))
+    return _digest("\n".join(filterfalse(_LIGHT.__contains__, reading)))
 
 
 def _digest(reading: str) -> int:

@@ -156,13 +156,16 @@ class Database:
                 self._give_back(connection)
 
     def transaction(
-        self, work: Callable[[apsw.Connection, bytes], _Result], *, forgetting: bool = False
+        self,
+        work: Callable[[apsw.Connection, bytes], _Result],
+        *,
+        forgetting: Callable[[], bool] = lambda: False,
     ) -> _Result:
         """Run `work` in one durable transaction, or leave everything as it was.
 
         `work` writes the token that it is given into the ledger, by which the outcome is looked
         up if the commit itself reports an error. On a full disk it is run again with the reserve
-        given back, if it is `forgetting`.
+        given back, if it is `forgetting`, which is only asked then.
 
         Raises:
             StoreClosed, StorageUnavailable, StoreDamaged: as for `read`.
@@ -176,7 +179,7 @@ class Database:
             except apsw.Error as error:
                 if not is_full(error, self._writer):
                     raise
-                if not (forgetting and self._reserve.give(RESERVE_BYTES)):
+                if not (forgetting() and self._reserve.give(RESERVE_BYTES)):
                     raise full_disk(error, self.path) from error
                 result = self._run(work)
                 self._checkpoint_at = 0

@@ -136,7 +136,7 @@ class SqliteStorage:
             update_ledger(connection, ledger.after(token=token, sequence=sequence, end=end))
             return writing.sequence
 
-        position = self._database.transaction(work, forgetting=_forget(writes))
+        position = self._database.transaction(work, forgetting=lambda: _forget(writes))
         self._damage.written(writes)
         return position
 
