@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection
 
-__all__ = ["with_one_kind_of_dates"]
+__all__ = ["BEGINNINGS_OF_MONTHS", "with_one_kind_of_dates"]
 
 _MONTHS = (
     "january february march april may june july august september october november december".split()
@@ -29,7 +29,8 @@ _CLOCK = re.compile(
 )
 _IS_ON = re.compile(r"\b(is|was) on (?=(?:\d{4}|-)-\d\d-\d\d\b)")
 _DIGIT = re.compile(r"\d")
-_BEGINNINGS = [name[:3] for name in _MONTHS]
+BEGINNINGS_OF_MONTHS = frozenset(name[:3] for name in _MONTHS)
+"""The first three letters of each month, in small letters."""
 _HALVES = ("am", "pm", "a.m", "p.m")
 _SLASHED = re.compile(r"(?<![\w/.:-])((?:19|20)\d\d)/([01]\d)/([0-3]\d)(?![\w/-])")
 _EARLY = re.compile(r"(?<![\w:.,/$-])(\d:[0-5]\d)(?![\w:/-]|[.,]\d| ?[apAP]\.?[mM])")
@@ -75,8 +76,8 @@ def _clock(found: re.Match[str]) -> str:
 
 
 # What a text has, in small letters, that the pattern may fit: looking for it is far cheaper.
-_SPOKEN: tuple[tuple[Sequence[str], re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
-    (_BEGINNINGS, _DAY_FIRST, _date),
-    (_BEGINNINGS, _MONTH_FIRST, _date),
+_SPOKEN: tuple[tuple[Collection[str], re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
+    (BEGINNINGS_OF_MONTHS, _DAY_FIRST, _date),
+    (BEGINNINGS_OF_MONTHS, _MONTH_FIRST, _date),
     (_HALVES, _CLOCK, _clock),
 )

@@ -9,7 +9,7 @@ from infinite_memory.text.code import is_code
 from infinite_memory.text.scripts import HAN
 from infinite_memory.text.statements import is_listed
 
-__all__ = ["undressed"]
+__all__ = ["CLOSING_WORDS", "begins_with_opening", "undressed"]
 
 # Two tabs are columns.
 _SPACES = re.compile("[\u00a0\u2000-\u200a\u202f\u3000]+|(?<!\t)\t(?!\t)")
@@ -77,9 +77,10 @@ _CLOSING = re.compile(
     r"| +\((?:just )?(?:fyi|btw|by the way)\)|(?: +:-?\)| *[🙂😊😀😃😄😁])+)[.!]*$",
     re.IGNORECASE,
 )
-_CLOSING_WORDS = frozenset(
+CLOSING_WORDS = frozenset(
     "thanks you note this that it mind forget know noted fyi please way btw (fyi (btw : :-".split()
 )
+"""The last words of what may be left out at the end of a text."""
 _CLOSING_SIGNS = frozenset("谢住点意了下🙂😊😀😃😄😁")
 _LIST_SIGN = re.compile(r"[,，、]|[:：](?!\d)")
 _HAN_CLOSING = re.compile(
@@ -171,8 +172,7 @@ def _inner(text: str) -> str | None:
     found = _BULLET.match(text) if text[:1] in _BULLETS else None
     if found and not (text[0] == "#" and is_code(text[found.end() :])):
         return text[found.end() :].lstrip()
-    first = text.partition(" ")[0].rstrip(":,").lower()
-    opening = _OPENING.match(text) if first in _OPENING_WORDS else None
+    opening = _opening(text)
     if opening is None and not text.isascii():
         opening = _HAN_OPENING.match(text)
     if opening is not None and not is_listed(opening, text):
@@ -184,11 +184,21 @@ def _inner(text: str) -> str | None:
     return None
 
 
+def begins_with_opening(text: str) -> bool:
+    """Tell whether `text` begins with words such as "please note that"."""
+    return _opening(text) is not None
+
+
+def _opening(text: str) -> re.Match[str] | None:
+    first = text.partition(" ")[0].rstrip(":,").lower()
+    return _OPENING.match(text) if first in _OPENING_WORDS else None
+
+
 def _without_closing(text: str) -> str | None:
     """Return `text` without a "Thanks." or the like at its end, None where it has none."""
     found = None
     last = text.rstrip(".!。！)").rpartition(" ")[2]
-    if last[-1:] in _CLOSING_SIGNS or last.lower() in _CLOSING_WORDS:
+    if last[-1:] in _CLOSING_SIGNS or last.lower() in CLOSING_WORDS:
         found = _CLOSING.search(text) or _HAN_CLOSING.search(text)
     if found is None or is_about_writing(text):
         return None

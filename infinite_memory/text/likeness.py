@@ -22,6 +22,7 @@ from infinite_memory.text.chinese import is_traditional, with_one_kind_of_chines
 from infinite_memory.text.commas import DENIAL, without_commas
 from infinite_memory.text.dates import with_one_kind_of_dates
 from infinite_memory.text.dressing import undressed
+from infinite_memory.text.plain import plain_words
 from infinite_memory.text.relative import is_relative
 from infinite_memory.text.scripts import HAN
 from infinite_memory.text.spellings import SPELLINGS
@@ -102,10 +103,24 @@ def fingerprint(text: str) -> int:
 
 @lru_cache(maxsize=1024)
 def _fingerprint(text: str) -> int:
+    words = plain_words(text)
+    if words is None:
+        words = _small_reading(text)
+    return _digest("\n".join(filterfalse(_LIGHT.__contains__, words)))
+
+
+def _small_reading(text: str) -> list[str]:
+    """Return the reading of `text` in small letters."""
     if not text.isascii():
         text = simplified(text)
-    reading = "\n".join(_reading(_in_small_letters(text))).lower().split("\n")
-    return _digest("\n".join(filterfalse(_LIGHT.__contains__, reading)))
+    reading = _reading(_in_small_letters(text), line=_line_in_short)
+    return "\n".join(reading).lower().split("\n")
+
+
+def _line_in_short(text: str) -> list[str]:
+    """Return the reading of a line or a sentence, some of it in small letters."""
+    words = plain_words(text)
+    return _line(text) if words is None else words
 
 
 def _digest(reading: str) -> int:
@@ -172,8 +187,12 @@ def _in_small_letters(text: str) -> str:
     return text.lower() if is_one_case(text) else text
 
 
-def _reading(text: str) -> list[str]:
-    """Return the words of `text`, each in one way of writing it; letter case is kept."""
+def _reading(text: str, line: Callable[[str], list[str]] | None = None) -> list[str]:
+    """Return the words of `text`, each in one way of writing it; `line` reads each line of it.
+
+    Without one letter case is kept.
+    """
+    line = line or _line
     if len(text) > _MAX_CHARS:
         return [statement(text)]
     text = trimmed(text)
@@ -182,13 +201,13 @@ def _reading(text: str) -> list[str]:
     if "\n" not in text:
         parts = _sentences(text)
     else:
-        lines = [line for line in text.split("\n") if line]
+        lines = [each for each in text.split("\n") if each]
         if len(lines) > 1 and _LITERAL.search("\n".join(lines)):
-            return _line(text)
-        parts = [part for line in lines for part in _sentences(line)]
+            return line(text)
+        parts = [part for each in lines for part in _sentences(each)]
     if len(parts) < 2:
-        return _line(text)
-    return [word for part in parts for word in (*_line(part), "\n")]
+        return line(text)
+    return [word for part in parts for word in (*line(part), "\n")]
 
 
 def _sentences(line: str) -> list[str]:

@@ -17,7 +17,7 @@ from infinite_memory.text.spellings import (
     UNMARKED,
 )
 
-__all__ = ["measured", "written_out"]
+__all__ = ["OTHERWISE", "measured", "written_out"]
 
 _DIGIT = re.compile(r"\d")
 _NUMBER = re.compile(r"[$€£¥]?\d+(?:\.\d+)?%?")
@@ -40,16 +40,17 @@ _PLACES = frozenset(
     "point position location coordinate cell pair seat room port page line track item id index"
     " range number row column field channel group section chapter question".split()
 )
-_OTHERWISE = frozenset(
+OTHERWISE = frozenset(
     (*SPOKEN, *_IS, *SPELLINGS, *NUMBERS, *APART, *IN_ANY_CASE, *UNMARKED, "&", "i'd")
 )
+"""Every word, in small letters, that `written_out` may write in another way."""
 
 
 def written_out(words: list[str]) -> list[str]:
     """Write contractions out, and each word in its one spelling."""
     out: list[str] = []
     there = " ".join(words).lower().split(" ")
-    if _OTHERWISE.isdisjoint(there):
+    if OTHERWISE.isdisjoint(there):
         return words
     for place, word in enumerate(words):
         lower = there[place]

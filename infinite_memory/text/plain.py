@@ -1,0 +1,73 @@
+"""The words of a sentence in which nothing can be written in another way.
+
+Most of `likeness` looks for signs, and for words of closed lists. Where a sentence has neither but
+for commas, colons and its last mark, its reading is the list of its words, and to find that out
+takes a third of the time: a fingerprint is made for every text that is stored.
+"""
+
+from __future__ import annotations
+
+import re
+
+from infinite_memory.text.dates import BEGINNINGS_OF_MONTHS
+from infinite_memory.text.dressing import CLOSING_WORDS, begins_with_opening
+from infinite_memory.text.spellings import CURRENCIES, SIGNS_OF_UNITS, UNITS
+from infinite_memory.text.wording import OTHERWISE
+
+__all__ = ["plain_words"]
+
+_WORD = "(?:[A-Za-z]++(?:['-][A-Za-z]++)*+|[0-9]++)"
+_PLAIN = re.compile(rf"{_WORD}(?:[,:]? {_WORD})*+[.?]?")
+_DIGIT = re.compile("[0-9]")
+# Words that `likeness` itself counts or leaves out, and what makes a line source code.
+_TOLD = OTHERWISE | frozenset(
+    "first third fourth fifth sixth seventh eighth ninth tenth really actually too well"
+    " import".split()
+)
+_BESIDE_NUMBERS = frozenset(
+    word.lower() for word in (*UNITS, *SIGNS_OF_UNITS, *CURRENCIES, "cent", "am", "pm", "a", "p")
+)
+# Openings without a sign, the names of commands, and labels before "is".
+_BEGINNINGS = frozenset(
+    "btw fyi ok okay git pip npm rm cp mv ls cd sudo docker kubectl curl apt brew ssh chmod select"
+    " insert update delete create alter drop deadline due release birthday address phone version"
+    " port price budget status owner location".split()
+)
+# Before a comma or a colon: greetings and fillers, and what begins a line of source code.
+_BEFORE_SIGNS = frozenset(
+    "hi hello hey by if elif else for while def class try except with return switch"
+    " case function const let var public private static fn func async await from".split()
+)
+
+
+def plain_words(text: str) -> list[str] | None:
+    """Return the words of `text` in small letters, None where another reading is possible.
+
+    Commas and colons are left out, and so is a full stop; a question mark is a word.
+    """
+    if _PLAIN.fullmatch(text) is None:
+        return None
+    lowered = text.lower()
+    told = "," in text or ":" in text
+    bare = lowered.replace(",", "").replace(":", "") if told else lowered
+    words = bare.removesuffix(".").replace("?", " ?").split(" ")
+    if not (_TOLD.isdisjoint(words) and _BEGINNINGS.isdisjoint(words[:2])):
+        return None
+    if told and (words[-1] in CLOSING_WORDS or _begins_before_sign(words[0])):
+        return None
+    if _DIGIT.search(text) is not None and not _is_plain_beside_numbers(words):
+        return None
+    # What is all capitals, or a headline, is read in small letters.
+    opened = begins_with_opening(text) or begins_with_opening(lowered)
+    return None if opened else words
+
+
+def _begins_before_sign(word: str) -> bool:
+    return word in _BEFORE_SIGNS or word.startswith(("um", "uh"))
+
+
+def _is_plain_beside_numbers(words: list[str]) -> bool:
+    """Tell whether no word is a unit, or a part of a date or of a time of day."""
+    return _BESIDE_NUMBERS.isdisjoint(words) and BEGINNINGS_OF_MONTHS.isdisjoint(
+        [word[:3] for word in words]
+    )
