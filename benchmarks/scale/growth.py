@@ -99,8 +99,8 @@ def plot(rows: list[dict[str, Any]], path: Path) -> None:
         ("write_p50_ms", "write with embedding"),
     ):
         left.plot(sizes, [float(row[name]) for row in rows], marker="o", label=label)
-    left.set(xscale="log", yscale="log", xlabel="memories", ylabel="p50, ms", ylim=(5, 100))
-    left.set_yticks([5, 10, 20, 50, 100])
+    left.set(xscale="log", yscale="log", xlabel="memories", ylabel="p50, ms", ylim=(3, 100))
+    left.set_yticks([3, 5, 10, 20, 50, 100])
     for name, label in (("resident_mb", "resident"), ("own_mb", "of it not the mapped index")):
         right.plot(sizes, [float(row[name]) for row in rows], marker="o", label=label)
     right.set(xscale="log", yscale="log", xlabel="memories", ylabel="MB", ylim=(50, 2000))

@@ -1,12 +1,13 @@
 """Storing in bulk beside the bare embedder, and one durable memory beside a bare insert.
 
-    python -m benchmarks.scale.ingest [--texts 2000] [--single 1000]
+    python -m benchmarks.scale.ingest [--texts 2000] [--single 1000] [--lines FILE]
 
 In turns, so that both meet the same machine: `remember_many` of some texts, and the embedder alone
 on the same texts, cut into the same passages. One `remember` that embeds later is the text made
 durable and acknowledged, as while the model cannot be run; beside it a bare apsw insert of the same
 row with a full commit: into a table that has its columns and an index of its ids alone, and into
-the table that the store has, with its indexes. All three take turns.
+the table that the store has, with its indexes. All three take turns. What is remembered are made-up
+sentences, or the lines of a file, all different: a reading of more signs takes longer.
 """
 
 from __future__ import annotations
@@ -80,9 +81,13 @@ def _memory(text: str, like: Memory) -> Memory:
     return Memory(id="m", text=text, happened_at=like.happened_at, stored_at=like.stored_at)
 
 
-def single(scratch: Path, count: int) -> None:
+def single(scratch: Path, count: int, own: Path | None) -> None:
     logging.getLogger("infinite_memory").setLevel(logging.ERROR)  # each would say that it waits
-    lines = corpus.texts(_TURNS * count, seed=200)
+    if own is None:
+        lines = corpus.texts(_TURNS * count, seed=200)
+    else:
+        lines = [*dict.fromkeys(filter(None, own.read_text("utf-8").splitlines()))]
+        count = min(count, len(lines) // _TURNS)
     plain, indexed = _connect(scratch / "plain.db"), _connect(scratch / "indexed.db")
     columns = INSERT[INSERT.index("(") + 1 : INSERT.index(")")].replace('"id"', '"id" UNIQUE')
     plain.execute(f"CREATE TABLE memories ({columns})")
@@ -92,8 +97,9 @@ def single(scratch: Path, count: int) -> None:
         made = store.get(store.remember("the first").id)
         rows = [
             (*MemoryRow.encode(_numbered(line, number, made)).bindings(number), number)
-            for number, line in enumerate(lines, 1)
+            for number, line in enumerate(lines[: _TURNS * count], 1)
         ]
+        print(f"{count:,} of each a turn")
         for turn_number in range(_TURNS):
             cut = slice(turn_number * count, (turn_number + 1) * count)
             figures.append(
@@ -135,10 +141,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--texts", type=int, default=2000)
     parser.add_argument("--single", type=int, default=1000)
+    parser.add_argument("--lines", type=Path, help="texts of your own, one a line")
     arguments = parser.parse_args()
     print(describe_environment())
     with tempfile.TemporaryDirectory() as scratch:
-        single(Path(scratch), arguments.single)
+        single(Path(scratch), arguments.single, arguments.lines)
         bulk(Path(scratch), arguments.texts)
 
 
