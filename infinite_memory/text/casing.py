@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from infinite_memory.text.code import is_code
 
-__all__ = ["OTHER_WORDS", "is_about_writing", "is_one_case", "recased"]
+__all__ = ["OTHER_WORDS", "WRITTEN", "is_about_writing", "is_one_case", "recased"]
 
 OTHER_WORDS = frozenset(
     "may march turkey polish china us it who aids ram will mark bill rob sue pat jack chase august"
@@ -25,14 +25,16 @@ OTHER_WORDS = frozenset(
 )
 """Words that mean something else with a capital than in small letters."""
 
-_WRITTEN = frozenset(
+WRITTEN = frozenset(
     "password passphrase passcode pin token secret key code username login id identifier handle"
     " hash serial regex pattern variable env branch file folder path host hostname function class"
     " method table column field command flag pwd passwd pw passkey credential credentials ssid"
     " glob wildcard markdown license licence voucher coupon bucket namespace slug repo repository"
     " package answer passwort kennwort contraseña clave senha wachtwoord hasło пароль".split()
 )
-_NAMED = _WRITTEN | {"label", "tag", "called", "named", "type", "enter"}
+"""What has a value of which every sign may count."""
+
+_NAMED = WRITTEN | {"label", "tag", "called", "named", "type", "enter"}
 _LINKS = frozenset("is are was : = to as called named use type enter ist es lautet".split())
 _SMALL_WORDS = frozenset(
     "Is Are Was In On At To And Of For The A An With By Or From After Before Has Have Not My Our"
@@ -51,7 +53,7 @@ _LEAST_WORDS = 3
 
 def is_about_writing(text: str) -> bool:
     """Tell whether `text` names a password, a file or the like, of which every sign may count."""
-    return not _WRITTEN.isdisjoint(text.lower().replace(":", " ").split())
+    return not WRITTEN.isdisjoint(text.lower().replace(":", " ").split())
 
 
 def is_one_case(text: str) -> bool:

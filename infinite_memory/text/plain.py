@@ -9,18 +9,20 @@ from __future__ import annotations
 
 import re
 
+from infinite_memory.text.casing import WRITTEN
 from infinite_memory.text.dates import BEGINNINGS_OF_MONTHS
 from infinite_memory.text.dressing import CLOSING_WORDS, begins_with_opening
 from infinite_memory.text.spellings import CURRENCIES, SIGNS_OF_UNITS, UNITS
-from infinite_memory.text.wording import OTHERWISE
+from infinite_memory.text.wording import DOUBTFUL, EXPANDED
 
 __all__ = ["plain_words"]
 
 _WORD = "(?:[A-Za-z]++(?:['-][A-Za-z]++)*+|[0-9]++)"
-_PLAIN = re.compile(rf"{_WORD}(?:[,:]? {_WORD})*+[.?]?")
+_PLAIN = re.compile(rf"{_WORD}(?:[,:]? {_WORD})*+[.?!]?")
 _DIGIT = re.compile("[0-9]")
+_LEAST_WORDS = 3
 # Words that `likeness` itself counts or leaves out, and what makes a line source code.
-_TOLD = OTHERWISE | frozenset(
+_TOLD = DOUBTFUL | frozenset(
     "first third fourth fifth sixth seventh eighth ninth tenth really actually too well"
     " import".split()
 )
@@ -43,23 +45,42 @@ _BEFORE_SIGNS = frozenset(
 def plain_words(text: str) -> list[str] | None:
     """Return the words of `text` in small letters, None where another reading is possible.
 
-    Commas and colons are left out, and so is a full stop; a question mark is a word.
+    Commas and colons are left out, and so are a full stop and a "!"; a question mark is a word.
     """
     if _PLAIN.fullmatch(text) is None:
         return None
     lowered = text.lower()
-    told = "," in text or ":" in text
-    bare = lowered.replace(",", "").replace(":", "") if told else lowered
+    marked = "," in text or ":" in text
+    bare = lowered.replace(",", "").replace(":", "") if marked else lowered
     words = bare.removesuffix(".").replace("?", " ?").split(" ")
     if not (_TOLD.isdisjoint(words) and _BEGINNINGS.isdisjoint(words[:2])):
         return None
-    if told and (words[-1] in CLOSING_WORDS or _begins_before_sign(words[0])):
+    if text[-1] == "!":
+        marked = True
+        words[-1] = words[-1][:-1]
+        if not _is_exclaimed(words):
+            return None
+    if marked and (words[-1] in CLOSING_WORDS or _begins_before_sign(words[0])):
         return None
     if _DIGIT.search(text) is not None and not _is_plain_beside_numbers(words):
         return None
     # What is all capitals, or a headline, is read in small letters.
-    opened = begins_with_opening(text) or begins_with_opening(lowered)
-    return None if opened else words
+    if begins_with_opening(text) or begins_with_opening(lowered):
+        return None
+    return _without_contractions(words)
+
+
+def _is_exclaimed(words: list[str]) -> bool:
+    """Tell whether a "!" behind these words is a mark and not a part of a value."""
+    last = words[-1]
+    enough = len(words) >= _LEAST_WORDS and len(last) > 1 and last.isalpha()
+    return enough and last not in _TOLD and WRITTEN.isdisjoint(words)
+
+
+def _without_contractions(words: list[str]) -> list[str]:
+    if EXPANDED.keys().isdisjoint(words):
+        return words
+    return " ".join([EXPANDED.get(word, word) for word in words]).split(" ")
 
 
 def _begins_before_sign(word: str) -> bool:

@@ -17,7 +17,7 @@ from infinite_memory.text.spellings import (
     UNMARKED,
 )
 
-__all__ = ["OTHERWISE", "measured", "written_out"]
+__all__ = ["DOUBTFUL", "EXPANDED", "measured", "written_out"]
 
 _DIGIT = re.compile(r"\d")
 _NUMBER = re.compile(r"[$€£¥]?\d+(?:\.\d+)?%?")
@@ -40,17 +40,17 @@ _PLACES = frozenset(
     "point position location coordinate cell pair seat room port page line track item id index"
     " range number row column field channel group section chapter question".split()
 )
-OTHERWISE = frozenset(
-    (*SPOKEN, *_IS, *SPELLINGS, *NUMBERS, *APART, *IN_ANY_CASE, *UNMARKED, "&", "i'd")
-)
-"""Every word, in small letters, that `written_out` may write in another way."""
+DOUBTFUL = frozenset((*_IS, *SPELLINGS, *NUMBERS, *APART, *IN_ANY_CASE, *UNMARKED, "&", "i'd"))
+"""The words, in small letters, that `written_out` may write in another way or leave as they are."""
+
+_OTHERWISE = DOUBTFUL | SPOKEN.keys()
 
 
 def written_out(words: list[str]) -> list[str]:
     """Write contractions out, and each word in its one spelling."""
     out: list[str] = []
     there = " ".join(words).lower().split(" ")
-    if OTHERWISE.isdisjoint(there):
+    if _OTHERWISE.isdisjoint(there):
         return words
     for place, word in enumerate(words):
         lower = there[place]
@@ -142,3 +142,7 @@ def measured(words: list[str]) -> list[str]:
         else:
             out.append(word)
     return out
+
+
+EXPANDED = {word: f"{_stem(word)} {rest}" for word, rest in SPOKEN.items()}
+"""Contractions, in small letters, and what `written_out` makes of each wherever it stands."""
