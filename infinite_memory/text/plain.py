@@ -20,11 +20,11 @@ __all__ = ["plain_words"]
 _WORD = "(?:[A-Za-z]++(?:['-][A-Za-z]++)*+|[0-9]++)"
 _PLAIN = re.compile(rf"{_WORD}(?:[,:]? {_WORD})*+[.?!]?")
 _DIGIT = re.compile("[0-9]")
+_IMPORT = re.compile(r"\bimport\b")
 _LEAST_WORDS = 3
-# Words that `likeness` itself counts or leaves out, and what makes a line source code.
+# Words that `likeness` itself counts or leaves out.
 _TOLD = DOUBTFUL | frozenset(
-    "first third fourth fifth sixth seventh eighth ninth tenth really actually too well"
-    " import".split()
+    "first third fourth fifth sixth seventh eighth ninth tenth really actually too well".split()
 )
 _BESIDE_NUMBERS = frozenset(
     word.lower() for word in (*UNITS, *SIGNS_OF_UNITS, *CURRENCIES, "cent", "am", "pm", "a", "p")
@@ -50,17 +50,21 @@ def plain_words(text: str) -> list[str] | None:
     if _PLAIN.fullmatch(text) is None:
         return None
     lowered = text.lower()
+    if "import" in lowered and _IMPORT.search(lowered):
+        return None
     marked = "," in text or ":" in text
     bare = lowered.replace(",", "").replace(":", "") if marked else lowered
     words = bare.removesuffix(".").replace("?", " ?").split(" ")
-    if not (_TOLD.isdisjoint(words) and _BEGINNINGS.isdisjoint(words[:2])):
+    # "SELECT-all" and "case-control: none" look like source code.
+    head = words[0].replace("'", "-").partition("-")[0]
+    if not (_TOLD.isdisjoint(words) and _BEGINNINGS.isdisjoint((head, *words[:2]))):
         return None
     if text[-1] == "!":
         marked = True
         words[-1] = words[-1][:-1]
         if not _is_exclaimed(words):
             return None
-    if marked and (words[-1] in CLOSING_WORDS or _begins_before_sign(words[0])):
+    if marked and (words[-1] in CLOSING_WORDS or _begins_before_sign(head)):
         return None
     if _DIGIT.search(text) is not None and not _is_plain_beside_numbers(words):
         return None
@@ -83,8 +87,8 @@ def _without_contractions(words: list[str]) -> list[str]:
     return " ".join([EXPANDED.get(word, word) for word in words]).split(" ")
 
 
-def _begins_before_sign(word: str) -> bool:
-    return word in _BEFORE_SIGNS or word.startswith(("um", "uh"))
+def _begins_before_sign(head: str) -> bool:
+    return head in _BEFORE_SIGNS or head.startswith(("um", "uh"))
 
 
 def _is_plain_beside_numbers(words: list[str]) -> bool:
