@@ -214,6 +214,9 @@ def _embedded(
     if embed is None:
         return (), "compared by words alone: the embedding model does not know this language"
     try:
-        return tuple(QueryVector.of(embed(text)) for text in texts), None
+        vectors = [embed(text) for text in texts]
     except EmbedderError as error:
         return (), f"compared by words alone: {error}"
+    if not all(np.isfinite(vector).all() for vector in vectors):
+        return (), "compared by words alone: the embedding model made a vector that is not finite"
+    return tuple(map(QueryVector.of, vectors)), None

@@ -92,7 +92,8 @@ def _begins_before_sign(head: str) -> bool:
 
 
 def _is_plain_beside_numbers(words: list[str]) -> bool:
-    """Tell whether no word is a unit, or a part of a date or of a time of day."""
-    return _BESIDE_NUMBERS.isdisjoint(words) and BEGINNINGS_OF_MONTHS.isdisjoint(
-        [word[:3] for word in words]
+    """Tell whether no word is a unit, or a part of a date or of a time of day, as in "pm-ish"."""
+    heads = " ".join(words).replace("'", " ").replace("-", " ").split(" ")
+    return _BESIDE_NUMBERS.isdisjoint(heads) and BEGINNINGS_OF_MONTHS.isdisjoint(
+        [head[:3] for head in heads]
     )
