@@ -37,14 +37,16 @@ Places = NDArray[np.integer]
 class Scored:
     """One segment with the scores of its selected documents, float32, in their order.
 
-    `total` decides; the rest says how it came about. `ideal` is the `bm25` of an ideal document;
-    `spoken` tells who is named in the question, None where nobody is.
+    `total` decides; the rest says how it came about. `ideal` is the `bm25` of an ideal document.
+    `named` tells which documents were said by one who is named in the question, None where nobody
+    is, and `spoken` which of these have anything else to do with it.
     """
 
     segment: Segment
     selection: Selection
     cosine: Scores
     bm25: Scores
+    named: NDArray[np.bool_] | None
     spoken: NDArray[np.bool_] | None
     total: Scores
     ideal: float
@@ -60,7 +62,7 @@ class Scored:
         return share
 
     def speaker(self, places: Places) -> Scores:
-        """Return 1 for each of these places whose document was said by one who is named."""
+        """Return 1 for each of these places whose document is `spoken` by one who is named."""
         if self.spoken is None:
             return np.zeros(len(places), np.float32)
         return self.spoken[places].astype(np.float32)
@@ -83,22 +85,24 @@ def scored(
     cosine: Scores | None,
     bm25: Scores,
     ideal: float,
-    spoken: NDArray[np.bool_] | None,
+    named: NDArray[np.bool_] | None,
     background: float,
     weights: Weights,
 ) -> Scored:
     """Return the selected documents with their scores; the arrays have the selection's length.
 
     `cosine` is None where vectors are not compared, `ideal` the `bm25` of an ideal document,
-    `spoken` tells who was named, None where nobody was.
+    `named` tells which were said by one who was named, None where nobody was.
     """
     if cosine is None:
         cosine = np.full(len(selection), ABSENT, np.float32)
+    spoken = None if named is None else named.copy()
     return Scored(
         segment=segment,
         selection=selection,
         cosine=cosine,
         bm25=bm25,
+        named=named,
         spoken=spoken,
         total=_totals(
             cosine,
@@ -120,7 +124,7 @@ def put_cosines(one: Scored, docs: NDArray[np.int32], cosine: Scores, weights: W
     `docs` are selected; `weights` are those that `one` was scored with.
     """
     places = one.selection.places(docs)
-    spoken = None if one.spoken is None else one.spoken[places]
+    spoken = None if one.named is None else one.named[places]
     one.cosine[places] = cosine
     one.total[places] = _totals(
         cosine,
@@ -131,7 +135,7 @@ def put_cosines(one: Scored, docs: NDArray[np.int32], cosine: Scores, weights: W
         background=one.background,
         weights=weights,
     )
-    if one.spoken is not None:
+    if one.spoken is not None and spoken is not None:
         one.spoken[places] = spoken
 
 

@@ -42,10 +42,10 @@ class InContext:
     """Scores of the rows of `near`, float32, shape (m,), on the scale of `Scored.total`.
 
     `parts` is what the sentences of the question gave or took, compared one by one, `around` what
-    the neighbours did, `coverage` what having every word of the question
-    gave, `quoted` what holding the quoted parts gave, `asks` what a question lost, `important` what
-    a memory marked so gained, `recency` what it lost by its age, `conversation` the share of the
-    conversation; `total` is everything together.
+    the neighbours did, `coverage` what having every word of the question gave, `quoted` what
+    holding the quoted parts gave, `asks` what a question lost, `important` what a memory marked so
+    gained, `recency` what it lost by its age, `conversation` the share of the conversation; `total`
+    is everything together.
     """
 
     near: Surroundings

@@ -49,10 +49,10 @@ def gained_by_parts(
 ) -> Scores:
     """Return what the meaning of each row of `near` gains by the parts of the question, or loses.
 
-    `share` in [0, 1] is how much of the
-    cosine with the whole question gives way to that with the part nearest to the memory. The
-    cosines with each part are first moved so that those of the wanted rows have the mean of those
-    with the whole. Rows without a vector gain nothing. float32, shape (m,).
+    `share` in [0, 1] is how much of the cosine with the whole question gives way to that with the
+    part nearest to the memory. The cosines with each part are first moved so that those of the
+    wanted rows have the mean of those with the whole. Rows without a vector gain nothing. float32,
+    shape (m,).
     """
     gained = np.zeros(len(near), np.float32)
     if not parts:

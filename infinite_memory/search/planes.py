@@ -35,7 +35,8 @@ def quantized(vectors: NDArray[np.floating]) -> tuple[Bytes, Bytes, Scores]:
 
     `vectors` are finite, shape (v, dimensions). What each has depends on itself alone.
     """
-    scale = np.abs(vectors).max(axis=1, initial=0).astype(np.float32)
+    vectors = vectors.astype(np.float32, copy=False)
+    scale = np.abs(vectors).max(axis=1, initial=0)
     scale /= np.float32(_GREATEST)
     scale[scale < _NOTHING] = 1
     steps = np.rint(vectors / scale[:, np.newaxis]).astype(np.int32)

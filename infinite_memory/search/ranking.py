@@ -84,7 +84,7 @@ def rank(
             cosine=None if query is None else approximate_cosines(query, segment, selection),
             bm25=by_words,
             ideal=asked.ideal,
-            spoken=spoken_by(names, segment, selection) if names else None,
+            named=spoken_by(names, segment, selection) if names else None,
             background=background,
             weights=weights,
         )

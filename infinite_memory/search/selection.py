@@ -43,6 +43,10 @@ class Selection:
         """Return the number of the document at a place of the selection."""
         return place if self.docs is None else int(self.docs[place])
 
+    def docs_at(self, places: NDArray[np.intp]) -> NDArray[np.int32]:
+        """Return the numbers of the documents at these places of the selection."""
+        return (places if self.docs is None else self.docs[places]).astype(np.int32)
+
     def take(self, column: NDArray[_Scalar]) -> NDArray[_Scalar]:
         """Return the values of the selected documents in a column of the segment, shape (k,)."""
         return column if self.docs is None else column[self.docs]

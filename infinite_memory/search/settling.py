@@ -37,14 +37,8 @@ class Settling:
 
     def best(self, number: int) -> None:
         """Settle the best `number` by their totals, so that they are those of exact cosines."""
-        first = best(self._scores, number, 0.0)
-        for part, s in enumerate(self._scores):
-            docs = [s.selection.doc(place) for other, place in first if other is s]
-            self._settle(part, np.array(docs, np.int32))
-        if len(first) < number:
-            return
-        # As many have at least this; what cannot reach it is none of the best.
-        least = min(float(s.total[place]) for s, place in first)
+        # So many have at least this; what cannot reach it is none of the best.
+        least = self._reached(number)
         for part, s in enumerate(self._scores):
             self._settle(part, self._within_reach(s, least))
 
@@ -53,16 +47,44 @@ class Settling:
         for part in range(len(self._scores)):
             self._settle(part, near.doc[near.part == part].astype(np.int32))
 
+    def _reached(self, number: int) -> float:
+        """Settle `number` documents, and return what all of them reach, 0 where there are fewer.
+
+        Each loses little by it but for those that are related to the question by rounding alone:
+        where their speaker counted for them, others come before them.
+        """
+        while True:
+            first = best(self._scores, number, 0.0)
+            lost = False
+            for part, s in enumerate(self._scores):
+                places = np.array([place for other, place in first if other is s], np.intp)
+                spoken = int(s.speaker(places).sum())
+                self._settle(part, s.selection.docs_at(places))
+                lost = lost or int(s.speaker(places).sum()) < spoken
+            if not lost:
+                break
+        if len(first) < number:
+            return 0.0
+        return min(float(s.total[place]) for s, place in first)
+
     def _within_reach(self, s: Scored, least: float) -> Docs:
         """Return the documents whose total may be `least` with the exact cosine."""
         weights = self._weights
-        share = weights.meaning * (1 + weights.important) * (1 + weights.conversation)
-        share /= 1 - s.background
+        factor = (1 + weights.important) * (1 + weights.conversation)
+        share = factor * weights.meaning / (1 - s.background)
         widest = greatest_error(self._query, s.segment)
-        places = np.flatnonzero((s.total >= np.float32(least - share * widest)) & (s.total > 0))
-        docs = (places if s.selection.docs is None else s.selection.docs[places]).astype(np.int32)
-        error = np.float32(share) * error_of(self._query, s.segment, docs)
-        return docs[s.total[places] + error >= least]
+        # What lies further below the background has nothing to do with the question either way.
+        may_be = s.cosine > np.float32(s.background - widest)
+        within = s.total >= np.float32(least - share * widest)
+        gained = np.float32(0)
+        if s.named is not None:
+            # One that is related after all has its speaker counted for it.
+            within |= s.named & (s.total <= 0)
+            gained = np.float32(factor * weights.speaker)
+        places = np.flatnonzero(within & may_be)
+        docs, total = s.selection.docs_at(places), s.total[places]
+        most = total + np.float32(share) * error_of(self._query, s.segment, docs)
+        return docs[most + gained * (total <= 0) >= least]
 
     def _settle(self, part: int, docs: Docs) -> None:
         new = np.setdiff1d(docs, self._settled[part])

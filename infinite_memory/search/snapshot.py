@@ -258,3 +258,5 @@ def _check_shapes(segment: Segment, dimensions: int) -> None:
         )
     ):
         raise ValueError("its arrays do not fit together")
+    if not np.isfinite(segment.scale).all():
+        raise ValueError("its vectors are not finite")

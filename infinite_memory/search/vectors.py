@@ -1,8 +1,8 @@
 """The arm of meaning: cosine over all passages.
 
 Every vector is compared by its `high` bytes, half of what it has, in sums of integers: such a
-cosine differs from that of the stored vector by 0.0004 on average, and by no more than `error_of`
-says. Those that matter are compared again by both planes: then it differs by less than 0.0001.
+cosine is off by 0.0003 on average on real texts, and by no more than `error_of` says. Those that
+matter are compared again by both planes, and are then off by less than 0.0001.
 """
 
 from __future__ import annotations
@@ -70,13 +70,11 @@ class QueryVector:
     def of(cls, vector: Scores) -> QueryVector:
         """Return it for a unit vector, shape (dimensions,)."""
         high, low, (scale,) = quantized(vector[np.newaxis])
-        rough = high[0] * np.float32(256 * scale)
-        lost = vector - rough
         return cls(
             planes=np.concatenate([high, low]),
             scale=float(scale),
-            reach=sqrt(rough @ rough),
-            lost=sqrt(lost @ lost),
+            reach=256 * float(scale) * _length(high[0]),
+            lost=float(scale) * _length(low[0]),
         )
 
 
@@ -89,7 +87,7 @@ def approximate_cosines(query: QueryVector, segment: Segment, selection: Selecti
 
 
 def cosines(query: QueryVector, segment: Segment, docs: NDArray[np.int32]) -> Scores:
-    """Return the cosines of these documents, in any order, but for the fifth decimal place."""
+    """Return the cosines of these documents, in any order, off by less than 0.0001."""
     return _by_document(segment, docs, partial(_products, segment, query))
 
 
@@ -97,14 +95,19 @@ def error_of(query: QueryVector, segment: Segment, docs: NDArray[np.int32]) -> S
     """Return how much an approximate cosine of each document may be off: float32, shape (k,).
 
     With v = h + r, where h is by the high bytes alone, and q likewise: v q - h g = r g + v (q - g),
-    of which each is at most the product of the lengths (Cauchy and Schwarz).
+    of which each is at most the product of the lengths (Cauchy and Schwarz). 0 without a vector.
     """
-    return _error(query, _by_document(segment, docs, segment.scale.__getitem__))
+    error = _error(query, _by_document(segment, docs, segment.scale.__getitem__))
+    return np.maximum(error, 0, out=error)
 
 
 def greatest_error(query: QueryVector, segment: Segment) -> float:
     """Return what no `error_of` a document of `segment` exceeds."""
     return float(_error(query, np.float32(segment.greatest_scale)))
+
+
+def _length(numbers: Bytes) -> float:
+    return sqrt(float((numbers.astype(np.int64) ** 2).sum()))
 
 
 def _error(query: QueryVector, scale: _Floats) -> _Floats:

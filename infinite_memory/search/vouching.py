@@ -1,9 +1,9 @@
 """Who has verified a file that several processes map: the first one does, for as long as it lives.
 
 A process that has verified a file holds a shared lock on it, which belongs to the open file behind
-the mapping: it goes when the mapping does, however the process ends. Where anybody holds one, the
-file need not be read again. Whoever verifies holds the lock alone meanwhile, so that nobody takes
-what is being looked at for verified.
+the mapping and behind whatever else reads from it: it goes when these do, however the process ends.
+Where anybody holds one, the file need not be read again. Whoever verifies holds the lock alone
+meanwhile, so that nobody takes what is being looked at for verified.
 """
 
 from __future__ import annotations

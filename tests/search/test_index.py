@@ -406,3 +406,17 @@ def test_names_of_speakers_are_taken_out_of_a_question(
     question: str, names: set[str], expected: str
 ) -> None:
     assert without_names(question, names) == expected
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_a_question_whose_vector_is_not_finite_is_compared_by_words_alone(value: float) -> None:
+    class Broken(HashingEmbedder):
+        def embed_query(self, text: str) -> NDArray[np.float32]:
+            vector = super().embed_query(text)
+            vector[3] = value
+            return vector
+
+    found = ask(SearchIndex(filled(5), Broken()), "number 3")
+    assert found.candidates[0].id == "m3"
+    assert found.note is not None
+    assert "not finite" in found.note

@@ -42,6 +42,9 @@ def scores_of(
     seed: int,
     passages: int,
     exact: bool,
+    background: float = 0.1,
+    worded: float = 1.0,
+    named: float = 0.5,
 ) -> list[Scored]:
     made = []
     rng = np.random.default_rng(seed)
@@ -65,10 +68,12 @@ def scores_of(
                 segment,
                 selection,
                 cosine=found,
-                bm25=(rng.random(len(selection)) * 0.01).astype(np.float32),
+                bm25=np.where(
+                    rng.random(len(selection)) < worded, rng.random(len(selection)) * 0.01, 0
+                ).astype(np.float32),
                 ideal=1.0,
-                spoken=rng.random(len(selection)) < 0.5,
-                background=0.1,
+                named=rng.random(len(selection)) < named,
+                background=background,
                 weights=weights,
             )
         )
@@ -96,6 +101,27 @@ def test_the_best_are_those_of_exact_cosines(seed: int, passages: int) -> None:
     assert before != [place for _, place, _ in expected]
     settled = sum(map(len, settling._settled))
     assert 50 <= settled < sum(len(s.selection) for s in mine)
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("more", [-50, 0, 50])
+def test_who_is_related_to_the_question_is_decided_by_exact_cosines(seed: int, more: int) -> None:
+    query = QueryVector.of(unit_vectors(1, DIMENSIONS)[0])
+    vectors = unit_vectors(6_000, DIMENSIONS, seed=seed + 1)
+    # Most are nearer to the question than unrelated texts are; who is named has said few of them.
+    everything = np.arange(6_000, dtype=np.int32)
+    background = float(np.sort(cosines(query, segment_with(vectors), everything))[-4_000])
+    weights = DEFAULT_WEIGHTS if seed % 2 else evolve(DEFAULT_WEIGHTS, speaker=0.0)
+    options = {"seed": seed, "passages": 1, "background": background, "worded": 0.01, "named": 0.1}
+    mine = scores_of(query, [vectors], weights, exact=False, **options)
+    exact = scores_of(query, [vectors], weights, exact=True, **options)
+    assert ((mine[0].total > 0) != (exact[0].total > 0)).any()
+    number = int(mine[0].spoken.sum()) + more
+    settling = Settling(mine, query, weights)
+    settling.best(number)
+    found, expected = ([(p, s.total[p]) for s, p in best(o, number, 0.0)] for o in (mine, exact))
+    assert found == expected
+    assert len(settling._settled[0]) < 1_200
 
 
 def test_fewer_than_are_wanted_are_all_settled() -> None:

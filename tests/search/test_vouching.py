@@ -8,6 +8,7 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from infinite_memory.model.memory import Memory
@@ -19,6 +20,7 @@ from infinite_memory.search.snapshot import Snapshot
 from infinite_memory.search.vouching import is_vouched_for
 from infinite_memory.storage.inmemory.storage import InMemoryStorage
 from infinite_memory.testing.embedders import HashingEmbedder
+from tests.search.test_index import filled, snapshot_for
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no such locks there")
 
@@ -123,6 +125,22 @@ def test_a_damaged_file_is_vouched_for_by_nobody(written: Snapshot, tmp_path: Pa
     gc.collect()
     with pytest.raises(ValueError, match="damaged"):
         written.verified(whole=False)
+
+
+def test_a_vector_that_is_not_finite_is_seen_in_what_was_verified(tmp_path: Path) -> None:
+    storage = filled(20)
+    snapshot = snapshot_for(storage, tmp_path)
+    snapshot.write(SearchIndex(storage, HashingEmbedder()).refresh().compact())
+    first = snapshot.read()
+    assert first is not None
+    scale = first.parts[0].segment.scale.tobytes()
+    assert scale
+    place = snapshot._path.read_bytes().index(scale)
+    with snapshot._path.open("r+b") as file:
+        file.seek(place)
+        file.write(np.float32(np.nan).tobytes())
+    with pytest.raises(ValueError, match="not finite"):
+        snapshot_for(storage, tmp_path).verified(whole=False)
 
 
 def test_a_look_at_all_of_it_asks_nobody(

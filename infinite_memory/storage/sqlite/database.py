@@ -14,7 +14,7 @@ import apsw
 
 from infinite_memory.errors import StorageUnavailable, StoreClosed
 from infinite_memory.storage.sqlite.connections import BUSY_SECONDS, check_library, connect
-from infinite_memory.storage.sqlite.creation import PAGE_BYTES, Places, ensure_store
+from infinite_memory.storage.sqlite.creation import Places, ensure_store
 from infinite_memory.storage.sqlite.faults import (
     DAMAGE,
     damaged_database,
@@ -33,12 +33,11 @@ from infinite_memory.storage.sqlite.migrations import check_version, migrate
 from infinite_memory.storage.sqlite.reserve import OPENING_BYTES, RESERVE_BYTES, Reserve
 from infinite_memory.storage.sqlite.suspicion import Suspicion
 
-__all__ = ["CHECKPOINT_PAGES", "Database", "Snapshot"]
+__all__ = ["Database", "Snapshot"]
 
 _Result = TypeVar("_Result")
 
-CHECKPOINT_PAGES = (4 << 20) // PAGE_BYTES
-_RETRY_PAGES = CHECKPOINT_PAGES // 2
+_CHECKPOINT_BYTES = 4 << 20
 _IDLE_READERS = 4
 
 _logger = logging.getLogger("infinite_memory.storage")
@@ -69,7 +68,7 @@ class Database:
     """One open database. Any thread may use it; a forked child may not."""
 
     def __init__(
-        self, folder: Path, *, vfs: str | None, checkpoint_pages: int = CHECKPOINT_PAGES
+        self, folder: Path, *, vfs: str | None, checkpoint_pages: int | None = None
     ) -> None:
         check_library(apsw.sqlite_lib_version())
         self.places = Places(folder.absolute())
@@ -81,12 +80,14 @@ class Database:
         self._closed = False
         self._suspicion = Suspicion(self.path, self.identity)
         self._log_pages = 0
-        self._checkpoint_pages = self._checkpoint_at = checkpoint_pages
         self._idle: list[apsw.Connection] = []
         self._reserve = Reserve(self.places.reserve)
         with self._lock.held():
             try:
                 self._writer = self._open_first()
+                page_bytes = self._writer.pragma("page_size")
+                self._checkpoint_pages = checkpoint_pages or _CHECKPOINT_BYTES // page_bytes
+                self._checkpoint_at = self._checkpoint_pages
                 self._bring_forward()
             except apsw.Error as error:  # not remembered: whoever opens it next looks again
                 raise storage_error(error, self.path) from error
@@ -241,7 +242,8 @@ class Database:
         else:
             self._reserve.fill()
         # A reader holds the rest back: try again a little later, not at every commit.
-        self._checkpoint_at = self._checkpoint_pages if done == pages else pages + _RETRY_PAGES
+        later = pages + self._checkpoint_pages // 2
+        self._checkpoint_at = self._checkpoint_pages if done == pages else later
 
     @contextmanager
     def alone(self) -> Iterator[None]:

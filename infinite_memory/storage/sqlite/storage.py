@@ -37,7 +37,7 @@ from infinite_memory.model.scope import Scope
 from infinite_memory.model.usage import Usage
 from infinite_memory.storage.damage import USAGE, DamageLog, name_of
 from infinite_memory.storage.paging import check_limit, decode_cursor
-from infinite_memory.storage.sqlite.database import CHECKPOINT_PAGES, Database, Snapshot
+from infinite_memory.storage.sqlite.database import Database, Snapshot
 from infinite_memory.storage.sqlite.feed import read_changes, read_pending, was_erased
 from infinite_memory.storage.sqlite.finding import find_page
 from infinite_memory.storage.sqlite.journal import read_journal
@@ -76,12 +76,12 @@ class SqliteStorage:
 
     @classmethod
     def open(
-        cls, folder: Path, *, vfs: str | None = None, checkpoint_pages: int = CHECKPOINT_PAGES
+        cls, folder: Path, *, vfs: str | None = None, checkpoint_pages: int | None = None
     ) -> SqliteStorage:
         """Open the store in `folder`, or make one where there is nothing yet.
 
         `vfs` names a virtual file system that was registered with apsw, to simulate faults. The
-        log is copied into the database whenever it has grown to `checkpoint_pages`.
+        log is copied into the database whenever it has grown to `checkpoint_pages`, 4 MiB if None.
 
         Raises:
             StoreDamaged: what is in the folder is suspect; nothing was changed.
