@@ -9,7 +9,7 @@ from infinite_memory.text.code import is_code
 from infinite_memory.text.scripts import HAN
 from infinite_memory.text.statements import is_listed
 
-__all__ = ["CLOSING_WORDS", "begins_with_opening", "undressed"]
+__all__ = ["CLOSING_WORDS", "OPENING_WORDS", "begins_with_opening", "undressed"]
 
 # Two tabs are columns.
 _SPACES = re.compile("[\u00a0\u2000-\u200a\u202f\u3000]+|(?<!\t)\t(?!\t)")
@@ -54,13 +54,14 @@ _OPENING = re.compile(
     r"(?=(?:\S+ +){4}\S)",
     re.IGNORECASE,
 )
-_OPENING_WORDS = frozenset(
+OPENING_WORDS = frozenset(
     "please also note remember keep bear be take make save store record fact memo info one again"
     " once p.s. ps hey just fyi a quick friendly reminder side for heads heads-up as um umm so"
     " write jot memorize memorise add"
     " in anyway it it's do don't never important to let like can could you i i'd well ok okay right"
     " yes yeah actually basically honestly oh hmm by btw".split()
 )
+"""The first words of what may be left out at the beginning of a text."""
 _HAN_OPENING = re.compile(
     "(?:(?:(?:请|麻烦)?[你您]?要?(?:帮我)?(?:记住|记一下|记下|注意)|嗯|对了|顺便说一下|顺便提一下"
     "|另外|提醒一下|备注|请知悉|别忘了|不要忘记|记得|请保存|我[想要]让你记住|再说一遍)[，,：:]|(?:温馨)?(?:提醒|提示)[：:]|说明[：:])"
@@ -105,6 +106,7 @@ _THREE_WORDS = re.compile(r"\S+ +\S+ +\S")
 _HAN_SIGN = re.compile(f"[{HAN}]")
 _LEAST_HAN = 4
 _ENDED = re.compile(r"(?:(?<=[^\W_]{2})|(?<=\d))(?:[!！…]+|\.{2,}|[.。][!！…]+)$")
+_END_SIGNS = "!！….。"
 _MARKS = ("..", "!", "…", "！", ";", ",")
 # "n is 5!" may be a product.
 _PRODUCT = re.compile(r"(?:\b(?:is|are|was|of|equals?|factorial)|=) ?\d{1,2}!+$", re.IGNORECASE)
@@ -145,9 +147,11 @@ def undressed(text: str) -> str:
         text = _BOLD.sub(r"\1", text)
     if not text.endswith(_MARKS) or is_about_writing(text):
         return text
-    if (ended := _ENDED.search(text)) and _is_sentence(text) and not _PRODUCT.search(text):
+    end = len(text.rstrip(_END_SIGNS))
+    product = text[end - 1].isdigit() and _PRODUCT.search(text) is not None
+    if (ended := _ENDED.search(text, end)) and _is_sentence(text) and not product:
         text = text[: ended.start()]
-    return text[:-1] if _PROSE.fullmatch(text) else text
+    return text[:-1] if text.endswith((";", ",")) and _PROSE.fullmatch(text) else text
 
 
 def _in_plain_signs(text: str) -> str:
@@ -191,7 +195,7 @@ def begins_with_opening(text: str) -> bool:
 
 def _opening(text: str) -> re.Match[str] | None:
     first = text.partition(" ")[0].rstrip(":,").lower()
-    return _OPENING.match(text) if first in _OPENING_WORDS else None
+    return _OPENING.match(text) if first in OPENING_WORDS else None
 
 
 def _without_closing(text: str) -> str | None:

@@ -19,9 +19,10 @@ from itertools import filterfalse
 from infinite_memory.text.articles import LABELS, without_articles
 from infinite_memory.text.casing import is_about_writing, is_one_case, recased
 from infinite_memory.text.chinese import is_traditional, with_one_kind_of_chinese
-from infinite_memory.text.commas import DENIAL, without_commas
+from infinite_memory.text.commas import without_commas
 from infinite_memory.text.dates import with_one_kind_of_dates
 from infinite_memory.text.dressing import undressed
+from infinite_memory.text.particles import without_particles
 from infinite_memory.text.plain import plain_words
 from infinite_memory.text.relative import is_relative
 from infinite_memory.text.scripts import HAN
@@ -36,10 +37,6 @@ __all__ = ["alike", "fingerprint", "repeats", "trimmed"]
 _MAX_CHARS = 1000
 _SAID = "say\0"
 _LITERAL = re.compile(r"^\s|\t| {2}|`{3}|^\||[;{}:]$", re.MULTILINE)
-_PARTICLES = ("really", "actually")
-_LAST_PARTICLES = ("too", "as well")
-_REALLY = re.compile(r"(?<=\w) (?:really|actually)(?= [a-z]+(?<!ed)\b)")
-_TOO = re.compile(r"(?<=[a-z]),? (?:too|as well)$")
 # A sentence that a program broke into lines; what ends without a mark may be a list.
 _WRAPPED = re.compile(r"[^\s`|](?:[^\n]{29,}[a-z,]\n(?=[a-z]))+[^\n]*[.!?]")
 _DIGITS = {0xFF10 + digit: str(digit) for digit in range(10)}
@@ -62,9 +59,8 @@ _NO_ENDS = frozenset(
     " fig vol ed est jan feb mar apr jun jul aug sept sep oct nov dec mon tue wed thu fri sat"
     " sun".split()
 )
-_NEXT = re.compile(
-    rf"(?:(?<=[a-z]{{2}}[.!])|(?<=\d\.)) +(?=[A-Za-z])|(?<=[{HAN}][。！]) *(?=[{HAN}])"
-)
+_NEXT = re.compile(r" (?:(?<=[a-z]{2}[.!] )|(?<=\d\. )) *(?=[A-Za-z])")
+_NEXT_BESIDE_HAN = re.compile(rf"{_NEXT.pattern}|(?<=[{HAN}][。！]) *(?=[{HAN}])")
 # "Second" may be a time.
 _ORDINALS = {"first": "1st", "third": "3rd"} | {
     word: f"{n}th"
@@ -103,7 +99,8 @@ def fingerprint(text: str) -> int:
 
 @lru_cache(maxsize=1024)
 def _fingerprint(text: str) -> int:
-    words = plain_words(text)
+    several = ". " in text or "! " in text
+    words = None if several else plain_words(text)
     if words is None:
         words = _small_reading(text)
     return _digest("\n".join(filterfalse(_LIGHT.__contains__, words)))
@@ -215,7 +212,8 @@ def _sentences(line: str) -> list[str]:
 
     What is quoted or in brackets is left as it is, and so is what a password may be about.
     """
-    if not any(map(line.__contains__, _ENDS)) or _NEXT.search(line) is None:
+    following = _NEXT if line.isascii() else _NEXT_BESIDE_HAN
+    if not any(map(line.__contains__, _ENDS)) or following.search(line) is None:
         return [line]
     if _is_quoting(line) or "(" in line or is_about_writing(line):
         return [line]
@@ -225,7 +223,7 @@ def _sentences(line: str) -> list[str]:
     plain = stated.removeprefix(_SAID)
     parts: list[str] = []
     start = 0
-    for end in _NEXT.finditer(plain):
+    for end in following.finditer(plain):
         before = plain[start : end.start()]
         if before[:-1].rpartition(" ")[2].lower() not in _NO_ENDS:
             parts.append(before)
@@ -244,7 +242,7 @@ def _line(text: str) -> list[str]:
     plain = stated.removeprefix(_SAID)
     words = plain.split(" ")
     if plain.isascii() and "".join(words).isalpha():
-        words = _without_particles(plain).split(" ")  # no sign, no digit: nothing to look for
+        words = without_particles(plain).split(" ")  # no sign, no digit: nothing to look for
     else:
         if "`" in plain:
             plain = statement(_QUOTED_WORD.sub(r"\1", plain)).removeprefix(_SAID)
@@ -275,15 +273,7 @@ def _signs_in_one_way(text: str) -> str:
     text = with_one_kind_of_dates(text)
     if not text.isascii():
         text = with_one_kind_of_dates(with_one_kind_of_chinese(text))
-    return _without_particles(text)
-
-
-def _without_particles(text: str) -> str:
-    """Return `text` without "really" and "too", unless it denies something."""
-    particle = text.endswith(_LAST_PARTICLES) or any(map(text.__contains__, _PARTICLES))
-    if particle and not DENIAL.search(text):
-        text = _TOO.sub("", _REALLY.sub("", text))
-    return text
+    return without_particles(text)
 
 
 def _signs_apart(words: list[str]) -> list[str]:

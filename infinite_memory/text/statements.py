@@ -14,7 +14,7 @@ from infinite_memory.text.casing import is_about_writing
 from infinite_memory.text.code import is_code
 from infinite_memory.text.scripts import HAN
 
-__all__ = ["is_listed", "statement"]
+__all__ = ["is_listed", "statement", "without_end"]
 
 # A longer text says so much that little of it is a small difference.
 _MAX_CHARS = 1000
@@ -88,7 +88,7 @@ def _plain(text: str) -> str:
         text = _in_one_width(text)
     if "  " in text or (" " in text and not text.isascii()):
         text = _QUOTED_OR_SPACES.sub(_spaced, text)
-    text = _without_end(_without_opening(text))
+    text = without_end(_without_opening(text))
     if text[1:4] == "he " and (the := _THE.match(text)):
         text = text[the.end() :]
     if (": " in text or " is " in text) and (label := _LABEL.match(text)):
@@ -128,7 +128,8 @@ def is_listed(opening: re.Match[str], text: str) -> bool:
     return comma and _LISTED.match(text, opening.end()) is not None
 
 
-def _without_end(text: str) -> str:
+def without_end(text: str) -> str:
+    """Return `text` without a full stop or a "!" at its end that is no part of a value."""
     if text.endswith(("!", "！")):
         shouted = _EXCLAMATION.search(text)
         if shouted is None or _VALUE.search(text) or is_about_writing(text):

@@ -17,13 +17,14 @@ from infinite_memory.text.spellings import (
     UNMARKED,
 )
 
-__all__ = ["DOUBTFUL", "EXPANDED", "measured", "written_out"]
+__all__ = ["DOUBTFUL", "EXPANDED", "IS_OR_HAS", "is_for_is", "measured", "written_out"]
 
 _DIGIT = re.compile(r"\d")
 _NUMBER = re.compile(r"[$€£¥]?\d+(?:\.\d+)?%?")
 _THOUSANDS = re.compile(r"([$€£¥]?)(\d{1,3}(?:,\d{3})+)(\.\d+)?")
-# "It's been read" is "it has": what may be a participle leaves it open.
-_IS = frozenset("it's he's she's that's there's here's what's who's where's".split())
+IS_OR_HAS = frozenset("it's he's she's that's there's here's what's who's where's".split())
+"""Contractions of "is", or of "has": "it's been read"."""
+# What may be a participle leaves it open.
 _PARTICIPLE = re.compile(r".*(?:ed|en|wn|ne|un|t|ld|d|ade|come)$")
 _NO_PARTICIPLES = frozenset(
     "at about important great different best right correct urgent current recent what that".split()
@@ -40,7 +41,9 @@ _PLACES = frozenset(
     "point position location coordinate cell pair seat room port page line track item id index"
     " range number row column field channel group section chapter question".split()
 )
-DOUBTFUL = frozenset((*_IS, *SPELLINGS, *NUMBERS, *APART, *IN_ANY_CASE, *UNMARKED, "&", "i'd"))
+DOUBTFUL = frozenset(
+    (*IS_OR_HAS, *SPELLINGS, *NUMBERS, *APART, *IN_ANY_CASE, *UNMARKED, "&", "i'd")
+)
 """The words, in small letters, that `written_out` may write in another way or leave as they are."""
 
 _OTHERWISE = DOUBTFUL | SPOKEN.keys()
@@ -59,7 +62,7 @@ def written_out(words: list[str]) -> list[str]:
             word, lower = UNMARKED[lower], UNMARKED[lower]
         if lower in SPOKEN:
             out += [_stem(word), SPOKEN[lower]]
-        elif lower in _IS and _is_no_participle(following):
+        elif lower in IS_OR_HAS and is_for_is(following):
             out += [word[:-2], "is"]
         elif lower == "i'd" and following[:1] and following[0] in _WISHED:
             out += [word[:-2], "would"]
@@ -96,7 +99,7 @@ def _lists(before: Sequence[str]) -> bool:
     return several or not _PLACES.isdisjoint(word.lower() for word in before[-3:])
 
 
-def _is_no_participle(following: Sequence[str]) -> bool:
+def is_for_is(following: Sequence[str]) -> bool:
     """Tell whether what follows a contraction shows that it stands for "is" and not for "has"."""
     told = following[1:] if following[:1] == ["not"] else following[:1]
     word = told[0] if told else ""
