@@ -20,7 +20,7 @@ from infinite_memory.search.arms import Scored, scored, without_meaning, without
 from infinite_memory.search.calibration import Calibration, calibration_of
 from infinite_memory.search.choosing import Group, Place, best, place_of, rank_of
 from infinite_memory.search.context import InContext, in_context
-from infinite_memory.search.depths import Reasons, groups_of, nudged, reasons_of
+from infinite_memory.search.depths import Reasons, groups_of, nudged, raised_by, reasons_of
 from infinite_memory.search.explaining import explain
 from infinite_memory.search.neighbours import surroundings
 from infinite_memory.search.parts import gained_by_parts, parts_of
@@ -91,7 +91,7 @@ def rank(
         for segment, selection, by_words in zip(segments, eligible, found, strict=True)
     ]
     quotes = quoted_parts(question.text) if weights.quoted and texts is not None else ()
-    context = _look_around(scores, asked, weights, queries, quotes, texts)
+    context = _look_around(scores, question, asked, weights, queries, quotes, texts)
     return _ranking(scores, question, context=context, weights=weights, query=query, note=note)
 
 
@@ -162,6 +162,7 @@ def _weights_of(question: Question, query: QueryVector | None, weights: Weights)
 
 def _look_around(
     scores: Sequence[Scored],
+    question: Question,
     asked: Asked,
     weights: Weights,
     queries: Sequence[QueryVector],
@@ -196,6 +197,9 @@ def _look_around(
     for part, s in enumerate(scores):
         rows = near.wanted[near.part[near.wanted] == part]
         s.total[s.selection.places(near.doc[rows].astype(np.int32))] = context.total[rows]
+    if settling is not None:
+        shown = min(question.offset + question.limit, _CANDIDATES)
+        settling.shown(shown, near, context.total, raised_by(question.depth))
     return context
 
 

@@ -1,8 +1,9 @@
 """The exact cosines of the memories that an approximate one may have among the best.
 
 The search compares all vectors by their high bytes. Whatever could be one of the best for all that
-is known of the errors is then compared by both planes, so that none of the best is missed and none
-stands in a place that rounding gave it. Those further down keep their approximate cosines.
+is known of the errors is then compared by both planes, and so is what comes into the results where
+these lose in their conversations: none is missed and none stands in a place that rounding gave it.
+Those further down keep their approximate cosines.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from infinite_memory.search.arms import Scored, put_cosines
-from infinite_memory.search.choosing import best
+from infinite_memory.search.choosing import best, best_groups
 from infinite_memory.search.neighbours import Surroundings
 from infinite_memory.search.vectors import QueryVector, cosines, error_of, greatest_error
 from infinite_memory.search.weights import Weights
@@ -21,6 +22,8 @@ from infinite_memory.search.weights import Weights
 __all__ = ["Settling"]
 
 Docs = NDArray[np.int32]
+Rows = NDArray[np.intp]
+Totals = NDArray[np.float32]
 
 
 class Settling:
@@ -34,18 +37,49 @@ class Settling:
         self._query = query
         self._weights = weights
         self._settled = [np.empty(0, np.int32) for _ in scores]
+        self._least = float("inf")
 
     def best(self, number: int) -> None:
         """Settle the best `number` by their totals, so that they are those of exact cosines."""
         # So many have at least this; what cannot reach it is none of the best.
         least = self._reached(number)
-        for part, s in enumerate(self._scores):
-            self._settle(part, self._within_reach(s, least))
+        self._settle_down_to(least)
 
     def near(self, near: Surroundings) -> None:
         """Settle every document of `near`."""
         for part in range(len(self._scores)):
             self._settle(part, near.doc[near.part == part].astype(np.int32))
+
+    def shown(self, number: int, near: Surroundings, total: Totals, raised: float) -> None:
+        """Settle the best `number` groups, now that memories of `near` have other totals.
+
+        `total` are those, shape (rows of `near`,). Where they have become less, others come before
+        them, which need not be among the best by themselves. What a total is still multiplied by
+        is at most `raised`.
+        """
+        certain = near.wanted[total[near.wanted] >= raised * self._least]
+        if self._told_apart(certain, near) >= number:
+            return
+        while True:
+            groups = best_groups(self._scores, number, 0.0)
+            least = groups[-1].total / raised if len(groups) == number else 0.0
+            if least >= self._least:
+                return
+            self._settle_down_to(least)
+
+    def _told_apart(self, rows: Rows, near: Surroundings) -> int:
+        """Return how many of these rows do not say the same, or fewer."""
+        twins = [
+            s.segment.twin[near.doc[rows[near.part[rows] == part]]]
+            for part, s in enumerate(self._scores)
+        ]
+        return len(np.unique(np.concatenate(twins)))
+
+    def _settle_down_to(self, least: float) -> None:
+        """Settle all that may have this total, or more."""
+        for part, s in enumerate(self._scores):
+            self._settle(part, self._within_reach(s, least))
+        self._least = least
 
     def _reached(self, number: int) -> float:
         """Settle `number` documents, and return what all of them reach, 0 where there are fewer.

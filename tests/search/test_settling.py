@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 
 import numpy as np
@@ -9,14 +10,15 @@ import pytest
 from attrs import evolve
 
 from infinite_memory.model.criteria import Criteria
-from infinite_memory.model.memory import Memory
+from infinite_memory.model.depth import Depth
+from infinite_memory.model.memory import Kind, Memory
 from infinite_memory.model.record import Embedding, Record
 from infinite_memory.search.arms import Scored, scored
 from infinite_memory.search.choosing import best
-from infinite_memory.search.document import describe
+from infinite_memory.search.document import Document, describe
 from infinite_memory.search.query import Question
 from infinite_memory.search.ranking import rank
-from infinite_memory.search.segment import build
+from infinite_memory.search.segment import Segment, build
 from infinite_memory.search.selection import Selection
 from infinite_memory.search.settling import Settling
 from infinite_memory.search.vectors import QueryVector, approximate_cosines, cosines
@@ -171,3 +173,73 @@ def test_the_ranking_does_not_depend_on_how_the_memories_lie_in_segments() -> No
         )
     assert len(rankings[0][0]) == 700
     assert rankings[0] == rankings[1] == rankings[2]
+
+
+def at(cosines_wanted: Floats, query: Floats, *, seed: int) -> Floats:
+    """Return unit vectors with these cosines to the question."""
+    aside = unit_vectors(len(cosines_wanted), DIMENSIONS, seed=seed)
+    aside -= (aside @ query)[:, None] * query
+    aside /= np.linalg.norm(aside, axis=1, keepdims=True)
+    wanted = cosines_wanted[:, None]
+    return (wanted * query + np.sqrt(1 - wanted * wanted) * aside).astype(np.float32)
+
+
+def described(number: int, vector: Floats, **fields: object) -> Document:
+    memory = Memory(
+        id=f"m{number:04d}",
+        happened_at=MAY + timedelta(minutes=number),
+        stored_at=MAY,
+        **{"text": f"text {number}", **fields},
+    )
+    spans = np.array([[0, 2]], np.int32)
+    embedding = Embedding(model="one", spans=spans, vectors=vector[None])
+    record = Record(memory=memory, embeddings=(embedding,))
+    return describe(record, model="one", dimensions=DIMENSIONS)
+
+
+def three_hundred_that_say_the_same(query: Floats) -> list[Document]:
+    vector = at(np.array([0.95]), query, seed=1)[0]
+    return [described(number, vector, text="ok") for number in range(300)]
+
+
+def three_hundred_that_lose_by_what_was_said_after_them(query: Floats) -> list[Document]:
+    said, after = at(np.full(300, 0.95), query, seed=1), at(np.full(300, -0.3), query, seed=2)
+    return [
+        described(number, vectors[number // 2], conversation_id=f"c{number // 2}")
+        for number in range(600)
+        for vectors in [(said, after)[number % 2]]
+    ]
+
+
+@pytest.mark.parametrize("depth", Depth)
+@pytest.mark.parametrize("limit", [1, 3, 40])
+@pytest.mark.parametrize(
+    "first",
+    [three_hundred_that_say_the_same, three_hundred_that_lose_by_what_was_said_after_them],
+)
+def test_what_comes_before_the_best_by_themselves_is_compared_exactly_too(
+    first: Callable[[Floats], list[Document]],
+    limit: int,
+    depth: Depth,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    query = unit_vectors(1, DIMENSIONS)[0]
+    others = at(np.linspace(0.84, 0.86, 600), query, seed=3)
+    kinds = (Kind.SUMMARY, Kind.NOTE)
+    documents = [
+        *first(query),
+        *(described(1_000 + n, each, kind=kinds[n % 2]) for n, each in enumerate(others)),
+    ]
+    view = View().changed(documents, [], cursor=1, dimensions=DIMENSIONS)
+    question = Question(text="z", criteria=Criteria(), limit=limit, depth=depth, threshold=0.0)
+    found = rank(view, question, lambda _: query, background=0.1).candidates
+    monkeypatch.setattr("infinite_memory.search.ranking.approximate_cosines", _exact_cosines)
+    assert found == rank(view, question, lambda _: query, background=0.1).candidates
+    assert len(found) == limit
+
+
+def _exact_cosines(query: QueryVector, segment: Segment, selection: Selection) -> Floats:
+    docs = selection.docs
+    return cosines(
+        query, segment, np.arange(len(segment), dtype=np.int32) if docs is None else docs
+    )
