@@ -86,7 +86,9 @@ class Database:
             try:
                 self._writer = self._open_first()
                 page_bytes = self._writer.pragma("page_size")
-                self._checkpoint_pages = checkpoint_pages or _CHECKPOINT_BYTES // page_bytes
+                if checkpoint_pages is None:
+                    checkpoint_pages = _CHECKPOINT_BYTES // page_bytes
+                self._checkpoint_pages = checkpoint_pages
                 self._checkpoint_at = self._checkpoint_pages
                 self._bring_forward()
             except apsw.Error as error:  # not remembered: whoever opens it next looks again
