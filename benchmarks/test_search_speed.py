@@ -14,25 +14,40 @@ import pytest
 from numpy.typing import NDArray
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from infinite_memory import Draft, MemoryStore
+from infinite_memory import Draft, Kind, MemoryStore
 from infinite_memory.testing.embedders import HashingEmbedder
 
 COUNT = 10_000
+SAYING = 3_000
 QUESTION = "word17 word93 word250"
+
+
+def texts() -> list[str]:
+    draw = random.Random(0)
+    words = [f"word{i}" for i in range(5000)]
+    return [" ".join(draw.choices(words, k=25)) for _ in range(COUNT)]
 
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MemoryStore]:
-    draw = random.Random(0)
-    words = [f"word{i}" for i in range(5000)]
     drafts = [
-        Draft(text=" ".join(draw.choices(words, k=25)), scope="rare" if i % 100 == 0 else "most")
-        for i in range(COUNT)
+        Draft(text=text, scope="rare" if i % 100 == 0 else "most") for i, text in enumerate(texts())
     ]
     home = tmp_path_factory.mktemp("home")
     with MemoryStore.open(home, embedder=HashingEmbedder(384), counts_usage=False) as opened:
         opened.remember_many(drafts)
         opened.search(QUESTION, scope="ALL")
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def chatty_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MemoryStore]:
+    """Give as many memories, of which 3,000 are messages that say the same."""
+    drafts = [Draft(text=text) for text in texts()[SAYING:]]
+    drafts += [Draft(text="ok", kind=Kind.MESSAGE) for _ in range(SAYING)]
+    home = tmp_path_factory.mktemp("home")
+    with MemoryStore.open(home, embedder=HashingEmbedder(384), counts_usage=False) as opened:
+        opened.remember_many(drafts)
         yield opened
 
 
@@ -59,3 +74,11 @@ def test_whole_call_in_a_scope_of_one_percent(
     benchmark: BenchmarkFixture, store: MemoryStore
 ) -> None:
     assert benchmark(lambda: store.search(QUESTION, scope="rare")).eligible == COUNT // 100
+
+
+@pytest.mark.benchmark(group="search of 10,000")
+def test_whole_call_where_thousands_say_the_same(
+    benchmark: BenchmarkFixture, chatty_store: MemoryStore
+) -> None:
+    hits = benchmark(lambda: chatty_store.search(f"ok {QUESTION}", scope="ALL"))
+    assert max(len(hit.twins) for hit in hits) == SAYING - 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import compress
 
 import numpy as np
 from attrs import frozen
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from infinite_memory.search.arms import Scored
 
-__all__ = ["Group", "Place", "best", "best_groups", "place_of", "rank_of"]
+__all__ = ["Group", "Place", "best", "best_groups", "place_of", "rank_of", "reached_by_groups"]
 
 # Differences in the seventh place come from the order of additions and must not decide a rank.
 _PLACES = 6
@@ -39,44 +40,69 @@ def best_groups(scores: Sequence[Scored], limit: int, least: float) -> list[Grou
 
     Which memories make a group does not depend on `limit`.
     """
+    first = _first_of_groups(scores, limit, least)
+    members: dict[_Twin, list[Place]] = {twin: [] for twin in first}
+    for s in scores:
+        places, twins = _members(s, first)
+        totals = s.total[places]
+        matching = (totals >= least) & (totals > 0)
+        for place, twin, matches in zip(places.tolist(), twins, matching.tolist(), strict=True):
+            if matches:
+                members[twin].append((s, place))
+    return [_group(first[twin], found) for twin, found in members.items()]
+
+
+def reached_by_groups(scores: Sequence[Scored], number: int) -> float:
+    """Return what the best of each of the best `number` groups reach, 0 where there are fewer."""
+    first = _first_of_groups(scores, number, 0.0)
+    if len(first) < number:
+        return 0.0
+    return min(float(s.total[place]) for s, place in first.values())
+
+
+def _first_of_groups(scores: Sequence[Scored], limit: int, least: float) -> dict[_Twin, Place]:
+    """Return the best document of each of the best groups, at most `limit`, best first."""
     window = max(_WINDOW, 2 * limit)
+    groups: dict[_Twin, Place] = {}
+    totals = [s.total for s in scores]
     while True:
-        found = best(scores, window, least)
-        groups: dict[_Twin, Place] = {}
+        found = best(scores, window, least, totals)
         for one in found:
-            twin = _twin_of(one)
-            if twin in groups or len(groups) < limit:
-                groups.setdefault(twin, one)
-        # Where many say the same, there may be too few others among the first ones.
+            if len(groups) == limit:
+                break
+            groups.setdefault(_twin_of(one), one)
         if len(groups) == limit or len(found) < window:
-            return _with_members(scores, groups, least)
+            return groups
+        # Where many say the same, there may be too few others among the first ones.
+        totals = [_totals_without(s, groups) for s in scores]
         window *= 4
 
 
+def _totals_without(s: Scored, groups: Mapping[_Twin, Place]) -> Scores:
+    total = s.total.copy()
+    total[_members(s, groups)[0]] = 0
+    return total
+
+
+def _members(s: Scored, groups: Mapping[_Twin, Place]) -> tuple[NDArray[np.integer], list[_Twin]]:
+    """Return the places of all that belong to one of these groups, and to which each does."""
+    docs = s.segment.saying(np.array(sorted({twin for twin, _, _ in groups}), np.uint64))
+    docs = docs[s.selection.among(docs)]
+    twins = list(zip(*(column[docs].tolist() for column in _columns_of_twins(s)), strict=True))
+    belongs = np.fromiter(map(groups.__contains__, twins), np.bool_, len(twins))
+    return s.selection.places(docs[belongs]), list(compress(twins, belongs))
+
+
 def _twin_of(one: Place) -> _Twin:
-    """Return what is the same for twins: what is over must not stand for what holds now."""
     s, place = one
     doc = s.selection.doc(place)
-    segment = s.segment
-    return int(segment.twin[doc]), int(segment.status[doc]), int(segment.held_to[doc])
+    twin, status, held_to = (int(column[doc]) for column in _columns_of_twins(s))
+    return twin, status, held_to
 
 
-def _with_members(
-    scores: Sequence[Scored], groups: Mapping[_Twin, Place], least: float
-) -> list[Group]:
-    """Return the groups with all their members from the total `least` on, of any rank."""
-    members: dict[_Twin, list[Place]] = {twin: [] for twin in groups}
-    wanted = np.array(sorted({twin for twin, _, _ in groups}), np.uint64)
-    for s in scores:
-        docs = s.segment.saying(wanted)
-        places = s.selection.places(docs[s.selection.among(docs)])
-        totals = s.total[places]
-        for place in places[(totals >= least) & (totals > 0)].tolist():
-            one = (s, place)
-            twin = _twin_of(one)
-            if twin in members:
-                members[twin].append(one)
-    return [_group(groups[twin], found) for twin, found in members.items()]
+def _columns_of_twins(s: Scored) -> Sequence[NDArray[np.integer]]:
+    """Return what is the same for twins: what is over must not stand for what holds now."""
+    return s.segment.twin, s.segment.status, s.segment.held_to
 
 
 def _group(best_one: Place, members: Sequence[Place]) -> Group:
@@ -129,14 +155,19 @@ def _rounded(totals: Scores) -> NDArray[np.float64]:
     return totals.astype(np.float64).round(_PLACES)
 
 
-def best(scores: Sequence[Scored], limit: int, least: float) -> list[Place]:
-    """Return the places with the highest totals from `least` on, ties in the order of their ids."""
+def best(
+    scores: Sequence[Scored], limit: int, least: float, totals_of: Sequence[Scores] | None = None
+) -> list[Place]:
+    """Return the places with the highest totals from `least` on, ties in the order of their ids.
+
+    `totals_of` are other totals, in the order of `scores`.
+    """
     found: list[Place] = []
     rounded = [np.empty(0)]
-    for s in scores:
-        places = _candidates(s.total, limit, least)
+    for s, total in zip(scores, totals_of or [s.total for s in scores], strict=True):
+        places = _candidates(total, limit, least)
         found.extend((s, place) for place in places.tolist())
-        rounded.append(_rounded(s.total[places]))
+        rounded.append(_rounded(total[places]))
     totals = np.concatenate(rounded)
     order = np.argsort(-totals, kind="stable")
     ranked = order.tolist()

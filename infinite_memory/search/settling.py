@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from infinite_memory.search.arms import Scored, put_cosines
-from infinite_memory.search.choosing import best, best_groups
+from infinite_memory.search.choosing import best, reached_by_groups
 from infinite_memory.search.neighbours import Surroundings
 from infinite_memory.search.vectors import QueryVector, cosines, error_of, greatest_error
 from infinite_memory.search.weights import Weights
@@ -60,11 +60,7 @@ class Settling:
         certain = near.wanted[total[near.wanted] >= raised * self._least]
         if self._told_apart(certain, near) >= number:
             return
-        while True:
-            groups = best_groups(self._scores, number, 0.0)
-            least = groups[-1].total / raised if len(groups) == number else 0.0
-            if least >= self._least:
-                return
+        while (least := reached_by_groups(self._scores, number) / raised) < self._least:
             self._settle_down_to(least)
 
     def _told_apart(self, rows: Rows, near: Surroundings) -> int:

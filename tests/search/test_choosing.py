@@ -1,0 +1,73 @@
+"""Which memories say the same, and which groups of them are the best."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from attrs import evolve
+
+from infinite_memory.search.arms import Scored
+from infinite_memory.search.choosing import best, best_groups, reached_by_groups
+from infinite_memory.search.segment import NEVER, order_of
+from infinite_memory.search.vectors import QueryVector
+from infinite_memory.search.weights import DEFAULT_WEIGHTS
+from tests.search.test_products import unit_vectors
+from tests.search.test_settling import DIMENSIONS, crowd, scores_of
+
+# Four say what hundreds say, of which some are over; most others speak for themselves.
+_SHARES = np.array([0.3, 0.2, 0.15, 0.1])
+
+
+def crowded(seed: int) -> list[Scored]:
+    query = QueryVector.of(unit_vectors(1, DIMENSIONS)[0])
+    parts = [crowd(1_400, seed=seed), crowd(600, seed=seed + 1)]
+    scores = scores_of(query, parts, DEFAULT_WEIGHTS, seed=seed, passages=1, exact=True)
+    rng = np.random.default_rng(seed)
+    made = []
+    for s in scores:
+        size = len(s.segment)
+        drawn = np.searchsorted(np.cumsum(_SHARES), rng.random(size)).astype(np.uint64)
+        alone = drawn == len(_SHARES)
+        drawn[alone] = rng.integers(10, 900, int(alone.sum()))
+        segment = evolve(
+            s.segment,
+            twin=drawn,
+            twin_order=order_of(drawn),
+            status=(rng.random(size) < 0.1).astype(np.int8),
+            held_to=np.where(rng.random(size) < 0.1, 5, NEVER),
+            happened=rng.integers(0, 50, size),
+            stored=rng.integers(0, 50, size),
+        )
+        s = evolve(s, segment=segment)
+        # What hundreds say is the best answer.
+        s.total[s.selection.take(drawn) < len(_SHARES)] += 1
+        made.append(s)
+    return made
+
+
+def named(s: Scored, place: int) -> tuple[int, int, int]:
+    doc = s.selection.doc(place)
+    return int(s.segment.twin[doc]), int(s.segment.status[doc]), int(s.segment.held_to[doc])
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("limit", [1, 5, 9, 60, 5_000])
+@pytest.mark.parametrize("least", [0.0, 1.0])
+def test_the_groups_are_those_of_a_look_at_everything(seed: int, limit: int, least: float) -> None:
+    scores = crowded(seed)
+    everything = best(scores, 10_000, least)
+    members: dict[tuple[int, int, int], list[tuple[int, int]]] = {}
+    number = {id(s): part for part, s in enumerate(scores)}
+    for s, place in everything:
+        members.setdefault(named(s, place), []).append((number[id(s)], place))
+    expected = list(members.items())[:limit]
+    found = best_groups(scores, limit, least)
+    assert [named(*group.lead) for group in found] == [twin for twin, _ in expected]
+    for group, (_, places) in zip(found, expected, strict=True):
+        together = [(number[id(s)], place) for s, place in (group.lead, *group.twins)]
+        assert sorted(together) == sorted(places)
+        part, place = places[0]
+        assert group.total == scores[part].total[place]
+    if least == 0.0:
+        reached = min(group.total for group in found) if len(found) == limit else 0.0
+        assert reached_by_groups(scores, limit) == reached
