@@ -85,9 +85,8 @@ class Database:
         with self._lock.held():
             try:
                 self._writer = self._open_first()
-                page_bytes = self._writer.pragma("page_size")
                 if checkpoint_pages is None:
-                    checkpoint_pages = _CHECKPOINT_BYTES // page_bytes
+                    checkpoint_pages = _CHECKPOINT_BYTES // self._page_bytes
                 self._checkpoint_pages = checkpoint_pages
                 self._checkpoint_at = self._checkpoint_pages
                 self._bring_forward()
@@ -114,6 +113,7 @@ class Database:
             identity = read_identity(connection, self.path)
             if identity != self.identity:
                 raise damaged_database(self.path, f"is the store {identity}, not {self.identity}")
+            self._page_bytes: int = connection.pragma("page_size")
         except BaseException:
             connection.close()
             raise
