@@ -39,7 +39,7 @@ _DONE = {
     Outcome.FORGOTTEN: "Forgotten; update_memory with status current brings it back",
     Outcome.ERASED: "Erased for good",
     Outcome.UNCHANGED: "Unchanged, it was so before",
-    Outcome.STRENGTHENED: "It is there already, word for word: not stored again, counted once more",
+    Outcome.STRENGTHENED: "It was stored a moment ago, word for word: not stored again, counted once more",
     Outcome.ECHO: "An echo of what was recalled a moment ago: not stored again",
 }
 _FOUND_BY = {

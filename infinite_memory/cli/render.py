@@ -36,8 +36,8 @@ _HOW = {
 }
 
 _DONE = {
-    Outcome.STRENGTHENED: "It is there already and counts once more,",
-    Outcome.ECHO: "It was recalled from here a moment ago and is not stored again,",
+    Outcome.STRENGTHENED: "It was stored a moment ago and counts once more,",
+    Outcome.ECHO: "It was stored and recalled a moment ago and is not stored again,",
 }
 
 

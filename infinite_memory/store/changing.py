@@ -35,10 +35,13 @@ class Changing(StorePart):
 
         An `id` of your own makes the write idempotent: doing it again changes nothing. `scope`
         defaults to the configured one and is created if it does not exist, unless scopes are
-        strict. `happened_at` must be aware and defaults to now. Without an id, what is there in
-        every field is strengthened, and what an assistant has just recalled is an echo; neither is
-        stored again, but kind "message" always is. `details` are title, context, conversation_id,
-        speaker, origin, valid_from, valid_to, key, important, sources and attachments.
+        strict. `happened_at` must be aware and defaults to now. What says the same as an
+        earlier memory is stored, dated and linked to it, with two exceptions, for a memory that was
+        stored within the hour with nothing else stored in its scope since: without an id of your
+        own, the same in every field strengthens it, and what an assistant has just recalled from it
+        is an echo. Neither is stored again; kind "message" always is. `details` are title, context,
+        conversation_id, speaker, origin, valid_from, valid_to, key, important, sources and
+        attachments.
 
         Raises:
             InvalidInput: a value cannot be used; the message shows it and the way out.
