@@ -8,6 +8,7 @@ from typing import Any, Unpack
 
 from infinite_memory.model.draft import Details, Draft
 from infinite_memory.model.receipt import Receipt
+from infinite_memory.operations.calls import counted
 from infinite_memory.operations.forget import forget
 from infinite_memory.operations.remember import Progress, remember, remember_many
 from infinite_memory.operations.revise import revise
@@ -20,6 +21,7 @@ __all__ = ["Changing"]
 class Changing(StorePart):
     """Remembering, changing and forgetting, and taking it back."""
 
+    @counted
     def remember(
         self,
         text: str,
@@ -61,6 +63,7 @@ class Changing(StorePart):
         )
         return remember(self._services, draft)
 
+    @counted
     def remember_many(
         self, drafts: Iterable[Draft | Mapping[str, Any]], *, progress: Progress | None = None
     ) -> list[Receipt]:
@@ -77,6 +80,7 @@ class Changing(StorePart):
         made = (draft if isinstance(draft, Draft) else Draft.of(draft) for draft in drafts)
         return remember_many(self._services, made, progress)
 
+    @counted
     def revise(self, memory_id: str, *, revision: int, **changes: Any) -> Receipt:
         """Change fields of a memory whose current revision is `revision`; the old one is kept.
 
@@ -90,6 +94,7 @@ class Changing(StorePart):
         """
         return revise(self._services, memory_id, revision=revision, changes=changes)
 
+    @counted
     def forget(self, memory_id: str, *, hard: bool = False) -> Receipt:
         """Take a memory out of every result; `hard` erases it with its history for good.
 
@@ -101,6 +106,7 @@ class Changing(StorePart):
         """
         return forget(self._services, memory_id, hard=hard)
 
+    @counted
     def undo(self, entry: int | None = None) -> Undone:
         """Reverse an entry of the journal, by default the last change by the same client.
 

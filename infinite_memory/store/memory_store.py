@@ -29,6 +29,8 @@ from infinite_memory.store.tracing import Tracing
 
 __all__ = ["MemoryStore"]
 
+_LAST_CALLS_SECONDS = 1.0
+
 
 class MemoryStore(Recalling, Changing, Tracing, Keeping):
     """A long-term memory on this machine.
@@ -110,10 +112,16 @@ class MemoryStore(Recalling, Changing, Tracing, Keeping):
         return self._services.config
 
     def close(self) -> None:
-        """Release everything; every other method then raises StoreClosed. Twice does nothing."""
+        """Release everything; every other method then raises StoreClosed. Twice does nothing.
+
+        Calls of other threads that change something and are under way are waited for, a second at
+        most. One that takes longer answers by what it has done: what it has committed is stored and
+        has its receipt, and what it has not committed is not, and raises StoreClosed.
+        """
         parts, self._parts = self._parts, None
         if parts is None:
             return
+        parts.calls.end(_LAST_CALLS_SECONDS)
         # The snapshot is derived: that a suspect store cannot give one is no reason to fail here.
         with self._owned, suppress(StorageError):
             parts.models.save()
