@@ -270,7 +270,11 @@ class _StoreMachine(RuleBasedStateMachine):
         truths: dict[str, Callable[[Fields], bool]] = {
             "as_of": lambda each: each["status"] in _EVER and holds(each, moment),
             "current": lambda each: each["status"] == "current" and not ends_by(each, now),
-            "strict": lambda each: each["status"] == "current" and holds(each, now),
+            "strict": lambda each: (
+                each["status"] == "current"
+                and begin_of(each) <= max(now, each["stored_at"])
+                and not ends_by(each, now)
+            ),
             "history": lambda each: each["status"] in _EVER,
         }
         asked: Any = {"as_of": moment} if mode == "as_of" else {"mode": mode}
