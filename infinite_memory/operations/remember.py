@@ -71,6 +71,7 @@ def remember_many(
     receipts: list[Receipt] = []
     for batch in _batches(wanted):
         try:
+            services.calls.check()
             receipts.extend(_stored(services, batch))
         except InfiniteMemoryError as error:
             if not receipts:

@@ -18,6 +18,7 @@ from infinite_memory import Config, InfiniteMemoryError, MemoryStore, Status, St
 from infinite_memory.model.record import Log, Write
 from infinite_memory.model.usage import Usage
 from infinite_memory.storage.sqlite import SqliteStorage
+from infinite_memory.storage.sqlite import storage as sqlite_storage
 from infinite_memory.store import memory_store
 from infinite_memory.testing.embedders import HashingEmbedder
 
@@ -167,20 +168,46 @@ def by_a_signal(work: Callable[[], object]) -> None:
         signal.signal(signal.SIGUSR1, before)
 
 
-@pytest.mark.parametrize("way", [lambda work: work(), in_another_thread, by_a_signal])
+def here(work: Callable[[], object]) -> None:
+    work()
+
+
+@pytest.mark.parametrize(
+    ("way", "searchable"),
+    [(here, "meaning"), (by_a_signal, "meaning"), (in_another_thread, "words")],
+)
 def test_a_store_that_is_closed_while_it_embeds_has_stored(
-    tmp_path: Path, way: Callable[[Callable[[], object]], None]
+    tmp_path: Path, way: Callable[[Callable[[], object]], None], searchable: str
 ) -> None:
     embedder = Failing()
     store = opened(tmp_path, embedder)
     embedder.first = lambda: way(store.close)
     receipt = store.remember("a fact", id="a")
-    assert (receipt.outcome, receipt.searchable) == ("stored", "words")
+    assert (receipt.outcome, receipt.searchable) == ("stored", searchable)
+    assert not (tmp_path / "memory.db-wal").exists()  # it is closed by now
     with pytest.raises(StoreClosed):
         store.remember("another", id="b")
     with opened(tmp_path) as store:
         assert store.get("a").text == "a fact"
-        assert store.catch_up() == 1
+        assert store.catch_up() == (searchable == "words")
+
+
+def test_a_signal_that_closes_the_store_in_the_middle_of_a_commit_hangs_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = opened(tmp_path)
+    honest = sqlite_storage.refuse_changes
+
+    def signalling(writes: Sequence[Write], present: Any) -> None:
+        monkeypatch.setattr(sqlite_storage, "refuse_changes", honest)
+        by_a_signal(store.close)
+        honest(writes, present)
+
+    monkeypatch.setattr(sqlite_storage, "refuse_changes", signalling)
+    assert store.remember("a fact", id="a").outcome == "stored"
+    assert not (tmp_path / "memory.db-wal").exists()
+    with opened(tmp_path) as store:
+        assert store.get("a").text == "a fact"
 
 
 def test_closing_waits_for_what_is_under_way(
