@@ -54,11 +54,14 @@ class Wanted:
 class Recognised:
     """What new memories are, each by its id: `fresh` ones are stored, with their `twins`.
 
-    `expected` refuses the commit if it was made of something else than what there is by then.
+    `expected` refuses the commit if it was made of something else than what there is by then. Where
+    too many may say the same to be named there, `entry` is the number that the entry in the journal
+    must get: nothing at all was changed meanwhile.
     """
 
     fresh: list[Wanted] = field(factory=list)
     expected: tuple[Write, ...] = ()
+    entry: int | None = None
     repeats: dict[str, Memory] = field(factory=dict)
     echoes: dict[str, Memory] = field(factory=dict)
     twins: dict[str, Memory] = field(factory=dict)
@@ -74,8 +77,8 @@ def recognise(services: Services, wanted: Iterable[Wanted], *, unseen: bool = Fa
     id of its own is always stored as well.
     """
     new = list(wanted)
-    known, expected = _known(services, [each.memory for each in new], unseen=unseen)
-    found = Recognised(expected=expected)
+    known, expected, entry = _known(services, [each.memory for each in new], unseen=unseen)
+    found = Recognised(expected=expected, entry=entry)
     told_last = _ToldLast(services, found.fresh)
     holders: dict[tuple[str, str], str] = {}
     for each in new:
@@ -123,29 +126,36 @@ def twin_links(
 
 def _known(
     services: Services, new: Sequence[Memory], *, unseen: bool
-) -> tuple[defaultdict[int, list[Memory]], tuple[Write, ...]]:
+) -> tuple[defaultdict[int, list[Memory]], tuple[Write, ...], int | None]:
     """Return the current memories that may say the same, by fingerprint, oldest first.
 
-    And what to expect so that no others do; nothing where there are too many to be compared.
+    And what to expect so that no others do; where there are too many to be compared, the number of
+    the next entry in the journal instead.
     """
     compared = [memory for memory in new if memory.kind is not Kind.MESSAGE]
     known: defaultdict[int, list[Memory]] = defaultdict(list)
     if not compared:
-        return known, ()
+        return known, (), None
     alike = ExpectAlike(
         scopes=frozenset({GLOBAL, *(memory.scope for memory in compared)}),
         fingerprints=frozenset(fingerprint(memory.text) for memory in compared),
     )
     if unseen:
-        return known, (alike,)
-    page = services.storage.find(alike.criteria, limit=_COMPARED * len(alike.fingerprints))
-    ids = frozenset(memory.id for memory in page.memories)
-    expected = (evolve(alike, ids=ids),) if page.next is None else ()
+        return known, (alike,), None
+    expected: tuple[Write, ...] = ()
+    entry: int | None = None
+    limit = _COMPARED * len(alike.fingerprints)
+    page = services.storage.find(alike.criteria, limit=limit)
+    if page.next is None:
+        expected = (evolve(alike, ids=frozenset(memory.id for memory in page.memories)),)
+    else:
+        entry = services.storage.journal_end().number + 1
+        page = services.storage.find(alike.criteria, limit=limit)
     now = services.clock()
     for memory in sorted(page.memories, key=lambda each: (each.stored_at, each.id)):
         if memory.kind is not Kind.MESSAGE and not memory.ended_by(now):
             known[fingerprint(memory.text)].append(memory)
-    return known, expected
+    return known, expected, entry
 
 
 class _ToldLast:

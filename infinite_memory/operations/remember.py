@@ -199,13 +199,15 @@ def _committed(
         # One alone is nearly always new: the commit tells if it may not be.
         unseen = attempt == 1 and len(wanted) == 1
         found = recognise(services, fresh.values(), unseen=unseen)
-        expected = found.expected if attempt <= _EXPECTING else ()
+        expected, number = (found.expected, found.entry) if attempt <= _EXPECTING else ((), None)
         try:
             placed = _placed_among_others(services, found.fresh)
             links = twin_links(services, found.twins, placed.superseded)
             if found.fresh:
                 writes = [*expected, *_scope_writes(placed, scopes), *placed.writes, *links]
-                services.storage.commit(with_entry(services, Operation.REMEMBER, writes))
+                services.storage.commit(
+                    with_entry(services, Operation.REMEMBER, writes, number=number)
+                )
             return _Committed(found=found, placed=placed, links=links, earlier=earlier)
         except Conflict:
             if last:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -310,3 +311,16 @@ def test_a_store_whose_journal_is_long_keeps_what_it_cannot_look_back_to(
     store.remember("The build failed", scope="Apollo")
     store.remember_many([{"text": f"n{i}", "kind": "message"} for i in range(1001)])
     assert outcome(store.remember("The build failed", scope="Apollo")) == "stored"
+
+
+def test_what_several_tell_at_once_is_stored_once_also_behind_many_alike(
+    open_here: Open, moved: Clock
+) -> None:
+    for _ in range(40):
+        moved.move(days=1)
+        assert outcome(open_here().remember("took the medicine")) == "stored"
+    moved.move(days=1)
+    stores = [open_here() for _ in range(6)]
+    with ThreadPoolExecutor(6) as threads:
+        receipts = list(threads.map(lambda store: store.remember("took the medicine"), stores))
+    assert sorted(map(outcome, receipts)) == ["stored"] + ["strengthened"] * 5
