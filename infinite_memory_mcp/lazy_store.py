@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from infinite_memory.errors import InfiniteMemoryError, StoreClosed
+from infinite_memory.operations.calls import Calls
 from infinite_memory_mcp.settings import CLIENT
 
 if TYPE_CHECKING:
@@ -20,6 +23,7 @@ _log = logging.getLogger(__name__)
 _QUIET_SECONDS = 0.25
 _EVERYTHING = 10**9
 _LAST_STEP_SECONDS = 3.0
+_STOPPING = "the server is stopping: nothing was changed"
 
 
 class LazyStore:
@@ -45,6 +49,7 @@ class LazyStore:
         self._working = threading.Lock()
         self._asked = threading.Event()
         self._closed = threading.Event()
+        self._calls = Calls(_STOPPING)
 
     def note_client(self, name: str | None) -> None:
         """Enter changes under the name of this client from now on; None changes nothing.
@@ -62,10 +67,21 @@ class LazyStore:
         """
         with self._opening:
             if self._closed.is_set():
-                raise StoreClosed("the server is stopping: nothing was changed")
+                raise StoreClosed(_STOPPING)
             if self._store is None:
                 self._store = self._opener()
             return self._store
+
+    @contextmanager
+    def call(self) -> Iterator[MemoryStore]:
+        """Give the store for the length of one call, which `close` waits for.
+
+        Raises:
+            StoreClosed: the server is stopping; nothing was changed.
+            InfiniteMemoryError: it cannot be opened; asking again tries again.
+        """
+        with self._calls.one():
+            yield self.get()
 
     def warm_up_when_quiet(self) -> None:
         """Open the store and load its model in the background, once no request came for a moment.
@@ -88,15 +104,20 @@ class LazyStore:
             self._warming = False
 
     def close(self) -> None:
-        """Close the store if it was opened. Closing twice does nothing."""
+        """Close the store if it was opened. Closing twice does nothing.
+
+        Calls that are under way are waited for, three seconds at most; later ones are refused.
+        """
+        deadline = time.monotonic() + _LAST_STEP_SECONDS
         self._closed.set()
         with self._scheduling:
             timer = self._timer
         if timer is not None:
             timer.cancel()
+        self._calls.end(_LAST_STEP_SECONDS)
         # A reader that is still at work would keep the database from being put away whole. It may
         # have been started by an earlier timer than the last one.
-        if self._working.acquire(timeout=_LAST_STEP_SECONDS):
+        if self._working.acquire(timeout=max(0.0, deadline - time.monotonic())):
             self._working.release()
         with self._opening:
             store, self._store = self._store, None

@@ -112,6 +112,11 @@ class Pipes:
         with anyio.move_on_after(_DRAIN_SECONDS):
             await self._owed.wait_for_none()
 
+    async def write_answers(self, seconds: float) -> None:
+        """Wait at most so long until every request that was read has been answered."""
+        with anyio.move_on_after(seconds, shield=True):
+            await self._owed.wait_for_none()
+
     async def _read(
         self, received: MemoryObjectSendStream[SessionMessage | Exception], sending: Sending
     ) -> None:

@@ -39,7 +39,7 @@ _DONE = {
     Outcome.FORGOTTEN: "Forgotten; update_memory with status current brings it back",
     Outcome.ERASED: "Erased for good",
     Outcome.UNCHANGED: "Unchanged, it was so before",
-    Outcome.STRENGTHENED: "It is there already, word for word: not stored again, counted once more",
+    Outcome.STRENGTHENED: "It was stored a moment ago, word for word: counted, not stored again",
     Outcome.ECHO: "An echo of what was recalled a moment ago: not stored again",
 }
 _FOUND_BY = {
@@ -61,7 +61,7 @@ def receipt_text(receipt: Receipt) -> str:
 
 def _hints(receipt: Receipt) -> str:
     """Return what whoever wrote should know of other memories."""
-    hints = ""
+    hints = "".join(f" Pending: {step}." for step in receipt.pending)
     if receipt.superseded_by is not None:
         hints += f" It is history already: {receipt.superseded_by} began later and holds now."
     if receipt.twins:

@@ -21,14 +21,16 @@ __all__ = ["serve"]
 
 _log = logging.getLogger(__name__)
 _GRACE_SECONDS = 5.0
+_LAST_ANSWERS_SECONDS = 0.5
 
 
 def serve(server: MCPServer[Any], memory: LazyStore) -> int:
     """Serve until standard input ends, nobody reads standard output, or a signal comes.
 
     The end of input answers what was asked before it, and gives the exit code 0. SIGTERM, SIGINT
-    and a client that no longer reads close the store and end the process with 0; with 1 where that
-    takes more than five seconds, or where the server fails. Standard input and output are taken
+    and a client that no longer reads let the calls that are under way finish, refuse others, close
+    the store and end the process with 0; with 1 where that takes more than five seconds, or where
+    the server fails. Standard input and output are taken
     over for good.
     """
     source, target = take_over()
@@ -49,7 +51,7 @@ async def _serve(
     async with anyio.create_task_group() as tasks:
         # Windows cannot deliver signals to an event loop; there the end of input is what stops us.
         if sys.platform != "win32":
-            await tasks.start(_leave_on_signal, memory)
+            await tasks.start(_leave_on_signal, memory, pipes)
         tasks.start_soon(_leave_when_nobody_listens, memory, pipes)
         # The SDK's own streams would drop lines without an answer, and alter what is not UTF-8; it
         # offers no public way to give it others.
@@ -60,23 +62,26 @@ async def _serve(
 
 
 async def _leave_on_signal(
-    memory: LazyStore, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED
+    memory: LazyStore, pipes: Pipes, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED
 ) -> None:
     with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
         task_status.started()
         async for number in signals:
-            await _leave(memory, signal.Signals(number).name)
+            await _leave(memory, pipes, signal.Signals(number).name)
 
 
 async def _leave_when_nobody_listens(memory: LazyStore, pipes: Pipes) -> None:
     await pipes.wait_until_nobody_listens()
-    await _leave(memory, "the client's hanging up")
+    await _leave(memory, pipes, "the client's hanging up")
 
 
-async def _leave(memory: LazyStore, reason: str) -> None:
+async def _leave(memory: LazyStore, pipes: Pipes, reason: str) -> None:
     _log.info("stopping on %s", reason)
     threading.Timer(_GRACE_SECONDS, os._exit, (1,)).start()
-    await anyio.to_thread.run_sync(_end, memory, 0, limiter=anyio.CapacityLimiter(1))
+    await anyio.to_thread.run_sync(memory.close, limiter=anyio.CapacityLimiter(1))
+    # Whoever stores something and is not answered does not know whether it was stored.
+    await pipes.write_answers(_LAST_ANSWERS_SECONDS)
+    _end(memory, 0)
 
 
 def _end(memory: LazyStore, code: int) -> NoReturn:

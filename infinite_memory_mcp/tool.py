@@ -105,7 +105,8 @@ def _answered(
 ) -> CallToolResult:
     try:
         asked = parse(spec.arguments, arguments)
-        answer = spec.run(memory.get(), asked)
+        with memory.call() as store:
+            answer = spec.run(store, asked)
         if answer.data.get("searchable") == Searchable.WORDS:
             memory.embed_when_quiet()
     except InfiniteMemoryError as error:

@@ -36,8 +36,8 @@ _HOW = {
 }
 
 _DONE = {
-    Outcome.STRENGTHENED: "It is there already and counts once more,",
-    Outcome.ECHO: "It was recalled from here a moment ago and is not stored again,",
+    Outcome.STRENGTHENED: "It was stored a moment ago and counts once more,",
+    Outcome.ECHO: "It was stored and recalled a moment ago and is not stored again,",
 }
 
 
@@ -135,6 +135,7 @@ def receipt_json(receipt: Receipt) -> dict[str, Any]:
         "superseded_by": receipt.superseded_by,
         "conflicts": list(receipt.conflicts),
         "twins": list(receipt.twins),
+        "pending": list(receipt.pending),
     }
 
 
@@ -142,7 +143,7 @@ def receipt_sentence(receipt: Receipt) -> str:
     """Return what a write did, in a sentence."""
     place = f"{receipt.id} in {receipt.scope}"
     if receipt.erased:
-        return f"Erased {place}: {listed(receipt.erased)}."
+        return " ".join([f"Erased {place}: {listed(receipt.erased)}.", *receipt_hints(receipt)])
     number = f", revision {receipt.revision}" if receipt.revision > 1 else ""
     outcome = _DONE.get(receipt.outcome, str(receipt.outcome).capitalize())
     done = f"{outcome} {place}{number}: {_HOW[receipt.searchable]}."
@@ -153,6 +154,8 @@ def receipt_hints(receipt: Receipt) -> Iterator[str]:
     """Yield a sentence for each thing that a write met and whoever wrote should know."""
     if receipt.superseded_by is not None:
         yield f"It is history already: {receipt.superseded_by} began later and holds now."
+    for step in receipt.pending:
+        yield f"Pending: {step}."
     if receipt.twins:
         yield f"It says the same as {listed(receipt.twins)} and is linked to it."
     if receipt.superseded:

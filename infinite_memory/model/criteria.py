@@ -50,7 +50,8 @@ class Criteria:
     a half-open range, [since, until). `key` is a key in just this spelling; `keyed` asks for any
     key. `as_of` is a moment at which a memory held: it had begun, by `valid_from` or else
     `happened_at`, and `valid_to` was still to come. `unended_at` is a moment by which it had not
-    ended; a storage may pass this one over in `find`. `fingerprints` are those of texts, made by
+    ended, and `begun_at` one by which it had begun, see `Memory.begun_by`; a storage may pass these
+    two over in `find`. `fingerprints` are those of texts, made by
     `text.likeness`: the storage compares them itself, and `admit` does not. `when` and `tense` set
     no condition: they are how the words of time were read, and which truth was asked for, None
     without.
@@ -67,6 +68,7 @@ class Criteria:
     keyed: bool = False
     as_of: datetime | None = None
     unended_at: datetime | None = None
+    begun_at: datetime | None = None
     fingerprints: frozenset[int] | None = None
     when: Reading | None = None
     tense: Tense | None = None
@@ -101,5 +103,7 @@ class Criteria:
             yield "until"
         if self.as_of is not None and not memory.held_at(self.as_of):
             yield "as_of"
+        if self.begun_at is not None and not memory.begun_by(self.begun_at):
+            yield "begun_at"
         if self.unended_at is not None and memory.ended_by(self.unended_at):
             yield "unended_at"

@@ -96,6 +96,13 @@ class Memory:
         """Tell whether it had begun to hold at `moment`, and not ended."""
         return self.held_from <= moment and not self.ended_by(moment)
 
+    def begun_by(self, moment: datetime) -> bool:
+        """Return whether it had begun to hold at `moment`, or when it was stored.
+
+        The clock of whoever stored it may have been ahead, or this one may have gone back since.
+        """
+        return self.held_from <= max(moment, self.stored_at)
+
     def ended_by(self, moment: datetime) -> bool:
         """Tell whether it had ended at `moment`."""
         return self.valid_to is not None and self.valid_to <= moment

@@ -14,7 +14,8 @@ class Mode(StrEnum):
     """Which memories are meant, by when they hold.
 
     `CURRENT`: current ones that have not ended, also those that begin later; of a search they
-    bring along what they superseded. `STRICT`: only current ones that hold at this moment.
+    bring along what they superseded. `STRICT`: only current ones that hold at this moment,
+    and those that had begun when they were stored, by a clock that was ahead of this one.
     `HISTORY`: current and superseded ones, ended or not.
     """
 

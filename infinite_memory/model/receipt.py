@@ -35,14 +35,16 @@ class Receipt:
     """Proof that a write is durable, and what it did.
 
     `unchanged` means that the request had been carried out before. `strengthened` means that the
-    same was there, in every field: nothing was stored again, and `id` is that of the one which is
-    there. `echo` is the same for what recall had just returned to the assistant that stored it.
+    same, in every field, was stored within the hour, with nothing else in its scope since: nothing
+    was stored again, and `id` is that of the memory which is there. `echo` is the same for what
+    recall had just returned to the assistant that stored it.
     `twins` are the ids of memories that say the same in trivially other words, linked to this one.
-    `erased` lists what a hard
-    forget removed for good. `superseded` are the ids of the memories that this one replaced, and
-    `superseded_by` is the one that replaced it, where it was told late. `conflicts` are those with
-    the same key that begin at the same moment and say something else: all of them stay current
-    until somebody decides.
+    `erased` lists what a hard forget removed for good. `superseded` are the ids of the memories
+    that this one replaced, and `superseded_by` is the one that replaced it, where it was told late.
+    `conflicts` are those with the same key that begin at the same moment and say something else:
+    all of them stay current until somebody decides. `pending` says in words what could not be done
+    once the write was durable, and what to do about it; of what waits to be embedded `searchable`
+    tells.
     """
 
     id: str
@@ -56,3 +58,4 @@ class Receipt:
     superseded_by: str | None = None
     conflicts: tuple[str, ...] = ()
     twins: tuple[str, ...] = ()
+    pending: tuple[str, ...] = ()

@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 from attrs import evolve
 
-from infinite_memory.errors import Conflict, InfiniteMemoryError, StorageError, StoreDamaged
+from infinite_memory.errors import Conflict, InfiniteMemoryError, StoreDamaged
 from infinite_memory.model.checks import check_count
 from infinite_memory.model.memory import Memory
 from infinite_memory.model.record import Attach, Detach, Embedding
+from infinite_memory.operations.after_commit import AfterCommit
 from infinite_memory.operations.services import Services
 from infinite_memory.protocols import Embedder
 from infinite_memory.storage.vetting import check_embedding
@@ -85,17 +86,14 @@ def embed_new(services: Services, memories: Sequence[Memory]) -> frozenset[str]:
     `catch_up` embeds them later.
     """
     short = [memory for memory in memories if len(memory.text) <= _MAX_CHARS_AT_ONCE]
-    try:
+    attached = False
+    with AfterCommit(f"the embedding of {len(short)} memories"):
         model = services.models.answering()
         attached = _attach(services, model.embedder, short)
         # Another model may have taken over meanwhile, or be about to because nothing waited before
         # these were stored: nobody would ask it to embed these.
         for other in {services.models.awaited() or model, services.models.answering()} - {model}:
             attached = _attach(services, other.embedder, short)
-    except StorageError as error:
-        # The texts are durable: that is what the receipt answers for, on a full disk too.
-        _log.warning("%d memories wait to be embedded: %s", len(short), error)
-        return frozenset()
     return frozenset(memory.id for memory in short) if attached else frozenset()
 
 

@@ -10,6 +10,7 @@ from infinite_memory.model.ids import check_id
 from infinite_memory.model.memory import Status
 from infinite_memory.model.receipt import Outcome, Receipt, Searchable
 from infinite_memory.model.record import Erase, Put
+from infinite_memory.operations.after_commit import AfterCommit
 from infinite_memory.operations.journal import with_entry
 from infinite_memory.operations.persisting import attempts
 from infinite_memory.operations.remember import receipt_of
@@ -26,7 +27,9 @@ def forget(services: Services, memory_id: str, *, hard: bool) -> Receipt:
 
     Forgetting what is forgotten changes nothing. A soft forget can be revised back. A hard one of
     what was erased before answers `unchanged`, once it has finished what a hard forget that was cut
-    short had left: so of several at once, one says that it erased.
+    short had left: so of several at once, one says that it erased. Where its bytes cannot be
+    removed from the files at the moment, it is erased all the same, and the receipt says what is
+    pending.
 
     Raises:
         NotFound: there is no such memory; nor was there one that was erased, if `hard`.
@@ -66,9 +69,13 @@ def _erase(services: Services, memory_id: str) -> Receipt:
             if last:
                 raise
     # After a repeat as well: whoever erased it may have been cut off before this.
-    services.storage.scrub()
-    services.index.discard()
-    return receipt
+    with AfterCommit("removing its bytes from the files of the store") as in_files:
+        services.storage.scrub()
+    with AfterCommit("removing its bytes from the index") as in_index:
+        services.index.discard()
+    failures = [step.failure for step in (in_files, in_index) if step.failure is not None]
+    pending = [f"{failure}; forget it once more to finish this" for failure in failures]
+    return evolve(receipt, pending=tuple(pending))
 
 
 def _erase_once(services: Services, memory_id: str) -> Receipt:

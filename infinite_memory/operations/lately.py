@@ -12,11 +12,11 @@ from infinite_memory.model.memory import Memory
 __all__ = ["Lately"]
 
 _MOST = 1000
-_LASTS = timedelta(minutes=15)
+_LASTS = timedelta(hours=1)
 
 
 class Lately:
-    """The revisions that recall returned, at most 1,000 of them and for a quarter of an hour."""
+    """The revisions that recall returned, at most 1,000 of them and for an hour."""
 
     def __init__(self) -> None:
         """Know of none."""

@@ -22,6 +22,7 @@ from infinite_memory.model.memory import GLOBAL, JsonValue, Kind, Memory, Origin
 from infinite_memory.model.profile import SECTIONS, Profile, profile_key
 from infinite_memory.model.record import ExpectKey, Put, Write
 from infinite_memory.model.scope import fold_name
+from infinite_memory.operations.after_commit import AfterCommit
 from infinite_memory.operations.embed import embed_new
 from infinite_memory.operations.journal import with_entry
 from infinite_memory.operations.persisting import attempts
@@ -75,8 +76,22 @@ def update_profile(
                 raise
         else:
             embed_new(services, list(placed.memories.values()))
-            break
+            return _profile_after(services, user, facts, after, placed)
     return get_profile(services, user)
+
+
+def _profile_after(
+    services: Services,
+    user: str,
+    facts: _Facts,
+    after: Mapping[_Path, JsonValue],
+    placed: Placement,
+) -> Profile:
+    """Return the profile after a commit, as it was committed where it cannot be read any more."""
+    with AfterCommit("the look at the profile"):
+        return get_profile(services, user)
+    new = {_place(memory)[1]: [memory] for memory in placed.memories.values()}
+    return _profile(user, {path: new.get(path) or facts[path] for path in after})
 
 
 def _writes(

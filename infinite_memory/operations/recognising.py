@@ -1,16 +1,19 @@
 """Recognise: what a new memory says that is there already, as a repeat, an echo or a near-twin.
 
 A repeat has the same text, sign for sign but for white space at the ends of lines, and every other
-field the same: it is not stored again, and the one that is there is strengthened. An echo is what
-recall returned to an assistant a short while ago and comes back with nothing new. Everything else
-is stored; where it is only a trivial rewording it is linked to the oldest that says the same.
+field the same: it is not stored again, and the memory that is there is strengthened. An echo is
+what recall returned to an assistant within the hour and comes back with nothing new. A memory can
+be repeated or echoed only within an hour after it was stored, and only while nothing else was
+stored in its scope: later, or behind something else, the same words say that it happened again, or
+holds again. Everything else is stored; a trivial rewording is linked to the oldest memory that says
+the same.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime, timedelta, tzinfo
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import timedelta, tzinfo
 from zoneinfo import ZoneInfo
 
 from attrs import evolve, field, frozen
@@ -18,6 +21,7 @@ from attrs import evolve, field, frozen
 from infinite_memory.model.link import Link, LinkType
 from infinite_memory.model.memory import GLOBAL, Kind, Memory, Origin, Status
 from infinite_memory.model.record import ExpectAlike, PutLink, Write
+from infinite_memory.operations.recent_writes import RecentWrites
 from infinite_memory.operations.services import Services
 from infinite_memory.operations.superseding import with_key
 from infinite_memory.text.likeness import alike, fingerprint, repeats, trimmed
@@ -28,6 +32,8 @@ __all__ = ["Recognised", "Wanted", "recognise", "twin_links"]
 _COMPARED = 16
 # What is said within an hour of one day was said in one breath, as far as "tomorrow" goes.
 _TOGETHER = timedelta(hours=1)
+# What is told again later than this happened again.
+_TOLD_AGAIN = timedelta(hours=1)
 _REASON = "a trivial rewording"
 _ADDS = ("title", "key", "conversation_id", "speaker", "valid_from", "valid_to")
 
@@ -48,11 +54,14 @@ class Wanted:
 class Recognised:
     """What new memories are, each by its id: `fresh` ones are stored, with their `twins`.
 
-    `expected` refuses the commit if it was made of something else than what there is by then.
+    `expected` refuses the commit if it was made of something else than what there is by then. Where
+    too many may say the same to be named there, `entry` is the number that the entry in the journal
+    must get: nothing at all was changed meanwhile.
     """
 
     fresh: list[Wanted] = field(factory=list)
     expected: tuple[Write, ...] = ()
+    entry: int | None = None
     repeats: dict[str, Memory] = field(factory=dict)
     echoes: dict[str, Memory] = field(factory=dict)
     twins: dict[str, Memory] = field(factory=dict)
@@ -68,15 +77,18 @@ def recognise(services: Services, wanted: Iterable[Wanted], *, unseen: bool = Fa
     id of its own is always stored as well.
     """
     new = list(wanted)
-    known, expected = _known(services, [each.memory for each in new], unseen=unseen)
-    found, now = Recognised(expected=expected), services.clock()
+    known, expected, entry = _known(services, [each.memory for each in new], unseen=unseen)
+    found = Recognised(expected=expected, entry=entry)
+    told_last = _ToldLast(services, found.fresh)
     holders: dict[tuple[str, str], str] = {}
     for each in new:
         memory = each.memory
         others = [] if memory.kind is Kind.MESSAGE else known[fingerprint(memory.text)]
         holder = None if memory.key is None else holders.get((memory.scope, memory.key))
-        echoed = _echoed(services, each, others, now) if others else None
-        repeated = _repeated(services, each, others, holder) if others and not echoed else None
+        echoed = _echoed(services, each, others, told_last) if others else None
+        repeated = None
+        if others and echoed is None:
+            repeated = _repeated(services, each, others, holder, told_last)
         if echoed is not None:
             found.echoes[memory.id] = echoed
         elif repeated is not None:
@@ -114,42 +126,73 @@ def twin_links(
 
 def _known(
     services: Services, new: Sequence[Memory], *, unseen: bool
-) -> tuple[defaultdict[int, list[Memory]], tuple[Write, ...]]:
+) -> tuple[defaultdict[int, list[Memory]], tuple[Write, ...], int | None]:
     """Return the current memories that may say the same, by fingerprint, oldest first.
 
-    And what to expect so that no others do; nothing where there are too many to be compared.
+    And what to expect so that no others do; where there are too many to be compared, the number of
+    the next entry in the journal instead.
     """
     compared = [memory for memory in new if memory.kind is not Kind.MESSAGE]
     known: defaultdict[int, list[Memory]] = defaultdict(list)
     if not compared:
-        return known, ()
+        return known, (), None
     alike = ExpectAlike(
         scopes=frozenset({GLOBAL, *(memory.scope for memory in compared)}),
         fingerprints=frozenset(fingerprint(memory.text) for memory in compared),
     )
     if unseen:
-        return known, (alike,)
-    page = services.storage.find(alike.criteria, limit=_COMPARED * len(alike.fingerprints))
-    ids = frozenset(memory.id for memory in page.memories)
-    expected = (evolve(alike, ids=ids),) if page.next is None else ()
+        return known, (alike,), None
+    expected: tuple[Write, ...] = ()
+    entry: int | None = None
+    limit = _COMPARED * len(alike.fingerprints)
+    page = services.storage.find(alike.criteria, limit=limit)
+    if page.next is None:
+        expected = (evolve(alike, ids=frozenset(memory.id for memory in page.memories)),)
+    else:
+        entry = services.storage.journal_end().number + 1
+        page = services.storage.find(alike.criteria, limit=limit)
     now = services.clock()
     for memory in sorted(page.memories, key=lambda each: (each.stored_at, each.id)):
         if memory.kind is not Kind.MESSAGE and not memory.ended_by(now):
             known[fingerprint(memory.text)].append(memory)
-    return known, expected
+    return known, expected, entry
+
+
+class _ToldLast:
+    """Which memories were told within the hour, with nothing else stored in their scopes since."""
+
+    def __init__(self, services: Services, fresh: Sequence[Wanted]) -> None:
+        """Look at what is stored, and at the `fresh` memories that are about to be, in order."""
+        self.now = services.clock()
+        self._fresh = fresh
+        self._recent = RecentWrites(services.storage)
+
+    def __call__(self, memory: Memory, scopes: Collection[str]) -> bool:
+        """Return whether `memory` was told within the hour, as the last thing in these scopes."""
+        # The clock of whoever stored it may have been ahead, or this one may have gone back.
+        if abs(self.now - memory.stored_at) > _TOLD_AGAIN:
+            return False
+        for each in reversed(self._fresh):
+            if each.memory.scope in scopes:
+                return each.memory.id == memory.id
+        return self._recent.stored_last(scopes) == memory.id
 
 
 def _echoed(
-    services: Services, each: Wanted, others: Iterable[Memory], now: datetime
+    services: Services, each: Wanted, others: Sequence[Memory], told_last: _ToldLast
 ) -> Memory | None:
     memory = each.memory
     if each.timed or each.named or each.supersedes:
         return None
     if memory.origin not in (Origin.ASSISTANT, Origin.TOOL):
         return None
-    for other in others:
-        same = trimmed(other.text) == trimmed(memory.text)
-        if same and _adds_nothing(memory, other) and services.lately.returned(other, now):
+    for other in reversed(others):
+        if (
+            trimmed(other.text) == trimmed(memory.text)
+            and _adds_nothing(memory, other)
+            and services.lately.returned(other, told_last.now)
+            and told_last(other, {other.scope, memory.scope})
+        ):
             return other
     return None
 
@@ -168,25 +211,43 @@ def _adds_nothing(memory: Memory, other: Memory) -> bool:
 
 
 def _repeated(
-    services: Services, each: Wanted, others: Iterable[Memory], holder: str | None
+    services: Services,
+    each: Wanted,
+    others: Sequence[Memory],
+    holder: str | None,
+    told_last: _ToldLast,
 ) -> Memory | None:
     if each.named or each.supersedes:
         return None
     memory = each.memory
-    for other in others:
-        if not repeats(memory.text, other.text):
-            continue
-        adopted = evolve(
-            memory,
-            id=other.id,
-            text=other.text,
-            stored_at=other.stored_at,
-            revision=other.revision,
-            happened_at=memory.happened_at if each.timed else other.happened_at,
-        )
-        if adopted == _as_told(other, memory) and _holds(services, other, holder):
+    for other in reversed(others):
+        if (
+            repeats(memory.text, other.text)
+            and _is_the_same(each, other)
+            and told_last(other, {other.scope})
+            and _holds(services, other, holder)
+        ):
             return other
     return None
+
+
+def _is_the_same(each: Wanted, other: Memory) -> bool:
+    """Return whether a new memory has every field of `other`, which has the same text.
+
+    Without a time of its own it must happen within an hour of the other one.
+    """
+    memory = each.memory
+    if not each.timed and abs(memory.happened_at - other.happened_at) > _TOLD_AGAIN:
+        return False
+    adopted = evolve(
+        memory,
+        id=other.id,
+        text=other.text,
+        stored_at=other.stored_at,
+        revision=other.revision,
+        happened_at=memory.happened_at if each.timed else other.happened_at,
+    )
+    return adopted == _as_told(other, memory)
 
 
 def _as_told(other: Memory, memory: Memory) -> Memory:

@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from attrs import evolve, frozen
 
-from infinite_memory.errors import Conflict, InvalidInput
+from infinite_memory.errors import Conflict, InfiniteMemoryError, InvalidInput
 from infinite_memory.model.checks import check_labels
 from infinite_memory.model.draft import Draft
 from infinite_memory.model.entry import Operation
@@ -17,6 +17,7 @@ from infinite_memory.model.receipt import Outcome, Receipt, Searchable
 from infinite_memory.model.record import PutLink, Record, Write
 from infinite_memory.model.scope import Scope, fold_name
 from infinite_memory.model.usage import Usage
+from infinite_memory.operations.after_commit import AfterCommit
 from infinite_memory.operations.embed import embed_new
 from infinite_memory.operations.journal import with_entry
 from infinite_memory.operations.persisting import attempts
@@ -64,14 +65,29 @@ def remember_many(
     Raises:
         InvalidInput: a draft cannot be used; the message says which, counted from 1.
         Conflict: an id belongs to a memory with another content; earlier batches stay stored.
+        StoreClosed, StorageError: the rest could not be stored; the message says how many are.
     """
     wanted = _prepared(services, list(drafts), services.storage.scopes(), number=True)
     receipts: list[Receipt] = []
     for batch in _batches(wanted):
-        receipts.extend(_stored(services, batch))
+        try:
+            services.calls.check()
+            receipts.extend(_stored(services, batch))
+        except InfiniteMemoryError as error:
+            if not receipts:
+                raise
+            raise _cut_short(error, len(receipts), len(wanted)) from error
         if progress is not None:
             progress(len(receipts), len(wanted))
     return receipts
+
+
+def _cut_short(error: InfiniteMemoryError, done: int, total: int) -> InfiniteMemoryError:
+    """Return the same kind of error with what was stored before it."""
+    return type(error)(
+        f"{error}; the first {done:,} of {total:,} memories are stored: with ids of your own, the"
+        " same call goes on from there"
+    )
 
 
 def receipt_of(memory: Memory, outcome: Outcome, searchable: Searchable) -> Receipt:
@@ -183,13 +199,15 @@ def _committed(
         # One alone is nearly always new: the commit tells if it may not be.
         unseen = attempt == 1 and len(wanted) == 1
         found = recognise(services, fresh.values(), unseen=unseen)
-        expected = found.expected if attempt <= _EXPECTING else ()
+        expected, number = (found.expected, found.entry) if attempt <= _EXPECTING else ((), None)
         try:
             placed = _placed_among_others(services, found.fresh)
             links = twin_links(services, found.twins, placed.superseded)
             if found.fresh:
                 writes = [*expected, *_scope_writes(placed, scopes), *placed.writes, *links]
-                services.storage.commit(with_entry(services, Operation.REMEMBER, writes))
+                services.storage.commit(
+                    with_entry(services, Operation.REMEMBER, writes, number=number)
+                )
             return _Committed(found=found, placed=placed, links=links, earlier=earlier)
         except Conflict:
             if last:
@@ -225,9 +243,9 @@ def _again(
     """Strengthen what was repeated; return the receipts of repeats and echoes."""
     if not found.repeats and not found.echoes:
         return {}
-    if found.repeats:
-        counts = Counter(each.id for each in found.repeats.values())
-        now = services.clock()
+    counts = Counter(each.id for each in found.repeats.values())
+    now = services.clock()
+    with AfterCommit("the count of repeats"):
         services.storage.count_usage(
             {each: Usage(count=count, last=now) for each, count in counts.items()}
         )
@@ -236,17 +254,23 @@ def _again(
         **{new: (Outcome.ECHO, memory) for new, memory in found.echoes.items()},
     }
     ids = {memory.id for _, memory in told.values()} - set(first)
-    records = _existing(services, ids) if ids else {}
+    by_meaning = _found_by_meaning(services, ids) if ids else frozenset()
     receipts = {}
     for new, (outcome, memory) in told.items():
         if memory.id in first:
             receipts[new] = evolve(first[memory.id], outcome=outcome)
             continue
-        record = records.get(memory.id)
-        meaning = record is not None and found_by_meaning(services, record)
-        searchable = Searchable.MEANING if meaning else Searchable.WORDS
+        searchable = Searchable.MEANING if memory.id in by_meaning else Searchable.WORDS
         receipts[new] = receipt_of(memory, outcome, searchable)
     return receipts
+
+
+def _found_by_meaning(services: Services, ids: Collection[str]) -> frozenset[str]:
+    """Return which of these stored memories can be found by meaning; none where that is unknown."""
+    with AfterCommit("the look at what is embedded"):
+        records = _existing(services, ids)
+        return frozenset(i for i, each in records.items() if found_by_meaning(services, each))
+    return frozenset()
 
 
 def _in_order(ids: Sequence[str], receipts: Mapping[str, Receipt]) -> list[Receipt]:

@@ -15,6 +15,7 @@ from infinite_memory.model.memory import Memory, Status
 from infinite_memory.model.receipt import Outcome, Receipt, Searchable
 from infinite_memory.model.record import Put, Record
 from infinite_memory.model.scope import Scope
+from infinite_memory.operations.after_commit import AfterCommit
 from infinite_memory.operations.embed import embed_new
 from infinite_memory.operations.journal import with_entry
 from infinite_memory.operations.persisting import attempts
@@ -98,7 +99,9 @@ def _revise_once(
     except Conflict as error:
         # The next look shows the text that is there now.
         raise _Overtaken(str(error)) from error
-    embedded = found_by_meaning(services, Record(memory=after, embeddings=kept))
+    embedded = False
+    with AfterCommit("the look at what is embedded"):
+        embedded = found_by_meaning(services, Record(memory=after, embeddings=kept))
     embedded = embedded or after.id in embed_new(services, [after])
     return receipt_of(after, Outcome.REVISED, _searchable(after, embedded))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from infinite_memory.model.scope import Scope
+from infinite_memory.operations.calls import counted
 from infinite_memory.operations.scopes import (
     create_scope,
     delete_scope,
@@ -36,6 +37,7 @@ class Scopes:
         """
         return known_scope(name, self._services.storage.scopes())
 
+    @counted
     def create(
         self,
         name: str,
@@ -64,6 +66,7 @@ class Scopes:
             sensitivity=sensitivity,
         )
 
+    @counted
     def update(
         self,
         name: str,
@@ -92,6 +95,7 @@ class Scopes:
             sensitivity=sensitivity,
         )
 
+    @counted
     def delete(self, name: str) -> None:
         """Remove a scope that is empty.
 

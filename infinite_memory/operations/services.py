@@ -10,6 +10,7 @@ from infinite_memory.clock import Clock
 from infinite_memory.config import Config
 from infinite_memory.model.entry import Actor
 from infinite_memory.model.ids import RandomBytes
+from infinite_memory.operations.calls import Calls
 from infinite_memory.operations.lately import Lately
 from infinite_memory.operations.models import Models
 from infinite_memory.operations.using import UsageCounter
@@ -31,6 +32,7 @@ class Services:
     actor: Actor
     usage: UsageCounter | None = None
     lately: Lately = field(factory=Lately)
+    calls: Calls = field(factory=Calls)
 
     @property
     def embedder(self) -> Embedder:

@@ -51,12 +51,16 @@ def in_tense(criteria: Criteria, tense: Tense, depth: Depth, *, statuses_given: 
     not mind what has ended: whoever asks for superseded memories would find none.
     """
     statuses = criteria.statuses if statuses_given else _statuses(tense, depth)
-    as_of, unended_at = tense.as_of, None
-    if tense.mode is Mode.STRICT:
-        as_of = tense.now
-    elif tense.mode is Mode.CURRENT and as_of is None and statuses == _CURRENT:
-        unended_at = tense.now
-    return evolve(criteria, tense=tense, statuses=statuses, as_of=as_of, unended_at=unended_at)
+    is_strict = tense.mode is Mode.STRICT
+    is_current = tense.mode is Mode.CURRENT and tense.as_of is None and statuses == _CURRENT
+    return evolve(
+        criteria,
+        tense=tense,
+        statuses=statuses,
+        as_of=tense.as_of,
+        begun_at=tense.now if is_strict else None,
+        unended_at=tense.now if is_strict or is_current else None,
+    )
 
 
 def _statuses(tense: Tense, depth: Depth) -> frozenset[Status]:

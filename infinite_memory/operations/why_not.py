@@ -129,7 +129,7 @@ def _unmet(services: Services, name: str, criteria: Criteria, memory: Memory) ->
         return (
             f"it belongs to the conversation {memory.conversation_id!r}, not to the one asked for"
         )
-    if name in ("as_of", "unended_at"):
+    if name in ("as_of", "begun_at", "unended_at"):
         return _validity(criteria.as_of or criteria.unended_at, memory)
     asked = "the time asked for" if criteria.when is None else criteria.when.said
     return f"it happened at {memory.happened_at.isoformat()}, outside of {asked}"

@@ -130,6 +130,8 @@ def _in_time(segment: Segment, criteria: Criteria) -> Iterator[Bools]:
     if criteria.as_of is not None:
         yield from _begun(segment, to_micros(criteria.as_of))
         yield from _unended(segment, to_micros(criteria.as_of))
+    if criteria.begun_at is not None:
+        yield from _begun_or_stored(segment, to_micros(criteria.begun_at))
     if criteria.unended_at is not None:
         yield from _unended(segment, to_micros(criteria.unended_at))
 
@@ -138,6 +140,12 @@ def _begun(segment: Segment, moment: int) -> Iterator[Bools]:
     """Yield which documents had begun to hold by `moment`, and nothing where all of them had."""
     if segment.last_beginning > moment:
         yield segment.held_from <= moment
+
+
+def _begun_or_stored(segment: Segment, moment: int) -> Iterator[Bools]:
+    """Yield which documents had begun by `moment`, or when they were stored; see `_begun`."""
+    for begun in _begun(segment, moment):
+        yield begun | (segment.held_from <= segment.stored)
 
 
 def _unended(segment: Segment, moment: int) -> Iterator[Bools]:

@@ -8,6 +8,7 @@ from typing import Any, Unpack
 
 from infinite_memory.model.draft import Details, Draft
 from infinite_memory.model.receipt import Receipt
+from infinite_memory.operations.calls import counted
 from infinite_memory.operations.forget import forget
 from infinite_memory.operations.remember import Progress, remember, remember_many
 from infinite_memory.operations.revise import revise
@@ -20,6 +21,7 @@ __all__ = ["Changing"]
 class Changing(StorePart):
     """Remembering, changing and forgetting, and taking it back."""
 
+    @counted
     def remember(
         self,
         text: str,
@@ -35,10 +37,13 @@ class Changing(StorePart):
 
         An `id` of your own makes the write idempotent: doing it again changes nothing. `scope`
         defaults to the configured one and is created if it does not exist, unless scopes are
-        strict. `happened_at` must be aware and defaults to now. Without an id, what is there in
-        every field is strengthened, and what an assistant has just recalled is an echo; neither is
-        stored again, but kind "message" always is. `details` are title, context, conversation_id,
-        speaker, origin, valid_from, valid_to, key, important, sources and attachments.
+        strict. `happened_at` must be aware and defaults to now. What says the same as an
+        earlier memory is stored, dated and linked to it, with two exceptions, for a memory that was
+        stored within the hour with nothing else stored in its scope since: without an id of your
+        own, the same in every field strengthens it, and what an assistant has just recalled from it
+        is an echo. Neither is stored again; kind "message" always is. `details` are title, context,
+        conversation_id, speaker, origin, valid_from, valid_to, key, important, sources and
+        attachments.
 
         Raises:
             InvalidInput: a value cannot be used; the message shows it and the way out.
@@ -58,6 +63,7 @@ class Changing(StorePart):
         )
         return remember(self._services, draft)
 
+    @counted
     def remember_many(
         self, drafts: Iterable[Draft | Mapping[str, Any]], *, progress: Progress | None = None
     ) -> list[Receipt]:
@@ -74,6 +80,7 @@ class Changing(StorePart):
         made = (draft if isinstance(draft, Draft) else Draft.of(draft) for draft in drafts)
         return remember_many(self._services, made, progress)
 
+    @counted
     def revise(self, memory_id: str, *, revision: int, **changes: Any) -> Receipt:
         """Change fields of a memory whose current revision is `revision`; the old one is kept.
 
@@ -87,6 +94,7 @@ class Changing(StorePart):
         """
         return revise(self._services, memory_id, revision=revision, changes=changes)
 
+    @counted
     def forget(self, memory_id: str, *, hard: bool = False) -> Receipt:
         """Take a memory out of every result; `hard` erases it with its history for good.
 
@@ -98,6 +106,7 @@ class Changing(StorePart):
         """
         return forget(self._services, memory_id, hard=hard)
 
+    @counted
     def undo(self, entry: int | None = None) -> Undone:
         """Reverse an entry of the journal, by default the last change by the same client.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 from contextlib import ExitStack, closing, suppress
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -28,6 +29,8 @@ from infinite_memory.store.recalling import Recalling
 from infinite_memory.store.tracing import Tracing
 
 __all__ = ["MemoryStore"]
+
+_LAST_CALLS_SECONDS = 1.0
 
 
 class MemoryStore(Recalling, Changing, Tracing, Keeping):
@@ -110,10 +113,20 @@ class MemoryStore(Recalling, Changing, Tracing, Keeping):
         return self._services.config
 
     def close(self) -> None:
-        """Release everything; every other method then raises StoreClosed. Twice does nothing."""
+        """Release everything; every other method then raises StoreClosed. Twice does nothing.
+
+        Calls of other threads that change something and are under way are waited for, a second at
+        most. One that takes longer answers by what it has done: what it has committed is stored and
+        has its receipt, and what it has not committed is not, and raises StoreClosed. Within such a
+        call, as in the handler of a signal, this returns at once, and the call releases everything
+        at its end.
+        """
         parts, self._parts = self._parts, None
         if parts is None:
             return
+        parts.calls.end(_LAST_CALLS_SECONDS, release=partial(self._release, parts))
+
+    def _release(self, parts: Services) -> None:
         # The snapshot is derived: that a suspect store cannot give one is no reason to fail here.
         with self._owned, suppress(StorageError):
             parts.models.save()

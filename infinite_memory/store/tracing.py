@@ -8,6 +8,7 @@ from typing import Any
 from infinite_memory.model.entry import Entry
 from infinite_memory.model.memory import Memory
 from infinite_memory.model.profile import Profile
+from infinite_memory.operations.calls import counted
 from infinite_memory.operations.history import conflicts, history
 from infinite_memory.operations.journal import log
 from infinite_memory.operations.profile import get_profile, update_profile, users
@@ -68,6 +69,7 @@ class Tracing(StorePart):
         """
         return get_profile(self._services, user)
 
+    @counted
     def update_user_profile(
         self, changes: Mapping[str, Any], *, user: str = "user", origin: str = "user"
     ) -> Profile:

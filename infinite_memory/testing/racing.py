@@ -108,8 +108,15 @@ def tell_late(store: MemoryStore, number: int, times: int) -> list[str]:
 
 
 def remember_the_same(store: MemoryStore, _number: int, times: int) -> list[tuple[str, str]]:
-    """Tell so many facts that the other process tells too; return the id and outcome of each."""
-    receipts = [store.remember(f"fact {turn} of the same", kind="fact") for turn in range(times)]
+    """Tell so many facts that the other process tells too; return the id and outcome of each.
+
+    Each is in a scope of its own: in one scope, the process that is ahead would have stored
+    something else in between, and then what the other one tells is no repeat.
+    """
+    receipts = [
+        store.remember(f"fact {turn} of the same", kind="fact", scope=f"Scope {turn}")
+        for turn in range(times)
+    ]
     return [(receipt.id, str(receipt.outcome)) for receipt in receipts]
 
 

@@ -31,6 +31,7 @@ from infinite_memory.testing.told import (
     ends_by,
     follow,
     holds,
+    holds_strictly,
     leaves,
     merged,
     nested,
@@ -270,7 +271,7 @@ class _StoreMachine(RuleBasedStateMachine):
         truths: dict[str, Callable[[Fields], bool]] = {
             "as_of": lambda each: each["status"] in _EVER and holds(each, moment),
             "current": lambda each: each["status"] == "current" and not ends_by(each, now),
-            "strict": lambda each: each["status"] == "current" and holds(each, now),
+            "strict": lambda each: each["status"] == "current" and holds_strictly(each, now),
             "history": lambda each: each["status"] in _EVER,
         }
         asked: Any = {"as_of": moment} if mode == "as_of" else {"mode": mode}

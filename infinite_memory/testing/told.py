@@ -24,6 +24,7 @@ __all__ = [
     "ends_by",
     "follow",
     "holds",
+    "holds_strictly",
     "leaves",
     "merged",
     "nested",
@@ -255,6 +256,11 @@ def ends_by(fields: Fields, moment: datetime) -> bool:
 def holds(fields: Fields, moment: datetime) -> bool:
     """Tell whether a memory held at a moment."""
     return begin_of(fields) <= moment and not ends_by(fields, moment)
+
+
+def holds_strictly(fields: Fields, now: datetime) -> bool:
+    """Return whether a memory holds now, by the clock of whoever stored it too."""
+    return begin_of(fields) <= max(now, fields["stored_at"]) and not ends_by(fields, now)
 
 
 def _ended(fields: Fields, by: Fields, now: datetime) -> Fields:

@@ -5,9 +5,11 @@ import re
 from typing import Any
 
 import pytest
+from attrs import fields
 from mcp import Client
 from talking import ROOT
 
+from infinite_memory import Memory
 from infinite_memory_mcp.application import INSTRUCTIONS, TOOLSETS, build_server
 from infinite_memory_mcp.lazy_store import LazyStore
 from infinite_memory_mcp.settings import package_version
@@ -85,6 +87,35 @@ async def test_every_tool_has_a_title_and_schemas_that_name_no_default_of_nothin
         assert tool["inputSchema"]["additionalProperties"] is False
         assert tool["outputSchema"]["type"] == "object"
         assert '"null"' not in json.dumps(tool)
+
+
+# What a caller of a tool cannot say of a memory: who brought it in, what the store itself notes,
+# what a key or an update sets, and what only an import gives.
+NOT_FOR_TOOLS = {
+    *("origin", "stored_at", "revision", "status"),
+    *("valid_from", "valid_to", "sources", "attachments"),
+}
+FIELDS = {each.name for each in fields(Memory)}
+
+
+@pytest.mark.anyio
+async def test_the_schemas_of_the_tools_that_write_have_every_field_of_a_memory(era: str) -> None:
+    properties = {
+        tool["name"]: set(tool["inputSchema"].get("properties", {})) for tool in await listed(era)
+    }
+    assert properties["store_memory"] == FIELDS - NOT_FOR_TOOLS | {"supersedes"}
+    not_revised = NOT_FOR_TOOLS - {"revision", "status"} | {"conversation_id"}
+    assert properties["update_memory"] == FIELDS - not_revised
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [spec for specs in TOOLSETS.values() for spec in specs],
+    ids=lambda spec: spec.run.__name__,
+)
+def test_the_schema_has_every_argument_of(spec: Any) -> None:
+    tool = spec.tool(LazyStore(never, quiet_seconds=600))
+    assert list(tool.parameters.get("properties", {})) == list(spec.arguments.model_fields)
 
 
 @pytest.mark.anyio

@@ -237,3 +237,61 @@ def test_history_of_what_is_not_there_says_so(store: MemoryStore) -> None:
         store.history("none")
     with pytest.raises(InvalidInput):
         store.history("")
+
+
+YEAR = 365
+
+
+@pytest.mark.parametrize(
+    ("end", "told_late", "closed"),
+    [
+        (20, 10, 10),  # it would have ended later: the late one ends it
+        (20, 30, 20),  # it had ended by itself before the late one began
+        (20, 20, 20),
+        (30 * YEAR, 10, 10),  # its end is yet to come
+    ],
+)
+def test_a_current_fact_with_an_end_of_its_own_is_superseded_by_one_told_late(
+    store: MemoryStore, end: int, told_late: int, closed: int
+) -> None:
+    first = told(store, "Acme", 0, valid_to=START + end * DAY)
+    assert store.get(first).status is Status.CURRENT
+    late = told(store, "Globex", told_late)
+    before, after = store.get(first), store.get(late)
+    assert (before.status, before.valid_to) == (Status.SUPERSEDED, START + closed * DAY)
+    assert (after.status, after.valid_to) == (Status.CURRENT, None)
+    assert store.conflicts() == []
+    assert held(store, told_late - 0.5) == (["Acme"] if told_late <= closed else [])
+    assert held(store, told_late) == ["Globex"]
+    assert [memory.id for memory in store.history("job")] == [first, late]
+
+
+@pytest.mark.parametrize(("end", "closed"), [(5, 5), (20, 10), (30 * YEAR, 10)])
+def test_one_told_late_before_a_later_fact_ends_a_current_one_where_it_still_held(
+    store: MemoryStore, end: int, closed: int
+) -> None:
+    first = told(store, "Acme", 0, valid_to=START + end * DAY)
+    # It begins in the far future, so that the first one is current until its own end.
+    future = told(store, "Initech", 20 * YEAR)
+    ended = min(end, 20 * YEAR)
+    assert store.get(first).valid_to == START + ended * DAY
+    late = told(store, "Globex", 10)
+    before, between = store.get(first), store.get(late)
+    assert (before.status, before.valid_to) == (Status.SUPERSEDED, START + closed * DAY)
+    assert (between.status, between.valid_to) == (Status.CURRENT, START + 20 * YEAR * DAY)
+    assert store.get(future).status is Status.CURRENT
+    assert held(store, 9) == (["Acme"] if closed > 9 else [])
+    assert [held(store, day) for day in (10, 20 * YEAR)] == [["Globex"], ["Initech"]]
+    assert [memory.id for memory in store.history("job")] == [first, late, future]
+
+
+def test_one_that_is_put_between_leaves_alone_what_has_ended_before_it(store: MemoryStore) -> None:
+    first = told(store, "Acme", 0, valid_to=START + 20 * YEAR * DAY)
+    last = told(store, "Initech", 40 * YEAR)
+    receipt = store.remember("Globex", kind="fact", key="job", happened_at=START + 30 * YEAR * DAY)
+    assert receipt.superseded == ()
+    assert store.get(receipt.id).valid_to == START + 40 * YEAR * DAY
+    before = store.get(first)
+    assert (before.status, before.valid_to) == (Status.CURRENT, START + 20 * YEAR * DAY)
+    replaced = {link.source for link in store._services.storage.links([first])}
+    assert replaced == {last}

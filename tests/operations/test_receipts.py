@@ -207,22 +207,23 @@ def test_what_an_assistant_has_just_recalled_is_an_echo(storage: InMemoryStorage
         storage=storage, embedder=HashingEmbedder(), config=Config(), clock=lambda: now
     ) as store:
         first = store.remember("Alice likes tea", tags=["a", "b"], scope="Kitchen")
-        # Older, so that of the two a search returns the first.
-        other = store.remember(
-            "Alice likes tea", scope="Kitchen", origin="tool", happened_at=now - timedelta(days=1)
-        )
-        assert other.id != first.id
-        (hit, *_) = store.search("who likes tea", scope="Kitchen", threshold=0)
+        (hit,) = store.search("who likes tea", scope="Kitchen", threshold=0)
         echo = store.remember(hit.memory.text, scope="Kitchen", tags=["a"], origin="assistant")
-        assert echo.outcome is Outcome.ECHO
-        assert store.get(echo.id).text == "Alice likes tea"
+        assert (echo.id, echo.outcome) == (first.id, Outcome.ECHO)
         elsewhere = store.remember(hit.memory.text, origin="assistant")
         by_hand = store.remember(hit.memory.text, scope="Kitchen", tags=["a", "b"])
         assert elsewhere.outcome is Outcome.STORED
         assert (by_hand.outcome, by_hand.id) == (Outcome.STRENGTHENED, first.id)
+        now += timedelta(hours=1)
+        soon = store.remember("Alice likes tea", scope="Kitchen", tags=["a"], origin="assistant")
+        assert (soon.id, soon.outcome) == (first.id, Outcome.ECHO)
         more = store.remember(hit.memory.text, scope="Kitchen", tags=["new"], origin="assistant")
         assert more.outcome is Outcome.STORED
-        now += timedelta(hours=1)
+        # Something else was stored in between.
+        again = store.remember("Alice likes tea", scope="Kitchen", tags=["a"], origin="assistant")
+        assert again.outcome is Outcome.STORED
+        store.search("who likes tea", scope="Kitchen", threshold=0)
+        now += timedelta(hours=1, seconds=1)
         late = store.remember("Alice likes tea", scope="Kitchen", tags=["a"], origin="assistant")
         assert late.outcome is Outcome.STORED
 

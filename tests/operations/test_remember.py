@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
@@ -167,6 +168,33 @@ def test_what_cannot_be_stored_is_refused_and_changes_nothing(
         store.remember_many([{"text": "this one is fine"}, values])
     assert store.stats().memories == 0
     assert [scope.name for scope in store.scopes] == ["Global"]
+
+
+def nested(levels: int, leaf: object, *, lists: bool) -> dict[str, Any]:
+    """Return a context whose innermost value, `leaf`, is at that level; the context is at 1."""
+    for _ in range(levels - 2):
+        leaf = [leaf] if lists else {"a": leaf}
+    return {"a": leaf}
+
+
+@pytest.mark.parametrize("lists", [False, True], ids=["objects", "lists"])
+@pytest.mark.parametrize("leaf", [1, "x", None, {}, []], ids=repr)
+def test_a_context_nested_exactly_to_the_limit_is_stored_and_no_deeper_one(
+    store: MemoryStore, leaf: object, *, lists: bool
+) -> None:
+    context = nested(32, leaf, lists=lists)
+    assert json.dumps(context).count("{") + json.dumps(context).count("[") == (
+        32 if leaf in ({}, []) else 31
+    )
+    first = store.remember("as deep as it goes", context=context)
+    assert store.get(first.id).context == context
+    with pytest.raises(InvalidInput, match="nested deeper than 32 levels"):
+        store.remember("one deeper", context=nested(33, leaf, lists=lists))
+    assert store.stats().memories == 1
+    revised = store.revise(first.id, revision=1, context={"b": 1, **context})
+    assert store.get(first.id).context == {"b": 1, **context}
+    with pytest.raises(InvalidInput, match="nested deeper than 32 levels"):
+        store.revise(first.id, revision=revised.revision, context=nested(33, leaf, lists=lists))
 
 
 def test_a_text_of_exactly_the_limit_is_stored(open_store: OpenStore) -> None:

@@ -1,0 +1,96 @@
+"""Which memory was stored last in a scope, by the newest entries of the journal."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+
+from attrs import frozen
+
+from infinite_memory.errors import StoreDamaged
+from infinite_memory.model.entry import Entry
+from infinite_memory.model.record import Record
+from infinite_memory.protocols import Storage
+
+__all__ = ["RecentWrites"]
+
+_FIRST_PAGE = 10
+_PAGE = 100
+_MAX_ENTRIES = 1000
+_MAX_MEMORIES = 1000
+
+
+@frozen
+class _Written:
+    """A memory that an entry wrote; `scopes` are those it was ever in, None where it is gone."""
+
+    id: str
+    is_new: bool
+    scopes: frozenset[str] | None
+
+    def touches(self, scopes: Collection[str]) -> bool:
+        return self.scopes is None or not self.scopes.isdisjoint(scopes)
+
+
+class RecentWrites:
+    """The newest writes of a store, as any process made them, read only as far back as needed."""
+
+    def __init__(self, storage: Storage) -> None:
+        """Read the journal of `storage` when first asked."""
+        self._storage = storage
+        self._read: list[Sequence[_Written]] = []
+        self._unread = self._read_entries()
+
+    def stored_last(self, scopes: Collection[str]) -> str | None:
+        """Return the id of the memory whose storing was the last change in any of these scopes.
+
+        None where the last change was another one, where the memory is erased by now, where 1,000
+        entries, or 1,000 memories, were written elsewhere since, and where the journal is damaged.
+        """
+        for writes in self._newest_first():
+            here = [write for write in writes if write.touches(scopes)]
+            if here:
+                new = [write.id for write in here if write.is_new and write.scopes is not None]
+                return new[-1] if new else None
+        return None
+
+    def _newest_first(self) -> Iterator[Sequence[_Written]]:
+        yield from tuple(self._read)
+        for writes in self._unread:
+            self._read.append(writes)
+            yield writes
+
+    def _read_entries(self) -> Iterator[Sequence[_Written]]:
+        memories = 0
+        try:
+            for entry in self._entries():
+                ids = [step.id for step in entry.action.memories if step.after > 0]
+                memories += len(ids)
+                if memories > _MAX_MEMORIES:
+                    return
+                records = self._storage.get(ids, models=()) if ids else {}
+                yield [
+                    _Written(step.id, step.before == 0, self._scopes_of(records.get(step.id)))
+                    for step in entry.action.memories
+                    if step.after > 0
+                ]
+        except StoreDamaged:
+            # What was written there is unknown; that must not keep anything from being stored.
+            return
+
+    def _entries(self) -> Iterator[Entry]:
+        before: int | None = None
+        read = 0
+        while read < _MAX_ENTRIES:
+            page = self._storage.journal(before=before, limit=_PAGE if read else _FIRST_PAGE)
+            yield from page
+            if not page:
+                return
+            before, read = page[-1].number, read + len(page)
+
+    def _scopes_of(self, record: Record | None) -> frozenset[str] | None:
+        if record is None:
+            return None
+        if record.memory.revision == 1:
+            return frozenset({record.memory.scope})
+        # It may have been moved since.
+        return frozenset(each.scope for each in self._storage.history(record.memory.id))
