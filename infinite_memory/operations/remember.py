@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from attrs import evolve, frozen
 
-from infinite_memory.errors import Conflict, InvalidInput
+from infinite_memory.errors import Conflict, IdTaken, InvalidInput
 from infinite_memory.model.checks import check_labels
 from infinite_memory.model.draft import Draft
 from infinite_memory.model.entry import Operation
@@ -191,8 +191,8 @@ def _committed(
                 writes = [*expected, *_scope_writes(placed, scopes), *placed.writes, *links]
                 services.storage.commit(with_entry(services, Operation.REMEMBER, writes))
             return _Committed(found=found, placed=placed, links=links, earlier=earlier)
-        except Conflict:
-            if last:
+        except Conflict as error:
+            if last or isinstance(error, IdTaken):
                 raise
             scopes = None
     raise AssertionError

@@ -132,8 +132,7 @@ def _values(
         raise InvalidInput("nothing to revise: give at least one field and its new value")
     values = checked({k: v for k, v in changes.items() if k != "scope"}, services)
     if "scope" in changes:
-        strict = services.config.strict_scopes
-        values["scope"] = place_of(changes["scope"], scopes, strict=strict)
+        values["scope"] = place_of(changes["scope"], scopes, services)
     return values
 
 
