@@ -37,7 +37,7 @@ def _keep_scopes(context: click.Context, parameter: click.Parameter, value: str 
             context,
             parameter,
         )
-    if context.meta.setdefault(_META + "scopes", names) != names:
+    if context.meta.setdefault(_META + str(parameter.name), names) != names:
         raise click.BadParameter("it is given twice: give it once", context, parameter)
 
 
@@ -46,6 +46,7 @@ def common_options(command: Command) -> Command:
     for decorate in (
         click.option(
             "--scopes",
+            "only_scopes",  # several commands call what --scope gives them `scopes`
             metavar="NAMES",
             expose_value=False,
             callback=_keep_scopes,
@@ -87,7 +88,7 @@ def wants_json(context: click.Context) -> bool:
 
 def wanted_scopes(context: click.Context) -> tuple[str, ...] | None:
     """Return the only scopes that are to exist, None where all do."""
-    scopes: tuple[str, ...] | None = context.meta.get(_META + "scopes")
+    scopes: tuple[str, ...] | None = context.meta.get(_META + "only_scopes")
     return scopes
 
 

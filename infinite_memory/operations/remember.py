@@ -25,6 +25,7 @@ from infinite_memory.operations.recognising import Recognised, Wanted, recognise
 from infinite_memory.operations.scopes import scope_writes, settled
 from infinite_memory.operations.services import Services
 from infinite_memory.operations.superseding import Placement, Superseding
+from infinite_memory.operations.visibility import quote_text
 
 __all__ = ["Progress", "found_by_meaning", "receipt_of", "remember", "remember_many"]
 
@@ -290,8 +291,9 @@ def _unchanged(services: Services, memory: Memory, record: Record, timed: bool) 
         _same(memory, known, timed=timed)
         for known in (current, *services.storage.history(memory.id))
     ):
+        text = quote_text(services, current, memory.scope, max_chars=120)
         raise Conflict(
-            f"id {memory.id!r} belongs to another memory, {current.text!r:.120}: choose another id,"
+            f"id {memory.id!r} belongs to another memory, {text}: choose another id,"
             f" or revise revision {current.revision}"
         )
     meaning = found_by_meaning(services, record)

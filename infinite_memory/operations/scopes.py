@@ -16,6 +16,7 @@ from infinite_memory.model.record import EraseScope, ExpectScopes, PutScope, Wri
 from infinite_memory.model.scope import Scope, Sensitivity, fold_name, visible_from
 from infinite_memory.operations.journal import with_entry
 from infinite_memory.operations.services import Services
+from infinite_memory.operations.visibility import public_names
 from infinite_memory.storage.confined import Confinement
 from infinite_memory.text.tokens import words
 
@@ -76,8 +77,7 @@ def known_scope(
         return found
     if confinement is not None:
         confinement.check(name)
-    public = [scope.name for scope in scopes.values() if scope.sensitivity is Sensitivity.NORMAL]
-    near = get_close_matches(name, public, n=1, cutoff=0.0)
+    near = get_close_matches(name, public_names(scopes), n=1, cutoff=0.0)
     hint = f": the nearest is {near[0]!r}; create it first" if near else ": create it first"
     raise UnknownScope(f"there is no scope {name!r:.160}{hint}")
 
@@ -201,9 +201,10 @@ def delete_scope(services: Services, name: str) -> None:
     scope = known_scope(name, scopes, services.confinement)
     if scope.name == GLOBAL:
         raise InvalidInput(f"{GLOBAL} always exists and cannot be deleted")
-    children = sorted(other.name for other in scopes.values() if other.parent == scope.name)
+    children = {other.name: other for other in scopes.values() if other.parent == scope.name}
     if children:
-        raise Conflict(f"the scope {scope.name!r} is the parent of {', '.join(children)}")
+        named = ", ".join(sorted(public_names(children))) or "private scopes"
+        raise Conflict(f"the scope {scope.name!r} is the parent of {named}")
     held = services.storage.find(Criteria(scopes=frozenset({scope.name})), limit=1)
     if held.memories:
         raise Conflict(

@@ -69,13 +69,12 @@ class MemoryStore(Recalling, Changing, Tracing, Keeping):
         """Open the store at `target`, creating it if there is none.
 
         `target` is None for the home folder, a folder, "memory://" for one that ends with the
-        process, the address of a database of MongoDB ("mongodb://HOST/DATABASE"), or
-        "mongodb+managed://" for a server of our own in the home folder. Without `config` the file
-        in the home folder is read, if there is one. `storage`, `embedder` and `former_embedder`
-        take the place of those configured, and stay open when the store is closed; the former one
-        answers until the other has embedded everything. `client` is the name under which changes
-        are entered in the journal. Without `counts_usage` a search is no use of what it finds. With
-        `scopes` no other scope exists for this store, neither `Global` nor parents, unless named.
+        process, the address of a MongoDB ("mongodb://HOST/DATABASE"), or "mongodb+managed://" for
+        one in the home folder. Without `config` the file in the home folder is read. `storage`,
+        `embedder` and `former_embedder` take the place of those configured, and stay open; the
+        former one answers until all is embedded. `client` is who changes something, in the journal.
+        Without `counts_usage` a search is no use of what it finds. With `scopes` no other scope
+        exists for this store, neither `Global` nor parents.
 
         Raises:
             ConfigurationError: a setting cannot be used.
@@ -100,7 +99,7 @@ class MemoryStore(Recalling, Changing, Tracing, Keeping):
                 config=effective,
                 clock=clock,
                 random_bytes=random_bytes,
-                actor=Actor(client=check_label(client, "client"), process=_process()),
+                actor=_actor(client),
                 usage=owned.enter_context(closing(UsageCounter(storage))) if counts_usage else None,
             )
             return cls(services, owned.pop_all())
@@ -170,6 +169,10 @@ def _confined(
     if not confinement.allows(config.default_scope):
         config = config.model_copy(update={"default_scope": confinement.names[0]})
     return confined, folder, config
+
+
+def _actor(client: str) -> Actor:
+    return Actor(client=check_label(client, "client"), process=_process())
 
 
 def _process() -> str:
