@@ -72,9 +72,8 @@ class MemoryStore(Recalling, Changing, Tracing, Keeping):
         process, the address of a MongoDB ("mongodb://HOST/DATABASE"), or "mongodb+managed://" for
         one in the home folder. Without `config` the file in the home folder is read. `storage`,
         `embedder` and `former_embedder` take the place of those configured, and stay open; the
-        former one answers until all is embedded. `client` is who changes something, in the journal.
-        Without `counts_usage` a search is no use of what it finds. With `scopes` no other scope
-        exists for this store, neither `Global` nor parents.
+        former one answers until all is embedded. `client` is who changes something. Without
+        `counts_usage` a search uses nothing. With `scopes` no other exists, not even `Global`.
 
         Raises:
             ConfigurationError: a setting cannot be used.

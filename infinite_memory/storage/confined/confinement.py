@@ -86,6 +86,16 @@ class Confinement:
             return scope
         return evolve(scope, parent=None)
 
+    def hides_change(self, action: Action) -> bool:
+        """Return whether all that an action changed of scopes are parents outside."""
+        return bool(action.scopes) and all(
+            step.before is not None
+            and step.after is not None
+            and step.before != step.after
+            and self.mask_scope(step.before) == self.mask_scope(step.after)
+            for step in action.scopes
+        )
+
     def mask_entry(self, entry: Entry) -> Entry:
         """Return an entry of the journal as it is shown inside.
 

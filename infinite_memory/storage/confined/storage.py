@@ -78,10 +78,11 @@ class ConfinedStorage:
             self._erased_here |= {write.id for write in translated if isinstance(write, Erase)}
         try:
             return self._inner.commit(translated)
-        except (Conflict, RecordDamaged):
-            # Somebody outside may have taken an id meanwhile: then this says so in its own words.
-            self._translate(writes)
-            raise
+        except (Conflict, RecordDamaged) as error:
+            refused = error
+        # Somebody outside may have taken an id meanwhile: then this says so, and no more.
+        self._translate(writes)
+        raise refused
 
     @unlogged()
     def get(
@@ -302,9 +303,10 @@ class ConfinedStorage:
     def _is_visible(self, entry: Entry, existing: Collection[str]) -> bool:
         ids, names = set(touched_ids(entry.action)), set(touched_scopes(entry.action))
         if ids or names:
-            return all(memory_id in existing for memory_id in ids) and all(
+            inside = all(map(existing.__contains__, ids)) and all(
                 map(self.confinement.allows, names)
             )
+            return inside and (bool(ids) or not self.confinement.hides_change(entry.action))
         # An undo may find that there is nothing left to reverse. It belongs to what it undoes.
         undone = entry.action.undoes
         if undone is None:
