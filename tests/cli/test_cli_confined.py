@@ -37,7 +37,7 @@ ROWS: Mapping[str, list[Row]] = {
         ("nothing of that kind", "--scope", "team", "--threshold", "1"),
     ],
     "recall": [("1987", "--scope", "ALL"), ("always", "--scope", "ALL")],
-    "why-not": [("deadline", "zz-id-1"), ("deadline", "in-1", "--scope", "ALL")],
+    "why-not": [("zz-id-1", "deadline"), ("in-1", "deadline", "--scope", "ALL")],
     "show": [("zz-id-1",), ("in-1",)],
     "list": [("--scope", "ALL"), ("--scope", "zz-vault"), ("--tag", "zz-tag", "--scope", "ALL")],
     "revise": [
@@ -46,7 +46,7 @@ ROWS: Mapping[str, list[Row]] = {
         ("in-1", "--revision", "9", "--text", "other"),
     ],
     "forget": [("zz-id-1",), ("zz-erased", "--hard", "--yes"), ("in-1",)],
-    "profile": [(), ("--user", "zz-user"), ("list",)],
+    "profile": [(), ("show", "--user", "zz-user"), ("users",), ("update", '{"name": "a name"}')],
     "history": [("zz-id-1",), ("zz-key",), ("job",), ("in-1",)],
     "conflicts": [("--scope", "ALL"), ("--scope", "Global")],
     "log": [(), ("zz-id-1",), ("--before", "7")],

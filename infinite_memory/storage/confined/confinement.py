@@ -45,10 +45,10 @@ class Confinement:
     """The names of the only scopes that exist; letter case does not count."""
 
     names: tuple[str, ...] = field(converter=_distinct)
+    _folded: frozenset[str] = field(init=False, repr=False)
 
-    @property
-    def folded(self) -> frozenset[str]:
-        """The names in the form in which they are compared."""
+    @_folded.default
+    def _fold(self) -> frozenset[str]:
         return frozenset(map(fold_name, self.names))
 
     @property
@@ -58,7 +58,7 @@ class Confinement:
 
     def allows(self, scope: str) -> bool:
         """Return whether the scope of that name may exist."""
-        return fold_name(scope) in self.folded
+        return fold_name(scope) in self._folded
 
     def unknown(self, scope: str) -> UnknownScope:
         """Return the error for a scope outside, the same whether there is one or not."""
@@ -113,7 +113,7 @@ class Confinement:
         return Entry(number=entry.number, action=action, digest=digest)
 
     def _sorted_names(self) -> str:
-        return "\n".join(sorted(self.folded))
+        return "\n".join(sorted(self._folded))
 
 
 def touched_ids(action: Action) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import assert_never
 
 from attrs import evolve, frozen
 
@@ -119,7 +120,10 @@ class Translation:
         if isinstance(write, ExpectKey):
             self.confinement.check(write.scope)
             return write
-        return evolve(write, scopes=frozenset(filter(self.confinement.allows, write.scopes)))
+        if isinstance(write, ExpectAlike):
+            return evolve(write, scopes=frozenset(filter(self.confinement.allows, write.scopes)))
+        # A kind of write that nobody has thought of here must not pass.
+        assert_never(write)
 
     def _with_hidden_parent(self, scope: Scope) -> Scope:
         """Return `scope` as it is to be stored: a parent that is hidden stays its parent."""
