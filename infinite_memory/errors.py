@@ -7,6 +7,7 @@ Every error raised on purpose is one of these, and each is also the builtin it r
     │   └── UnknownScope (LookupError)         no scope of that name exists
     ├── NotFound (LookupError)                 no memory has that id
     ├── Conflict (RuntimeError)                the memory changed, or its id is taken
+    │   └── IdTaken                            by a memory that does not exist for the caller
     ├── ConfigurationError (ValueError)        a setting cannot be used
     ├── StoreClosed (RuntimeError)             the store was closed, or crossed a fork
     ├── StorageError (OSError)                 the database did not do what was asked
@@ -24,6 +25,7 @@ __all__ = [
     "ConfigurationError",
     "Conflict",
     "EmbedderError",
+    "IdTaken",
     "InfiniteMemoryError",
     "InvalidInput",
     "NotFound",
@@ -54,6 +56,10 @@ class NotFound(InfiniteMemoryError, LookupError):
 
 class Conflict(InfiniteMemoryError, RuntimeError):
     """The memory was changed by somebody else, or its id is taken; nothing was changed."""
+
+
+class IdTaken(Conflict):
+    """The id belongs to a memory that this store was not opened for; to try again is useless."""
 
 
 class ConfigurationError(InfiniteMemoryError, ValueError):

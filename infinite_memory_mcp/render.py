@@ -303,5 +303,5 @@ def _rest(hits: Hits, *, pages: bool) -> str:
 def _advice(hits: Hits) -> str:
     if hits.scopes is None:
         return "Try other words."
-    scopes = ", ".join(one_line(scope) for scope in hits.scopes)
+    scopes = ", ".join(one_line(scope) for scope in hits.scopes) or "a scope that is empty yet"
     return f"Searched: {scopes}. Try other words, another scope, or scope ALL."

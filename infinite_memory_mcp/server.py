@@ -33,7 +33,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if find_spec("mcp") is None:
         sys.stderr.write(f"{_MISSING_SDK}\n")
         return 2
-    settings = Settings(home=flags.home, store=flags.store, log_level=flags.log_level)
+    settings = Settings(
+        home=flags.home, store=flags.store, log_level=flags.log_level, scopes=flags.scopes
+    )
     settings.start_logging()
     with infinite_memory_mcp.LazyStore(
         lambda: open_store(evolve(settings, client=memory.client))
@@ -51,7 +53,9 @@ def open_store(settings: Settings) -> infinite_memory.MemoryStore:
     config = settings.config()
     follow(config)
     # Naming the class imports numpy and the database, which the first answers do not need.
-    return infinite_memory.MemoryStore.open(config=config, client=settings.client)
+    return infinite_memory.MemoryStore.open(
+        config=config, client=settings.client, scopes=settings.scopes
+    )
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -80,8 +84,23 @@ def _parser() -> argparse.ArgumentParser:
         help=f"{', '.join(ALL_TOOLSETS)}, with commas between, or all; "
         f"by default {','.join(DEFAULT_TOOLSETS)}",
     )
+    parser.add_argument(
+        "--scopes",
+        metavar="NAMES",
+        type=_scopes,
+        help="the only scopes that exist for this server, with commas between, not even their "
+        "parents and Global unless named; by default all",
+    )
     parser.add_argument("--log-level", choices=LOG_LEVELS, help="how much goes to standard error")
     return parser
+
+
+def _scopes(text: str) -> tuple[str, ...]:
+    """Return the scopes that are named in `text`."""
+    names = tuple(name.strip() for name in text.split(",") if name.strip())
+    if not names:
+        raise argparse.ArgumentTypeError(f"{text!r} names no scope: leave it out to open all")
+    return names
 
 
 def _toolsets(text: str) -> tuple[str, ...]:

@@ -46,12 +46,14 @@ class Settings:
 
     The configuration is put together from them when the store is opened, not before: what is wrong
     with it then reaches the assistant as a sentence, and not its host as a server that died.
-    `client` is the name under which changes are entered in the journal.
+    `scopes` are the only ones that exist for the server, None for all. `client` is the name under
+    which changes are entered in the journal.
     """
 
     home: str | None = None
     store: str | None = None
     log_level: str | None = None
+    scopes: tuple[str, ...] | None = None
     client: str = CLIENT
     environment: Mapping[str, str] = field(factory=lambda: dict(os.environ), repr=False)
 

@@ -10,7 +10,7 @@ import click
 from attrs import asdict
 
 from infinite_memory.cli.exits import ExitCode
-from infinite_memory.cli.options import common_options, wanted_store, wants_json
+from infinite_memory.cli.options import common_options, refuse_scopes, wanted_store, wants_json
 from infinite_memory.cli.output import Line, emit_json, emit_lines, emit_table, terminal
 from infinite_memory.cli.render import count
 from infinite_memory.cli.settings import set_up
@@ -42,6 +42,7 @@ def command(context: click.Context, /, source: str, target: str) -> int:
     folder. Do it again after an interruption: it goes on. Exits with 4 if something could not be
     copied, or is not the same in both.
     """
+    refuse_scopes(context, "copy")
     if wanted_store(context) is not None:
         raise click.UsageError("copy takes two stores, FROM and TO: leave out --store", context)
     config = set_up(context)

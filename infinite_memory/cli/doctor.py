@@ -14,7 +14,7 @@ from infinite_memory.cli.checks import (
     check_platform,
 )
 from infinite_memory.cli.exits import ExitCode
-from infinite_memory.cli.options import common_options, wants_json
+from infinite_memory.cli.options import common_options, refuse_scopes, wants_json
 from infinite_memory.cli.output import emit_json, emit_table
 from infinite_memory.cli.settings import effective
 from infinite_memory.cli.store_checks import check_store
@@ -32,6 +32,7 @@ def command(context: click.Context) -> int:
     Nothing is changed, and a store that does not exist is not made. Exits with 1 if there is a
     problem.
     """
+    refuse_scopes(context, "doctor")
     as_json = wants_json(context)
     found = list(_findings(context))
     healthy = all(finding.state is not State.PROBLEM for finding in found)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from infinite_memory.cli.render import count
-from infinite_memory.model.scope import visible_from
+from infinite_memory.model.scope import Scope, Sensitivity, visible_from
 from infinite_memory.store import MemoryStore
 
 __all__ = ["elsewhere", "opened_scopes"]
@@ -20,10 +20,12 @@ def elsewhere(store: MemoryStore, searched: Collection[str] | None) -> str | Non
     """
     if searched is None:
         return None
+    counts = store.stats().by_scope
+    # A private scope is neither named nor counted where nobody asked for it; ALL leaves it out.
     others = {
-        name: number
-        for name, number in store.stats().by_scope.items()
-        if number and name not in searched
+        scope.name: counts[scope.name]
+        for scope in store.scopes
+        if counts.get(scope.name) and scope.name not in searched and _is_open(scope)
     }
     if not others:
         return None
@@ -32,6 +34,10 @@ def elsewhere(store: MemoryStore, searched: Collection[str] | None) -> str | Non
     dots = ", ..." if len(others) > _MOST_NAMED else ""
     total = count(sum(others.values()), "memory", "memories")
     return f"Other scopes hold {total} ({named}{dots}): try --scope ALL."
+
+
+def _is_open(scope: Scope) -> bool:
+    return scope.active and scope.sensitivity is Sensitivity.NORMAL
 
 
 def opened_scopes(store: MemoryStore, asked: tuple[str, ...]) -> set[str] | None:

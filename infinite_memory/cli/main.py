@@ -123,7 +123,7 @@ def _show_version(context: click.Context, _: click.Parameter, asked: bool) -> No
 def infinite_memory(context: click.Context) -> None:
     """Long-term memory for you and your AI assistants, on this machine.
 
-    --home, --store and --json may stand before or after the command.
+    --home, --store, --scopes and --json may stand before or after the command.
     """
     if context.invoked_subcommand is None:
         click.echo(context.get_help())

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 import click
 
+from infinite_memory.cli.options import wanted_scopes
 from infinite_memory.cli.settings import set_up
 from infinite_memory.store import MemoryStore
 
@@ -15,11 +16,14 @@ __all__ = ["opened"]
 
 @contextmanager
 def opened(context: click.Context) -> Iterator[MemoryStore]:
-    """Open the store that the settings name, and close it at the end.
+    """Open the store that the settings name, for the scopes of --scopes, and close it at the end.
 
     Raises:
+        InvalidInput: a name in --scopes cannot be used.
         ConfigurationError: a setting cannot be used.
         StorageError: the store cannot be opened.
     """
-    with MemoryStore.open(config=set_up(context), client="infinite-memory") as store:
+    with MemoryStore.open(
+        config=set_up(context), client="infinite-memory", scopes=wanted_scopes(context)
+    ) as store:
         yield store

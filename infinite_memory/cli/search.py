@@ -137,7 +137,9 @@ def _nothing(hits: Hits, zone: str | None, hint: str | None) -> str:
 
 
 def _looked_at(hits: Hits, zone: str | None) -> str:
-    where = "every scope" if hits.scopes is None else listed(hits.scopes)
+    where = (
+        "every scope" if hits.scopes is None else listed(hits.scopes) or "a scope that is empty yet"
+    )
     time = "" if hits.when is None else f", {hits.when.said}"
     if hits.as_of is not None:
         time = f"{time}, as of {show_moment(hits.as_of, zone)}"

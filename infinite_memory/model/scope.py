@@ -47,13 +47,14 @@ def fold_name(name: str) -> str:
 def visible_from(name: str, scopes: Mapping[str, Scope]) -> list[str]:
     """Return the scopes that a search of `name` sees: itself, its parents in order, then `Global`.
 
-    A parent that does not exist, or that was seen already, ends the walk.
+    A parent that does not exist, or that was seen already, ends the walk. In a store that was
+    opened for other scopes alone there is no `Global`.
     """
     seen: list[str] = []
     step: str | None = name
     while step is not None and step in scopes and step not in seen:
         seen.append(step)
         step = scopes[step].parent
-    if GLOBAL not in seen:
+    if GLOBAL not in seen and GLOBAL in scopes:
         seen.append(GLOBAL)
     return seen

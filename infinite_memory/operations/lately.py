@@ -32,6 +32,12 @@ class Lately:
             while len(self._returned) > _MOST:
                 self._returned.popitem(last=False)
 
+    def recalled(self, memory_id: str, now: datetime) -> bool:
+        """Return whether recall returned any revision of a memory a short while ago."""
+        with self._lock:
+            _, moment = self._returned.get(memory_id, (0, None))
+        return moment is not None and abs(now - moment) <= _LASTS
+
     def returned(self, memory: Memory, now: datetime) -> bool:
         """Tell whether recall returned this revision a short while ago."""
         with self._lock:

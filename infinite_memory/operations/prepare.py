@@ -60,7 +60,7 @@ def memory_of(
     check_validity(values["valid_from"], values["valid_to"])
     return Memory(
         id=new_id(now, services.random_bytes) if draft.id is None else check_id(draft.id),
-        scope=place_of(scope, scopes, strict=services.config.strict_scopes),
+        scope=place_of(scope, scopes, services),
         stored_at=now,
         **values,
     )
@@ -85,15 +85,21 @@ def _checked(values: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
     return done
 
 
-def place_of(name: str, scopes: Mapping[str, Scope], *, strict: bool) -> str:
-    """Return the scope that a memory goes into: the existing spelling, or a new name."""
+def place_of(name: str, scopes: Mapping[str, Scope], services: Services) -> str:
+    """Return the scope that a memory goes into: the existing spelling, or a new name.
+
+    Raises:
+        UnknownScope: scopes are strict and there is none of that name, or it is one that this
+            store was not opened for.
+    """
     if isinstance(name, str) and name in scopes:
         return name
     wanted = check_scope_name(name)
     try:
-        return known_scope(wanted, scopes).name
+        return known_scope(wanted, scopes, services.confinement).name
     except UnknownScope:
-        if strict:
+        outside = services.confinement is not None and not services.confinement.allows(wanted)
+        if services.config.strict_scopes or outside:
             raise
         return wanted
 

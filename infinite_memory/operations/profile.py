@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from attrs import evolve
 
-from infinite_memory.errors import Conflict, InvalidInput
+from infinite_memory.errors import Conflict, InvalidInput, UnknownScope
 from infinite_memory.model.checks import check_choice, check_context, check_field, check_label
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.draft import Draft
@@ -43,12 +43,13 @@ _Facts: TypeAlias = Mapping[_Path, Sequence[Memory]]
 
 def get_profile(services: Services, user: str) -> Profile:
     """Return what is known of a user; see `MemoryStore.get_user_profile`."""
-    user = _checked_user(user)
+    user = _checked_user(services, user)
     return _profile(user, _facts(services, user))
 
 
 def users(services: Services) -> list[str]:
     """Return the ids of the users of whom anything is known, in order."""
+    _check_confinement(services)
     return sorted({_place(memory)[0] for memory in _tagged(services, _TAG)})
 
 
@@ -60,7 +61,7 @@ def update_profile(
     Raises:
         InvalidInput: a value cannot be used; nothing was changed.
     """
-    user = _checked_user(user)
+    user = _checked_user(services, user)
     wanted = _checked(services, changes)
     made_by = check_choice(origin, Origin, "origin")
     for last in attempts():
@@ -290,7 +291,17 @@ def _added(before: JsonValue, text: str, name: str) -> JsonValue:
     return before if text in before else [*before, text]
 
 
-def _checked_user(user: object) -> str:
+def _check_confinement(services: Services) -> None:
+    confinement = services.confinement
+    if confinement is not None and not confinement.allows(GLOBAL):
+        raise UnknownScope(
+            f"the profile is kept in {GLOBAL}, which is outside of the scopes that this store was"
+            f" opened for ({', '.join(confinement.names)}): add {GLOBAL} to them"
+        )
+
+
+def _checked_user(services: Services, user: object) -> str:
+    _check_confinement(services)
     return check_label(user, "user", max_chars=_MAX_NAME_CHARS)
 
 

@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from attrs import evolve, frozen
 
-from infinite_memory.errors import Conflict, InfiniteMemoryError, InvalidInput
+from infinite_memory.errors import Conflict, IdTaken, InfiniteMemoryError, InvalidInput
 from infinite_memory.model.checks import check_labels
 from infinite_memory.model.draft import Draft
 from infinite_memory.model.entry import Operation
@@ -26,6 +26,7 @@ from infinite_memory.operations.recognising import Recognised, Wanted, recognise
 from infinite_memory.operations.scopes import scope_writes, settled
 from infinite_memory.operations.services import Services
 from infinite_memory.operations.superseding import Placement, Superseding
+from infinite_memory.operations.visibility import quote_text
 
 __all__ = ["Progress", "found_by_meaning", "receipt_of", "remember", "remember_many"]
 
@@ -209,8 +210,8 @@ def _committed(
                     with_entry(services, Operation.REMEMBER, writes, number=number)
                 )
             return _Committed(found=found, placed=placed, links=links, earlier=earlier)
-        except Conflict:
-            if last:
+        except Conflict as error:
+            if last or isinstance(error, IdTaken):
                 raise
             scopes = None
     raise AssertionError
@@ -314,8 +315,9 @@ def _unchanged(services: Services, memory: Memory, record: Record, timed: bool) 
         _same(memory, known, timed=timed)
         for known in (current, *services.storage.history(memory.id))
     ):
+        text = quote_text(services, current, memory.scope, max_chars=120)
         raise Conflict(
-            f"id {memory.id!r} belongs to another memory, {current.text!r:.120}: choose another id,"
+            f"id {memory.id!r} belongs to another memory, {text}: choose another id,"
             f" or revise revision {current.revision}"
         )
     meaning = found_by_meaning(services, record)

@@ -23,6 +23,7 @@ from infinite_memory.operations.prepare import check_validity, checked, place_of
 from infinite_memory.operations.remember import found_by_meaning, receipt_of
 from infinite_memory.operations.scopes import scope_writes
 from infinite_memory.operations.services import Services
+from infinite_memory.operations.visibility import quote_text
 
 __all__ = ["existing", "not_found", "revise"]
 
@@ -54,8 +55,8 @@ def revise(
 
     Raises:
         NotFound: there is no such memory.
-        Conflict: it has another revision by now; the message shows the text it has, and the one
-            that was to take its place.
+        Conflict: it has another revision by now; the message shows the text it has, if the caller
+            may see it, and the one that was to take its place.
         InvalidInput: a field cannot be used.
     """
     check_count(revision, "revision", low=1, high=2**62)
@@ -78,7 +79,7 @@ def _revise_once(
     record = existing(services, memory_id)
     before = record.memory
     if before.revision != revision + 1:
-        _check_revision(before, revision, changes)
+        _check_revision(services, before, revision, changes)
     scopes = services.storage.scopes()
     values = _values(services, changes, scopes)
     if before.revision == revision + 1:
@@ -119,13 +120,13 @@ def _repeated(
         entry.action.actor for entry in services.storage.journal(limit=1, memory_id=current.id)
     }
     if made_by - {services.actor}:
-        raise _changed(current, revision, values)
+        raise _changed(services, current, revision, values)
     for earlier in services.storage.history(current.id):
         done = evolve(earlier, **values, revision=revision + 1, stored_at=current.stored_at)
         if earlier.revision == revision and done == current:
             embedded = found_by_meaning(services, record)
             return receipt_of(current, Outcome.UNCHANGED, _searchable(current, embedded))
-    raise _changed(current, revision, values)
+    raise _changed(services, current, revision, values)
 
 
 def _values(
@@ -135,21 +136,25 @@ def _values(
         raise InvalidInput("nothing to revise: give at least one field and its new value")
     values = checked({k: v for k, v in changes.items() if k != "scope"}, services)
     if "scope" in changes:
-        strict = services.config.strict_scopes
-        values["scope"] = place_of(changes["scope"], scopes, strict=strict)
+        values["scope"] = place_of(changes["scope"], scopes, services)
     return values
 
 
-def _check_revision(memory: Memory, revision: int, changes: Mapping[str, Any]) -> None:
+def _check_revision(
+    services: Services, memory: Memory, revision: int, changes: Mapping[str, Any]
+) -> None:
     if memory.revision != revision:
-        raise _changed(memory, revision, changes)
+        raise _changed(services, memory, revision, changes)
 
 
-def _changed(memory: Memory, revision: int, changes: Mapping[str, Any]) -> Conflict:
+def _changed(
+    services: Services, memory: Memory, revision: int, changes: Mapping[str, Any]
+) -> Conflict:
+    text = quote_text(services, memory, max_chars=500)
     yours = f" and yours {changes['text']!r:.500}" if "text" in changes else ""
     return Conflict(
         f"memory {memory.id!r} has revision {memory.revision} by now, not {revision}; its text"
-        f" is {memory.text!r:.500}{yours}: read it again and decide"
+        f" is {text}{yours}: read it again and decide"
     )
 
 

@@ -35,7 +35,8 @@ class Scopes:
         Raises:
             UnknownScope: there is none; the message names the nearest.
         """
-        return known_scope(name, self._services.storage.scopes())
+        services = self._services
+        return known_scope(name, services.storage.scopes(), services.confinement)
 
     @counted
     def create(

@@ -16,11 +16,14 @@ from infinite_memory.model.record import EraseScope, ExpectScopes, PutScope, Wri
 from infinite_memory.model.scope import Scope, Sensitivity, fold_name, visible_from
 from infinite_memory.operations.journal import with_entry
 from infinite_memory.operations.services import Services
+from infinite_memory.operations.visibility import public_names
+from infinite_memory.storage.confined import Confinement
 from infinite_memory.text.tokens import words
 
 __all__ = [
     "ALL",
     "check_scope_name",
+    "check_scope_names",
     "create_scope",
     "delete_scope",
     "known_scope",
@@ -48,17 +51,35 @@ def check_scope_name(name: object) -> str:
     return checked
 
 
-def known_scope(name: str, scopes: Mapping[str, Scope]) -> Scope:
+def check_scope_names(names: str | Iterable[str]) -> tuple[str, ...]:
+    """Return the names of the only scopes that a store is to be opened for; a text is one name.
+
+    Raises:
+        InvalidInput: there is none, or one cannot be the name of a scope.
+    """
+    listed = tuple(map(check_scope_name, [names] if isinstance(names, str) else names))
+    if not listed:
+        raise InvalidInput("scopes is an empty list: name a scope, or leave it out to open all")
+    return listed
+
+
+def known_scope(
+    name: str, scopes: Mapping[str, Scope], confinement: Confinement | None = None
+) -> Scope:
     """Return the scope of that name, whatever its letter case.
 
     Raises:
-        UnknownScope: there is none; the message names the nearest.
+        UnknownScope: there is none; the message names the nearest that is not private. Where
+            there is a `confinement`, it says which scopes there are.
     """
     found = _folded(scopes).get(fold_name(check_label(name, "scope", max_chars=_MAX_NAME_CHARS)))
     if found is not None:
         return found
-    near = get_close_matches(name, list(scopes), n=1, cutoff=0.0)[0]
-    raise UnknownScope(f"there is no scope {name!r:.160}: the nearest is {near!r}; create it first")
+    if confinement is not None:
+        confinement.check(name)
+    near = get_close_matches(name, public_names(scopes), n=1, cutoff=0.0)
+    hint = f": the nearest is {near[0]!r}; create it first" if near else ": create it first"
+    raise UnknownScope(f"there is no scope {name!r:.160}{hint}")
 
 
 def searched_scopes(
@@ -82,7 +103,11 @@ def searched_scopes(
         )
         if not wanted:
             raise InvalidInput(f"scope is an empty list: name a scope, give {ALL}, or leave it out")
-        found = [known_scope(name, scopes).name for name in wanted if not _means_all(name)]
+        found = [
+            known_scope(name, scopes, services.confinement).name
+            for name in wanted
+            if not _means_all(name)
+        ]
         if any(map(_means_all, wanted)):
             if len(everything.union(found)) == len(scopes):
                 return None
@@ -109,7 +134,7 @@ def create_scope(
     scope = Scope(
         name=check_scope_name(name),
         description=_description(description),
-        parent=known_scope(parent, scopes).name if parent is not None else None,
+        parent=None if parent is None else known_scope(parent, scopes, services.confinement).name,
         keywords=check_labels(keywords, "keywords"),
         sensitivity=check_choice(sensitivity, Sensitivity, "sensitivity"),
     )
@@ -141,11 +166,11 @@ def update_scope(
         InvalidInput: the scope would become its own ancestor, or `Global` inactive.
     """
     scopes = services.storage.scopes()
-    scope = known_scope(name, scopes)
+    scope = known_scope(name, scopes, services.confinement)
     if description is not None:
         scope = evolve(scope, description=_description(description))
     if parent is not None:
-        scope = evolve(scope, parent=known_scope(parent, scopes).name if parent else None)
+        scope = evolve(scope, parent=_known_parent(services, parent, scopes))
     if keywords is not None:
         scope = evolve(scope, keywords=check_labels(keywords, "keywords"))
     if active is not None:
@@ -173,12 +198,13 @@ def delete_scope(services: Services, name: str) -> None:
         InvalidInput: it is `Global`.
     """
     scopes = services.storage.scopes()
-    scope = known_scope(name, scopes)
+    scope = known_scope(name, scopes, services.confinement)
     if scope.name == GLOBAL:
         raise InvalidInput(f"{GLOBAL} always exists and cannot be deleted")
-    children = sorted(other.name for other in scopes.values() if other.parent == scope.name)
+    children = {other.name: other for other in scopes.values() if other.parent == scope.name}
     if children:
-        raise Conflict(f"the scope {scope.name!r} is the parent of {', '.join(children)}")
+        named = ", ".join(sorted(public_names(children))) or "private scopes"
+        raise Conflict(f"the scope {scope.name!r} is the parent of {named}")
     held = services.storage.find(Criteria(scopes=frozenset({scope.name})), limit=1)
     if held.memories:
         raise Conflict(
@@ -209,6 +235,10 @@ def scope_writes(names: Iterable[str], scopes: Mapping[str, Scope]) -> list[Writ
         ExpectScopes(scopes={name: scopes.get(name) for name in wanted}),
         *(PutScope(scope=Scope(name=name)) for name in missing),
     ]
+
+
+def _known_parent(services: Services, parent: str, scopes: Mapping[str, Scope]) -> str | None:
+    return known_scope(parent, scopes, services.confinement).name if parent else None
 
 
 def _line_of(parent: str | None, scopes: Mapping[str, Scope]) -> dict[str, Scope | None]:

@@ -16,6 +16,7 @@ from infinite_memory.operations.models import Models
 from infinite_memory.operations.using import UsageCounter
 from infinite_memory.protocols import Embedder, Storage
 from infinite_memory.search.index import SearchIndex
+from infinite_memory.storage.confined import ConfinedStorage, Confinement
 
 __all__ = ["Services"]
 
@@ -43,6 +44,12 @@ class Services:
     def index(self) -> SearchIndex:
         """The index of the model that answers now."""
         return self.models.answering().index
+
+    @property
+    def confinement(self) -> Confinement | None:
+        """The only scopes that exist for this store, None where all do."""
+        storage = self.storage
+        return storage.confinement if isinstance(storage, ConfinedStorage) else None
 
     def count_usage(self, ids: Iterable[str]) -> None:
         """Count that a person or an assistant has recalled these memories."""

@@ -20,6 +20,7 @@ from infinite_memory.model.link import Link, LinkType
 from infinite_memory.model.memory import Memory, Status
 from infinite_memory.model.record import ExpectKey, Put, PutLink, Write
 from infinite_memory.operations.services import Services
+from infinite_memory.operations.visibility import may_name_scope
 from infinite_memory.protocols import Storage
 
 __all__ = ["Placement", "Superseding", "with_key"]
@@ -83,6 +84,7 @@ class Superseding:
 
     def __init__(self, services: Services, now: datetime) -> None:
         """Place them at the moment `now`, by the actor of `services`."""
+        self._services = services
         self._storage = services.storage
         self._made_by = services.actor.client
         self._now = now
@@ -203,7 +205,9 @@ class Superseding:
         if target.id == memory.id:
             problem = "a memory cannot supersede itself"
         elif target.scope != memory.scope:
-            problem = f"it is in the scope {target.scope!r} and the new one in {memory.scope!r}"
+            named = may_name_scope(self._services, target.scope, memory.scope)
+            where = f"the scope {target.scope!r}" if named else "another scope"
+            problem = f"it is in {where} and the new one in {memory.scope!r}"
         elif target.status is Status.FORGOTTEN:
             problem = "it was forgotten: revise it to bring it back first"
         elif target.held_from >= memory.held_from:

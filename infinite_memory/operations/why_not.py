@@ -17,6 +17,7 @@ from infinite_memory.operations.predecessors import successors
 from infinite_memory.operations.revise import existing
 from infinite_memory.operations.services import Services
 from infinite_memory.operations.tenses import in_tense
+from infinite_memory.operations.visibility import may_name_scope, may_quote
 from infinite_memory.search.query import Question
 
 __all__ = ["why_not"]
@@ -115,7 +116,9 @@ def _ranked(services: Services, question: Question, memory: Memory) -> Absence:
 def _unmet(services: Services, name: str, criteria: Criteria, memory: Memory) -> str:
     if name == "scope":
         searched = ", ".join(sorted(criteria.scopes or ()))
-        return f"it is in the scope {memory.scope!r}, and searched are {searched}"
+        named = may_name_scope(services, memory.scope)
+        where = f"the scope {memory.scope!r}" if named else "another scope"
+        return f"it is in {where}, and searched are {searched}"
     if name == "tags":
         held = {fold_name(tag) for tag in memory.tags}
         lacking = [tag for tag in criteria.tags if fold_name(tag) not in held]
@@ -126,13 +129,17 @@ def _unmet(services: Services, name: str, criteria: Criteria, memory: Memory) ->
         asked = ", ".join(sorted(criteria.statuses or ()))
         return f"it is {_standing(services, memory)}, and asked for are {asked}"
     if name == "conversation_id":
-        return (
-            f"it belongs to the conversation {memory.conversation_id!r}, not to the one asked for"
-        )
+        quoted = _is_searched(memory, criteria) or may_quote(services, memory)
+        which = f"the conversation {memory.conversation_id!r}" if quoted else "another conversation"
+        return f"it belongs to {which}, not to the one asked for"
     if name in ("as_of", "begun_at", "unended_at"):
         return _validity(criteria.as_of or criteria.unended_at, memory)
     asked = "the time asked for" if criteria.when is None else criteria.when.said
     return f"it happened at {memory.happened_at.isoformat()}, outside of {asked}"
+
+
+def _is_searched(memory: Memory, criteria: Criteria) -> bool:
+    return criteria.scopes is None or memory.scope in criteria.scopes
 
 
 def _standing(services: Services, memory: Memory) -> str:

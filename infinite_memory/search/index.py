@@ -79,7 +79,7 @@ class SearchIndex:
             self._write(self._snapshot, self._refreshed().compact())
 
     def discard(self) -> None:
-        """Remove the snapshot, so that no byte of what was erased is left in it.
+        """Remove every snapshot of the store, so that no byte of what was erased is left in one.
 
         This process keeps what it can read of it, to write another one without what was erased.
         """
@@ -87,7 +87,8 @@ class SearchIndex:
             with self._refreshing:
                 if self._view is None:
                     self._view = self._mapped()
-        self._remove()
+            self._snapshot.remove_everywhere()
+        self._saved_at = self._folded_at = 0
 
     def discard_others(self) -> None:
         """Remove the snapshots of other models, whose vectors are gone.

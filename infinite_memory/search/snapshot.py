@@ -13,7 +13,7 @@ import json
 import logging
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
@@ -32,16 +32,25 @@ from infinite_memory.search.vouching import is_vouched_for, vouch
 if sys.platform != "win32":
     import fcntl
 
-__all__ = ["Snapshot"]
+__all__ = ["Snapshot", "confined_folder"]
 
 _log = logging.getLogger(__name__)
 _FORMAT = 12
 _ALIGN = 64
 _SUFFIXES = {".index", ".tmp"}
+_CONFINED = "confined-"
 _MAX_HEADER_BYTES = 64 << 20
 # Rows of a smaller plane are read ten times as fast where it is mapped, and all of it costs little.
 _READ_FROM_FILE = 64 << 20
 _DTYPES = {"uint64", "int64", "int32", "uint16", "int8", "uint8", "float32"}
+
+
+def confined_folder(folder: Path, digest: str) -> Path:
+    """Return where the snapshots of some scopes are kept, of the store with snapshots in `folder`.
+
+    `digest` tells them from those of other scopes.
+    """
+    return folder / f"{_CONFINED}{digest}"
 
 
 class Snapshot:
@@ -145,22 +154,22 @@ class Snapshot:
         Raises:
             StorageUnavailable: one of them cannot be deleted.
         """
-        try:
-            files = [
-                path
-                for path in self._folder.iterdir()
-                if path.suffix in _SUFFIXES and not (others and path.stem == self._path.stem)
-            ]
-        except (FileNotFoundError, NotADirectoryError):
-            return
-        for path in files:
-            try:
-                path.unlink(missing_ok=True)
-            except OSError as error:
-                raise StorageUnavailable(
-                    f"{path} cannot be deleted ({error.strerror}) and may hold traces of what was"
-                    " erased: delete it by hand"
-                ) from error
+        _delete(
+            path
+            for path in _snapshots_in(self._folder)
+            if not (others and path.stem == self._path.stem)
+        )
+
+    def remove_everywhere(self) -> None:
+        """Delete every snapshot of the store, also those of all scopes and of some.
+
+        Raises:
+            StorageUnavailable: one of them cannot be deleted.
+        """
+        is_confined = self._folder.name.startswith(_CONFINED)
+        root = self._folder.parent if is_confined else self._folder
+        for folder in (root, *root.glob(f"{_CONFINED}*")):
+            _delete(_snapshots_in(folder))
 
     def _is_ours(self, header: Any) -> bool:
         return isinstance(header, dict) and (
@@ -215,6 +224,24 @@ class Snapshot:
         _check_shapes(segment, self._dimensions)
         alive = np.ones(len(segment), np.bool_)
         return View(parts=(Part(segment=segment, alive=alive),), cursor=int(header["cursor"]))
+
+
+def _snapshots_in(folder: Path) -> list[Path]:
+    try:
+        return [path for path in folder.iterdir() if path.suffix in _SUFFIXES]
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
+def _delete(paths: Iterable[Path]) -> None:
+    for path in paths:
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            raise StorageUnavailable(
+                f"{path} cannot be deleted ({error.strerror}) and may hold traces of what was"
+                " erased: delete it by hand"
+            ) from error
 
 
 @contextmanager

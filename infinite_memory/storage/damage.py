@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 from infinite_memory.errors import StoreDamaged
 from infinite_memory.model.findings import Finding, Part
 from infinite_memory.model.record import Attach, Erase, EraseLink, Put, PutLink, Write
 
-__all__ = ["USAGE", "DamageLog", "link_name", "name_of"]
+__all__ = ["USAGE", "DamageLog", "RecordDamaged", "link_name", "name_of", "unlogged"]
 
 USAGE = "usage of "
 """Begins the name of a damaged record that says how often a memory was used."""
@@ -18,6 +20,24 @@ USAGE = "usage of "
 _PARTS = {"scope ": Part.SCOPE, "link ": Part.LINK, USAGE: Part.USAGE}
 
 _logger = logging.getLogger("infinite_memory.storage")
+_silent: ContextVar[bool] = ContextVar("silent", default=False)
+
+
+class RecordDamaged(StoreDamaged):
+    """One memory that was asked for by its id is damaged; the others can still be read."""
+
+
+@contextmanager
+def unlogged() -> Iterator[None]:
+    """Keep the damage that is met meanwhile, in this thread, out of the log.
+
+    The log names damaged records, and not everybody who reads may know of every record.
+    """
+    token = _silent.set(True)
+    try:
+        yield
+    finally:
+        _silent.reset(token)
 
 
 def name_of(value: object) -> str:
@@ -90,10 +110,10 @@ class DamageLog:
         if not known:
             self._say(memory_id, f"has a damaged embedding by {model}: it will be embedded anew")
 
-    def refuse_record(self, name: str) -> StoreDamaged:
+    def refuse_record(self, name: str) -> RecordDamaged:
         """Remember a damaged record that was asked for by name, and return the error to raise."""
         self.skip_record(name)
-        return StoreDamaged(
+        return RecordDamaged(
             f"memory {name!r} in {self._place} is not as it was written, so it is not returned; "
             "everything else still works. Restore it from a backup, or forget it for good"
         )
@@ -133,6 +153,8 @@ class DamageLog:
             }
 
     def _say(self, name: str, finding: str) -> None:
+        if _silent.get():
+            return
         _logger.warning("%s: the record %r %s", self._place, name, finding)
 
 

@@ -89,7 +89,8 @@ class Changing(StorePart):
 
         Raises:
             NotFound: there is no such memory.
-            Conflict: it was changed since; the message shows the text it has now, and yours.
+            Conflict: it was changed since; the message shows yours and, where the default scope
+                sees it or this process has just recalled it, the text that it has now.
             InvalidInput: a value cannot be used, or nothing was given to change.
         """
         return revise(self._services, memory_id, revision=revision, changes=changes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack, closing, suppress
 from functools import partial
 from pathlib import Path
@@ -19,9 +20,12 @@ from infinite_memory.model.entry import Actor
 from infinite_memory.model.ids import RandomBytes
 from infinite_memory.operations.models import Models, former_of
 from infinite_memory.operations.scope_group import Scopes
+from infinite_memory.operations.scopes import check_scope_names
 from infinite_memory.operations.services import Services
 from infinite_memory.operations.using import UsageCounter
 from infinite_memory.protocols import Embedder, Storage
+from infinite_memory.search.snapshot import confined_folder
+from infinite_memory.storage.confined import ConfinedStorage
 from infinite_memory.storage.opening import open_storage, resolve, snapshot_folder
 from infinite_memory.store.changing import Changing
 from infinite_memory.store.keeping import Keeping
@@ -63,32 +67,32 @@ class MemoryStore(Recalling, Changing, Tracing, Keeping):
         counts_usage: bool = True,
         clock: Clock = system_clock,
         random_bytes: RandomBytes = os.urandom,
+        scopes: Iterable[str] | None = None,
     ) -> Self:
         """Open the store at `target`, creating it if there is none.
 
         `target` is None for the home folder, a folder, "memory://" for one that ends with the
-        process, the address of a database of MongoDB ("mongodb://HOST/DATABASE"), or
-        "mongodb+managed://" for a server of our own in the home folder. Without `config` the file
-        in the home folder is read, if there is one. `storage`, `embedder` and `former_embedder`
-        take the place of those that the configuration names, and stay open when the store is
-        closed. The former embedder is the one that answers while the other has not embedded
-        everything yet. `client` is the name under which changes are entered in the journal. Without
-        `counts_usage` a search is no use of what it finds.
+        process, the address of a MongoDB ("mongodb://HOST/DATABASE"), or "mongodb+managed://" for
+        one in the home folder. Without `config` the file in the home folder is read. `storage`,
+        `embedder` and `former_embedder` take the place of those configured, and stay open; the
+        former one answers until all is embedded. `client` is who changes something. Without
+        `counts_usage` a search uses nothing. With `scopes` no other exists, not even `Global`.
 
         Raises:
             ConfigurationError: a setting cannot be used.
-            InvalidInput: the name of the client cannot be used.
+            InvalidInput: the name of the client or of a scope cannot be used.
             StorageError: the database cannot be opened; nothing was changed.
             EmbedderError: the configured model is not complete.
         """
         effective, address = resolve(target, config)
+        names = None if scopes is None else check_scope_names(scopes)
         with ExitStack() as owned:
             former = former_of(effective, given=former_embedder, plugged_in=embedder is not None)
             if embedder is None:
                 embedder = owned.enter_context(closing(configured_embedder(effective)))
-            folder = None
-            if storage is None:
-                storage, folder = _opened(effective, address, owned)
+            storage, folder = _opened(effective, address, owned, given=storage)
+            if names is not None:
+                storage, folder, effective = _confined(storage, folder, effective, names)
             models = Models(storage, embedder, former=former, folder=folder)
             owned.callback(models.close)
             services = Services(
@@ -97,7 +101,7 @@ class MemoryStore(Recalling, Changing, Tracing, Keeping):
                 config=effective,
                 clock=clock,
                 random_bytes=random_bytes,
-                actor=Actor(client=check_label(client, "client"), process=_process()),
+                actor=_actor(client),
                 usage=owned.enter_context(closing(UsageCounter(storage))) if counts_usage else None,
             )
             return cls(services, owned.pop_all())
@@ -149,11 +153,38 @@ class MemoryStore(Recalling, Changing, Tracing, Keeping):
         return self._parts
 
 
-def _opened(config: Config, address: str, owned: ExitStack) -> tuple[Storage, Path | None]:
-    """Return the storage at `address` and the folder of its snapshots; `owned` closes it."""
+def _opened(
+    config: Config, address: str, owned: ExitStack, *, given: Storage | None
+) -> tuple[Storage, Path | None]:
+    """Return the storage at `address` and the folder of its snapshots; `owned` closes it.
+
+    One that is `given` takes its place, stays open, and has no snapshots.
+    """
+    if given is not None:
+        return given, None
     storage = open_storage(address, home=config.home, mongod=config.mongod)
     owned.enter_context(closing(storage))
     return storage, snapshot_folder(address, storage, home=config.home)
+
+
+def _confined(
+    storage: Storage, folder: Path | None, config: Config, scopes: Sequence[str]
+) -> tuple[Storage, Path | None, Config]:
+    """Return storage, snapshots and configuration of a store in which only `scopes` exist.
+
+    The default scope is the configured one if it is among them, otherwise the first.
+    """
+    confined = ConfinedStorage(storage, scopes)
+    confinement = confined.confinement
+    if folder is not None:
+        folder = confined_folder(folder, confinement.digest)
+    if not confinement.allows(config.default_scope):
+        config = config.model_copy(update={"default_scope": confinement.names[0]})
+    return confined, folder, config
+
+
+def _actor(client: str) -> Actor:
+    return Actor(client=check_label(client, "client"), process=_process())
 
 
 def _process() -> str:

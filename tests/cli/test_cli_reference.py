@@ -39,7 +39,7 @@ def options_of(command: click.Command) -> set[str]:
     }
 
 
-EVERYWHERE = {"--home", "--store", "--json"}
+EVERYWHERE = {"--home", "--store", "--scopes", "--json"}
 
 
 @pytest.mark.parametrize("name", infinite_memory.list_commands(CONTEXT))

@@ -1,0 +1,317 @@
+"""A storage of which only some scopes exist: everything above it works as on a store of its own."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+
+from attrs import evolve
+
+from infinite_memory.errors import Conflict
+from infinite_memory.model.criteria import Criteria
+from infinite_memory.model.entry import Entry, JournalEnd
+from infinite_memory.model.link import Link
+from infinite_memory.model.memory import Memory
+from infinite_memory.model.record import Change, Changes, Erase, Page, Record, Size, Write
+from infinite_memory.model.scope import Scope
+from infinite_memory.model.usage import Usage
+from infinite_memory.protocols import Storage
+from infinite_memory.storage.chain import EntryDamaged
+from infinite_memory.storage.confined.confinement import (
+    Confinement,
+    touched_ids,
+    touched_scopes,
+)
+from infinite_memory.storage.confined.measuring import measure
+from infinite_memory.storage.confined.writes import Translation, mentioned_ids, needs_scopes
+from infinite_memory.storage.damage import RecordDamaged, unlogged
+from infinite_memory.storage.paging import check_limit
+from infinite_memory.storage.vetting import check_writes
+
+__all__ = ["ConfinedStorage"]
+
+_PAGE = 256
+_FIRST_PENDING = 64
+
+
+class ConfinedStorage:
+    """Implements `Storage` over another one, and lets only some scopes exist.
+
+    Whatever lies in another scope is not there: memories, their ids, links to them, entries of the
+    journal that touch them, and the scopes themselves. A memory that was moved out is gone, one
+    that was moved in begins with its first revision inside. `Global` exists only if it is named.
+
+    Two things are shared with the rest of the store: the ids of memories, so that a new memory
+    cannot have one that is taken, and the numbers of the journal, which therefore have gaps.
+
+    A damaged memory does not exist here, since nobody can say which scope it was in.
+    """
+
+    def __init__(self, inner: Storage, scopes: Iterable[str]) -> None:
+        """Show of `inner` the `scopes` alone; one that does not exist yet can be written to.
+
+        Raises:
+            InvalidInput: there is no scope, or one has no name.
+        """
+        self._inner = inner
+        self.confinement = Confinement(scopes)
+        self._lock = threading.Lock()
+        self._erased_here: set[str] = set()
+
+    @property
+    def identity(self) -> str:
+        """A UUID that belongs to this store and these scopes; it never changes."""
+        return self.confinement.identity_of(self._inner.identity)
+
+    @unlogged()
+    def commit(self, writes: Sequence[Write]) -> int:
+        """Carry out all of `writes` in order, or none; see `Storage.commit`.
+
+        Raises:
+            UnknownScope: one of them is about a scope outside.
+            IdTaken: the id for a new memory belongs to one outside.
+        """
+        check_writes(writes)
+        translated = self._translate(writes)
+        with self._lock:
+            self._erased_here |= {write.id for write in translated if isinstance(write, Erase)}
+        try:
+            return self._inner.commit(translated)
+        except (Conflict, RecordDamaged) as error:
+            refused = error
+        # Somebody outside may have taken an id meanwhile: then this says so, and no more.
+        self._translate(writes)
+        raise refused
+
+    @unlogged()
+    def get(
+        self, ids: Collection[str], *, models: Collection[str] | None = None
+    ) -> dict[str, Record]:
+        """Return the records with these ids that are inside; see `Storage.get`."""
+        records = self._sound_records(ids, models)
+        return {
+            memory_id: record
+            for memory_id, record in records.items()
+            if self.confinement.allows(record.memory.scope)
+        }
+
+    @unlogged()
+    def find(self, criteria: Criteria, *, limit: int, after: str | None = None) -> Page:
+        """Return a page of memories, newest first; see `Storage.find`."""
+        scopes = self._spellings() if criteria.scopes is None else criteria.scopes
+        allowed = frozenset(filter(self.confinement.allows, scopes))
+        return self._inner.find(evolve(criteria, scopes=allowed), limit=limit, after=after)
+
+    @unlogged()
+    def history(self, memory_id: str) -> list[Memory]:
+        """Return the revisions of a memory that are inside; see `Storage.history`."""
+        if not self.get([memory_id], models=()):
+            return []
+        revisions = self._inner.history(memory_id)
+        if not revisions or not self.confinement.allows(revisions[-1].scope):
+            return []
+        return [memory for memory in revisions if self.confinement.allows(memory.scope)]
+
+    def erased(self, ids: Collection[str]) -> frozenset[str]:
+        """Return those of `ids` that were erased through this object; see `Storage.erased`.
+
+        Of others that were erased nobody can say which scope they were in.
+        """
+        with self._lock:
+            erased_here = self._erased_here.intersection(ids)
+        return self._inner.erased(erased_here)
+
+    @unlogged()
+    def changes(self, after: int, *, limit: int, models: Collection[str] | None = None) -> Changes:
+        """Return what changed since the cursor `after`; see `Storage.changes`.
+
+        What is outside comes as gone, since it may have been inside before.
+        """
+        changes = self._inner.changes(after, limit=limit, models=())
+        ids = [
+            change.id
+            for change in changes.items
+            if change.record is not None and self.confinement.allows(change.record.memory.scope)
+        ]
+        inside = self.get(ids, models=models)
+        items = tuple(
+            Change(id=change.id, record=inside.get(change.id)) for change in changes.items
+        )
+        return Changes(items=items, cursor=changes.cursor)
+
+    def position(self) -> int:
+        """Return the cursor behind the last change."""
+        return self._inner.position()
+
+    @unlogged()
+    def pending(self, model: str, *, limit: int) -> list[str]:
+        """Return ids of memories without an embedding by `model`; see `Storage.pending`.
+
+        Those outside that wait as well are passed over, which takes longer the more they are.
+        """
+        check_limit(limit)
+        asked = max(limit, _FIRST_PENDING)
+        waiting: list[str] = []
+        seen: set[str] = set()
+        while True:
+            ids = self._inner.pending(model, limit=asked)
+            news = [memory_id for memory_id in ids if memory_id not in seen]
+            inside = self.get(news, models=())
+            waiting += [memory_id for memory_id in news if memory_id in inside]
+            if len(waiting) >= limit or len(ids) < asked:
+                return waiting[:limit]
+            seen.update(news)
+            asked *= 2
+
+    @unlogged()
+    def scopes(self) -> dict[str, Scope]:
+        """Return the scopes inside that exist, by name; a parent outside is left out."""
+        return {
+            name: self.confinement.mask_scope(scope)
+            for name, scope in self._inner.scopes().items()
+            if self.confinement.allows(name)
+        }
+
+    @unlogged()
+    def links(self, ids: Collection[str]) -> list[Link]:
+        """Return the links of these memories that have both ends inside; see `Storage.links`."""
+        starts = self.get(ids, models=())
+        links = self._inner.links(list(starts))
+        ends = {end for link in links for end in (link.source, link.target)}
+        inside = {*starts, *self.get(ends - starts.keys(), models=())}
+        return [link for link in links if {link.source, link.target} <= inside]
+
+    @unlogged()
+    def journal(
+        self, *, before: int | None = None, limit: int, memory_id: str | None = None
+    ) -> list[Entry]:
+        """Return entries that touch nothing but what is inside now; see `Storage.journal`.
+
+        An entry about a memory that was erased is among them if that was done through this object.
+        One that is damaged is left out.
+        """
+        check_limit(limit)
+        if memory_id is not None and not self._existing([memory_id]):
+            return []
+        visible: list[Entry] = []
+        while len(visible) < limit:
+            page = self._sound_entries(before, memory_id)
+            if not page:
+                break
+            visible += self._visible(page)
+            before = page[-1].number
+        return [self.confinement.mask_entry(entry) for entry in visible[:limit]]
+
+    def journal_end(self) -> JournalEnd:
+        """Return the number and the digest of the last entry that `journal` returns."""
+        last = self.journal(limit=1)
+        return JournalEnd(number=last[0].number, digest=last[0].digest) if last else JournalEnd()
+
+    def usage(self, ids: Collection[str]) -> dict[str, Usage]:
+        """Return how often these memories were used; see `Storage.usage`."""
+        return self._inner.usage(list(self.get(ids, models=())))
+
+    def count_usage(self, used: Mapping[str, Usage]) -> None:
+        """Add these counts; see `Storage.count_usage`."""
+        inside = self.get(list(used), models=())
+        self._inner.count_usage({memory_id: used[memory_id] for memory_id in inside})
+
+    def measure(self) -> Size:
+        """Count what is inside, by a walk over it; `size_bytes` counts the texts alone."""
+        return measure(self)
+
+    def scrub(self) -> None:
+        """Make sure that no byte of what was erased is left in the files of the store."""
+        self._inner.scrub()
+
+    def close(self) -> None:
+        """Close the storage below. Closing twice does nothing."""
+        self._inner.close()
+
+    def _translate(self, writes: Sequence[Write]) -> list[Write]:
+        ids = list(dict.fromkeys(mentioned_ids(writes)))
+        translation = Translation(
+            confinement=self.confinement,
+            scopes=self._inner.scopes() if needs_scopes(writes) else {},
+            outside=self._outside(ids),
+        )
+        return translation.translate(writes)
+
+    def _outside(self, ids: Sequence[str]) -> frozenset[str]:
+        """Return those of `ids` that belong to a memory outside, or to a damaged one."""
+        if not ids:
+            return frozenset()
+        outside: set[str] = set()
+        records = self._sound_records(ids, (), damaged=outside)
+        outside |= {
+            memory_id
+            for memory_id, record in records.items()
+            if not self.confinement.allows(record.memory.scope)
+        }
+        return frozenset(outside)
+
+    def _sound_records(
+        self,
+        ids: Collection[str],
+        models: Collection[str] | None,
+        *,
+        damaged: set[str] | None = None,
+    ) -> dict[str, Record]:
+        """Return the records with these ids; the ids of damaged ones are added to `damaged`."""
+        try:
+            return self._inner.get(ids, models=models)
+        except RecordDamaged:
+            records: dict[str, Record] = {}
+        for memory_id in ids:
+            try:
+                records |= self._inner.get([memory_id], models=models)
+            except RecordDamaged:
+                if damaged is not None:
+                    damaged.add(memory_id)
+        return records
+
+    def _spellings(self) -> frozenset[str]:
+        """Return the names of the scopes inside as they are spelled, also before they exist."""
+        return frozenset({*self._inner.scopes(), *self.confinement.names})
+
+    def _existing(self, ids: Collection[str]) -> frozenset[str]:
+        """Return those of `ids` that are inside, or were until they were erased from here."""
+        return frozenset(self.get(ids, models=())) | self.erased(ids)
+
+    def _sound_entries(self, before: int | None, memory_id: str | None) -> list[Entry]:
+        """Return the next entries of the whole journal that are sound, [] at its beginning."""
+        try:
+            return self._inner.journal(before=before, limit=_PAGE, memory_id=memory_id)
+        except EntryDamaged:
+            pass
+        while True:
+            try:
+                return self._inner.journal(before=before, limit=1, memory_id=memory_id)
+            except EntryDamaged as error:
+                before = error.number
+
+    def _visible(self, entries: Sequence[Entry]) -> Iterator[Entry]:
+        """Yield those of `entries` that touch what is inside, and nothing else."""
+        existing = self._existing(
+            {memory_id for entry in entries for memory_id in touched_ids(entry.action)}
+        )
+        for entry in entries:
+            if self._is_visible(entry, existing):
+                yield entry
+
+    def _is_visible(self, entry: Entry, existing: Collection[str]) -> bool:
+        ids, names = set(touched_ids(entry.action)), set(touched_scopes(entry.action))
+        if ids or names:
+            inside = all(map(existing.__contains__, ids)) and all(
+                map(self.confinement.allows, names)
+            )
+            return inside and (bool(ids) or not self.confinement.hides_change(entry.action))
+        # An undo may find that there is nothing left to reverse. It belongs to what it undoes.
+        undone = entry.action.undoes
+        if undone is None:
+            return False
+        with suppress(EntryDamaged):
+            earlier = self._inner.journal(before=undone + 1, limit=1)
+            return any(self._visible([each for each in earlier if each.number == undone]))
+        return False

@@ -1,0 +1,186 @@
+"""Every command with --scopes, called with whatever there is outside of these.
+
+It prints what it prints for a store that never held anything else. A command without a row fails.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+from confined_pairs import INSIDE, Clock, fill, markers_in, outside_of
+
+from infinite_memory import Config, MemoryStore
+from infinite_memory.cli.main import _COMMANDS, infinite_memory
+from infinite_memory.embedding import configured_embedder
+from infinite_memory.storage.sqlite import SqliteStorage
+
+Row = Sequence[str]
+
+ROWS: Mapping[str, list[Row]] = {
+    "remember": [
+        ("a note",),
+        ("a note", "--scope", "zz-vault"),
+        ("a note", "--scope", "Global"),
+        ("a note", "--supersedes", "zz-id-1"),
+    ],
+    "search": [
+        ("zzquartz deadline", "--scope", "ALL", "--explain"),
+        ("deadline", "--scope", "zz-vault"),
+        ("in zz-vault: zzcorp",),
+        ("nothing of that kind", "--scope", "team", "--threshold", "1"),
+    ],
+    "recall": [("1987", "--scope", "ALL"), ("always", "--scope", "ALL")],
+    "why-not": [("zz-id-1", "deadline"), ("in-1", "deadline", "--scope", "ALL")],
+    "show": [("zz-id-1",), ("in-1",)],
+    "list": [("--scope", "ALL"), ("--scope", "zz-vault"), ("--tag", "zz-tag", "--scope", "ALL")],
+    "revise": [
+        ("zz-id-1", "--revision", "1", "--text", "other"),
+        ("in-1", "--revision", "1", "--scope", "zz-vault"),
+        ("in-1", "--revision", "9", "--text", "other"),
+    ],
+    "forget": [("zz-id-1",), ("zz-erased", "--hard", "--yes"), ("in-1",)],
+    "profile": [(), ("show", "--user", "zz-user"), ("users",), ("update", '{"name": "a name"}')],
+    "history": [("zz-id-1",), ("zz-key",), ("job",), ("in-1",)],
+    "conflicts": [("--scope", "ALL"), ("--scope", "Global")],
+    "log": [(), ("zz-id-1",), ("--before", "7")],
+    "undo": [("2",), ("12",), ("99",), ()],
+    "scopes": [
+        ("list",),
+        ("create", "zz-new"),
+        ("create", "team", "--parent", "zz-vault"),
+        ("update", "zz-vault", "--description", "x"),
+        ("update", "work", "--description", "x"),
+        ("delete", "zz-child"),
+        ("delete", "Global"),
+    ],
+    "stats": [()],
+    "embed": [(), ("--drop-others",)],
+    "copy": [("zz-from", "zz-to")],
+    "verify": [(), ("--mend",)],
+    "config": [()],
+    "doctor": [()],
+    "model": [("info",)],
+}
+
+
+@pytest.fixture(scope="module")
+def homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[bool, Path]]:
+    """The home folders of two stores, closed: one with much outside, and its twin."""
+    folders = {outside: tmp_path_factory.mktemp("home") for outside in (True, False)}
+    with closing(configured_embedder(Config())) as embedder:
+        for outside, folder in folders.items():
+            clock = Clock()
+            with (
+                closing(SqliteStorage.open(folder)) as storage,
+                MemoryStore.open(
+                    config=Config(home=folder),
+                    storage=storage,
+                    embedder=embedder,
+                    clock=clock,
+                    client="infinite-memory",
+                ) as store,
+            ):
+                fill(store, storage, clock, outside=outside)
+    return folders
+
+
+def printed(home: Path, command: str, row: Row, *, as_json: bool) -> str:
+    """Return the exit code and all that is printed, without what differs from run to run."""
+    arguments = ["--home", str(home), "--scopes", ",".join(INSIDE), command, *row]
+    result = CliRunner().invoke(infinite_memory, [*arguments, *(["--json"] if as_json else [])])
+    told = f"{result.exit_code}\n{result.stdout}\n{result.stderr}".replace(str(home), "HOME")
+    told = re.sub(r"[0-9a-f]{8}-[0-9a-f-]{27}", "ID", told)
+    # The clock of a command is that of the machine.
+    told = re.sub(r"20[0-9]{2}-[0-9T:.Z+ -]{8,}", "TIME", told)
+    return re.sub(r'"digest": "[0-9a-f]{64}"', "DIGEST", told)
+
+
+def options_of_copies(tmp_path: Path, homes: Mapping[bool, Path]) -> dict[bool, Path]:
+    folders = {}
+    for outside, home in homes.items():
+        folders[outside] = tmp_path / ("full" if outside else "twin")
+        shutil.copytree(home, folders[outside])
+    return folders
+
+
+def outside_in(home: Path) -> list[str]:
+    with closing(SqliteStorage.open(home)) as storage:
+        return outside_of(storage)
+
+
+def test_every_command_has_rows() -> None:
+    assert sorted(ROWS) == sorted(_COMMANDS)
+
+
+@pytest.mark.parametrize("command", list(ROWS))
+def test_a_confined_command_prints_as_if_there_were_nothing_else(
+    command: str, homes: dict[bool, Path], tmp_path: Path
+) -> None:
+    copies = options_of_copies(tmp_path, homes)
+    before = outside_in(copies[True])
+    for number, row in enumerate(ROWS[command]):
+        as_json = bool(number % 2)
+        told = printed(copies[True], command, row, as_json=as_json)
+        assert told == printed(copies[False], command, row, as_json=as_json), row
+        # The settings print what is configured, such as the default scope; the profile says where
+        # it is kept; and Global was named by whoever called.
+        may_name = {"Global"} if command in ("config", "profile", "scopes") else set()
+        if not markers_in(" ".join(row)):
+            assert markers_in(told) <= may_name, row
+    assert outside_in(copies[True]) == before
+
+
+def test_an_id_that_is_taken_is_refused_at_once(homes: dict[bool, Path], tmp_path: Path) -> None:
+    home = options_of_copies(tmp_path, homes)[True]
+    told = printed(home, "remember", ("a note", "--id", "zz-id-1"), as_json=False)
+    assert told.strip() == "5\n\nError: id 'zz-id-1' is taken: choose another id"
+
+
+@pytest.mark.parametrize("command", ["copy", "doctor"])
+def test_what_looks_at_whole_stores_refuses_the_limit(command: str, home: Path) -> None:
+    told = printed(home, command, ROWS[command][0], as_json=False)
+    assert told.startswith("2\n")
+    assert "leave out --scopes" in told
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--scopes", "", "stats"], "names no scope"),
+        (["--scopes", " , ", "stats"], "names no scope"),
+        (["--scopes", "ALL", "stats"], "ALL stands for every scope"),
+        (["--scopes", "a", "stats", "--scopes", "a,b"], "given twice"),
+        (["--scopes", "a\n", "stats"], ""),
+    ],
+)
+def test_a_limit_that_is_none_is_refused(arguments: list[str], sentence: str, home: Path) -> None:
+    result = CliRunner().invoke(infinite_memory, arguments)
+    if sentence:
+        assert result.exit_code == 2
+        assert sentence in result.stderr
+        assert not home.exists()
+    else:
+        assert result.exit_code == 0
+
+
+def test_the_limit_may_stand_before_or_after_the_command(home: Path) -> None:
+    runner = CliRunner()
+    for arguments in (["--scopes", "a", "remember", "one"], ["remember", "two", "--scopes", "a"]):
+        result = runner.invoke(infinite_memory, arguments)
+        assert result.exit_code == 0, result.output
+    listed = runner.invoke(infinite_memory, ["list", "--scope", "a", "--scopes", "a", "--json"])
+    assert listed.stdout.count('"scope": "a"') == 2
+
+
+def test_every_command_takes_the_limit() -> None:
+    context = click.Context(infinite_memory)
+    for name in _COMMANDS:
+        command = infinite_memory.get_command(context, name)
+        assert any("--scopes" in parameter.opts for parameter in command.params), name

@@ -1,0 +1,232 @@
+"""Two stores with the same in some scopes: one holds much outside of them, its twin never did.
+
+A handle that is confined to these scopes must answer the same on both.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from attrs import asdict, frozen
+
+from infinite_memory import Config, Embedder, MemoryStore, Storage
+from infinite_memory.model.codec import to_json
+from infinite_memory.model.entry import Action, Operation
+from infinite_memory.model.link import Link, LinkType
+from infinite_memory.model.memory import Memory
+from infinite_memory.model.record import Log, Put, PutLink
+from infinite_memory.model.usage import Usage
+from infinite_memory.storage.inmemory import InMemoryStorage
+from infinite_memory.testing.embedders import HashingEmbedder
+
+__all__ = ["INSIDE", "MARKER", "Pair", "fill", "markers_in", "opened_pair", "outside_of"]
+
+INSIDE = ("work", "team")
+"""The scopes of the confined handles; `Global` and the parent of `work` are outside."""
+
+# No word of anybody, and no part of an id that is made.
+MARKER = re.compile(r"zz[\w/.-]*|1987|Global")
+_DAY = datetime(2026, 3, 2, 9, tzinfo=UTC)
+_LONG_AGO = datetime(1987, 7, 7, tzinfo=UTC)
+_SAME = "The deadline of project Apollo is June 5"
+
+
+class Clock:
+    """Goes on by a second each time it is read, and can be set."""
+
+    def __init__(self) -> None:
+        self.now = _DAY
+
+    def __call__(self) -> datetime:
+        self.now += timedelta(seconds=1)
+        return self.now
+
+
+def markers_in(text: str) -> set[str]:
+    """Return what in `text` can only come from outside."""
+    return set(MARKER.findall(text))
+
+
+def fill(store: MemoryStore, storage: Storage, clock: Clock, *, outside: bool) -> None:
+    """Store the same inside, in between with much outside, or with nothing in its place."""
+    steps = zip(_inside(store), _outside(store, storage), strict=False)
+    for number, (inside, beyond) in enumerate(steps):
+        clock.now = _DAY + timedelta(hours=number)
+        inside()
+        clock.now = _DAY + timedelta(hours=number, minutes=30)
+        before = storage.journal_end().number
+        if outside:
+            beyond()
+        else:
+            # As many entries as the other store gets, so that numbers can be compared.
+            for _ in range(_ENTRIES[number] if number < len(_ENTRIES) else 0):
+                storage.commit([Log(action=Action(at=clock(), operation=Operation.BEGIN))])
+        assert storage.journal_end().number - before == _ENTRIES[number], number
+    clock.now = _DAY + timedelta(days=40)
+
+
+def _inside(store: MemoryStore) -> list[Any]:
+    def link_inside() -> None:
+        store.remember(_SAME + ".", id="in-twin", scope="work")
+
+    return [
+        lambda: store.scopes.create("work", description="what is paid", keywords=["office"]),
+        lambda: store.remember(_SAME, id="in-1", scope="work", tags=["deadline"], speaker="Bob"),
+        link_inside,
+        lambda: store.remember(
+            "Alice works at Acme", id="in-job", scope="work", key="job", kind="fact"
+        ),
+        lambda: store.remember(
+            "Alice works at Umbrella", id="in-job-2", scope="work", key="job", kind="fact"
+        ),
+        lambda: store.remember("We met on Monday", id="in-talk", scope="team", kind="message"),
+        lambda: store.revise("in-talk", revision=1, text="We met on Tuesday"),
+        lambda: store.remember("a draft to forget", id="in-gone", scope="team"),
+        lambda: store.forget("in-gone"),
+        lambda: store.remember(
+            "Project Apollo is due in June",
+            id="in-sum",
+            scope="work",
+            kind="summary",
+            sources=["in-1"],
+        ),
+    ]
+
+
+# So many entries of the journal each step outside makes.
+_ENTRIES = (2, 2, 2, 2, 2, 2, 2, 0, 1, 0)
+
+
+def _outside(store: MemoryStore, storage: Storage) -> list[Any]:
+    def secrets() -> None:
+        store.scopes.create("zz-vault", sensitivity="private", description="zz-about")
+        store.scopes.update("work", parent="zz-vault")
+
+    def remember(*ids: str, **fields: Any) -> None:
+        for memory_id in ids:
+            store.remember(
+                f"{fields.get('text', 'zzquartz')} {memory_id}",
+                **{
+                    **{name: value for name, value in fields.items() if name != "text"},
+                    "id": memory_id,
+                },
+            )
+
+    def links() -> None:
+        for source, target in (("zz-id-1", "in-1"), ("in-sum", "zz-id-2")):
+            link = Link(source=source, target=target, type=LinkType.SUPERSEDES, made_at=_DAY)
+            storage.commit([PutLink(link=link)])
+        storage.count_usage({"zz-id-1": Usage(count=1987, last=_DAY)})
+        waiting = Memory(
+            id="zz-waits",
+            text="zzwaiting deadline",
+            scope="zz-vault",
+            happened_at=_LONG_AGO,
+            stored_at=_DAY,
+        )
+        storage.commit([Put(memory=waiting, expected=0)])
+
+    def erase() -> None:
+        store.remember("zzerased", id="zz-erased", scope="zz-vault")
+        store.forget("zz-erased", hard=True)
+
+    def forget() -> None:
+        store.remember("zzforgotten", id="zz-forgotten")
+        store.forget("zz-forgotten")
+
+    def child() -> None:
+        store.scopes.create("zz-child", parent="team")
+        store.remember("zzchild deadline", id="zz-in-child", scope="zz-child")
+
+    return [
+        secrets,
+        lambda: remember(
+            "zz-id-1",
+            "zz-id-2",
+            text="zzquartz deadline Apollo",
+            scope="zz-vault",
+            key="zz-key",
+            tags=["zz-tag", "deadline"],
+            speaker="zz-speaker",
+            conversation_id="zz-talk",
+            happened_at=_LONG_AGO,
+            kind="fact",
+        ),
+        lambda: [
+            store.remember(_SAME, id="zz-same", happened_at=_LONG_AGO),
+            store.remember("Alice works at zzcorp", id="zz-job", key="job", kind="fact"),
+        ],
+        lambda: [
+            store.update_user_profile({"name": "zzname"}, user="zz-user"),
+            store.update_user_profile({"facts": ["zzfact"]}),
+        ],
+        erase,
+        forget,
+        child,
+        links,
+        lambda: store.remember("zzquartz deadline in Global June", id="zz-global"),
+        lambda: None,
+    ]
+
+
+def outside_of(storage: Storage) -> list[str]:
+    """Return everything that a store holds outside of INSIDE, as lines."""
+    changes = storage.changes(0, limit=10_000).items
+    records = [change.record for change in changes if change.record is not None]
+    beyond = {each.memory.id: each for each in records if each.memory.scope not in INSIDE}
+    lines = [repr(record) for _, record in sorted(beyond.items())]
+    lines += [
+        json.dumps(to_json(memory)) for each in sorted(beyond) for memory in storage.history(each)
+    ]
+    lines += [repr(sorted(storage.usage(list(beyond)).items()))]
+    # A link across the border goes with either end.
+    links = storage.links(list(beyond))
+    lines += [repr(link) for link in links if {link.source, link.target} <= beyond.keys()]
+    scopes = storage.scopes().values()
+    lines += sorted(repr(asdict(each)) for each in scopes if each.name not in INSIDE)
+    hidden = [each for each in scopes if each.parent and each.parent not in INSIDE]
+    lines += [f"{each.name} below {each.parent}" for each in hidden]
+    return sorted(lines)
+
+
+@frozen
+class Pair:
+    """A confined handle on each of the two stores, and the storage of the one with much outside."""
+
+    full: MemoryStore
+    twin: MemoryStore
+    storage: Storage
+
+
+@contextmanager
+def opened_pair(config: Config) -> Iterator[Pair]:
+    """Open two stores in memory, filled, each with a handle that is confined to INSIDE."""
+    embedder: Embedder = HashingEmbedder()
+    storages = (InMemoryStorage(), InMemoryStorage())
+    handles = []
+    with closing(storages[0]), closing(storages[1]):
+        for storage, outside in zip(storages, (True, False), strict=True):
+            clock = Clock()
+            with MemoryStore.open(
+                config=config, storage=storage, embedder=embedder, clock=clock, client="somebody"
+            ) as store:
+                fill(store, storage, clock, outside=outside)
+            handles.append(
+                MemoryStore.open(
+                    config=config,
+                    storage=storage,
+                    embedder=embedder,
+                    clock=clock,
+                    random_bytes=random.Random(7).randbytes,
+                    client="somebody",
+                    scopes=INSIDE,
+                )
+            )
+        with handles[0], handles[1]:
+            yield Pair(*handles, storages[0])

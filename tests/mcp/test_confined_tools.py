@@ -1,0 +1,144 @@
+"""Every tool of a confined server, called with whatever there is outside of its scopes.
+
+It answers as on a store that never held anything else. A tool without a row fails the test.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confined_pairs import INSIDE, markers_in, opened_pair, outside_of
+from mcp import Client
+from mcp.server.mcpserver.exceptions import ToolError
+from talking import call, refusal, server, text
+
+from infinite_memory import Config, MemoryStore
+from infinite_memory.storage.paging import encode_position
+from infinite_memory_mcp.application import INSTRUCTIONS, TOOLSETS
+from infinite_memory_mcp.lazy_store import LazyStore
+
+IDS = ("zz-id-1", "zz-erased", "zz-forgotten", "zz-nobody", "in-1")
+SCOPES = ("zz-vault", "Global", "zz-child", "zz-nowhere", "team", "ALL")
+CURSOR = encode_position((-(2**40), "zz-id-1"))
+SPECS = {spec.run.__name__: spec for specs in TOOLSETS.values() for spec in specs}
+
+ROWS: Mapping[str, Sequence[Mapping[str, Any]]] = {
+    "store_memory": [
+        {"text": "a note"},
+        *({"text": "a note", "scope": scope} for scope in SCOPES),
+        *({"text": "a note", "supersedes": [memory_id]} for memory_id in IDS),
+        {"text": "The deadline of project Apollo is June 5"},
+        {"text": "Alice works at Initech", "key": "job", "kind": "fact"},
+    ],
+    "update_memory": [
+        *({"id": memory_id, "text": "other"} for memory_id in IDS),
+        *({"id": memory_id, "text": "other", "revision": 9} for memory_id in IDS),
+        *({"id": "in-1", "scope": scope} for scope in SCOPES),
+    ],
+    "delete_memory": [
+        *({"id": memory_id} for memory_id in IDS),
+        *({"id": memory_id, "permanently": True} for memory_id in IDS),
+    ],
+    "retrieve_memory": [
+        *({"query": "zzquartz deadline", "scope": scope, "explain": True} for scope in SCOPES),
+        *({"query": "in zz-vault: deadline", "depth": depth} for depth in ("overview", "normal")),
+        *({"query": "deadline", "why_not": memory_id, "scope": "ALL"} for memory_id in IDS),
+        *({"ids": [memory_id]} for memory_id in IDS),
+        {"query": "deadline", "tags": ["zz-tag"], "scope": "ALL"},
+        {"query": "deadline", "when": "1987", "scope": "ALL", "mode": "history"},
+    ],
+    "recall_memory": [
+        *({"query": "deadline", "scope": scope} for scope in SCOPES),
+        {"query": "deadline", "until": "1999-01-01", "scope": "ALL"},
+    ],
+    "recall_memory_by_time": [
+        *({"when": "always", "scope": scope} for scope in SCOPES),
+        {"when": "1987", "scope": "ALL"},
+        {"when": "always", "scope": "ALL", "cursor": CURSOR},
+        {"when": "always", "scope": "ALL", "limit": 2, "tags": ["deadline"]},
+    ],
+    "search_by_tag": [
+        {"tags": ["zz-tag"], "scope": "ALL"},
+        {"tags": ["deadline"], "query": "zzquartz", "scope": "ALL"},
+        {"tags": ["deadline"], "scope": "ALL", "cursor": CURSOR},
+    ],
+    "search_by_scope": [
+        *({"scope": scope} for scope in SCOPES),
+        *({"scope": scope, "query": "deadline"} for scope in SCOPES),
+        {"scope": "ALL", "cursor": CURSOR},
+    ],
+    "get_memory_stats": [{}],
+    "list_memory_scopes": [{}],
+    "get_user_profile": [{}, {"user": "zz-user"}],
+    "update_user_profile": [
+        {"changes": {"name": "a name"}},
+        {"changes": {"name": "a name"}, "user": "zz-user"},
+    ],
+    "create_memory_scope": [
+        *({"name": scope} for scope in (*SCOPES, "zz-new")),
+        *({"name": "team", "parent": scope} for scope in SCOPES),
+    ],
+    "memory_history": [
+        *({"id_or_key": name} for name in (*IDS, "zz-key", "job", "in-sum")),
+        *({"id_or_key": "job", "scope": scope} for scope in SCOPES),
+    ],
+    "memory_log": [{}, {"limit": 100}, *({"id": memory_id} for memory_id in IDS), {"before": 12}],
+    "undo": [{}, *({"entry": number} for number in (*range(1, 30), 10**6))],
+}
+
+
+def told(tool: str, store: MemoryStore, arguments: Mapping[str, Any]) -> str:
+    """Return all that an assistant gets: text and data, or the error with every cause."""
+    # It is the fixture that closes the store.
+    memory = LazyStore(lambda: store, quiet_seconds=600)
+    try:
+        result = SPECS[tool].tool(memory).fn(dict(arguments))
+    except ToolError as error:
+        return f"{error} <- {error.__cause__!r}"
+    return json.dumps([result.content[0].text, result.structured_content], ensure_ascii=False)
+
+
+def test_every_tool_has_rows() -> None:
+    assert sorted(ROWS) == sorted(SPECS)
+
+
+@pytest.mark.parametrize("tool", list(ROWS))
+def test_a_tool_of_a_confined_server_answers_as_if_there_were_nothing_else(
+    tool: str, tmp_path: Path
+) -> None:
+    config = Config(home=tmp_path / "home", time_zone="Europe/Berlin")
+    for arguments in ROWS[tool]:
+        with opened_pair(config) as pair:
+            before = outside_of(pair.storage)
+            answer = told(tool, pair.full, arguments)
+            assert answer == told(tool, pair.twin, arguments), arguments
+            if not markers_in(json.dumps(arguments)):
+                assert markers_in(answer) <= markers_in(INSTRUCTIONS), arguments
+            assert outside_of(pair.storage) == before, arguments
+
+
+@pytest.mark.anyio
+async def test_a_confined_server_in_a_process_of_its_own(tmp_path: Path) -> None:
+    with MemoryStore.open(config=Config(home=tmp_path)) as store:
+        store.remember("The blood test was positive", id="test", scope="zz-vault")
+        store.remember("The deadline of project Apollo is June 5", id="apollo", scope="work")
+    flags = ("--toolsets", "all", "--scopes", ",".join(INSIDE))
+    async with Client(server(tmp_path, *flags)) as client:
+        found = await call(client, "retrieve_memory", query="blood test deadline", scope="ALL")
+        assert [hit["id"] for hit in found["hits"]] == ["apollo"]
+        assert (await call(client, "get_memory_stats"))["by_scope"] == {"work": 1}
+        assert "zz" not in await text(client, "list_memory_scopes")
+        assert "zz" not in await text(client, "memory_log")
+        assert "there is no memory 'test'" in await refusal(client, "retrieve_memory", ids=["test"])
+        assert "opened for work, team alone" in await refusal(
+            client, "store_memory", text="a note", scope="zz-vault"
+        )
+        assert "id 'test' is taken" in await refusal(
+            client, "store_memory", text="a note", id="test"
+        )
+        assert "Global" in await refusal(client, "get_user_profile")
+        assert (await call(client, "store_memory", text="a note"))["scope"] == "work"

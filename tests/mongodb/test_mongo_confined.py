@@ -1,0 +1,28 @@
+"""A storage on MongoDB that is confined to some scopes keeps the contract for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from confined_contract import SCOPES, ConfinedContract
+from mongo_servers import Deployment
+
+from infinite_memory.protocols import Storage
+from infinite_memory.storage.confined import ConfinedStorage
+from infinite_memory.storage.mongodb import MongoStorage
+
+
+class TestConfinedMongoStorage(ConfinedContract):
+    addresses: dict[str, str]
+
+    @pytest.fixture(autouse=True)
+    def _prepared(self, single: Deployment, home: Path) -> Iterator[None]:
+        # By folder, and a plain value, so that a child process can open it as well.
+        self.addresses = {str(home): single.address_of(home)}
+        yield
+        single.drop(home)
+
+    def open(self, home: Path) -> Storage:
+        return ConfinedStorage(MongoStorage.open(self.addresses[str(home)]), SCOPES)

@@ -1,0 +1,277 @@
+"""Every public method, called by a confined handle with whatever there is outside.
+
+It answers as on a store that never held anything else; the one difference is an id that is taken.
+A method without a row fails the test.
+"""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confined_pairs import INSIDE, Pair, markers_in, opened_pair, outside_of
+
+from infinite_memory import Config, IdTaken, InfiniteMemoryError, MemoryStore
+from infinite_memory.operations.scope_group import Scopes
+from infinite_memory.storage.paging import encode_position
+
+Call = Callable[[MemoryStore], Any]
+
+IDS = ("zz-id-1", "zz-job", "zz-erased", "zz-forgotten", "zz-waits", "zz-nobody", "in-1", "in-job")
+SCOPES = ("zz-vault", "ZZ-Vault", "zz-child", "Global", "zz-nowhere", "team", "Work", "ALL")
+QUESTIONS = (
+    "zzquartz deadline",
+    "Apollo",
+    "zz-vault",
+    "who works at zzcorp?",
+    "in zz-vault Global",
+)
+LONG_AGO = datetime(1987, 7, 7, tzinfo=UTC)
+# Of a memory outside, and of a moment outside.
+CURSOR = encode_position((-(2**40), "zz-id-1"))
+ENTRIES = (*range(1, 40), 10**6)
+
+
+def conditions() -> Iterator[Mapping[str, Any]]:
+    yield {}
+    yield from ({"scope": scope} for scope in SCOPES)
+    yield {"scope": ["work", "zz-vault"]}
+    yield from ({"scope": "ALL", "tags": [tag]} for tag in ("zz-tag", "deadline"))
+    yield {"conversation_id": "zz-talk", "scope": "ALL"}
+    yield {"scope": "ALL", "when": "1987"}
+    yield {"scope": "ALL", "until": datetime(1999, 1, 1, tzinfo=UTC)}
+    yield {"scope": "ALL", "statuses": []}
+    yield {"scope": "ALL", "mode": "history"}
+    yield {"scope": "ALL", "as_of": LONG_AGO}
+
+
+def searches() -> Iterator[Call]:
+    for question in QUESTIONS:
+        yield from (lambda s, q=question, c=c: s.search(q, explain=True, **c) for c in conditions())
+        for depth in ("overview", "exhaustive"):
+            yield lambda s, q=question, d=depth: s.search(q, depth=d, scope="ALL", explain=True)
+        yield lambda s, q=question: s.search(q, scope="ALL", threshold=0, limit=1, offset=1)
+
+
+def updates() -> Iterator[Call]:
+    for memory_id in IDS:
+        yield lambda s, i=memory_id: s.revise(i, revision=1, text="another text")
+        yield lambda s, i=memory_id: s.revise(i, revision=9, text="another text")
+        yield from (
+            lambda s, i=memory_id, n=name: s.revise(i, revision=1, scope=n) for name in SCOPES
+        )
+
+
+def new_memories() -> Iterator[Mapping[str, Any]]:
+    same = "The deadline of project Apollo is June 5"
+    yield {"text": same}
+    yield {"text": f"{same}!", "origin": "assistant"}
+    yield {"text": "zzquartz deadline Apollo zz-id-1", "scope": "team"}
+    yield {"text": "Alice works at Initech", "key": "job", "kind": "fact"}
+    yield {"text": "zz", "key": "zz-key", "kind": "fact", "speaker": "zz-speaker"}
+    yield {"text": "a note", "id": "in-1"}
+    yield {"text": "a note", "happened_at": LONG_AGO, "conversation_id": "zz-talk"}
+    yield from ({"text": "a note", "scope": scope} for scope in SCOPES)
+    yield from ({"text": "a note", "supersedes": [memory_id]} for memory_id in IDS)
+    yield {"text": "a summary", "kind": "summary", "sources": ["zz-id-1"]}
+
+
+def scope_calls(method: str) -> Iterator[Call]:
+    for name in (*SCOPES, "zz-new"):
+        if method == "__getitem__":
+            yield lambda s, n=name: s.scopes[n]
+        elif method == "delete":
+            yield lambda s, n=name: s.scopes.delete(n)
+        elif method == "create":
+            yield lambda s, n=name: s.scopes.create(n)
+            yield lambda s, n=name: s.scopes.create("team", parent=n)
+        elif method == "update":
+            yield lambda s, n=name: (s.scopes.update(n, description="x"), s.log(limit=1))
+            yield lambda s, n=name: (s.scopes.update("team", parent=n), list(s.scopes))
+
+
+def emptied_and_deleted(store: MemoryStore) -> Any:
+    """Delete a scope that has a child outside."""
+    for memory_id in ("in-talk", "in-gone"):
+        store.forget(memory_id, hard=True)
+    store.scopes.delete("team")
+    return list(store.scopes), store.log(), store.verify()
+
+
+ROWS: Mapping[str, list[Call]] = {
+    "browse": [
+        *(lambda s, c=c: s.browse(**c) for c in conditions()),
+        lambda s: s.browse(scope="ALL", after=CURSOR),
+        lambda s: s.browse(scope="ALL", limit=2),
+    ],
+    "catch_up": [lambda s: s.catch_up(), lambda s: (s.catch_up(limit=1), s.stats())],
+    "close": [lambda s: s.close()],
+    "config": [lambda s: s.config],
+    "conflicts": [*(lambda s, n=name: s.conflicts(scope=n) for name in (None, *SCOPES))],
+    "drop_other_models": [lambda s: s.drop_other_models()],
+    "forget": [
+        *(lambda s, i=i: s.forget(i) for i in IDS),
+        *(lambda s, i=i: s.forget(i, hard=True) for i in IDS),
+        lambda s: [s.forget("in-1", hard=True), s.forget("in-1", hard=True), s.log(), s.verify()],
+    ],
+    "get": [*(lambda s, i=i: s.get(i) for i in IDS)],
+    "get_user_profile": [lambda s: s.get_user_profile(), lambda s: s.get_user_profile("zz-user")],
+    "history": [
+        *(lambda s, i=i: s.history(i) for i in (*IDS, "zz-key", "job", "in-sum")),
+        *(lambda s, n=n: s.history("job", scope=n) for n in SCOPES),
+    ],
+    "log": [
+        lambda s: s.log(),
+        *(lambda s, i=i: s.log(memory_id=i) for i in IDS),
+        *(lambda s, n=n: s.log(before=n, limit=2) for n in ENTRIES),
+    ],
+    "open": [],  # how it is opened is the test itself
+    "recall_by_time": [
+        *(lambda s, c=c: s.recall_by_time(**{"when": "always", **c}) for c in conditions()),
+        lambda s: s.recall_by_time(when="1987", scope="ALL"),
+        lambda s: s.recall_by_time(when="2030", scope="ALL"),
+        lambda s: s.recall_by_time(when="always", scope="ALL", after=CURSOR, newest_first=True),
+        lambda s: s.recall_by_time(when="always", scope="ALL", limit=2),
+    ],
+    "remember": [*(lambda s, f=fields: s.remember(**f) for fields in new_memories())],
+    "remember_many": [
+        *(lambda s, f=fields: s.remember_many([{"text": "first"}, f]) for fields in new_memories())
+    ],
+    "revise": [*updates()],
+    "scopes": [lambda s: list(s.scopes)],
+    "search": [*searches()],
+    "stats": [lambda s: s.stats()],
+    "undo": [
+        *(lambda s, n=n: (s.undo(n), s.log()) for n in ENTRIES),
+        lambda s: [s.undo(), s.undo(), s.undo(), s.log()],
+    ],
+    "update_user_profile": [
+        lambda s: s.update_user_profile({"name": "a name"}),
+        lambda s: s.update_user_profile({"name": "a name"}, user="zz-user"),
+    ],
+    "usage": [*(lambda s, i=i: s.usage(i) for i in IDS)],
+    "users": [lambda s: s.users()],
+    "verify": [lambda s: s.verify(), lambda s: s.verify(mend=True)],
+    "warm_up": [lambda s: s.warm_up()],
+    "why_not": [
+        *(lambda s, i=i: s.why_not("Apollo deadline", i, scope="ALL") for i in IDS),
+        *(lambda s, n=n: s.why_not("Apollo", "in-1", scope=n) for n in SCOPES),
+    ],
+    "scopes.__iter__": [lambda s: list(iter(s.scopes))],
+    "scopes.__getitem__": [*scope_calls("__getitem__")],
+    "scopes.create": [*scope_calls("create")],
+    "scopes.update": [*scope_calls("update"), lambda s: s.scopes.update("work", parent="")],
+    "scopes.delete": [*scope_calls("delete"), emptied_and_deleted],
+}
+
+
+def methods() -> list[str]:
+    """Return the names of everything public on a store and on its scopes."""
+    of_scopes = [
+        name
+        for name, _ in inspect.getmembers(Scopes, inspect.isfunction)
+        if not name.startswith("_") or name in ("__iter__", "__getitem__")
+    ]
+    return [
+        *(name for name in dir(MemoryStore) if not name.startswith("_")),
+        *(f"scopes.{name}" for name in of_scopes),
+    ]
+
+
+def outcome(call: Call, store: MemoryStore) -> str:
+    """Return all that a call gives: what it returns, or its error with every cause."""
+    try:
+        return repr(call(store))
+    except InfiniteMemoryError as error:
+        chain: BaseException | None = error
+        told = []
+        while chain is not None:
+            told.append(f"{type(chain).__name__}: {chain}")
+            chain = chain.__cause__ or chain.__context__
+        return " <- ".join(told)
+
+
+def test_every_method_has_rows() -> None:
+    assert sorted(ROWS) == sorted(methods())
+
+
+@pytest.mark.parametrize("name", list(ROWS))
+def test_a_confined_handle_answers_as_if_there_were_nothing_else(
+    name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    config = Config(home=tmp_path / "home", time_zone="Europe/Berlin")
+    for number, call in enumerate(ROWS[name]):
+        with opened_pair(config) as pair:
+            caplog.clear()
+            before = outside_of(pair.storage)
+            told = outcome(call, pair.full)
+            assert told == outcome(call, pair.twin), f"row {number} of {name}"
+            assert not markers_in(caplog.text)
+            assert outside_of(pair.storage) == before, f"row {number} of {name} wrote outside"
+
+
+@pytest.fixture
+def pair(tmp_path: Path) -> Iterator[Pair]:
+    with opened_pair(Config(home=tmp_path / "home")) as both:
+        yield both
+
+
+def test_without_a_name_from_outside_nothing_from_outside_is_told(pair: Pair) -> None:
+    for call in (
+        lambda s: [
+            s.search(q, scope="ALL", threshold=0, explain=True) for q in ("deadline", "work")
+        ],
+        lambda s: [s.search("deadline June", depth=d) for d in ("overview", "exhaustive")],
+        lambda s: [
+            s.stats(),
+            s.verify(),
+            s.conflicts(scope="ALL"),
+            list(s.scopes),
+            s.config.limits,
+        ],
+        lambda s: [
+            s.browse(scope="ALL", statuses=[]),
+            s.recall_by_time(when="always", scope="ALL"),
+        ],
+        lambda s: [s.log(limit=100), s.history("in-1"), s.history("in-sum"), s.history("job")],
+        lambda s: [s.undo(), s.undo(), s.undo()],
+    ):
+        assert not markers_in(outcome(call, pair.full))
+
+
+def test_only_that_an_id_is_taken_is_seen(pair: Pair) -> None:
+    for memory_id in ("zz-id-1", "zz-job", "zz-forgotten", "zz-waits", "zz-global"):
+        message = f"id '{memory_id}' is taken: choose another id"
+        for call in (
+            lambda i=memory_id: pair.full.remember("a note", id=i),
+            lambda i=memory_id: pair.full.remember_many([{"text": "a"}, {"text": "b", "id": i}]),
+        ):
+            before = outside_of(pair.storage)
+            with pytest.raises(IdTaken) as caught:
+                call()
+            assert str(caught.value) == message
+            assert (caught.value.__cause__, caught.value.__context__) == (None, None)
+            assert outside_of(pair.storage) == before
+    # One that was erased is free, wherever it was.
+    assert pair.full.remember("a note", id="zz-erased").id == "zz-erased"
+
+
+def test_an_entry_outside_is_no_entry(pair: Pair) -> None:
+    visible = {entry.number for entry in pair.full.log(limit=1000)}
+    hidden = set(range(1, max(visible))) - visible
+    assert len(hidden) > 10
+    unknown = outcome(lambda s: s.undo(10**6), pair.full)
+    for number in hidden:
+        told = outcome(lambda s, n=number: s.undo(n), pair.full)
+        assert told == unknown.replace(str(10**6), str(number))
+
+
+def test_the_store_has_much_outside(pair: Pair) -> None:
+    assert len(outside_of(pair.storage)) > 20
+    assert {*INSIDE} < {*pair.storage.scopes()}

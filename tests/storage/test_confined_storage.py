@@ -1,0 +1,26 @@
+"""A confined storage keeps the contract of every storage, for the scopes that it has."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from confined_contract import SCOPES, ConfinedContract
+
+from infinite_memory.protocols import Storage
+from infinite_memory.storage.confined import ConfinedStorage
+from infinite_memory.storage.inmemory import InMemoryStorage
+from infinite_memory.storage.sqlite import SqliteStorage
+
+
+class TestConfinedInMemoryStorage(ConfinedContract):
+    shared = False
+
+    def open(self, home: Path) -> Storage:  # noqa: ARG002 -- nothing is on disk
+        return ConfinedStorage(InMemoryStorage(), SCOPES)
+
+
+class TestConfinedSqliteStorage(ConfinedContract):
+    shared = True
+
+    def open(self, home: Path) -> Storage:
+        return ConfinedStorage(SqliteStorage.open(home), SCOPES)
