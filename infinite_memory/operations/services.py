@@ -12,6 +12,7 @@ from infinite_memory.model.entry import Actor
 from infinite_memory.model.ids import RandomBytes
 from infinite_memory.operations.lately import Lately
 from infinite_memory.operations.models import Models
+from infinite_memory.operations.scope_mentions import ScopeNameCache
 from infinite_memory.operations.using import UsageCounter
 from infinite_memory.protocols import Embedder, Storage
 from infinite_memory.search.index import SearchIndex
@@ -31,6 +32,7 @@ class Services:
     actor: Actor
     usage: UsageCounter | None = None
     lately: Lately = field(factory=Lately)
+    scope_names: ScopeNameCache = field(factory=ScopeNameCache)
 
     @property
     def embedder(self) -> Embedder:
