@@ -39,7 +39,8 @@ Store (store_memory) without being asked when something will matter later: a fac
 the user, a decision with its reason, a solution that worked, a lesson, a date. One self-contained
 statement a memory, with names and absolute dates, in the user's own words where they matter. Do not
 store secrets, small talk, or what you have just retrieved. What was wrong, correct with
-update_memory; what has changed, store under the same key: the old fact becomes history.
+update_memory; what has changed, store under the same key, or with the id of the old memory in
+supersedes: only then does the old one become history.
 
 get_user_profile tells who the user is; note what lasts about them with update_user_profile.
 
