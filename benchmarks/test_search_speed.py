@@ -19,6 +19,7 @@ from infinite_memory.testing.embedders import HashingEmbedder
 
 COUNT = 10_000
 SAYING = 3_000
+SCOPES = 3_000
 QUESTION = "word17 word93 word250"
 
 
@@ -45,6 +46,21 @@ def chatty_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MemorySto
     """Give as many memories, of which 3,000 are messages that say the same."""
     drafts = [Draft(text=text) for text in texts()[SAYING:]]
     drafts += [Draft(text="ok", kind=Kind.MESSAGE) for _ in range(SAYING)]
+    home = tmp_path_factory.mktemp("home")
+    with MemoryStore.open(home, embedder=HashingEmbedder(384), counts_usage=False) as opened:
+        opened.remember_many(drafts)
+        yield opened
+
+
+@pytest.fixture(scope="module", params=[1, SCOPES], ids="{} scopes".format)
+def store_of_scopes(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[MemoryStore]:
+    """Give 3,000 memories in one scope, or in a scope each; the default scope has none."""
+    drafts = [
+        Draft(text=text, scope=f"scope {number % request.param}")
+        for number, text in enumerate(texts()[:SCOPES])
+    ]
     home = tmp_path_factory.mktemp("home")
     with MemoryStore.open(home, embedder=HashingEmbedder(384), counts_usage=False) as opened:
         opened.remember_many(drafts)
@@ -82,3 +98,11 @@ def test_whole_call_where_thousands_say_the_same(
 ) -> None:
     hits = benchmark(lambda: chatty_store.search(f"ok {QUESTION}", scope="ALL"))
     assert max(len(hit.twins) for hit in hits) == SAYING - 1
+
+
+@pytest.mark.benchmark(group="search beside many scopes")
+def test_whole_call_beside_one_scope_and_beside_three_thousand(
+    benchmark: BenchmarkFixture, store_of_scopes: MemoryStore
+) -> None:
+    """Read the ratio of the two: what it costs that there are other scopes."""
+    assert benchmark(lambda: store_of_scopes.search(QUESTION)).eligible == 0

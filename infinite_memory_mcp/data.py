@@ -102,6 +102,10 @@ def hits_data(hits: Hits, ordered: Iterable[Hit], *, pages: bool = False) -> dic
     }
     if hits.scopes is not None:
         data["scopes"] = list(hits.scopes)
+    if hits.opened:
+        data["opened_scopes"] = list(hits.opened)
+    if hits.unopened and not hits.likely:
+        data["unopened_scopes"] = list(hits.unopened)
     if hits.when is not None:
         data["when"] = reading_json(hits.when)
     if hits.mode is not Mode.CURRENT:

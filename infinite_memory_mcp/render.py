@@ -87,14 +87,15 @@ def hits_text(hits: Hits, ordered: Iterable[Hit], *, order: str, pages: bool = F
         for n, hit in enumerate(ordered, hits.offset + 1)
     ]
     rest = _rest(hits, pages=pages)
+    opened = _opened(hits)
     if not blocks and hits.offset and hits.matches:
-        return f"Nothing follows: {hits.matches} match in all."
+        return f"{opened}Nothing follows: {hits.matches} match in all."
     if not blocks:
-        return f"Nothing that is stored matches. {rest}{_advice(hits)}"
+        return f"{opened}Nothing that is stored matches. {rest}{_advice(hits)}{_unopened(hits)}"
     doubt = "" if hits.likely else "None is likely to answer this; they come nearest. "
     cut = "" if hits.depth is Depth.NORMAL else _CUT
-    head = f"{_count(len(blocks))}, {order}. {doubt}{rest}{cut}{NOTICE}"
-    return "\n\n".join([head, *blocks])
+    head = f"{opened}{_count(len(blocks))}, {order}. {doubt}{rest}{cut}{NOTICE}"
+    return "\n\n".join([head, *blocks]) + _unopened(hits)
 
 
 def page_text(memories: Iterable[Memory], cursor: str | None) -> str:
@@ -298,6 +299,28 @@ def _rest(hits: Hits, *, pages: bool) -> str:
     if hits.note:
         said.append(f"{one_line(hits.note)}.")
     return "".join(f"{sentence} " for sentence in said)
+
+
+def _opened(hits: Hits) -> str:
+    """Return a first line about the scopes that were searched because the query names them."""
+    if not hits.opened:
+        return ""
+    return (
+        f"Also searched {_scopes(hits.opened)}, which the query names; give scope to search"
+        " elsewhere.\n"
+    )
+
+
+def _unopened(hits: Hits) -> str:
+    """Return a last line about scopes that the query may have named, where none is likely."""
+    if hits.likely or not hits.unopened:
+        return ""
+    return f"\n\nThere is also {_scopes(hits.unopened)}, not searched: give scope to search it."
+
+
+def _scopes(names: Sequence[str]) -> str:
+    listed = ", ".join(f"'{one_line(name)}'" for name in names[:_IDS]) + _and_more(names)
+    return f"the scope {listed}" if len(names) == 1 else f"the scopes {listed}"
 
 
 def _advice(hits: Hits) -> str:

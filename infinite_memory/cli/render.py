@@ -23,6 +23,7 @@ __all__ = [
     "receipt_hints",
     "receipt_json",
     "receipt_sentence",
+    "scope_names",
     "size",
     "standing",
 ]
@@ -49,6 +50,12 @@ def count(number: int, noun: str, plural: str | None = None) -> str:
 def listed(parts: Sequence[str]) -> str:
     """Return parts as a list in a sentence."""
     return ", ".join(parts[:-1]) + " and " + parts[-1] if len(parts) > 1 else "".join(parts)
+
+
+def scope_names(names: Sequence[str]) -> str:
+    """Return names of scopes in a sentence: "the scope 'work'", "the scopes 'home' and 'work'"."""
+    shown = listed([f"'{one_line(name, max_chars=128)}'" for name in names])
+    return f"the scope {shown}" if len(names) == 1 else f"the scopes {shown}"
 
 
 def size(size_bytes: int) -> str:

@@ -13,8 +13,8 @@ from infinite_memory.cli.fields import depth_option, filter_options, filter_valu
 from infinite_memory.cli.hits import emit_hits
 from infinite_memory.cli.opening import opened
 from infinite_memory.cli.options import common_options, wants_json
-from infinite_memory.cli.output import emit_json, remark
-from infinite_memory.cli.render import count, listed
+from infinite_memory.cli.output import Line, emit_json, emit_lines, remark
+from infinite_memory.cli.render import count, listed, scope_names
 from infinite_memory.model.codec import iso, predecessor_json, reading_json, to_json
 from infinite_memory.model.depth import Depth
 from infinite_memory.model.hits import Hit, Hits
@@ -65,6 +65,8 @@ def command(
     if as_json:
         emit_json(_document(query, hits, explain=explain))
         return ExitCode.DONE if hits else ExitCode.NO
+    if hits.opened:
+        emit_lines([Line([(_opened(hits), "dim")])])
     emit_hits(hits, zone, explain=explain)
     remark(_summary(hits, zone) if hits else _nothing(hits, zone, hint))
     return ExitCode.DONE if hits else ExitCode.NO
@@ -79,6 +81,8 @@ def _document(query: str, hits: Hits, *, explain: bool) -> dict[str, Any]:
         "hits": [_hit_json(hit, explain=explain) for hit in hits],
         "when": None if hits.when is None else reading_json(hits.when),
         "scopes": None if hits.scopes is None else list(hits.scopes),
+        "opened_scopes": list(hits.opened),
+        "unopened_scopes": list(hits.unopened),
         "eligible": hits.eligible,
         "likely": hits.likely,
         "matches": hits.matches,
@@ -112,6 +116,21 @@ def _hit_json(hit: Hit, *, explain: bool) -> dict[str, Any]:
     return found
 
 
+def _opened(hits: Hits) -> str:
+    """Return a sentence about the scopes that were searched because the question names them."""
+    return (
+        f"Also searched {scope_names(hits.opened)}, which the question names; give --scope to"
+        " search elsewhere."
+    )
+
+
+def _unopened(hits: Hits) -> str | None:
+    """Return a sentence about the scopes that the question may have named, None without any."""
+    if hits.likely or not hits.unopened:
+        return None
+    return f"There is also {scope_names(hits.unopened)}: give --scope to search it."
+
+
 def _summary(hits: Hits, zone: str | None) -> str:
     rest = [f"{hits.matches:,} match in all"] if hits.depth is Depth.EXHAUSTIVE else []
     if hits.more and not rest:
@@ -124,7 +143,7 @@ def _summary(hits: Hits, zone: str | None) -> str:
         sentence = f"{sentence} Go on with --offset {hits.next}."
     if not hits.likely:
         sentence = f"None of these is likely to answer; they come nearest. {sentence}"
-    return f"{sentence} {hits.note}" if hits.note else sentence
+    return " ".join([sentence, *filter(None, (hits.note, _unopened(hits)))])
 
 
 def _nothing(hits: Hits, zone: str | None, hint: str | None) -> str:
@@ -133,7 +152,7 @@ def _nothing(hits: Hits, zone: str | None, hint: str | None) -> str:
     sentences = [f"Nothing found in {_looked_at(hits, zone)}."]
     if hits.below:
         sentences.append(f"{hits.below:,} scored too low; try --threshold 0.")
-    return " ".join([*sentences, *filter(None, (hint, hits.note))])
+    return " ".join([*sentences, *filter(None, (hint, hits.note, _unopened(hits)))])
 
 
 def _looked_at(hits: Hits, zone: str | None) -> str:

@@ -20,8 +20,9 @@ class Conditions(TypedDict, total=False):
     """Which memories a caller means, as `search` and `browse` take it by keyword.
 
     `scope`: a name or several, with their parents and `Global`; "ALL" for every open one; left out,
-    the default scope and, in a search, any scope that the question itself names. `tags`: all of
-    them required. `kinds`: any of them, by default every kind. `statuses`: any of them, by default
+    the default scope and, in a search, any open scope that the question clearly names ("#health",
+    "what is in health?", "is Apollo late?"), which `Hits.opened` tells. `tags`: all of them
+    required. `kinds`: any of them, by default every kind. `statuses`: any of them, by default
     those of the mode, in an exhaustive search all but forgotten; an empty list means every one.
     `conversation_id`: that conversation alone. `since`, `until`: aware datetimes that bound
     `happened_at` as [since, until). `when`: the same in words, such as "last week" or "since March
@@ -54,7 +55,8 @@ class Criteria:
     two over in `find`. `fingerprints` are those of texts, made by
     `text.likeness`: the storage compares them itself, and `admit` does not. `when` and `tense` set
     no condition: they are how the words of time were read, and which truth was asked for, None
-    without.
+    without. Nor do `opened`, the scopes that are searched because the question names them, and
+    `unopened`, those that it may have named.
     """
 
     scopes: frozenset[str] | None = None
@@ -72,6 +74,8 @@ class Criteria:
     fingerprints: frozenset[int] | None = None
     when: Reading | None = None
     tense: Tense | None = None
+    opened: tuple[str, ...] = ()
+    unopened: tuple[str, ...] = ()
 
     def admit(self, memory: Memory) -> bool:
         """Tell whether `memory` meets every condition."""

@@ -139,10 +139,12 @@ class Hits(Sequence[Hit]):
     In an overview summaries come first, and what they cover last; a summary that is outdated comes
     first nowhere, and one that probably does not answer not before a hit that probably does.
 
-    `scopes` are those that were searched, None for all. `eligible` counts the memories that met the
-    conditions, `matches` those that matched as well; of these, `more` lay over the limit. `below`
-    counts those under the threshold; `pending` those that could be compared by their words alone,
-    since they are not embedded yet. `note` says why an arm was left out, None if both took part.
+    `scopes` are those that were searched, None for all; `opened` those among them that were not
+    asked for and that the question names, `unopened` open ones that it may have named. `eligible`
+    counts the memories that met the conditions, `matches` those that matched as well; of these,
+    `more` lay over the limit. `below` counts those under the threshold; `pending` those that could
+    be compared by their words alone, since they are not embedded yet. `note` says why an arm was
+    left out, None if both took part.
 
     The first `offset` hits were passed over; `next` is the offset to go on from, None at the end.
     `best` is the score of the first of all, 0 without any. `when` is how the words of time were
@@ -164,6 +166,8 @@ class Hits(Sequence[Hit]):
     when: Reading | None = None
     mode: Mode = Mode.CURRENT
     as_of: datetime | None = None
+    opened: tuple[str, ...] = ()
+    unopened: tuple[str, ...] = ()
 
     @property
     def covered(self) -> dict[str, str]:

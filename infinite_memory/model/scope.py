@@ -14,7 +14,7 @@ __all__ = ["Scope", "Sensitivity", "fold_name", "visible_from"]
 
 
 class Sensitivity(StrEnum):
-    """Whether a scope opens when a question merely mentions it."""
+    """Whether a question that names a scope opens it; a private one it does not."""
 
     NORMAL = "normal"
     PRIVATE = "private"

@@ -21,7 +21,7 @@ from infinite_memory.model.criteria import Conditions, Criteria
 from infinite_memory.model.depth import Depth
 from infinite_memory.model.memory import Kind, Status
 from infinite_memory.model.time_range import Reading
-from infinite_memory.operations.scopes import searched_scopes
+from infinite_memory.operations.scopes import choose_scopes
 from infinite_memory.operations.services import Services
 from infinite_memory.operations.tenses import in_tense, tense_of
 from infinite_memory.search.query import Arm, Question
@@ -140,8 +140,11 @@ def _criteria(
         start, end = reading.range.start, reading.range.end
     if start is not None and end is not None and end <= start:
         raise InvalidInput(f"until {end.isoformat()} must be later than since {start.isoformat()}")
+    choice = choose_scopes(scope, question, services)
     return Criteria(
-        scopes=searched_scopes(scope, question, services),
+        scopes=choice.scopes,
+        opened=choice.opened,
+        unopened=choice.unopened,
         tags=check_labels(() if tags is None else tags, "tags"),
         kinds=frozenset(check_choice(kind, Kind, "kind") for kind in _listed(kinds)) or None,
         statuses=frozenset(check_choice(s, Status, "status") for s in _listed(statuses)) or None,

@@ -34,7 +34,7 @@ def history(
     if scope is None and _known(services, id_or_key):
         return sorted(_revisions(services, _line(services, id_or_key)), key=_order)
     key = check_label(id_or_key, "key")
-    scopes = searched_scopes(scope, "", services)
+    scopes = searched_scopes(scope, services)
     names = services.storage.scopes() if scopes is None else scopes
     found = sorted(with_key(services.storage, names, key, _HELD), key=_order)
     if not found:
@@ -46,7 +46,7 @@ def history(
 def conflicts(services: Services, *, scope: str | Iterable[str] | None) -> list[tuple[Memory, ...]]:
     """Return the memories that disagree about a key; see `MemoryStore.conflicts`."""
     criteria = Criteria(
-        scopes=searched_scopes(scope, "", services),
+        scopes=searched_scopes(scope, services),
         statuses=frozenset({Status.CURRENT}),
         keyed=True,
     )

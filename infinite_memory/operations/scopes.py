@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 
-from attrs import evolve
+from attrs import evolve, frozen
 
 from infinite_memory.errors import Conflict, InvalidInput, UnknownScope
 from infinite_memory.model.checks import check_choice, check_flag, check_label, check_labels
@@ -15,15 +15,18 @@ from infinite_memory.model.memory import GLOBAL, Memory
 from infinite_memory.model.record import EraseScope, ExpectScopes, PutScope, Write
 from infinite_memory.model.scope import Scope, Sensitivity, fold_name, visible_from
 from infinite_memory.operations.journal import with_entry
+from infinite_memory.operations.scope_mentions import Evidence
 from infinite_memory.operations.services import Services
 from infinite_memory.operations.visibility import public_names
 from infinite_memory.storage.confined import Confinement
-from infinite_memory.text.tokens import words
+from infinite_memory.times import read_range
 
 __all__ = [
     "ALL",
+    "ScopeChoice",
     "check_scope_name",
     "check_scope_names",
+    "choose_scopes",
     "create_scope",
     "delete_scope",
     "known_scope",
@@ -37,6 +40,9 @@ ALL = "ALL"
 """Asks a search for every scope."""
 
 _MAX_NAME_CHARS = 128
+# A name with a capital that more memories hold than this many, and than this share, opens nothing.
+_FREQUENT_FROM = 5
+_FREQUENT_SHARE = 0.02
 
 
 def check_scope_name(name: object) -> str:
@@ -72,9 +78,9 @@ def known_scope(
         UnknownScope: there is none; the message names the nearest that is not private. Where
             there is a `confinement`, it says which scopes there are.
     """
-    found = _folded(scopes).get(fold_name(check_label(name, "scope", max_chars=_MAX_NAME_CHARS)))
-    if found is not None:
-        return found
+    spelled = _spelled(check_label(name, "scope", max_chars=_MAX_NAME_CHARS), scopes)
+    if spelled is not None:
+        return scopes[spelled]
     if confinement is not None:
         confinement.check(name)
     near = get_close_matches(name, public_names(scopes), n=1, cutoff=0.0)
@@ -82,37 +88,58 @@ def known_scope(
     raise UnknownScope(f"there is no scope {name!r:.160}{hint}")
 
 
-def searched_scopes(
+@frozen(kw_only=True)
+class ScopeChoice:
+    """The scopes that a search sees, None for all.
+
+    `opened` are those that were not asked for and that the question names; `unopened` those whose
+    name stands in the question in a form that may as well mean something else.
+    """
+
+    scopes: frozenset[str] | None
+    opened: tuple[str, ...] = ()
+    unopened: tuple[str, ...] = ()
+
+
+def choose_scopes(
     asked: str | Iterable[str] | None, question: str, services: Services
-) -> frozenset[str] | None:
-    """Return the scopes that a search sees, or None for all.
+) -> ScopeChoice:
+    """Return the scopes that a search sees.
 
     Each scope that is asked for opens itself, its parents and `Global`. ALL opens every one that is
     neither private nor inactive; those open by their own name alone. Where none is asked for, the
-    default scope is searched, and any open one that the question names, by its name or a keyword.
+    default scope is searched, and any open one that the question names, by its name or a keyword;
+    `scope_mentions` says in which forms.
     """
     scopes = services.storage.scopes()
-    everything = {name for name, scope in scopes.items() if _is_open(scope)}
     if asked is None:
-        names = [services.config.default_scope, *_named_in(question, scopes.values())]
         # The default scope need not exist before something is stored in it.
-        found = [_folded(scopes).get(fold_name(name), Scope(name=name)).name for name in names]
-    else:
-        wanted = check_labels(
-            [asked] if isinstance(asked, str) else asked, "scope", max_chars=_MAX_NAME_CHARS
-        )
-        if not wanted:
-            raise InvalidInput(f"scope is an empty list: name a scope, give {ALL}, or leave it out")
-        found = [
-            known_scope(name, scopes, services.confinement).name
-            for name in wanted
-            if not _means_all(name)
-        ]
-        if any(map(_means_all, wanted)):
-            if len(everything.union(found)) == len(scopes):
-                return None
-            found.extend(everything)
-    return frozenset(seen for name in found for seen in visible_from(name, scopes))
+        default = _spelled(services.config.default_scope, scopes)
+        searched = frozenset(visible_from(default or GLOBAL, scopes))
+        return _add_named_scopes(searched, question, scopes, services)
+    wanted = check_labels(
+        [asked] if isinstance(asked, str) else asked, "scope", max_chars=_MAX_NAME_CHARS
+    )
+    if not wanted:
+        raise InvalidInput(f"scope is an empty list: name a scope, give {ALL}, or leave it out")
+    names = [
+        known_scope(name, scopes, services.confinement).name
+        for name in wanted
+        if not _means_all(name)
+    ]
+    if any(map(_means_all, wanted)):
+        everything = {name for name, scope in scopes.items() if _is_open(scope)}
+        if len(everything.union(names)) == len(scopes):
+            return ScopeChoice(scopes=None)
+        names.extend(everything)
+    return ScopeChoice(
+        scopes=frozenset(seen for name in names for seen in visible_from(name, scopes))
+    )
+
+
+def searched_scopes(asked: str | Iterable[str] | None, services: Services) -> frozenset[str] | None:
+    """Return the scopes that are seen where there is no question to name one, None for all."""
+    return choose_scopes(asked, "", services).scopes
 
 
 def create_scope(
@@ -252,15 +279,52 @@ def _folded(scopes: Mapping[str, Scope]) -> dict[str, Scope]:
     return {fold_name(name): scope for name, scope in scopes.items()}
 
 
-def _named_in(question: str, scopes: Iterable[Scope]) -> list[str]:
-    """Return the names of the open scopes whose name or keyword stands in `question`."""
-    asked = words(question)
-    return [
-        scope.name
-        for scope in scopes
-        if _is_open(scope)
-        and any(_contains(asked, words(name)) for name in (scope.name, *scope.keywords))
+def _spelled(name: str, scopes: Mapping[str, Scope]) -> str | None:
+    """Return how the scope of that name is spelled, None if there is none."""
+    if name in scopes:
+        return name
+    folded = fold_name(name)
+    return next((known for known in scopes if fold_name(known) == folded), None)
+
+
+def _add_named_scopes(
+    searched: frozenset[str], question: str, scopes: Mapping[str, Scope], services: Services
+) -> ScopeChoice:
+    """Return `searched` with the open scopes that `question` names, and what they see."""
+    if not question:
+        return ScopeChoice(scopes=searched)
+    names = services.scope_names.of(scopes, lambda: filter(_is_open, scopes.values()))
+    mentions = [
+        mention
+        for mention in names.mentions(question, lambda name: _reads_as_time(name, services))
+        if mention.scope not in searched
     ]
+    opened = {
+        mention.scope
+        for mention in mentions
+        if mention.evidence > Evidence.CAPITAL
+        or (mention.evidence and not _is_frequent(mention.name, searched, services))
+    }
+    return ScopeChoice(
+        scopes=searched.union(seen for name in opened for seen in visible_from(name, scopes)),
+        opened=tuple(sorted(opened)),
+        unopened=tuple(sorted({mention.scope for mention in mentions} - opened)),
+    )
+
+
+def _reads_as_time(name: str, services: Services) -> bool:
+    config = services.config
+    try:
+        read_range(name, now=services.clock(), zone=config.time_zone, week_start=config.week_start)
+    except InvalidInput:
+        return False
+    return True
+
+
+def _is_frequent(name: str, searched: frozenset[str], services: Services) -> bool:
+    """Tell whether so many of the memories in these scopes hold a name that it says nothing."""
+    holding, total = services.index.refresh().count_holding(name, Criteria(scopes=searched))
+    return holding > max(_FREQUENT_FROM, _FREQUENT_SHARE * total)
 
 
 def _is_open(scope: Scope) -> bool:
@@ -269,14 +333,6 @@ def _is_open(scope: Scope) -> bool:
 
 def _means_all(name: str) -> bool:
     return fold_name(name) == fold_name(ALL)
-
-
-def _contains(asked: Sequence[str], name: Sequence[str]) -> bool:
-    """Tell whether the words of `name` stand in `asked`, one after the other."""
-    size = len(name)
-    return bool(name) and any(
-        asked[start : start + size] == name for start in range(len(asked) - size + 1)
-    )
 
 
 def _description(text: object) -> str:

@@ -76,4 +76,6 @@ def _hits(question: Question, ranking: Ranking, found: Sequence[Hit]) -> Hits:
         when=question.criteria.when,
         mode=Mode.CURRENT if tense is None else tense.mode,
         as_of=None if tense is None else tense.as_of,
+        opened=question.criteria.opened,
+        unopened=question.criteria.unopened,
     )

@@ -13,6 +13,7 @@ from infinite_memory.model.ids import RandomBytes
 from infinite_memory.operations.calls import Calls
 from infinite_memory.operations.lately import Lately
 from infinite_memory.operations.models import Models
+from infinite_memory.operations.scope_mentions import ScopeNameCache
 from infinite_memory.operations.using import UsageCounter
 from infinite_memory.protocols import Embedder, Storage
 from infinite_memory.search.index import SearchIndex
@@ -34,6 +35,7 @@ class Services:
     usage: UsageCounter | None = None
     lately: Lately = field(factory=Lately)
     calls: Calls = field(factory=Calls)
+    scope_names: ScopeNameCache = field(factory=ScopeNameCache)
 
     @property
     def embedder(self) -> Embedder:

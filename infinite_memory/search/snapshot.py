@@ -270,19 +270,30 @@ def _digest(body: dict[str, Any]) -> str:
     return blake2b(json.dumps(body).encode(), digest_size=16).hexdigest()
 
 
+_OF_EACH_DOCUMENT = (
+    *("id_order", "scope", "speaker", "conversation", "kind", "status", "happened", "stored"),
+    *("held_from", "held_to", "asks", "important", "twin", "twin_order", "conversation_order"),
+    "length",
+)
+
+
 def _check_shapes(segment: Segment, dimensions: int) -> None:
     documents, passages = len(segment), len(segment.scale)
+    lengths = {
+        **dict.fromkeys(_OF_EACH_DOCUMENT, documents),
+        "id_start": documents + 1,
+        "passage_start": documents + 1,
+        "term_start": len(segment.term_hash) + 1,
+        "posting_count": len(segment.posting_doc),
+        "spans": passages,
+    }
     if (
-        segment.high.shape != (passages, dimensions)
+        any(len(getattr(segment, name)) != length for name, length in lengths.items())
+        or segment.high.shape != (passages, dimensions)
         or segment.low.shape != (passages, dimensions)
         or segment.passage_start[-1] != passages
-        or len(segment.spans) != passages
         or segment.id_start[-1] != len(segment.id_bytes)
         or segment.term_start[-1] != len(segment.posting_doc)
-        or any(
-            len(getattr(segment, name)) != documents
-            for name in ("scope", "kind", "happened", "held_to")
-        )
     ):
         raise ValueError("its arrays do not fit together")
     if not np.isfinite(segment.scale).all():

@@ -6,6 +6,7 @@ A view never changes, so a search needs no lock and a refresh disturbs no search
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Sequence
+from functools import reduce
 
 import numpy as np
 from attrs import evolve, field, frozen
@@ -13,10 +14,11 @@ from numpy.typing import NDArray
 
 from infinite_memory.model.codec import to_micros
 from infinite_memory.model.criteria import Criteria
-from infinite_memory.search.document import KINDS, STATUSES, Document, hash_id, hash_tag
+from infinite_memory.search.document import KINDS, STATUSES, Document, hash_id, hash_tag, hash_term
 from infinite_memory.search.merging import merge
 from infinite_memory.search.segment import Segment, build
 from infinite_memory.search.selection import Selection
+from infinite_memory.text.tokens import terms
 
 __all__ = ["MERGED_AT_ONCE", "Part", "View"]
 
@@ -97,6 +99,21 @@ class View:
             segment = build(documents, dimensions=dimensions)
             parts.append(Part(segment=segment, alive=np.ones(len(segment), np.bool_)))
         return evolve(self, parts=tuple(_balance(parts, self.sealed)), cursor=cursor)
+
+    def count_holding(self, name: str, criteria: Criteria) -> tuple[int, int]:
+        """Count the documents that meet `criteria` and have each word of `name`, and all that meet.
+
+        A word that the index leaves out, such as "will", is taken to be in all of them.
+        """
+        hashes = [hash_term(term) for term in terms(name)]
+        holding = total = 0
+        for part in self.parts:
+            selection = part.eligible(criteria)
+            total += len(selection)
+            if hashes:
+                docs = reduce(np.intersect1d, (part.segment.postings(term)[0] for term in hashes))
+                holding += int(np.count_nonzero(selection.among(docs)))
+        return holding if hashes else total, total
 
     def compact(self) -> View:
         """Return the same documents in a single segment without the dead."""

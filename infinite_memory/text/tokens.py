@@ -27,7 +27,7 @@ from infinite_memory.text.spellings import NUMBERS, SPELLINGS
 from infinite_memory.text.stopwords import STOP_WORDS
 from infinite_memory.text.variants import simplified
 
-__all__ = ["fold", "foreign_languages", "has_han", "spelled_names", "terms", "words"]
+__all__ = ["fold", "foreign_languages", "has_han", "spelled_names", "terms", "word_spans", "words"]
 
 _KANA_AND_SOUTH_EAST_ASIA = "\u3040-\u30ff\u31f0-\u31ff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
 _UNSPACED = HAN + _KANA_AND_SOUTH_EAST_ASIA
@@ -50,6 +50,7 @@ _CHUNK = re.compile(rf"(?P<unspaced>[{_UNSPACED}]+)|{_compound_of(_WORD)}")
 # The same for a text of ASCII alone, several times as quick.
 _ASCII_CHUNK = re.compile(_compound_of(_ASCII_WORD))
 _PART = re.compile(_WORD)
+_PART_OR_CHARACTER = re.compile(rf"[{_UNSPACED}]|{_WORD}")
 # "URLs" is one word, "HTTPServer" two.
 _CAMEL = re.compile(r"[A-Z]{2,}s(?![A-Za-z])|[A-Z]+(?![a-z])|[A-Z][a-z]+|[a-z]+|\d+|[^A-Za-z\d]+")
 # The signs that join names. Between words "_" and "-" join those of one name, so that "parse_url"
@@ -177,6 +178,17 @@ def words(text: str) -> list[str]:
     if not text.isascii():
         text = _composed(text)
     return [fold(match.group()) for match in _PART.finditer(text)]
+
+
+def word_spans(text: str) -> list[tuple[str, int, int]]:
+    """Return each word of `text`, folded, with the half-open range of characters where it stands.
+
+    Of a script without spaces each character is a word; it comes in its simplified form.
+    """
+    return [
+        (simplified(fold(match.group())), match.start(), match.end())
+        for match in _PART_OR_CHARACTER.finditer(text)
+    ]
 
 
 def _composed(text: str) -> str:

@@ -32,7 +32,7 @@ class CreateMemoryScope(Arguments):
     name: str
     description: str = ""
     parent: str | None = Field(None, description="A search here also sees the parent")
-    keywords: Labels = Field([], description="Other names of it; a query with one opens it")
+    keywords: Labels = Field([], description="Other names of it in a query")
 
 
 def get_memory_stats(store: MemoryStore, _asked: Nothing) -> Answer:

@@ -19,17 +19,40 @@ def filled(run: Run) -> None:
 
 @pytest.mark.usefixtures("filled")
 def test_hits_have_the_whole_memory_and_the_numbers_of_the_search(ask: Ask) -> None:
-    answer = ask("search", "when", "is", "apollo", "due")
-    assert answer["query"] == "when is apollo due"
+    answer = ask("search", "when", "is", "Apollo", "due")
+    assert answer["query"] == "when is Apollo due"
     hit = answer["hits"][0]
     assert list(hit)[:3] == ["id", "text", "score"]
     score = hit.pop("score")
     assert hit == ask("show", "deadline")
     assert 0 < score <= 1
     assert answer["scopes"] == ["Global", "apollo"]
+    assert answer["opened_scopes"] == ["apollo"]
+    assert answer["unopened_scopes"] == []
     assert answer["eligible"] == 2
     assert {"more", "below", "pending", "note"} <= answer.keys()
     assert "explanation" not in hit
+
+
+@pytest.mark.usefixtures("filled")
+def test_the_first_line_says_which_scope_the_question_has_opened(run: Run) -> None:
+    first, second, *_ = run("search", "when is Apollo due?").stdout.splitlines()
+    assert first == (
+        "Also searched the scope 'apollo', which the question names; give --scope to search"
+        " elsewhere."
+    )
+    assert second.startswith("1. ")
+    assert run("search", "when is it due?", "--scope", "apollo").stdout.startswith("1. ")
+
+
+@pytest.mark.usefixtures("filled")
+def test_a_scope_that_was_perhaps_meant_is_told_of_where_nothing_is_likely(
+    run: Run, ask: Ask
+) -> None:
+    said = run("search", "apollo gxqz", code=1).stderr
+    assert said.endswith("There is also the scope 'apollo': give --scope to search it.\n")
+    assert ask("search", "who likes green tea, apollo?")["unopened_scopes"] == ["apollo"]
+    assert "apollo" not in run("search", "who likes green tea, apollo?").stderr
 
 
 @pytest.mark.usefixtures("filled")

@@ -63,7 +63,8 @@ def test_a_search_sees_its_scope_the_parents_of_it_and_global(
     ("question", "expected"),
     [
         ("what is the deadline of Apollo?", {"global", "company", "apollo"}),
-        ("deadlines of the firm", {"global", "company"}),
+        ("which deadlines are in firm?", {"global", "company"}),
+        ("deadlines of the firm", {"global"}),
         ("a deadline in my diary", {"global"}),
         ("deadline of apollonia", {"global"}),
     ],

@@ -14,7 +14,7 @@ from infinite_memory.storage.damage import DamageLog, name_of
 from infinite_memory.storage.seal import seal, seal_fits
 from infinite_memory.storage.sqlite.database import Snapshot
 
-__all__ = ["damaged_scopes", "erase_scope", "put_scope", "read_scopes"]
+__all__ = ["ScopeReader", "damaged_scopes", "erase_scope", "put_scope"]
 
 _KIND = b"scope"
 _SCOPES = (
@@ -23,17 +23,39 @@ _SCOPES = (
     "CAST(active AS INTEGER), CAST(checksum AS BLOB) FROM scopes"
 )
 
+_CHECKSUMS = "SELECT group_concat(hex(checksum)) FROM scopes"
 
-def read_scopes(snapshot: Snapshot, damage: DamageLog) -> dict[str, Scope]:
-    """Return every sound scope by name, and `Global` in any case."""
-    scopes = {GLOBAL: Scope(name=GLOBAL)}
-    for *blobs, active, checksum in snapshot.rows(_SCOPES):
-        if seal_fits(_KIND, (active,), blobs, checksum):
-            scope = _decode(blobs, active)
-            scopes[scope.name] = scope
-        else:
-            damage.skip_record("scope " + name_of(blobs[0]))
-    return scopes
+
+class ScopeReader:
+    """Reads the scopes of one database; every search asks, so they are decoded once a change.
+
+    A checksum covers all of a row, and whoever writes a row writes its checksum: while the
+    checksums are the same, whichever process wrote, so are the scopes. What is damaged is noted in
+    `damage` when it is decoded; `verify` looks at the rows themselves.
+    """
+
+    def __init__(self, damage: DamageLog) -> None:
+        """Know of no scope yet."""
+        self._damage = damage
+        self._known: tuple[str | None, dict[str, Scope]] | None = None
+
+    def read(self, snapshot: Snapshot) -> dict[str, Scope]:
+        """Return every sound scope by name, and `Global` in any case; the caller may change it."""
+        checksums: str | None = next(snapshot.rows(_CHECKSUMS))[0]
+        known = self._known
+        if known is None or known[0] != checksums:
+            self._known = known = checksums, self._decoded(snapshot)
+        return dict(known[1])
+
+    def _decoded(self, snapshot: Snapshot) -> dict[str, Scope]:
+        scopes = {GLOBAL: Scope(name=GLOBAL)}
+        for *blobs, active, checksum in snapshot.rows(_SCOPES):
+            if seal_fits(_KIND, (active,), blobs, checksum):
+                scope = _decode(blobs, active)
+                scopes[scope.name] = scope
+            else:
+                self._damage.skip_record("scope " + name_of(blobs[0]))
+        return scopes
 
 
 def damaged_scopes(snapshot: Snapshot) -> list[str]:

@@ -45,7 +45,7 @@ from infinite_memory.storage.sqlite.ledger import read_ledger, update_ledger
 from infinite_memory.storage.sqlite.links import read_links
 from infinite_memory.storage.sqlite.marker import read_copy_mark, write_copy_mark
 from infinite_memory.storage.sqlite.records import read_history, read_records, select_records
-from infinite_memory.storage.sqlite.scopes import read_scopes
+from infinite_memory.storage.sqlite.scopes import ScopeReader
 from infinite_memory.storage.sqlite.usage import count_usage, read_usage
 from infinite_memory.storage.sqlite.verification import RESTORE, verify_database
 from infinite_memory.storage.sqlite.writing import Writing, encode_rows
@@ -73,6 +73,7 @@ class SqliteStorage:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._damage = DamageLog(str(database.path))
+        self._scopes = ScopeReader(self._damage)
 
     @classmethod
     def open(
@@ -128,7 +129,9 @@ class SqliteStorage:
 
         def work(connection: apsw.Connection, token: bytes) -> int:
             ledger = read_ledger(connection, path)
-            writing = Writing(connection, ledger, path, self._damage, logged=logged)
+            writing = Writing(
+                connection, ledger, path, self._damage, scopes=self._scopes, logged=logged
+            )
             refuse_changes(writes, writing)
             for write, row in zip(writes, rows, strict=True):
                 writing.apply(write, row)
@@ -193,7 +196,7 @@ class SqliteStorage:
     def scopes(self) -> dict[str, Scope]:
         """Return every scope by name; `Global` is always among them."""
         with self._database.read() as snapshot:
-            return read_scopes(snapshot, self._damage)
+            return self._scopes.read(snapshot)
 
     def links(self, ids: Collection[str]) -> list[Link]:
         """Return every link from or to one of these memories; see `Storage.links`."""

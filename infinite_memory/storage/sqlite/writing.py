@@ -46,7 +46,7 @@ from infinite_memory.storage.sqlite.rows import (
     models_of,
     with_models,
 )
-from infinite_memory.storage.sqlite.scopes import erase_scope, put_scope, read_scopes
+from infinite_memory.storage.sqlite.scopes import ScopeReader, erase_scope, put_scope
 from infinite_memory.storage.sqlite.vectors import INSERT_EMBEDDING, encode_embedding
 
 __all__ = ["Encoded", "Writing", "encode_rows"]
@@ -100,11 +100,13 @@ class Writing:
         path: Path,
         damage: DamageLog,
         *,
+        scopes: ScopeReader,
         logged: frozenset[str] = frozenset(),
     ) -> None:
         self._connection = connection
         self._path = path
         self._damage = damage
+        self._scopes = scopes
         self.sequence = ledger.sequence
         self.journal_end = ledger.end
         self._found: dict[str, _Found] = {}
@@ -119,7 +121,7 @@ class Writing:
     def scopes(self) -> dict[str, Scope]:
         """Return every scope by name."""
         with closing(Snapshot(self._connection)) as seen:
-            return read_scopes(seen, self._damage)
+            return self._scopes.read(seen)
 
     def holds(self, scope: str) -> bool:
         """Tell whether a memory is in the scope of that name."""

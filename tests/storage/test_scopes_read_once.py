@@ -1,0 +1,104 @@
+"""Scopes are decoded once a change, whichever process makes it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+
+import apsw
+import pytest
+
+from infinite_memory.model.memory import GLOBAL
+from infinite_memory.model.record import EraseScope, PutScope, Write
+from infinite_memory.model.scope import Scope, Sensitivity
+from infinite_memory.storage.sqlite import SqliteStorage
+
+ALWAYS = Scope(name=GLOBAL)
+A, B = Scope(name="a"), Scope(name="b", keywords=("bee",))
+
+
+def _commit(home: Path, writes: Sequence[Write]) -> None:
+    storage = SqliteStorage.open(home)
+    storage.commit(writes)
+    storage.close()
+
+
+@pytest.fixture
+def storage(tmp_path: Path) -> Iterator[SqliteStorage]:
+    storage = SqliteStorage.open(tmp_path)
+    yield storage
+    storage.close()
+
+
+def _named(*scopes: Scope) -> dict[str, Scope]:
+    return {scope.name: scope for scope in (ALWAYS, *scopes)}
+
+
+def test_what_another_process_does_to_scopes_is_seen_at_the_next_read(
+    storage: SqliteStorage, tmp_path: Path
+) -> None:
+    changed = Scope(name="a", sensitivity=Sensitivity.PRIVATE)
+    inactive = Scope(name="a", active=False)
+    steps: list[tuple[list[Write], dict[str, Scope]]] = [
+        ([PutScope(scope=A)], _named(A)),
+        ([PutScope(scope=changed)], _named(changed)),
+        ([PutScope(scope=inactive)], _named(inactive)),
+        # The row of the one takes the number of the row of the other.
+        ([EraseScope(name="a"), PutScope(scope=B)], _named(B)),
+        ([EraseScope(name="b"), PutScope(scope=A)], _named(A)),
+        ([EraseScope(name="a")], _named()),
+        ([PutScope(scope=A), PutScope(scope=B)], _named(A, B)),
+    ]
+    assert storage.scopes() == _named()
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as elsewhere:
+        for writes, expected in steps:
+            elsewhere.submit(_commit, tmp_path, writes).result()
+            assert storage.scopes() == expected
+
+
+def test_scopes_are_not_decoded_again_while_only_memories_change(storage: SqliteStorage) -> None:
+    storage.commit([PutScope(scope=A)])
+    before = storage.scopes()["a"]
+    storage.commit([PutScope(scope=B)])
+    after = storage.scopes()
+    assert after == _named(A, B)
+    assert after["a"] is not before
+    storage.commit([EraseScope(name="nowhere")])
+    assert storage.scopes()["a"] is after["a"]
+
+
+def test_what_is_done_to_the_answer_does_not_come_back(storage: SqliteStorage) -> None:
+    storage.commit([PutScope(scope=A)])
+    storage.scopes().clear()
+    storage.scopes()["c"] = B
+    assert storage.scopes() == _named(A)
+
+
+def test_a_scope_that_is_damaged_later_is_found_by_verify_and_by_who_reads_it_again(
+    storage: SqliteStorage, tmp_path: Path
+) -> None:
+    storage.commit([PutScope(scope=A), PutScope(scope=B)])
+    assert storage.scopes() == _named(A, B)
+    elsewhere = apsw.Connection(str(tmp_path / "memory.db"))
+    elsewhere.execute("UPDATE scopes SET parent = 'b' WHERE name = 'a'")
+    elsewhere.close()
+    assert [finding.id for finding in storage.verify().findings] == ["a"]
+    # Known from before, it is still as it was written.
+    assert storage.scopes() == _named(A, B)
+    again = SqliteStorage.open(tmp_path)
+    assert again.scopes() == _named(B)
+    assert again.damaged == {"scope a"}
+    again.close()
+
+
+def test_a_scope_that_lost_its_checksum_is_left_out_and_global_stays(
+    storage: SqliteStorage, tmp_path: Path
+) -> None:
+    storage.commit([PutScope(scope=A)])
+    elsewhere = apsw.Connection(str(tmp_path / "memory.db"))
+    elsewhere.execute("UPDATE scopes SET checksum = x''")
+    elsewhere.close()
+    assert storage.scopes() == _named()
+    assert storage.damaged == {"scope a"}
