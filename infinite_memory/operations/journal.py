@@ -40,11 +40,13 @@ def with_entry(
     links: Iterable[Link] = (),
     undoes: int | None = None,
     reason: str = "",
+    number: int | None = None,
 ) -> list[Write]:
     """Return `writes` with the entry that says what they do.
 
     What scopes and links were before is taken from an `ExpectScopes` among the writes, and from
-    `links`, those that are there.
+    `links`, those that are there. With `number`, the commit is refused unless that becomes the
+    number of the entry.
     """
     action = Action(
         at=services.clock(),
@@ -58,7 +60,7 @@ def with_entry(
         undoes=undoes,
         reason=reason,
     )
-    return [*writes, Log(action=action)]
+    return [*writes, Log(action=action, number=number)]
 
 
 def log(

@@ -76,7 +76,7 @@ async def test_the_log_lists_who_did_what(store: MemoryStore, connect: Connect) 
     assert entries[0]["undoes"] == 2
     assert [entry["number"] for entry in first["entries"]] == [1]
     assert said.startswith("entry 3 · ")
-    assert " · python · undo of entry 2 · memories a" in said
+    assert " · python · undo of entry 2 · memory a" in said
     assert "undone already, by entry 3" in refused
     assert store.get("a").text == "one"
 
