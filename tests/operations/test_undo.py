@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import UTC, datetime
 
 import pytest
@@ -108,7 +107,7 @@ def test_later_changes_stand_in_the_way(store: MemoryStore) -> None:
     store.remember("one", id="a")
     store.revise("a", revision=1, text="two")
     store.revise("a", revision=2, text="three")
-    with pytest.raises(Conflict, match="entry 2 cannot be undone.*by entry 3") as refused:
+    with pytest.raises(Conflict, match=r"entry 2 cannot be undone.*by entry 3") as refused:
         store.undo(2)
     assert "three" not in str(refused.value)
     undone = store.undo(3)
