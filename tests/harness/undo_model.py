@@ -1,4 +1,4 @@
-"""What an undo has to do, worked out from plain dictionaries by the rules of docs/guides/undo.md."""
+"""What an undo has to do, worked out from plain dictionaries by the rules of the guide to undo."""
 
 from __future__ import annotations
 

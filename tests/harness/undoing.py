@@ -1,7 +1,8 @@
 """Random sequences of operations on a store, undone to nothing beside a model of what is visible.
 
-What an operation did is read from the store; what an undo of it has to do says the model. In a sequence of one process that undoes
-and redoes in order, nothing may be left at the end but what was erased.
+What an operation did is read from the store; what an undo of it has to do says the model. In a
+sequence of one process that undoes and redoes in order, nothing may be left at the end but what was
+erased. The clock goes back now and then, and no memory is ever stored earlier than it was before.
 """
 
 from __future__ import annotations
@@ -65,7 +66,8 @@ class Sequence:
         self.model = UndoModel()
         self.now = _START
         self.numbered: set[str] = set()
-        self.made = 0
+        self.stored_at: dict[str, datetime] = {}
+        self.erased: list[str] = []
         self.last_undo: int | None = None
         names = ("host 1-aaaaaaaa", "host 2-bbbbbbbb") if free else ("host 1-aaaaaaaa",)
         self.storages = [open_storage() for _ in names]
@@ -133,6 +135,8 @@ class Sequence:
         for memory_id, (_, after) in steps.items():
             if after is None:
                 model.memories.pop(memory_id, None)
+                self.stored_at.pop(memory_id, None)
+                self.erased.append(memory_id)
             else:
                 model.memories[memory_id] = after
         scopes = [(step.before, step.after) for step in action.scopes]
@@ -156,6 +160,11 @@ class Sequence:
 
     def _look(self, ids: list[str]) -> dict[str, Fields]:
         records = self.storage.get(ids, models=())
+        for memory_id, record in records.items():
+            stored_at = record.memory.stored_at
+            if stored_at < self.stored_at.get(memory_id, stored_at):
+                raise _Different(f"{memory_id} was stored earlier than before")
+            self.stored_at[memory_id] = stored_at
         return {memory_id: _fields(record.memory) for memory_id, record in records.items()}
 
     # -- operations that are no undo -----------------------------------------------------------
@@ -173,7 +182,7 @@ class Sequence:
         draft["key"] = random.choice(_KEYS)
         draft["tags"] = random.sample(["x", "y", "z"], random.randrange(3))
         if random.random() < 0.3:
-            draft["id"] = f"m{random.randrange(30)}"
+            draft["id"] = random.choice([f"m{random.randrange(30)}", *self.erased])
         if random.random() < 0.3:
             draft["happened_at"] = _START + timedelta(days=random.randrange(-9, 9))
         if random.random() < 0.15:
@@ -198,6 +207,11 @@ class Sequence:
         if random.random() < 0.3:
             changes["tags"] = random.sample(["x", "y", "z"], random.randrange(3))
         store.revise(memory_id, revision=store.get(memory_id).revision, **changes)
+
+    def _bring_back(self, store: MemoryStore) -> None:
+        forgotten = [i for i, f in self.model.memories.items() if f["status"] == "forgotten"]
+        memory_id = self.random.choice([*forgotten, "none"])
+        store.revise(memory_id, revision=store.get(memory_id).revision, status="current")
 
     def _forget(self, store: MemoryStore) -> None:
         store.forget(self._some_id())
@@ -366,7 +380,8 @@ _OPERATIONS = {
     "remember_many": 4,
     "revise": 20,
     "forget": 7,
-    "erase": 1.5,
+    "bring_back": 5,
+    "erase": 2,
     "create_scope": 5,
     "update_scope": 6,
     "delete_scope": 3,
