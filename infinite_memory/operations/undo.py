@@ -96,7 +96,9 @@ def undo(
             if last:
                 raise
         else:
-            embed_new(services, _find_unembedded(choice.reversal))
+            unembedded = _find_unembedded(choice.reversal)
+            if unembedded:
+                embed_new(services, unembedded)
             return _describe(choice, entry)
     raise AssertionError
 
