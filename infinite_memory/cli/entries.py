@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from infinite_memory.cli.render import count
+from infinite_memory.cli.render import count, one_line
 from infinite_memory.model.codec import iso
 from infinite_memory.model.entry import Action, Entry
+from infinite_memory.operations.reversal import MemoryChange
 
-__all__ = ["entry_json", "said"]
+__all__ = ["change_json", "change_line", "entry_json", "said"]
 
-_NAMED = 3
+_NAMED = 5
+_TEXT_CHARS = 60
+_NAMED_IN_PART = {"text", "status", "scope"}
 
 
 def entry_json(entry: Entry) -> dict[str, Any]:
@@ -50,6 +53,47 @@ def said(action: Action) -> str:
     if action.reason:
         parts.append(action.reason)
     return ", ".join(parts)
+
+
+def change_line(change: MemoryChange) -> str:
+    """Return what an undo makes of a memory, on one line."""
+    before, after, differing = change.before, change.after, change.differing
+    parts = []
+    if "text" in differing and not change.is_private:
+        parts.append(f"{_shorten(before.text)} → {_shorten(after.text)}")
+    elif "text" in differing:
+        parts.append("another text")
+    if "status" in differing:
+        parts.append(f"{before.status} → {after.status}")
+    if "scope" in differing:
+        parts.append(f"scope {before.scope} → {after.scope}")
+    others = [name for name in differing if name not in _NAMED_IN_PART]
+    if others:
+        parts.append(f"{', '.join(others)} as before")
+    same_text = "" if change.is_private or "text" in differing else f" {_shorten(after.text)}"
+    return f"{after.id}{same_text}: {', '.join(parts) or 'as it was'}"
+
+
+def change_json(change: MemoryChange) -> dict[str, Any]:
+    """Return what an undo makes of a memory as a JSON object."""
+    sides = {"before": change.before, "after": change.after}
+    return {
+        "id": change.after.id,
+        **{
+            side: {
+                **({} if change.is_private else {"text": memory.text}),
+                "status": str(memory.status),
+                "scope": memory.scope,
+                "revision": memory.revision,
+            }
+            for side, memory in sides.items()
+        },
+        "fields": list(change.differing),
+    }
+
+
+def _shorten(text: str) -> str:
+    return f'"{one_line(text, max_chars=_TEXT_CHARS)}"'
 
 
 def _scope_names(action: Action) -> list[str]:

@@ -50,10 +50,19 @@ class Operation(StrEnum):
 
 @frozen(kw_only=True)
 class Actor:
-    """Who changes something: the name of the client, and of the process it ran in."""
+    """Who changes something: the name of the client, and the process that it runs in.
+
+    `process` is the name of the machine, a space, and what no other process there ever has: the
+    number of the process with a random part. Journals of earlier versions have the number alone.
+    """
 
     client: str = ""
     process: str = ""
+
+    @property
+    def machine(self) -> str:
+        """The name of the machine that the process runs on."""
+        return self.process.rpartition(" ")[0]
 
 
 @frozen(kw_only=True)

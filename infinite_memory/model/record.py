@@ -132,7 +132,8 @@ class ExpectScopes:
     """Carry out the writes beside it only if the scopes are as the caller saw them.
 
     `scopes` has, by name, the scope as it must be, or None where no scope of that name may exist in
-    any letter case. No memory and no other scope may be in those that are `unused`.
+    any letter case. After the writes, no other scope and no memory that is not forgotten may be in
+    those that are `unused`.
     """
 
     scopes: Mapping[str, Scope | None]

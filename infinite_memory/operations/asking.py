@@ -116,7 +116,11 @@ def criteria_of(services: Services, question: str, conditions: Conditions) -> Cr
         check_field(name, Conditions.__annotations__, lack="a search has no condition")
     criteria = _criteria(services, question, **conditions)
     tense = tense_of(services, conditions.get("mode"), conditions.get("as_of"))
-    return in_tense(criteria, tense, Depth.NORMAL, statuses_given="statuses" in conditions)
+    criteria = in_tense(criteria, tense, Depth.NORMAL, statuses_given="statuses" in conditions)
+    if criteria.scopes is None and (not criteria.statuses or Status.FORGOTTEN in criteria.statuses):
+        # A forgotten memory may be in a scope that was removed, and perhaps was private.
+        return evolve(criteria, scopes=frozenset(services.storage.scopes()))
+    return criteria
 
 
 def _criteria(

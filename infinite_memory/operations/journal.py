@@ -45,7 +45,8 @@ def with_entry(
     """Return `writes` with the entry that says what they do.
 
     What scopes and links were before is taken from an `ExpectScopes` among the writes, and from
-    `links`, those that are there. With `number`, that must become the number of the entry.
+    `links`, those that are there. With `number`, the commit is refused unless that becomes the
+    number of the entry.
     """
     action = Action(
         at=services.clock(),

@@ -13,14 +13,15 @@ from infinite_memory.model.entry import Operation
 from infinite_memory.model.ids import check_id
 from infinite_memory.model.memory import Memory, Status
 from infinite_memory.model.receipt import Outcome, Receipt, Searchable
-from infinite_memory.model.record import Put, Record
-from infinite_memory.model.scope import Scope
+from infinite_memory.model.record import Put, Record, Write
+from infinite_memory.model.scope import Scope, fold_name
 from infinite_memory.operations.after_commit import AfterCommit
 from infinite_memory.operations.embed import embed_new
 from infinite_memory.operations.journal import with_entry
 from infinite_memory.operations.persisting import attempts
 from infinite_memory.operations.prepare import check_validity, checked, place_of
 from infinite_memory.operations.remember import found_by_meaning, receipt_of
+from infinite_memory.operations.removed_scopes import ScopeRestorer, forgotten_since
 from infinite_memory.operations.scopes import scope_writes
 from infinite_memory.operations.services import Services
 from infinite_memory.operations.visibility import quote_text
@@ -91,11 +92,11 @@ def _revise_once(
         return receipt_of(
             before, Outcome.UNCHANGED, _searchable(before, found_by_meaning(services, record))
         )
+    after, placing = _place_memory(services, before, after, scopes)
     after = evolve(after, revision=revision + 1, stored_at=max(services.clock(), before.stored_at))
     put = Put(memory=after, expected=revision, embeddings=kept)
-    moved = {after.scope} - {before.scope}
     try:
-        writes = [*scope_writes(moved, scopes), put]
+        writes = [*placing, put]
         services.storage.commit(with_entry(services, Operation.REVISE, writes))
     except Conflict as error:
         # The next look shows the text that is there now.
@@ -105,6 +106,23 @@ def _revise_once(
         embedded = found_by_meaning(services, Record(memory=after, embeddings=kept))
     embedded = embedded or after.id in embed_new(services, [after])
     return receipt_of(after, Outcome.REVISED, _searchable(after, embedded))
+
+
+def _place_memory(
+    services: Services, before: Memory, after: Memory, scopes: Mapping[str, Scope]
+) -> tuple[Memory, list[Write]]:
+    """Return `after` in the scope that it goes into, and the writes that this scope takes.
+
+    Raises:
+        Conflict: it comes back into a scope that is less sensitive than when it was forgotten.
+    """
+    comes_back = before.status is Status.FORGOTTEN and after.status is not Status.FORGOTTEN
+    if not comes_back or fold_name(after.scope) != fold_name(before.scope):
+        moved = {after.scope} - {before.scope}
+        return after, scope_writes(moved, scopes)
+    # The scope may have been removed while nothing but what was forgotten was in it.
+    restorer = ScopeRestorer(services, dict(scopes), forgotten_since(services, before))
+    return evolve(after, scope=restorer.find_scope(after.scope)), restorer.writes
 
 
 def _repeated(

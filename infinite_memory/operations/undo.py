@@ -2,267 +2,230 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from enum import StrEnum
 
-from attrs import evolve, frozen
+from attrs import field, frozen
 
-from infinite_memory.errors import Conflict, NotFound
-from infinite_memory.model.checks import check_count
-from infinite_memory.model.entry import Entry, LinkStep, MemoryStep, Operation, ScopeStep
-from infinite_memory.model.link import Link
+from infinite_memory.errors import Conflict, NotFound, StoreDamaged
+from infinite_memory.model.checks import check_choice, check_count, check_flag
+from infinite_memory.model.entry import Entry, JournalEnd, Operation
 from infinite_memory.model.memory import Memory, Status
-from infinite_memory.model.record import (
-    EraseLink,
-    EraseScope,
-    ExpectScopes,
-    Put,
-    PutLink,
-    PutScope,
-    Record,
-    Write,
-)
+from infinite_memory.model.record import Put
 from infinite_memory.operations.embed import embed_new
 from infinite_memory.operations.journal import with_entry
 from infinite_memory.operations.persisting import attempts
+from infinite_memory.operations.removed_scopes import read_entries
+from infinite_memory.operations.reversal import (
+    MemoryChange,
+    Reversal,
+    list_some,
+    plan_reversal,
+)
 from infinite_memory.operations.services import Services
 
-__all__ = ["Undone", "undo"]
+__all__ = ["LastOf", "Undone", "undo"]
 
-_PAGE = 100
+_MOST_SKIPPED = 5
+
+
+class LastOf(StrEnum):
+    """Whose last change is meant where no entry is named."""
+
+    PROCESS = "process"
+    """That of this process, whatever handle of it made it."""
+    MACHINE = "machine"
+    """That of this client on this machine, in whatever process."""
 
 
 @frozen(kw_only=True)
 class Undone:
     """What was reversed: the entry `undone` of the journal, by the one numbered `entry`.
 
-    `memories` are the ids that it brought back to what they were before; one that it had stored is
-    forgotten, and can be brought back by undoing this in turn. `scopes` are names.
+    `memories` are the ids that it brought back to what they were before, and `changes` what each
+    was and is; one that it had stored is forgotten, and can be brought back by undoing this in
+    turn. `scopes` are names. `erased` are the ids of memories that it could not bring back, since
+    they were erased for good. `skipped` are later changes that cannot be undone, each with the
+    reason. `entry` is None where nothing was changed, as it was asked what an undo would do.
     """
 
-    entry: int
+    entry: int | None
     undone: Entry
     memories: tuple[str, ...]
     scopes: tuple[str, ...]
+    erased: tuple[str, ...] = ()
+    skipped: tuple[tuple[Entry, str], ...] = ()
+    changes: tuple[MemoryChange, ...] = field(default=(), repr=False)
 
 
-def undo(services: Services, number: int | None) -> Undone:
-    """Reverse the entry of that number, by default the last change of the same client.
+@frozen(kw_only=True)
+class _Choice:
+    """An entry that can be undone, what reverses it, and the later ones that cannot be."""
+
+    entry: Entry
+    reversal: Reversal
+    skipped: tuple[tuple[Entry, str], ...] = ()
+
+
+def undo(
+    services: Services,
+    number: int | None = None,
+    *,
+    dry_run: bool = False,
+    last_of: str = LastOf.PROCESS,
+) -> Undone:
+    """Reverse the entry of that number, by default the last change that can be undone.
 
     Raises:
-        NotFound: there is no such entry, or this client has changed nothing that is not undone.
-        Conflict: later changes stand in the way, or what it took is erased for good.
+        NotFound: there is no such entry, or nothing that can be undone.
+        Conflict: later changes stand in the way, or what it changed is erased for good.
     """
-    entry = _last(services) if number is None else _entry(services, number)
-    for last in attempts(0):
+    if number is not None:
+        check_count(number, "entry", low=1, high=2**62)
+    check_flag(dry_run, "dry_run")
+    whose = check_choice(last_of, LastOf, "last_of")
+    for last in attempts():
+        # Read before the rest: whoever adds an entry after this makes the commit a conflict.
+        end = services.storage.journal_end()
+        choice = _choose_last(services, whose) if number is None else _choose(services, number)
+        if dry_run:
+            return _describe(choice, None)
         try:
-            return _Undoing(services, entry).run()
-        except _Overtaken:
+            entry = _commit(services, choice, end)
+        except Conflict:
             if last:
                 raise
+        else:
+            unembedded = _find_unembedded(choice.reversal)
+            if unembedded:
+                embed_new(services, unembedded)
+            return _describe(choice, entry)
     raise AssertionError
 
 
-class _Overtaken(Conflict):
-    """Somebody else committed between the look and the commit."""
+def _commit(services: Services, choice: _Choice, end: JournalEnd) -> int:
+    """Carry out a reversal and return the number of its entry.
+
+    Raises:
+        Conflict: somebody else committed since `end` was read; nothing was changed.
+    """
+    number = end.number + 1
+    reversal = choice.reversal
+    services.storage.commit(
+        with_entry(
+            services,
+            Operation.UNDO,
+            reversal.writes,
+            links=reversal.links,
+            undoes=choice.entry.number,
+            number=number,
+        )
+    )
+    return number
 
 
-class _Undoing:
-    def __init__(self, services: Services, entry: Entry) -> None:
-        self._services = services
-        self._storage = services.storage
-        self._entry = entry
+def _describe(choice: _Choice, entry: int | None) -> Undone:
+    reversal = choice.reversal
+    return Undone(
+        entry=entry,
+        undone=choice.entry,
+        memories=tuple(change.after.id for change in reversal.changes),
+        scopes=reversal.scopes,
+        erased=reversal.erased,
+        skipped=choice.skipped,
+        changes=reversal.changes,
+    )
 
-    def run(self) -> Undone:
-        entry = self._entry
-        if entry.action.operation is Operation.BEGIN:
-            raise Conflict(f"entry {entry.number} begins the journal: it changed nothing")
-        ids = [step.id for step in entry.action.memories]
-        records = self._storage.get(ids)
-        puts = [put for step in entry.action.memories for put in self._restored(step, records)]
-        scopes = list(self._scopes(entry.action.scopes, alone=not ids))
-        there = self._storage.links({end for link in self._linked() for end in _ends(link)})
-        links = [w for step in entry.action.links for w in _link_writes(step, there)]
-        writes: list[Write] = [*scopes, *puts, *links]
+
+def _find_unembedded(reversal: Reversal) -> list[Memory]:
+    puts = (write for write in reversal.writes if isinstance(write, Put))
+    return [
+        put.memory
+        for put in puts
+        if not put.embeddings and put.memory.status is not Status.FORGOTTEN
+    ]
+
+
+def _choose(services: Services, number: int) -> _Choice:
+    entries = services.storage.journal(before=number + 1, limit=1)
+    if not entries or entries[0].number != number:
+        raise NotFound(f"there is no entry {number} in the journal: the log lists those there are")
+    return _Choice(entry=entries[0], reversal=plan_reversal(services, entries[0]))
+
+
+def _choose_last(services: Services, whose: LastOf) -> _Choice:
+    """Return the last of the changes that are meant which can be undone.
+
+    Raises:
+        NotFound: none can be; the message names the last one that the client could undo.
+    """
+    actor = services.actor
+
+    def is_meant(entry: Entry) -> bool:
+        made_by = entry.action.actor
+        if whose is LastOf.PROCESS:
+            return made_by.process == actor.process
+        return (made_by.client, made_by.machine) == (actor.client, actor.machine)
+
+    choice, skipped = _try_each(services, is_meant)
+    if choice is not None:
+        return choice
+    other, _ = _try_each(services, lambda entry: entry.action.actor.client == actor.client)
+    place = "this process" if whose is LastOf.PROCESS else f"{actor.client!r} on this machine"
+    raise NotFound(f"{place} has nothing left to undo{_list_skipped(skipped)}{_name_other(other)}")
+
+
+def _try_each(
+    services: Services, is_meant: Callable[[Entry], bool]
+) -> tuple[_Choice | None, list[tuple[Entry, str]]]:
+    """Return the newest entry that is meant and can be undone, and what was skipped before it."""
+    skipped: list[tuple[Entry, str]] = []
+    for entry in _read_standing(services):
+        if not is_meant(entry):
+            continue
         try:
-            self._storage.commit(
-                with_entry(self._services, Operation.UNDO, writes, links=there, undoes=entry.number)
-            )
-        except Conflict as error:
-            raise _Overtaken(str(error)) from error
-        embed_new(
-            self._services, [put.memory for put in puts if not put.embeddings and _found(put)]
-        )
-        return Undone(
-            entry=self._made(),
-            undone=entry,
-            memories=tuple(put.memory.id for put in puts),
-            scopes=tuple(_scope_names(scopes)),
-        )
-
-    def _made(self) -> int:
-        """Return the number of the entry that was just made, the newest that undoes this one."""
-        return next(
-            each.number
-            for each in _newest_first(self._services)
-            if each.action.undoes == self._entry.number
-        )
-
-    def _restored(self, step: MemoryStep, records: dict[str, Record]) -> Iterator[Put]:
-        record = records.get(step.id)
-        if step.after == 0:
-            raise Conflict(
-                f"entry {self._entry.number} erased memory {step.id!r} for good: nothing of it is "
-                "left that could be brought back"
-            )
-        if record is None or self._was_erased(step.id):
-            raise Conflict(
-                f"entry {self._entry.number} cannot be undone: memory {step.id!r} was erased since"
-            )
-        if record.memory.revision != step.after and not self._is_again(step, record.memory):
-            raise self._stands_in_the_way(step, record.memory)
-        before = self._before(step, record.memory)
-        now = max(self._services.clock(), record.memory.stored_at)
-        after = evolve(before, revision=record.memory.revision + 1, stored_at=now)
-        kept = record.embeddings if after.text == record.memory.text else ()
-        yield Put(memory=after, expected=record.memory.revision, embeddings=kept)
-
-    def _was_erased(self, memory_id: str) -> bool:
-        """Tell whether it was erased after the entry; another may have taken the id since."""
-        before: int | None = None
-        while True:
-            page = self._storage.journal(before=before, limit=_PAGE, memory_id=memory_id)
-            for entry in page:
-                if entry.number <= self._entry.number:
-                    return False
-                if any(s.id == memory_id and s.after == 0 for s in entry.action.memories):
-                    return True
-            if len(page) < _PAGE:
-                return False
-            before = page[-1].number
-
-    def _is_again(self, step: MemoryStep, current: Memory) -> bool:
-        """Tell whether the memory says again what the entry left, as when an undo was undone."""
-        left = self._revision(step.id, step.after)
-        return left is not None and current == evolve(
-            left, revision=current.revision, stored_at=current.stored_at
-        )
-
-    def _revision(self, memory_id: str, revision: int) -> Memory | None:
-        history = self._storage.history(memory_id)
-        return next((each for each in history if each.revision == revision), None)
-
-    def _before(self, step: MemoryStep, current: Memory) -> Memory:
-        if step.before == 0:
-            return evolve(current, status=Status.FORGOTTEN)
-        found = self._revision(step.id, step.before)
-        if found is None:
-            raise Conflict(
-                f"entry {self._entry.number} cannot be undone: revision {step.before} of memory "
-                f"{step.id!r} is not there any more"
-            )
-        return found
-
-    def _stands_in_the_way(self, step: MemoryStep, current: Memory) -> Conflict:
-        number = self._entry.number
-        later = [
-            entry
-            for entry in self._storage.journal(limit=_PAGE, memory_id=step.id)
-            if entry.number > number
-        ]
-        if later and later[0].action.undoes == number:
-            return Conflict(
-                f"entry {number} is undone already, by entry {later[0].number}: undo that one to "
-                "bring back what it did"
-            )
-        by = f" by entry {later[0].number}" if later else ""
-        return Conflict(
-            f"entry {number} cannot be undone: memory {step.id!r} was changed since{by} and is "
-            f"{current.text!r:.200} now; undo that first, or revise the memory"
-        )
-
-    def _scopes(self, steps: tuple[ScopeStep, ...], *, alone: bool) -> Iterator[Write]:
-        """Yield the writes that bring scopes back.
-
-        A scope that was made for memories stays: they are still in it.
-        """
-        for step in steps:
-            if step.before is None and not alone:
-                continue
-            scope = step.after or step.before
-            if scope is None:
-                continue
-            if step.before is None:
-                unused = frozenset({scope.name})
-                yield ExpectScopes(scopes={scope.name: step.after}, unused=unused)
-                yield EraseScope(name=scope.name)
-            else:
-                yield ExpectScopes(scopes={scope.name: step.after})
-                yield PutScope(scope=step.before)
-
-    def _linked(self) -> Iterator[Link]:
-        for step in self._entry.action.links:
-            yield from (link for link in (step.before, step.after) if link is not None)
+            reversal = plan_reversal(services, entry)
+        except (Conflict, StoreDamaged) as error:
+            skipped.append((entry, str(error)))
+        else:
+            return _Choice(entry=entry, reversal=reversal, skipped=tuple(skipped)), skipped
+    return None, skipped
 
 
-def _link_writes(step: LinkStep, there: list[Link]) -> Iterator[Write]:
-    """Yield the write that reverses a step, none where the link was changed since."""
-    if step.after is not None and step.after not in there:
-        return
-    if step.before is not None:
-        yield PutLink(link=step.before)
-    elif step.after is not None:
-        link = step.after
-        yield EraseLink(source=link.source, target=link.target, type=link.type)
-
-
-def _ends(link: Link) -> tuple[str, str]:
-    return link.source, link.target
-
-
-def _found(put: Put) -> bool:
-    return put.memory.status is not Status.FORGOTTEN
-
-
-def _scope_names(writes: list[Write]) -> Iterator[str]:
-    for write in writes:
-        if isinstance(write, EraseScope):
-            yield write.name
-        elif isinstance(write, PutScope):
-            yield write.scope.name
-
-
-def _entry(services: Services, number: int) -> Entry:
-    check_count(number, "entry", low=1, high=2**62)
-    found = services.storage.journal(before=number + 1, limit=1)
-    if not found or found[0].number != number:
-        end = services.storage.journal_end().number
-        raise NotFound(f"there is no entry {number}: the journal has entries 1 to {end}")
-    return found[0]
-
-
-def _last(services: Services) -> Entry:
-    """Return the last change by this client that is neither undone nor an undo itself."""
-    client = services.actor.client
+def _read_standing(services: Services) -> Iterator[Entry]:
+    """Yield the entries that are neither undone nor undos themselves, newest first."""
     undone: set[int] = set()
-    for entry in _newest_first(services):
+    for entry in read_entries(services):
         action = entry.action
         if entry.number in undone:
             continue
         # Newest first: whether an undo is undone itself is known before it is met.
         if action.undoes is not None:
             undone.add(action.undoes)
-        elif action.actor.client == client and action.operation is not Operation.BEGIN:
-            return entry
-    raise NotFound(
-        f"{client!r} has changed nothing that is not undone already: name the entry of another one"
+        elif action.operation is not Operation.BEGIN:
+            yield entry
+
+
+def _list_skipped(skipped: Sequence[tuple[Entry, str]]) -> str:
+    if not skipped:
+        return ""
+    reasons = "; ".join(reason for _, reason in skipped[:_MOST_SKIPPED])
+    rest = len(skipped) - _MOST_SKIPPED
+    more = f"; and {rest:,} more" if rest > 0 else ""
+    return f", and what cannot be undone was skipped: {reasons}{more}"
+
+
+def _name_other(choice: _Choice | None) -> str:
+    """Return the end of a sentence that names the change which another process made."""
+    if choice is None:
+        return ""
+    action, number = choice.entry.action, choice.entry.number
+    ids = [step.id for step in action.memories]
+    memories = f" of {list_some(ids)}" if ids else ""
+    scopes = [scope.name for step in action.scopes if (scope := step.after or step.before)]
+    named = f" of scope {list_some(scopes)}" if scopes and not ids else ""
+    at = action.at.isoformat(timespec="seconds")
+    return (
+        f"; the last change by {action.actor.client!r} that can be undone is entry {number}, "
+        f"{action.operation}{memories}{named} at {at}: to undo it, give entry={number}"
     )
-
-
-def _newest_first(services: Services) -> Iterator[Entry]:
-    before: int | None = None
-    while True:
-        page = services.storage.journal(before=before, limit=_PAGE)
-        yield from page
-        if len(page) < _PAGE:
-            return
-        before = page[-1].number

@@ -9,16 +9,19 @@ import numpy as np
 
 from infinite_memory.errors import Conflict, InvalidInput
 from infinite_memory.model.entry import JournalEnd
+from infinite_memory.model.memory import Memory, Status
 from infinite_memory.model.record import (
     Attach,
     Embedding,
     Erase,
+    EraseScope,
     ExpectAlike,
     ExpectKey,
     ExpectScopes,
     Log,
     Put,
     PutLink,
+    PutScope,
     Write,
 )
 from infinite_memory.model.scope import Scope, fold_name
@@ -47,8 +50,8 @@ class Present(Protocol):
     def scopes(self) -> Mapping[str, Scope]:
         """Return every scope by name."""
 
-    def holds(self, scope: str) -> bool:
-        """Tell whether a memory, forgotten ones included, is in the scope of that name."""
+    def holds(self, scope: str, besides: Collection[str]) -> bool:
+        """Return whether the scope has a memory that is not forgotten, `besides` those ids."""
 
     def holders(self, expected: ExpectKey) -> Collection[str]:
         """Return the ids of the memories with that key in that scope that have its statuses."""
@@ -131,7 +134,8 @@ def refuse_changes(writes: Sequence[Write], present: Present) -> None:
     refuse_conflicts(writes, present.revision)
     for write in writes:
         if isinstance(write, ExpectScopes):
-            _refuse_changed_scopes(write, present.scopes(), present.holds)
+            _refuse_changed_scopes(write, present.scopes())
+            _refuse_used_scopes(write, writes, present)
         elif isinstance(write, ExpectKey):
             if write.ids != frozenset(present.holders(write)):
                 raise _conflict([f"who holds the key {write.key!r} in the scope {write.scope!r}"])
@@ -169,16 +173,37 @@ def refuse_conflicts(writes: Sequence[Write], revision_of: Callable[[str], int])
         raise _conflict(list(conflicts.values()))
 
 
-def _refuse_changed_scopes(
-    expected: ExpectScopes, scopes: Mapping[str, Scope], holds: Callable[[str], bool]
-) -> None:
+def _refuse_changed_scopes(expected: ExpectScopes, scopes: Mapping[str, Scope]) -> None:
     folded = {fold_name(name) for name in scopes}
     for name, seen in expected.scopes.items():
         changed = fold_name(name) in folded if seen is None else scopes.get(name) != seen
         if changed:
             raise _conflict([f"the scope {name!r}"])
+
+
+def _refuse_used_scopes(expected: ExpectScopes, writes: Sequence[Write], present: Present) -> None:
+    """Refuse a scope that is to be unused and has a memory or another scope after the writes."""
+    if not expected.unused:
+        return
+    scopes = dict(present.scopes())
+    memories: dict[str, Memory | None] = {}
+    for write in writes:
+        if isinstance(write, PutScope):
+            scopes[write.scope.name] = write.scope
+        elif isinstance(write, EraseScope):
+            scopes.pop(write.name, None)
+        elif isinstance(write, Put):
+            memories[write.memory.id] = write.memory
+        elif isinstance(write, Erase):
+            memories[write.id] = None
+    used = {scope.parent for scope in scopes.values()}
+    used |= {
+        memory.scope
+        for memory in memories.values()
+        if memory is not None and memory.status is not Status.FORGOTTEN
+    }
     for name in sorted(expected.unused):
-        if holds(name) or any(scope.parent == name for scope in scopes.values()):
+        if name in used or present.holds(name, memories):
             raise _conflict([f"the scope {name!r}, which is in use by now"])
 
 

@@ -108,15 +108,25 @@ class Changing(StorePart):
         return forget(self._services, memory_id, hard=hard)
 
     @counted
-    def undo(self, entry: int | None = None) -> Undone:
-        """Reverse an entry of the journal, by default the last change by the same client.
+    def undo(
+        self, entry: int | None = None, *, dry_run: bool = False, last_of: str = "process"
+    ) -> Undone:
+        """Reverse an entry of the journal, by default the last change that can be undone.
 
         What the entry stored is forgotten; what it changed, superseded or forgot is as it was
-        before. That is an entry of its own, and can be undone as well.
+        before. That is an entry of its own, and can be undone as well. Of an entry that changed
+        several memories those that were erased since are left out and named. With `dry_run`
+        nothing is changed, and the result says what would be.
+
+        Without an `entry`, the last change of this process is meant, through whatever handle;
+        `last_of="machine"` means the last one that this client made in any process on this machine.
+        What is undone already is passed over, what cannot be undone is skipped, and the result
+        names it with the reason.
 
         Raises:
-            NotFound: there is no such entry, or nothing left to undo.
-            Conflict: later changes stand in the way, or what it took is erased for good; the
-                message says which.
+            NotFound: there is no such entry, or nothing left to undo; the message names what was
+                skipped, and the last change that another process of this client could undo.
+            Conflict: later changes stand in the way of the entry, or all that it changed is erased
+                for good; the message says which.
         """
-        return undo(self._services, entry)
+        return undo(self._services, entry, dry_run=dry_run, last_of=last_of)

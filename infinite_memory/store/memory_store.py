@@ -6,7 +6,7 @@ import os
 import platform
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack, closing, suppress
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -188,5 +188,14 @@ def _actor(client: str) -> Actor:
 
 
 def _process() -> str:
-    """Return what tells this process from others: the machine and the number there."""
-    return f"{platform.node() or 'localhost'} {os.getpid()}"
+    """Return what tells this process from others, see `Actor`; the same for every handle in it.
+
+    The system gives the number of a process again, so a random part goes with it.
+    """
+    return _name_process(os.getpid())
+
+
+@cache
+def _name_process(number: int) -> str:
+    # Once for each number, since a forked child is a process of its own.
+    return f"{platform.node() or 'localhost'} {number}-{os.urandom(4).hex()}"

@@ -271,12 +271,34 @@ class RecordTests(StorageTests):
                 storage.commit([put("b"), expected, EraseScope(name="s")])
             assert storage.get(["b"]) == {}
             assert storage.scopes()["s"] == scope
-        storage.commit([Erase(id="a")])
+        forgotten = make_memory("a", scope="child", revision=2, status=Status.FORGOTTEN)
+        storage.commit([Put(memory=forgotten, expected=1)])
         fitting = ExpectScopes(
             scopes={"s": scope, "new": None}, unused=frozenset({"child", "never was"})
         )
         storage.commit([fitting, put("b")])
         assert set(storage.get(["b"])) == {"b"}
+
+    def test_whether_a_scope_is_unused_is_seen_after_the_writes(self, storage: Storage) -> None:
+        storage.commit([PutScope(scope=Scope(name="s")), PutScope(scope=Scope(name="t"))])
+        storage.commit([put("a", scope="s"), put("b", scope="s")])
+        forgotten = make_memory("a", scope="s", revision=2, status=Status.FORGOTTEN)
+        moved = make_memory("b", scope="t", revision=2)
+        unused = ExpectScopes(scopes={}, unused=frozenset({"s"}))
+        child = PutScope(scope=Scope(name="t", parent="s"))
+        forget, move = Put(memory=forgotten, expected=1), Put(memory=moved, expected=1)
+        for writes in (
+            [forget],
+            [move],
+            [forget, move, put("c", scope="s")],
+            [forget, move, child],
+        ):
+            with pytest.raises(Conflict, match="the scope 's', which is in use by now"):
+                storage.commit([unused, *writes, EraseScope(name="s")])
+        storage.commit([child])
+        orphan = EraseScope(name="t")
+        storage.commit([unused, forget, Erase(id="b"), EraseScope(name="s"), orphan])
+        assert set(storage.scopes()) == {GLOBAL}
 
     def test_erasing_a_scope_leaves_its_memories(self, storage: Storage) -> None:
         storage.commit([PutScope(scope=Scope(name="s")), put("a", scope="s")])

@@ -33,6 +33,7 @@ __all__ = [
 Fields: TypeAlias = dict[str, Any]
 """A revision: text, tags, scope, key, happened_at, valid_from, valid_to, status, stored_at."""
 
+_GLOBAL = "Global"
 _HELD = ("current", "superseded")
 
 
@@ -40,13 +41,15 @@ _HELD = ("current", "superseded")
 class Change:
     """An entry of the journal: the states of each memory before and after it, None for none.
 
-    `revisions` are the numbers of those, 0 for none.
+    `revisions` are the numbers of those, 0 for none. `made` and `removed` are names of scopes.
     """
 
     client: str
     undoes: int | None
     states: dict[str, tuple[Fields | None, Fields | None]]
     revisions: dict[str, tuple[int, int]]
+    made: frozenset[str] = frozenset()
+    removed: frozenset[str] = frozenset()
 
 
 @define
@@ -56,6 +59,7 @@ class Told:
     memories: dict[str, list[Fields]] = field(factory=dict)
     erased: set[str] = field(factory=set)
     journal: list[Change] = field(factory=list)
+    scopes: set[str] = field(factory=lambda: {_GLOBAL})
 
     def now(self, memory_id: str) -> Fields:
         """Return the current revision of a memory.
@@ -166,30 +170,53 @@ class Told:
             self.write(client, {memory_id: None})
 
     def undo(self, client: str, number: int | None, now: datetime) -> None:
-        """Reverse a change, by default the last one of this client."""
-        number = self._last(client) if number is None else number
+        """Reverse a change, by default the last one that can be reversed."""
+        if number is None:
+            number = self._last(now)
         if not 1 <= number <= len(self.journal):
             raise NotFound(str(number))
+        restored, made, removed = self._reversal(number, now)
+        self.write(client, restored, undoes=number, scopes=(made, removed))
+
+    def _reversal(
+        self, number: int, now: datetime
+    ) -> tuple[dict[str, Fields | None], frozenset[str], frozenset[str]]:
+        """Return what each memory becomes, and the scopes that are made and removed."""
+        change = self.journal[number - 1]
         restored: dict[str, Fields | None] = {}
-        for memory_id, (before, after) in self.journal[number - 1].states.items():
-            gone = self._erased_since(memory_id, number)
-            if after is None or gone or not _same(self.now(memory_id), after):
+        needed = set(change.removed)
+        after_all = {each: revisions[-1] for each, revisions in self.memories.items()}
+        for memory_id, (before, after) in change.states.items():
+            if after is None or self._erased_since(memory_id, number):
+                continue
+            current = self.now(memory_id)
+            if not _same(current, after):
                 raise Conflict(memory_id)
             back = {**after, "status": "forgotten"} if before is None else before
-            stored_at = max(now, self.now(memory_id)["stored_at"])
-            restored[memory_id] = {**back, "stored_at": stored_at}
-        self.write(client, restored, undoes=number)
+            restored[memory_id] = {**back, "stored_at": max(now, current["stored_at"])}
+            after_all[memory_id] = back
+            if back["status"] != "forgotten":
+                needed.add(back["scope"])
+        used = {each["scope"] for each in after_all.values() if each["status"] != "forgotten"}
+        made = frozenset(needed - self.scopes)
+        removed = frozenset(change.made & self.scopes - used)
+        if not restored and not made and not removed:
+            raise Conflict(str(number))
+        return restored, made, removed
 
     def _erased_since(self, memory_id: str, number: int) -> bool:
         later = self.journal[number:]
         return any(each.states.get(memory_id, (None, {}))[1] is None for each in later)
 
-    def _last(self, client: str) -> int:
+    def _last(self, now: datetime) -> int:
         for number in range(len(self.journal), 0, -1):
-            entry = self.journal[number - 1]
-            if entry.client == client and entry.undoes is None and not self._is_undone(number):
+            if self.journal[number - 1].undoes is None and not self._is_undone(number):
+                try:
+                    self._reversal(number, now)
+                except Conflict:
+                    continue
                 return number
-        raise NotFound(client)
+        raise NotFound("nothing left")
 
     def _is_undone(self, number: int) -> bool:
         return any(
@@ -198,9 +225,19 @@ class Told:
         )
 
     def write(
-        self, client: str, changed: Mapping[str, Fields | None], *, undoes: int | None = None
+        self,
+        client: str,
+        changed: Mapping[str, Fields | None],
+        *,
+        undoes: int | None = None,
+        scopes: tuple[frozenset[str], frozenset[str]] | None = None,
     ) -> None:
-        """Note new revisions, None for an erasure, with their entry in the journal."""
+        """Note new revisions, None for an erasure, with their entry in the journal.
+
+        `scopes` are those made and removed, by default those made that new places of memories need.
+        """
+        made, removed = scopes or (frozenset(self._missing_scopes(changed)), frozenset())
+        self.scopes = self.scopes - removed | made
         states: dict[str, tuple[Fields | None, Fields | None]] = {}
         revisions: dict[str, tuple[int, int]] = {}
         for memory_id, after in changed.items():
@@ -213,8 +250,26 @@ class Told:
             else:
                 self.memories[memory_id] = [*known, after]
                 self.erased.discard(memory_id)
-        change = Change(client=client, undoes=undoes, states=states, revisions=revisions)
-        self.journal.append(change)
+        self.journal.append(
+            Change(
+                client=client,
+                undoes=undoes,
+                states=states,
+                revisions=revisions,
+                made=made,
+                removed=removed,
+            )
+        )
+
+    def _missing_scopes(self, changed: Mapping[str, Fields | None]) -> Iterator[str]:
+        for memory_id, after in changed.items():
+            before = self.memories.get(memory_id, [None])[-1]
+            if after is not None and after["scope"] not in self.scopes:
+                comes_back = before is not None and (
+                    before["status"] == "forgotten" != after["status"]
+                )
+                if before is None or comes_back or before["scope"] != after["scope"]:
+                    yield after["scope"]
 
     def conflicts(self) -> set[frozenset[str]]:
         """Return the ids of current memories that hold one key at once and disagree."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
@@ -9,17 +10,20 @@ from pydantic import Field
 from infinite_memory.model.codec import iso
 from infinite_memory_mcp.arguments import Arguments, Limit, Scopes
 from infinite_memory_mcp.data import FOUND, object_schema, page_data
-from infinite_memory_mcp.render import whole_text
+from infinite_memory_mcp.render import NOTICE, whole_text
 from infinite_memory_mcp.tool import Answer, ToolSpec
-from infinite_memory_mcp.wire import one_line
+from infinite_memory_mcp.wire import one_line, quoted
 
 if TYPE_CHECKING:
     from infinite_memory.model.entry import Entry
+    from infinite_memory.operations.reversal import MemoryChange
+    from infinite_memory.operations.undo import Undone
     from infinite_memory.store import MemoryStore
 
 __all__ = ["CHANGES"]
 
 _NAMED = 5
+_TEXT_CHARS = 200
 
 
 class MemoryHistory(Arguments):
@@ -40,7 +44,8 @@ class MemoryLog(Arguments):
 class UndoChange(Arguments):
     """What `undo` takes."""
 
-    entry: int | None = Field(None, description="By default your last change")
+    entry: int | None = Field(None, description="By default the last change of this server")
+    dry_run: bool = Field(False, description="Only show what it would take back")
 
 
 def memory_history(store: MemoryStore, asked: MemoryHistory) -> Answer:
@@ -58,16 +63,69 @@ def memory_log(store: MemoryStore, asked: MemoryLog) -> Answer:
 
 def undo(store: MemoryStore, asked: UndoChange) -> Answer:
     """Reverse a change when the user asks for it. Undoing that entry in turn does it again."""
-    done = store.undo(asked.entry)
+    done = store.undo(asked.entry, dry_run=asked.dry_run)
     return Answer(
-        text=f"Undone by entry {done.entry}: {_line(done.undone)}",
+        text="\n".join(_undone_lines(done)),
         data={
             "entry": done.entry,
             "undone": _entry_data(done.undone),
             "memories": list(done.memories),
             "scopes": list(done.scopes),
+            "erased": list(done.erased),
+            "skipped": [
+                {"number": entry.number, "reason": reason} for entry, reason in done.skipped
+            ],
         },
     )
+
+
+def _undone_lines(done: Undone) -> Iterator[str]:
+    if done.entry is None:
+        yield f"Nothing was changed. Would be undone: {_line(done.undone)}"
+    else:
+        yield f"Undone by entry {done.entry}: {_line(done.undone)}"
+    if done.changes:
+        yield NOTICE
+    for change in done.changes[:_NAMED]:
+        yield _change_line(change)
+        if not change.is_private:
+            yield quoted(_shorten(change.after.text))
+    rest = len(done.changes) - _NAMED
+    if rest > 0:
+        yield f"and {_count(rest, 'more memory', 'more memories')}"
+    if done.scopes:
+        yield f"{_named('scope', 'scopes', map(one_line, done.scopes))}"
+    if done.erased:
+        yield f"Erased for good since, and left out: {_named('memory', 'memories', done.erased)}"
+    for entry, reason in done.skipped[:_NAMED]:
+        yield f"Skipped entry {entry.number}: {one_line(reason)}"
+    rest = len(done.skipped) - _NAMED
+    if rest > 0:
+        yield f"Skipped {_count(rest, 'more entry', 'more entries')}"
+
+
+def _change_line(change: MemoryChange) -> str:
+    """Return what an undo makes of a memory; its text, as it becomes, follows below."""
+    before, after = change.before, change.after
+    status = "" if before.status == after.status else f" · {before.status} to {after.status}"
+    scope = "" if before.scope == after.scope else f" · moved to {one_line(after.scope)}"
+    others = [name for name in change.differing if name not in {"status", "scope"}]
+    fields = f" · {', '.join(others)} as before" if others else ""
+    return f"memory {after.id}{status}{scope}{fields}"
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= _TEXT_CHARS else f"{text[:_TEXT_CHARS]}…"
+
+
+def _count(number: int, singular: str, plural: str) -> str:
+    return f"{number} {singular if number == 1 else plural}"
+
+
+def _named(singular: str, plural: str, names: Iterable[str]) -> str:
+    listed = list(names)
+    more = f" and {len(listed) - _NAMED} more" if len(listed) > _NAMED else ""
+    return f"{singular if len(listed) == 1 else plural} {', '.join(listed[:_NAMED])}{more}"
 
 
 def _line(entry: Entry) -> str:
@@ -80,10 +138,9 @@ def _line(entry: Entry) -> str:
     )
     ids = [step.id for step in action.memories]
     if ids:
-        more = f" and {len(ids) - _NAMED} more" if len(ids) > _NAMED else ""
-        said.append(f"memories {', '.join(ids[:_NAMED])}{more}")
+        said.append(_named("memory", "memories", ids))
     if action.scopes:
-        said.append(f"{len(action.scopes)} scopes")
+        said.append(_count(len(action.scopes), "scope", "scopes"))
     return " · ".join(said)
 
 

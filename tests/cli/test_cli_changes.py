@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
+from processes import in_pipe
+
+from infinite_memory import MemoryStore, NotFound
+from infinite_memory.testing.embedders import HashingEmbedder
 
 Run = Callable[..., Any]
 Ask = Callable[..., Any]
@@ -107,6 +113,66 @@ def test_the_log_is_listed_and_changes_are_undone(run: Run, ask: Ask) -> None:
     run("undo", "5")
     assert ask("show", "a")["text"] == "two"
     assert ask("verify")["findings"] == []
+
+
+@pytest.mark.parametrize(("number", "more"), [(1, ""), (5, ""), (6, " and 1 more")])
+def test_five_ids_of_an_entry_are_listed_and_the_rest_is_counted(
+    run: Run, ask: Ask, tmp_path: Path, number: int, more: str
+) -> None:
+    ids = [f"m{position}" for position in range(number)]
+    lines = [json.dumps({"text": f"text {name}", "id": name}) for name in ids]
+    (tmp_path / "lines.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    run("remember", "--from", str(tmp_path / "lines.jsonl"))
+    noun = "memory" if number == 1 else "memories"
+    what = f"remember, {number} {noun} ({', '.join(ids[:5])}{more})"
+    assert run("log").stdout.split("\t")[3] == what
+    shown = run("undo", "--dry-run").stdout.splitlines()
+    assert shown[0] == f"Would undo entry 1: {what}. Nothing was changed."
+    assert shown[1] == '  m0 "text m0": current → forgotten'
+    assert shown[6:] == (["  and 1 more memory"] if more else [])
+    assert ask("log")["entries"][0]["number"] == 1
+    done = ask("undo")
+    assert done["memories"] == ids
+    sides = done["changes"][0]
+    assert (sides["before"]["status"], sides["after"]["status"]) == ("current", "forgotten")
+
+
+def test_undo_names_what_it_skips(run: Run, ask: Ask) -> None:
+    run("remember", "one", "--id", "a", "--scope", "apollo")
+    run("remember", "two", "--id", "b")
+    run("revise", "a", "--text", "uno")
+    run("forget", "b", "--hard", "--yes")
+    shown = ask("undo", "--dry-run")
+    assert (shown["entry"], shown["undone"]["number"]) == (None, 3)
+    assert [skipped["number"] for skipped in shown["skipped"]] == [4]
+    done = run("undo")
+    assert '  a: "uno" → "one"' in done.stdout
+    assert "Skipped entry 4: entry 4 erased memory 'b' for good" in done.stderr
+    assert "1 scope: apollo" in run("undo").stdout
+    refused = run("undo", code=5).stderr
+    assert "'infinite-memory' on this machine has nothing left to undo" in refused
+    assert "entry 4 erased memory 'b' for good" in refused
+
+
+def test_undo_shows_no_text_of_a_private_scope(run: Run, ask: Ask) -> None:
+    run("scopes", "create", "health", "--private")
+    run("remember", "the blood test", "--id", "a", "--scope", "health")
+    run("revise", "a", "--text", "the other blood test")
+    said = run("undo", "--dry-run").stdout + json.dumps(ask("undo", "--dry-run"))
+    assert "a: another text" in said
+    assert "blood" not in said
+
+
+def test_undo_takes_back_what_another_command_did_and_not_what_a_program_did(
+    run: Run, ask: Ask, home: Path
+) -> None:
+    run("remember", "by a command", "--id", "a")
+    with MemoryStore.open(home, embedder=HashingEmbedder()) as store:
+        store.remember("by a program", id="b")
+        with pytest.raises(NotFound):
+            store.undo(last_of="machine", dry_run=True) if store.undo() else None
+    done = json.loads(in_pipe("undo", "--json").stdout)
+    assert done["memories"] == ["a"]
 
 
 def test_a_profile_is_shown_changed_and_kept_by_user(run: Run, ask: Ask) -> None:

@@ -76,9 +76,86 @@ async def test_the_log_lists_who_did_what(store: MemoryStore, connect: Connect) 
     assert entries[0]["undoes"] == 2
     assert [entry["number"] for entry in first["entries"]] == [1]
     assert said.startswith("entry 3 · ")
-    assert " · python · undo of entry 2 · memories a" in said
+    assert " · python · undo of entry 2 · memory a" in said
     assert "undone already, by entry 3" in refused
     assert store.get("a").text == "one"
+
+
+@pytest.mark.parametrize(("number", "listed"), [(1, 1), (5, 5), (6, 5), (7, 5)])
+async def test_five_ids_are_listed_and_the_rest_is_counted(
+    store: MemoryStore, connect: Connect, number: int, listed: int
+) -> None:
+    ids = [f"m{position}" for position in range(number)]
+    drafts = [
+        {"text": f"text {name}", "id": name, "scope": f"s{place % 2}"}
+        for place, name in enumerate(ids)
+    ]
+    store.remember_many(drafts)
+    async with connect() as client:
+        said = await text(client, "memory_log")
+        entry = (await call(client, "memory_log"))["entries"][0]
+        shown = await text(client, "undo", dry_run=True)
+        done = await call(client, "undo")
+    noun = "memory" if number == 1 else "memories"
+    scopes = "1 scope" if number == 1 else "2 scopes"
+    rest = number - listed
+    more = f" and {rest} more" if rest else ""
+    assert said.endswith(f" · {noun} {', '.join(ids[:listed])}{more} · {scopes}")
+    assert entry["memories"] == ids
+    assert shown.splitlines()[0].startswith("Nothing was changed. Would be undone: entry 1 · ")
+    assert f" · {noun} {', '.join(ids[:listed])}{more} · {scopes}" in shown
+    assert shown.count(" · current to forgotten\n> text m") == listed
+    counted = {0: "", 1: "and 1 more memory\n", 2: "and 2 more memories\n"}[rest]
+    assert f"> text m{listed - 1}\n{counted}scope" in shown
+    assert done["memories"] == ids
+    assert len(store.log()) == 2
+
+
+async def test_an_undo_says_what_it_took_back_and_what_it_skipped(
+    store: MemoryStore, connect: Connect
+) -> None:
+    store.scopes.create("health", sensitivity="private")
+    store.remember("the blood test", id="secret", scope="health")
+    store.remember_many([{"text": "one", "id": "a"}, {"text": "two", "id": "b"}])
+    for number in range(6):
+        store.remember(f"gone {number}", id=f"gone{number}", key=f"key {number}")
+        store.forget(f"gone{number}", hard=True)
+    store.forget("b", hard=True)
+    async with connect() as client:
+        said = await text(client, "undo")
+        private = await text(client, "undo")
+        entries = (await call(client, "memory_log", limit=2))["entries"]
+        refused = await refusal(client, "undo", entry=4)
+    assert "Undone by entry 17: entry 3 · " in said
+    assert "memory a · current to forgotten\n> one\n" in said
+    assert "Erased for good since, and left out: memory b" in said
+    assert "Skipped entry 16: entry 16 erased memory 'b' for good" in said
+    assert said.endswith("Skipped 8 more entries")
+    assert "memory secret · current to forgotten" in private
+    assert "blood" not in private
+    assert [entry["undoes"] for entry in entries] == [2, 3]
+    assert "memory 'gone0' was erased since" in refused
+
+
+async def test_undo_never_means_the_change_of_another_window(tmp_path: Path, era: str) -> None:
+    flags = ("--toolsets", "core,admin")
+    async with (
+        Client(server(tmp_path, *flags), mode=era) as mine,
+        Client(server(tmp_path, *flags), mode=era) as other,
+    ):
+        await call(mine, "store_memory", text="mine", id="mine")
+        await call(other, "store_memory", text="theirs", id="theirs")
+        undone = await call(mine, "undo")
+        refused = await refusal(mine, "undo")
+    async with Client(server(tmp_path, *flags), mode=era) as restarted:
+        after_restart = await refusal(restarted, "undo")
+        named = await call(restarted, "undo", entry=2)
+    assert undone["memories"] == ["mine"]
+    for said in (refused, after_restart):
+        assert "this process has nothing left to undo" in said
+        assert "is entry 2, remember of theirs at 20" in said
+        assert "give entry=2" in said
+    assert named["memories"] == ["theirs"]
 
 
 async def test_a_tool_of_another_toolset_says_how_to_get_it(store: MemoryStore) -> None:

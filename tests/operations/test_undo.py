@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import UTC, datetime
 
 import pytest
@@ -67,7 +66,7 @@ def test_undo_takes_back_the_last_change_and_then_the_one_before(store: MemorySt
     assert [hit.memory.text for hit in store.search("one")] == ["one"]
     store.undo()
     assert store.get("a").status is Status.FORGOTTEN
-    with pytest.raises(NotFound, match="nothing that is not undone"):
+    with pytest.raises(NotFound, match="nothing left to undo"):
         store.undo()
     assert [memory.text for memory in store.history("a")] == [
         "one",
@@ -108,8 +107,9 @@ def test_later_changes_stand_in_the_way(store: MemoryStore) -> None:
     store.remember("one", id="a")
     store.revise("a", revision=1, text="two")
     store.revise("a", revision=2, text="three")
-    with pytest.raises(Conflict, match=r"entry 2 cannot be undone.*by entry 3.*'three'"):
+    with pytest.raises(Conflict, match=r"entry 2 cannot be undone.*by entry 3") as refused:
         store.undo(2)
+    assert "three" not in str(refused.value)
     undone = store.undo(3)
     with pytest.raises(Conflict, match=rf"undone already, by entry {undone.entry}"):
         store.undo(3)
@@ -124,7 +124,7 @@ def test_what_was_erased_stays_erased(store: MemoryStore) -> None:
     for entry, why in ((3, "for good"), (2, "erased since"), (1, "erased since")):
         with pytest.raises(Conflict, match=why):
             store.undo(entry)
-    with pytest.raises(NotFound, match="entries 1 to 3"):
+    with pytest.raises(NotFound, match="there is no entry 4"):
         store.undo(4)
 
 
@@ -150,36 +150,12 @@ def test_scopes_are_undone(store: MemoryStore) -> None:
     assert [scope.name for scope in store.scopes] == ["Global", "hera"]
 
 
-def test_a_scope_that_came_with_a_memory_stays(store: MemoryStore) -> None:
-    store.remember("one", id="a", scope="apollo")
-    store.undo()
-    assert [scope.name for scope in store.scopes] == ["Global", "apollo"]
-
-
 def test_a_scope_in_use_by_now_stands_in_the_way(store: MemoryStore) -> None:
     store.scopes.create("zeus")
-    store.remember("one", scope="zeus")
-    with pytest.raises(Conflict, match="zeus"):
+    store.remember("one", id="a", scope="zeus")
+    with pytest.raises(Conflict, match="the scope 'zeus' still holds memory 'a'"):
         store.undo(1)
     assert "zeus" in [scope.name for scope in store.scopes]
-
-
-def test_undo_means_the_change_of_the_same_client(open_store: Callable[..., MemoryStore]) -> None:
-    store = open_store()
-    if store.config.home is None or store._services.storage.__class__.__name__ == "InMemoryStorage":
-        pytest.skip("one handle")
-    other = MemoryStore.open(
-        store.config.home,
-        config=store.config,
-        embedder=store._services.embedder,
-        client="Claude",
-    )
-    with other:
-        store.remember("mine", id="mine")
-        other.remember("theirs", id="theirs")
-        assert store.undo().memories == ("mine",)
-        assert other.undo().memories == ("theirs",)
-        assert [e.action.actor.client for e in store.log()] == ["Claude", "python"] * 2
 
 
 def test_a_batch_is_undone_as_a_whole_or_not_at_all(store: MemoryStore) -> None:

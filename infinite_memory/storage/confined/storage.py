@@ -204,9 +204,13 @@ class ConfinedStorage:
         return [self.confinement.mask_entry(entry) for entry in visible[:limit]]
 
     def journal_end(self) -> JournalEnd:
-        """Return the number and the digest of the last entry that `journal` returns."""
+        """Return the number of the last entry of the whole store, which the next one follows.
+
+        The digest is that of the last entry that `journal` returns.
+        """
         last = self.journal(limit=1)
-        return JournalEnd(number=last[0].number, digest=last[0].digest) if last else JournalEnd()
+        digest = last[0].digest if last else JournalEnd().digest
+        return JournalEnd(number=self._inner.journal_end().number, digest=digest)
 
     def usage(self, ids: Collection[str]) -> dict[str, Usage]:
         """Return how often these memories were used; see `Storage.usage`."""

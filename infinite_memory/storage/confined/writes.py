@@ -7,7 +7,7 @@ from typing import assert_never
 
 from attrs import evolve, frozen
 
-from infinite_memory.errors import Conflict, IdTaken, InvalidInput
+from infinite_memory.errors import Conflict, IdTaken
 from infinite_memory.model.entry import Action, ScopeStep
 from infinite_memory.model.record import (
     Attach,
@@ -73,7 +73,6 @@ class Translation:
             UnknownScope: one is about a scope outside.
             Conflict: one expects a memory that is not there, or scopes that are not so.
             IdTaken: the id for a new memory belongs to one outside.
-            InvalidInput: one expects a number in the journal, which others share.
         """
         return [inner for write in writes for inner in self._translated(write)]
 
@@ -156,12 +155,7 @@ class Translation:
         return ExpectScopes(scopes=expected, unused=write.unused - hidden_parents)
 
     def _unmasked_log(self, write: Log) -> Log:
-        if write.number is not None:
-            raise InvalidInput(
-                f"entry {write.number} of the journal cannot be asked for: a store that was opened"
-                " for some scopes shares the numbers with all others"
-            )
-        return Log(action=self._unmasked(write.action))
+        return evolve(write, action=self._unmasked(write.action))
 
     def _unmasked(self, action: Action) -> Action:
         """Return an action with the scopes as they are stored, so that its undo restores them."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from infinite_memory.model.entry import Action, Entry, JournalEnd, entry_digest
 from infinite_memory.model.link import Link
-from infinite_memory.model.memory import GLOBAL, Memory
+from infinite_memory.model.memory import GLOBAL, Memory, Status
 from infinite_memory.model.record import (
     Attach,
     Detach,
@@ -67,9 +67,14 @@ class State:
         """Return every scope by name, and `Global` in any case."""
         return {GLOBAL: Scope(name=GLOBAL), **self.made_scopes}
 
-    def holds(self, scope: str) -> bool:
-        """Tell whether a memory is in that scope."""
-        return any(record.memory.scope == scope for record in self.records.values())
+    def holds(self, scope: str, besides: Collection[str]) -> bool:
+        """Return whether the scope has a memory that is not forgotten, `besides` those ids."""
+        return any(
+            record.memory.scope == scope
+            and record.memory.status is not Status.FORGOTTEN
+            and memory_id not in besides
+            for memory_id, record in self.records.items()
+        )
 
     def holders(self, expected: ExpectKey) -> list[str]:
         """Return the ids of the memories with that key in that scope that have its statuses."""

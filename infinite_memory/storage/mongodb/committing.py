@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from pymongo.client_session import ClientSession
@@ -146,9 +146,10 @@ class _Present:
     def scopes(self) -> Mapping[str, Scope]:
         return self._scopes.read(self._session)
 
-    def holds(self, scope: str) -> bool:
-        where = {"scope": {"$eq": scope}}
-        return self._memories.find_one(where, {"_id": 1}, session=self._session) is not None
+    def holds(self, scope: str, besides: Collection[str]) -> bool:
+        where = {"scope": {"$eq": scope}, "status": {"$ne": Status.FORGOTTEN.value}}
+        held = self._memories.find(where, {"_id": 1}, session=self._session)
+        return any(each["_id"] not in besides for each in held.limit(len(besides) + 1))
 
     def holders(self, expected: ExpectKey) -> list[str]:
         return self._sound(

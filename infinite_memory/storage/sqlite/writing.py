@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import apsw
 
 from infinite_memory.model.codec import to_json, to_micros
-from infinite_memory.model.memory import Memory
+from infinite_memory.model.memory import Memory, Status
 from infinite_memory.model.record import (
     Attach,
     Detach,
@@ -123,10 +123,13 @@ class Writing:
         with closing(Snapshot(self._connection)) as seen:
             return self._scopes.read(seen)
 
-    def holds(self, scope: str) -> bool:
-        """Tell whether a memory is in the scope of that name."""
-        rows = self._connection.execute("SELECT 1 FROM memories WHERE scope = ? LIMIT 1", (scope,))
-        return rows.fetchone() is not None
+    def holds(self, scope: str, besides: Collection[str]) -> bool:
+        """Return whether the scope has a memory that is not forgotten, `besides` those ids."""
+        rows: list[Any] = self._connection.execute(
+            "SELECT id FROM memories WHERE scope = ? AND status <> ? LIMIT ?",
+            (scope, Status.FORGOTTEN.value, len(besides) + 1),
+        ).fetchall()
+        return any(memory_id not in besides for (memory_id,) in rows)
 
     def holders(self, expected: ExpectKey) -> list[str]:
         """Return the ids of the memories with that key in that scope that have its statuses."""

@@ -1,0 +1,187 @@
+"""Scopes that were removed: brought back for the memories that come back into them.
+
+A scope can be removed while forgotten memories still name it. A memory that comes back finds it as
+it was before, and never in a less sensitive one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from attrs import define, evolve, field
+
+from infinite_memory.errors import Conflict
+from infinite_memory.model.entry import Entry
+from infinite_memory.model.memory import GLOBAL, Memory, Status
+from infinite_memory.model.record import ExpectScopes, PutScope, Write
+from infinite_memory.model.scope import Scope, Sensitivity, fold_name
+from infinite_memory.operations.services import Services
+
+__all__ = ["ScopeRestorer", "forgotten_since", "read_entries"]
+
+_PAGE = 100
+
+
+@define
+class _Removal:
+    """The last removal of a scope: what it was before, and whether it was private again since."""
+
+    scope: Scope
+    number: int
+    was_private_since: bool
+
+
+@define
+class ScopeRestorer:
+    """Finds a scope for each memory that comes back, and collects the writes that this takes.
+
+    `scopes` are those that are there, with those that are restored; what was removed is looked for
+    in the entries of the journal from the number `since` on.
+    """
+
+    services: Services
+    scopes: dict[str, Scope]
+    since: int
+    writes: list[Write] = field(factory=list)
+    _seen: set[str] = field(factory=set)
+    _removals: Mapping[str, _Removal] | None = None
+
+    def find_scope(self, name: str) -> str:
+        """Return the name of the scope for a memory that was in the scope `name`.
+
+        That is the same, in the spelling that it has now. If it was removed, it is restored.
+
+        Raises:
+            Conflict: the scope is less sensitive by now than the one that the memory was in, or
+                it is not there and the journal does not tell what it was.
+        """
+        if name == GLOBAL:
+            return name
+        present = self._present(name)
+        if present is not None and present.sensitivity is not Sensitivity.PRIVATE:
+            self._refuse_less_sensitive(present)
+        return self._find_or_restore(name).name
+
+    def find_parent(self, name: str) -> str:
+        """Return the name of the scope `name` as it is spelled now; restore it if it was removed.
+
+        Raises:
+            Conflict: it is not there and the journal does not tell what it was.
+        """
+        return self._find_or_restore(name).name
+
+    def has_scope(self, name: str) -> bool:
+        """Return whether there is a scope of that name, whatever its letter case."""
+        return self._present(name) is not None
+
+    def put_scope(self, scope: Scope) -> Scope:
+        """Add a scope that is not there, with those of its parents that were removed."""
+        self.scopes[scope.name] = scope
+        if scope.parent is not None:
+            parent = self.find_parent(scope.parent)
+            scope = self.scopes[scope.name] = evolve(scope, parent=parent)
+        self._expect(scope.name, None)
+        self.writes.append(PutScope(scope=scope))
+        return scope
+
+    def replace_scope(self, seen: Scope, scope: Scope) -> None:
+        """Put `scope` in the place of the one that was seen."""
+        self.scopes[scope.name] = scope
+        self._expect(scope.name, seen)
+        self.writes.append(PutScope(scope=scope))
+
+    def _find_or_restore(self, name: str) -> Scope:
+        present = self._present(name)
+        if present is not None:
+            self._expect(present.name, present)
+            return present
+        removal = self._find_removal(name)
+        if removal is None:
+            raise Conflict(
+                f"the scope {name!r} is not there and the journal does not tell what it was: "
+                "create it first, as sensitive as it has to be"
+            )
+        return self.put_scope(removal.scope)
+
+    def _expect(self, name: str, scope: Scope | None) -> None:
+        """Refuse the commit if the scope is not as it was seen, before this commit wrote it."""
+        if name not in self._seen:
+            self._seen.add(name)
+            self.writes.append(ExpectScopes(scopes={name: scope}))
+
+    def _present(self, name: str) -> Scope | None:
+        if name in self.scopes:
+            return self.scopes[name]
+        folded = fold_name(name)
+        return next((s for s in self.scopes.values() if fold_name(s.name) == folded), None)
+
+    def _refuse_less_sensitive(self, present: Scope) -> None:
+        removal = self._find_removal(present.name)
+        if (
+            removal is not None
+            and removal.scope.sensitivity is Sensitivity.PRIVATE
+            and not removal.was_private_since
+        ):
+            raise Conflict(
+                f"the scope {present.name!r} was private until entry {removal.number} removed it "
+                "and was made anew without that: make it private first, or choose another scope"
+            )
+
+    def _find_removal(self, name: str) -> _Removal | None:
+        if self._removals is None:
+            self._removals = _read_removals(read_entries(self.services, since=self.since))
+        return self._removals.get(fold_name(name))
+
+
+def read_entries(services: Services, *, since: int = 1) -> Iterator[Entry]:
+    """Yield the entries of the journal from the number `since` on, newest first."""
+    before: int | None = None
+    while True:
+        page = services.storage.journal(before=before, limit=_PAGE)
+        for entry in page:
+            if entry.number < since:
+                return
+            yield entry
+        if len(page) < _PAGE:
+            return
+        before = page[-1].number
+
+
+def forgotten_since(services: Services, memory: Memory) -> int:
+    """Return the number of the entry that forgot a memory, the first if the journal lacks it."""
+    revision = memory.revision
+    for earlier in sorted(
+        services.storage.history(memory.id), key=lambda known: known.revision, reverse=True
+    ):
+        if earlier.status is not Status.FORGOTTEN:
+            break
+        revision = min(revision, earlier.revision)
+    before: int | None = None
+    while True:
+        page = services.storage.journal(before=before, limit=_PAGE, memory_id=memory.id)
+        for entry in page:
+            if any(s.id == memory.id and s.after == revision for s in entry.action.memories):
+                return entry.number
+        if len(page) < _PAGE:
+            return 1
+        before = page[-1].number
+
+
+def _read_removals(entries: Iterable[Entry]) -> Mapping[str, _Removal]:
+    """Return the last removal of each scope, by its folded name; `entries` come newest first."""
+    removals: dict[str, _Removal] = {}
+    private: set[str] = set()
+    for entry in entries:
+        for step in reversed(entry.action.scopes):
+            if step.after is not None:
+                if step.after.sensitivity is Sensitivity.PRIVATE:
+                    private.add(fold_name(step.after.name))
+            elif step.before is not None:
+                name = fold_name(step.before.name)
+                removals.setdefault(
+                    name,
+                    _Removal(
+                        scope=step.before, number=entry.number, was_private_since=name in private
+                    ),
+                )
+    return removals

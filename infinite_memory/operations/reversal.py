@@ -1,0 +1,332 @@
+"""The reversal of one entry of the journal: what has to be written, or why it cannot be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from attrs import evolve, fields_dict, frozen
+
+from infinite_memory.errors import Conflict
+from infinite_memory.model.criteria import Criteria
+from infinite_memory.model.entry import Entry, LinkStep, MemoryStep, Operation, ScopeStep
+from infinite_memory.model.link import Link
+from infinite_memory.model.memory import Memory, Status
+from infinite_memory.model.record import (
+    EraseLink,
+    EraseScope,
+    ExpectScopes,
+    Put,
+    PutLink,
+    PutScope,
+    Record,
+    Write,
+)
+from infinite_memory.model.scope import Scope, Sensitivity, fold_name, visible_from
+from infinite_memory.operations.removed_scopes import ScopeRestorer
+from infinite_memory.operations.services import Services
+
+__all__ = ["MemoryChange", "Reversal", "list_some", "plan_reversal"]
+
+_PAGE = 100
+_LISTED = 5
+_EVER_NEW = frozenset({"revision", "stored_at"})
+_NOT_FORGOTTEN = frozenset(Status) - {Status.FORGOTTEN}
+
+
+_CHANGING = (Put, PutScope, EraseScope, PutLink, EraseLink)
+
+
+@frozen(kw_only=True)
+class MemoryChange:
+    """A memory as it is before an undo, and as it is after it.
+
+    One that `is_private` is or was in a scope that is private, inactive or removed: whoever lists
+    changes leaves its texts out.
+    """
+
+    before: Memory
+    after: Memory
+    is_private: bool = False
+
+    @property
+    def differing(self) -> tuple[str, ...]:
+        """The names of the fields that differ, without the revision and when it was stored."""
+        return tuple(
+            name
+            for name in fields_dict(Memory)
+            if name not in _EVER_NEW and getattr(self.before, name) != getattr(self.after, name)
+        )
+
+
+@frozen(kw_only=True)
+class Reversal:
+    """What reverses an entry: the writes, and what they come to.
+
+    `links` are those that are there now, among the memories that the entry linked. `erased` are the
+    ids of memories that it changed and that were erased since: they stay erased.
+    """
+
+    writes: tuple[Write, ...]
+    links: tuple[Link, ...]
+    changes: tuple[MemoryChange, ...]
+    scopes: tuple[str, ...]
+    erased: tuple[str, ...]
+
+
+def plan_reversal(services: Services, entry: Entry) -> Reversal:
+    """Return what reverses `entry`; nothing is written.
+
+    Raises:
+        Conflict: later changes stand in the way, or all that it changed is erased for good.
+    """
+    if entry.action.operation is Operation.BEGIN:
+        raise Conflict(f"entry {entry.number} begins the journal: it changed nothing")
+    return _Planner(services, entry).plan()
+
+
+def list_some(ids: Sequence[str]) -> str:
+    """Return at most five ids with commas, and how many more there are."""
+    more = f" and {len(ids) - _LISTED:,} more" if len(ids) > _LISTED else ""
+    return f"{', '.join(ids[:_LISTED])}{more}"
+
+
+class _Planner:
+    def __init__(self, services: Services, entry: Entry) -> None:
+        self._services = services
+        self._storage = services.storage
+        self._entry = entry
+        self._present = services.storage.scopes()
+        # A memory that comes back was in its scope until this entry at least.
+        self._restorer = ScopeRestorer(services, dict(self._present), entry.number)
+
+    def plan(self) -> Reversal:
+        action = self._entry.action
+        records = self._storage.get([step.id for step in action.memories])
+        erased = [step.id for step in action.memories if self._is_gone(step, records)]
+        puts = [
+            self._restore_memory(step, records[step.id])
+            for step in action.memories
+            if step.id not in erased
+        ]
+        changes = [MemoryChange(before=records[p.memory.id].memory, after=p.memory) for p in puts]
+        self._restore_scopes()
+        puts = [self._place_memory(put, change) for put, change in zip(puts, changes, strict=True)]
+        removals = list(self._remove_scopes([put.memory for put in puts]))
+        there = self._storage.links({end for link in self._linked() for end in _ends(link)})
+        links = [w for step in action.links for w in self._restore_link(step, there)]
+        writes: list[Write] = [*self._restorer.writes, *removals, *puts, *links]
+        if not any(isinstance(write, _CHANGING) for write in writes):
+            raise self._nothing_left(erased)
+        return Reversal(
+            writes=tuple(writes),
+            links=tuple(there),
+            changes=tuple(map(self._describe_change, changes, puts)),
+            scopes=tuple(_scope_names(writes)),
+            erased=tuple(erased),
+        )
+
+    def _describe_change(self, change: MemoryChange, put: Put) -> MemoryChange:
+        is_private = any(
+            scope is None or not scope.active or scope.sensitivity is Sensitivity.PRIVATE
+            for memory in (change.before, put.memory)
+            for scope in (self._present.get(memory.scope),)
+        )
+        return MemoryChange(before=change.before, after=put.memory, is_private=is_private)
+
+    def _is_gone(self, step: MemoryStep, records: Mapping[str, Record]) -> bool:
+        return step.after == 0 or step.id not in records or self._was_erased(step.id)
+
+    def _was_erased(self, memory_id: str) -> bool:
+        """Return whether it was erased after the entry; another may have taken the id since."""
+        before: int | None = None
+        while True:
+            page = self._storage.journal(before=before, limit=_PAGE, memory_id=memory_id)
+            for entry in page:
+                if entry.number <= self._entry.number:
+                    return False
+                if any(s.id == memory_id and s.after == 0 for s in entry.action.memories):
+                    return True
+            if len(page) < _PAGE:
+                return False
+            before = page[-1].number
+
+    def _nothing_left(self, erased: Sequence[str]) -> Conflict:
+        number = self._entry.number
+        if self._entry.action.operation is Operation.ERASE:
+            return Conflict(
+                f"entry {number} erased {_name_memories(erased)} for good: nothing is left that "
+                "could be brought back"
+            )
+        if erased:
+            be = "was" if len(erased) == 1 else "were"
+            return Conflict(
+                f"entry {number} cannot be undone: {_name_memories(erased)} {be} erased since"
+            )
+        return Conflict(f"entry {number} cannot be undone: nothing of it is as it left it")
+
+    def _restore_memory(self, step: MemoryStep, record: Record) -> Put:
+        current = record.memory
+        if current.revision != step.after and not self._is_again(step, current):
+            raise self._stands_in_the_way(step)
+        before = self._before(step, current)
+        now = max(self._services.clock(), current.stored_at)
+        after = evolve(before, revision=current.revision + 1, stored_at=now)
+        kept = record.embeddings if after.text == current.text else ()
+        return Put(memory=after, expected=current.revision, embeddings=kept)
+
+    def _is_again(self, step: MemoryStep, current: Memory) -> bool:
+        """Return whether the memory says what the entry left, as after an undo was undone."""
+        left = self._revision(step.id, step.after)
+        if left is None or fold_name(left.scope) != fold_name(current.scope):
+            return False
+        # A scope that was removed and made anew may have another spelling.
+        return current == evolve(
+            left, revision=current.revision, stored_at=current.stored_at, scope=current.scope
+        )
+
+    def _revision(self, memory_id: str, revision: int) -> Memory | None:
+        history = self._storage.history(memory_id)
+        return next((memory for memory in history if memory.revision == revision), None)
+
+    def _before(self, step: MemoryStep, current: Memory) -> Memory:
+        if step.before == 0:
+            return evolve(current, status=Status.FORGOTTEN)
+        before = self._revision(step.id, step.before)
+        if before is None:
+            raise Conflict(
+                f"entry {self._entry.number} cannot be undone: revision {step.before} of memory "
+                f"{step.id!r} is not there any more"
+            )
+        return before
+
+    def _stands_in_the_way(self, step: MemoryStep) -> Conflict:
+        number = self._entry.number
+        latest = [
+            entry
+            for entry in self._storage.journal(limit=1, memory_id=step.id)
+            if entry.number > number
+        ]
+        if latest and latest[0].action.undoes == number:
+            return Conflict(
+                f"entry {number} is undone already, by entry {latest[0].number}: undo that one to "
+                "bring back what it did"
+            )
+        by = f" by entry {latest[0].number}" if latest else ""
+        return Conflict(
+            f"entry {number} cannot be undone: memory {step.id!r} was changed since{by}; undo that "
+            "first, or revise the memory"
+        )
+
+    def _place_memory(self, put: Put, change: MemoryChange) -> Put:
+        """Return `put` in a scope that is there, if it brings the memory back into one."""
+        memory, before = put.memory, change.before
+        stays = before.status is not Status.FORGOTTEN and before.scope == memory.scope
+        if memory.status is Status.FORGOTTEN or stays:
+            return put
+        try:
+            scope = self._restorer.find_scope(memory.scope)
+        except Conflict as error:
+            raise Conflict(f"entry {self._entry.number} cannot be undone: {error}") from error
+        return put if scope == memory.scope else evolve(put, memory=evolve(memory, scope=scope))
+
+    def _restore_scopes(self) -> None:
+        """Bring back the scopes that the entry changed or removed."""
+        for step in self._entry.action.scopes:
+            if step.before is None:
+                continue
+            try:
+                self._restore_scope(step, step.before)
+            except Conflict as error:
+                # With memories the scope is not the point: it is as it is by now.
+                if not self._entry.action.memories:
+                    raise Conflict(
+                        f"entry {self._entry.number} cannot be undone: {error}"
+                    ) from error
+
+    def _restore_scope(self, step: ScopeStep, before: Scope) -> None:
+        restorer = self._restorer
+        if step.after is None:
+            if restorer.has_scope(before.name):
+                raise Conflict(f"the scope {before.name!r} was made anew since")
+            restorer.put_scope(before)
+            return
+        if self._present.get(before.name) != step.after:
+            raise Conflict(f"the scope {before.name!r} was changed since")
+        if before.parent is not None:
+            parent = restorer.find_parent(before.parent)
+            if before.name in visible_from(parent, restorer.scopes):
+                raise Conflict(f"the scope {parent!r} lies below the scope {before.name!r} by now")
+            before = evolve(before, parent=parent)
+        restorer.replace_scope(step.after, before)
+
+    def _remove_scopes(self, memories: Sequence[Memory]) -> Iterator[Write]:
+        """Yield the writes that remove the scopes that the entry made.
+
+        One that was made for memories stays where others use it.
+        """
+        # A scope is made after its parent, so that the last one goes first.
+        for step in reversed(self._entry.action.scopes):
+            if step.before is not None or step.after is None:
+                continue
+            name = step.after.name
+            reason = self._find_use(step.after, memories)
+            if reason is None:
+                self._restorer.scopes.pop(name)
+                yield ExpectScopes(scopes={name: step.after}, unused=frozenset({name}))
+                yield EraseScope(name=name)
+            elif not self._entry.action.memories:
+                raise Conflict(f"entry {self._entry.number} cannot be undone: {reason}")
+
+    def _find_use(self, scope: Scope, memories: Sequence[Memory]) -> str | None:
+        """Return why a scope that was made cannot be removed, None if it can."""
+        name, scopes = scope.name, self._restorer.scopes
+        if name not in scopes:
+            return f"the scope {name!r} was removed since"
+        if scopes[name] != scope:
+            return f"the scope {name!r} was changed since"
+        children = sorted(other.name for other in scopes.values() if other.parent == name)
+        if children:
+            return f"the scope {name!r} is the parent of {list_some(children)}"
+        changed = {memory.id: memory for memory in memories}
+        criteria = Criteria(scopes=frozenset({name}), statuses=_NOT_FORGOTTEN)
+        held = self._storage.find(criteria, limit=len(changed) + _LISTED + 1).memories
+        ids = [memory.id for memory in held if memory.id not in changed]
+        ids += [m.id for m in memories if m.scope == name and m.status is not Status.FORGOTTEN]
+        others = " and others" if len(ids) > _LISTED else ""
+        held_ids = _name_memories(ids[:_LISTED])
+        return f"the scope {name!r} still holds {held_ids}{others}" if ids else None
+
+    def _linked(self) -> Iterator[Link]:
+        for step in self._entry.action.links:
+            yield from (link for link in (step.before, step.after) if link is not None)
+
+    def _restore_link(self, step: LinkStep, there: Sequence[Link]) -> Iterator[Write]:
+        """Yield the write that reverses a step, none where the link or an end has changed since."""
+        if step.after is not None and step.after not in there:
+            return
+        if step.before is not None:
+            ends = _ends(step.before)
+            if len(self._storage.get(ends, models=())) == len(ends) and not any(
+                map(self._was_erased, ends)
+            ):
+                yield PutLink(link=step.before)
+        elif step.after is not None:
+            link = step.after
+            yield EraseLink(source=link.source, target=link.target, type=link.type)
+
+
+def _ends(link: Link) -> tuple[str, str]:
+    return link.source, link.target
+
+
+def _name_memories(ids: Sequence[str]) -> str:
+    noun = "memory" if len(ids) == 1 else "memories"
+    return f"{noun} {list_some([repr(memory_id) for memory_id in ids])}"
+
+
+def _scope_names(writes: Iterable[Write]) -> Iterator[str]:
+    for write in writes:
+        if isinstance(write, EraseScope):
+            yield write.name
+        elif isinstance(write, PutScope):
+            yield write.scope.name
