@@ -33,9 +33,6 @@ class ConfinedContract(StorageContract):
                 "entries that touch nothing are not shown, and the others are not chained"
             ),
             "test_an_action_comes_back_as_it_was": "its entry is about memories that are not there",
-            "test_an_entry_with_another_number_than_the_expected_is_a_conflict": (
-                "a number cannot be asked for, since others share them"
-            ),
             "test_entries_are_read_page_by_page_and_by_memory": (
                 "its entries are about memories that are not there"
             ),

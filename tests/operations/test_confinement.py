@@ -242,3 +242,19 @@ def test_damage_outside_is_neither_told_nor_logged(
     assert "vault" not in caplog.text
     with open_store(home) as store:
         assert not store.verify().sound
+
+
+def test_undo_takes_back_what_is_inside_whatever_was_stored_outside_since(
+    everything: MemoryStore, work: MemoryStore
+) -> None:
+    work.remember("a plan for the harbour", id="plan", scope="team")
+    everything.remember("a blood test", id="test", scope="health")
+    outside = everything.log(limit=1)[0].number
+    undone = work.undo()
+    assert (undone.memories, undone.entry) == (("plan",), outside + 1)
+    assert everything.log(limit=1)[0].number == outside + 1
+    assert everything.get("test").status == "current"
+    with pytest.raises(NotFound, match="nothing left to undo"):
+        work.undo()
+    with pytest.raises(NotFound, match=f"no entry {outside} "):
+        work.undo(outside)
