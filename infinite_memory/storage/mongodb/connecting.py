@@ -18,7 +18,7 @@ from pymongo.read_concern import ReadConcern
 from pymongo.uri_parser import parse_uri
 
 from infinite_memory.errors import ConfigurationError, StorageUnavailable
-from infinite_memory.storage.masking import masked
+from infinite_memory.model.address import masked, secrets_in
 from infinite_memory.storage.mongodb.faults import storage_error
 
 __all__ = [
@@ -215,6 +215,8 @@ def _checked(address: str, place: str) -> dict[str, Any]:
     except (InvalidURI, DriverConfigurationError, OSError, ValueError) as error:
         # It also looks whether the certificates that it names can be read.
         reason = str(error).replace(address, place)
+        if any(secret in reason for secret in secrets_in(address)):
+            reason = "check its hosts, ports and options; what is wrong there is secret"
         raise ConfigurationError(f"the store {place} cannot be used: {reason}") from None
     if parsed["database"] in _NOT_OURS or parsed["collection"]:
         raise ConfigurationError(
