@@ -20,7 +20,7 @@ from infinite_memory.operations.models import Models, former_of
 from infinite_memory.operations.scope_group import Scopes
 from infinite_memory.operations.services import Services
 from infinite_memory.operations.using import UsageCounter
-from infinite_memory.protocols import Embedder, Storage
+from infinite_memory.protocols import Embedder, Storage, limit_to_brief_calls
 from infinite_memory.storage.opening import open_storage, resolve, snapshot_folder
 from infinite_memory.store.changing import Changing
 from infinite_memory.store.keeping import Keeping
@@ -110,12 +110,17 @@ class MemoryStore(Recalling, Changing, Tracing, Keeping):
         return self._services.config
 
     def close(self) -> None:
-        """Release everything; every other method then raises StoreClosed. Twice does nothing."""
+        """Release everything; every other method then raises StoreClosed. Twice does nothing.
+
+        A server that does not answer is not waited for: what was not counted yet of the use of
+        memories, and the snapshot of the index, are not stored then.
+        """
         parts, self._parts = self._parts, None
         if parts is None:
             return
         # The snapshot is derived: that a suspect store cannot give one is no reason to fail here.
-        with self._owned, suppress(StorageError):
+        # A server that is gone is no reason to wait.
+        with limit_to_brief_calls(parts.storage), self._owned, suppress(StorageError):
             parts.models.save()
 
     def __enter__(self) -> Self:
