@@ -13,6 +13,7 @@ from attrs import frozen
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from infinite_memory.errors import ConfigurationError
+from infinite_memory.model.address import Address, find_problem, is_folder, masked
 from infinite_memory.model.memory import GLOBAL
 
 __all__ = [
@@ -44,6 +45,8 @@ def _known_zone(name: str | None) -> str | None:
 
 
 def _absolute(path: Path) -> Path:
+    if problem := find_problem(str(path)):
+        raise ValueError(problem)
     path = path.expanduser()
     if not path.is_absolute():
         raise ValueError("give an absolute path, or one that begins with ~")
@@ -51,14 +54,21 @@ def _absolute(path: Path) -> Path:
 
 
 def _address(store: str | None) -> str | None:
-    return store if store is None or "://" in store else str(_absolute(Path(store)))
+    if store is None:
+        return None
+    if problem := find_problem(store):
+        raise ValueError(problem)
+    return str(_absolute(Path(store))) if is_folder(store) else Address(store)
 
 
 _Path = Annotated[Path, AfterValidator(_absolute)]
 
 
 class _Section(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", str_max_length=4096)
+    # What is refused may be an address with a password in it.
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", str_max_length=4096, hide_input_in_errors=True
+    )
 
 
 class Limits(_Section):
@@ -82,7 +92,7 @@ class Config(_Section):
     ConfigurationError that says where the value came from.
 
     `store` None is the SQLite database in `home`; otherwise a target as for `MemoryStore.open`, a
-    folder being absolute.
+    folder being absolute. The repr hides the password of an address, and so does that of a dump.
     `storage` "managed" keeps the store on a MongoDB server of our own in `home`, run by the program
     `mongod`, None for the one that is found; `store` decides where both are set.
     `embedder` is "bundled" or the path of a model. `query_prefix` and `document_prefix` go before
@@ -182,7 +192,7 @@ def _checked_home(value: str, origin: str) -> Path:
     try:
         return Config.model_validate({"home": value}).home
     except ValidationError as error:
-        raise ConfigurationError(f"{origin}: home = {value!r}: {_reason(error)}") from error
+        raise ConfigurationError(f"{origin}: home = {_shown(value)}: {_reason(error)}") from error
 
 
 def _environment_layer(environment: Mapping[str, str]) -> _Layer:
@@ -244,7 +254,12 @@ def _validated(values: _Layer) -> Config:
     except ValidationError as error:
         key = ".".join(str(place) for place in error.errors()[0]["loc"])
         value, origin = values.get(key, (None, "the configuration"))
-        raise ConfigurationError(f"{origin}: {key} = {value!r:.200}: {_reason(error)}") from error
+        raise ConfigurationError(f"{origin}: {key} = {_shown(value)}: {_reason(error)}") from error
+
+
+def _shown(value: object) -> str:
+    """Return a value as a message shows it: shortened, and without a password."""
+    return f"{masked(value) if isinstance(value, str) else value!r:.200}"
 
 
 def _reason(error: ValidationError) -> str:

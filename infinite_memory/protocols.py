@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -24,10 +25,12 @@ from infinite_memory.model.usage import Usage
 __all__ = [
     "Embedder",
     "Storage",
+    "SupportsBriefCalls",
     "SupportsCopyMark",
     "SupportsDamage",
     "SupportsVectorSearch",
     "SupportsVerify",
+    "limit_to_brief_calls",
 ]
 
 
@@ -166,6 +169,25 @@ class SupportsVerify(Protocol):
         Raises:
             StorageUnavailable: the store cannot be read at the moment.
         """
+
+
+@runtime_checkable
+class SupportsBriefCalls(Protocol):
+    """A storage on a server, which can be kept from waiting for one that does not answer."""
+
+    def brief_calls(self) -> AbstractContextManager[None]:
+        """Return a context in which a call of this thread that has no answer soon gives up.
+
+        Soon is about a second, and after one call without an answer at once.
+        """
+
+
+def limit_to_brief_calls(storage: Storage) -> AbstractContextManager[None]:
+    """Return a context in which the calls of this thread do not wait for a server, if there is one.
+
+    A store is closed in it.
+    """
+    return storage.brief_calls() if isinstance(storage, SupportsBriefCalls) else nullcontext()
 
 
 @runtime_checkable

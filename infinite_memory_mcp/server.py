@@ -6,11 +6,13 @@ import argparse
 import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
+from typing import NoReturn
 
 from attrs import evolve
 
 import infinite_memory
 import infinite_memory_mcp
+from infinite_memory.model.address import mask_arguments, masked
 from infinite_memory_mcp.settings import (
     ALL_TOOLSETS,
     DEFAULT_TOOLSETS,
@@ -29,7 +31,7 @@ _MISSING_SDK = (
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the server over standard input and output; return the exit code of the process."""
-    flags = _parser().parse_args(arguments)
+    flags = _parser(sys.argv[1:] if arguments is None else arguments).parse_args(arguments)
     if find_spec("mcp") is None:
         sys.stderr.write(f"{_MISSING_SDK}\n")
         return 2
@@ -58,8 +60,17 @@ def open_store(settings: Settings) -> infinite_memory.MemoryStore:
     )
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors hide the password of an address among the `given` arguments."""
+
+    given: Sequence[str] = ()
+
+    def error(self, message: str) -> NoReturn:
+        super().error(mask_arguments(message, self.given))
+
+
+def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
+    parser = _Parser(
         prog="infinite-memory-mcp",
         allow_abbrev=False,
         description="Serve Infinite Memory to an assistant over the Model Context Protocol.",
@@ -68,6 +79,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--version", action="version", version=f"infinite-memory-mcp {package_version()}"
     )
+    parser.given = given
     place = parser.add_mutually_exclusive_group()
     place.add_argument("--home", metavar="DIR", help="the home folder (~/.infinite-memory)")
     place.add_argument(
@@ -110,7 +122,9 @@ def _toolsets(text: str) -> tuple[str, ...]:
     names = tuple(name.strip() for name in text.split(",") if name.strip())
     unknown = [name for name in names if name not in ALL_TOOLSETS]
     if unknown or not names:
-        what = repr(unknown[0])[:100] if unknown else repr(text)
+        # An address may hold commas.
+        secret = masked(text) != text
+        what = repr(unknown[0])[:100] if unknown and not secret else repr(masked(text))
         raise argparse.ArgumentTypeError(
             f"{what} is no toolset: there are {', '.join(ALL_TOOLSETS)}, and all"
         )

@@ -47,11 +47,12 @@ class Settings:
     The configuration is put together from them when the store is opened, not before: what is wrong
     with it then reaches the assistant as a sentence, and not its host as a server that died.
     `scopes` are the only ones that exist for the server, None for all. `client` is the name under
-    which changes are entered in the journal.
+    which changes are entered in the journal. The repr leaves out what may hold the password of an
+    address.
     """
 
     home: str | None = None
-    store: str | None = None
+    store: str | None = field(default=None, repr=False)
     log_level: str | None = None
     scopes: tuple[str, ...] | None = None
     client: str = CLIENT

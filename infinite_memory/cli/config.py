@@ -9,7 +9,7 @@ import click
 from infinite_memory.cli.options import common_options, wants_json
 from infinite_memory.cli.output import emit_json, emit_table
 from infinite_memory.cli.settings import effective
-from infinite_memory.storage.masking import masked
+from infinite_memory.model.address import masked
 
 __all__ = ["command"]
 

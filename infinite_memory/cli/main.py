@@ -15,6 +15,7 @@ from infinite_memory.cli.exits import ExitCode, exit_code
 from infinite_memory.cli.options import common_options, wants_json
 from infinite_memory.cli.output import remark
 from infinite_memory.errors import InfiniteMemoryError
+from infinite_memory.model.address import mask_arguments, masked
 
 __all__ = ["infinite_memory", "main"]
 
@@ -60,7 +61,7 @@ class LazyGroup(click.Group):
         if cmd_name not in _COMMANDS:
             near = get_close_matches(cmd_name, list(_COMMANDS), n=1)
             hint = f" Did you mean {near[0]!r}?" if near else ""
-            ctx.fail(f"No such command {cmd_name!r:.100}.{hint}")
+            ctx.fail(f"No such command {masked(cmd_name)!r:.100}.{hint}")
         module = import_module(f"infinite_memory.cli.{cmd_name.replace('-', '_')}")
         command: click.Command = module.command
         return command
@@ -84,11 +85,12 @@ class LazyGroup(click.Group):
             _report_usage(error, given)
             code = error.exit_code
         except InfiniteMemoryError as error:
-            _report(type(error).__name__, str(error), as_json=_asked_for_json(given))
+            message = mask_arguments(str(error), given)
+            _report(type(error).__name__, message, as_json=_asked_for_json(given))
             code = exit_code(error)
         except OSError as error:
             what = f"{error.filename}: " if error.filename else ""
-            message = f"{what}{error.strerror or error}"
+            message = mask_arguments(f"{what}{error.strerror or error}", given)
             _report("OSError", message, as_json=_asked_for_json(given))
             code = ExitCode.STORAGE
         except click.Abort:
@@ -145,13 +147,14 @@ def _asked_for_json(arguments: Sequence[str]) -> bool:
 
 
 def _report_usage(error: click.ClickException, arguments: Sequence[str]) -> None:
+    message = mask_arguments(error.format_message(), arguments)
     if _asked_for_json(arguments):
-        _report(type(error).__name__, error.format_message(), as_json=True)
+        _report(type(error).__name__, message, as_json=True)
         return
     if isinstance(error, click.UsageError) and error.ctx is not None:
         remark(error.ctx.get_usage(), style="")
         remark(f"Try '{error.ctx.command_path} --help' for help.", style="")
-    _report(type(error).__name__, error.format_message(), as_json=False)
+    _report(type(error).__name__, message, as_json=False)
 
 
 def _report(kind: str, message: str, *, as_json: bool) -> None:

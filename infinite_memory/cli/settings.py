@@ -12,6 +12,7 @@ from infinite_memory.cli.options import wanted_home, wanted_store
 from infinite_memory.cli.output import plain
 from infinite_memory.config import Config, Effective, Logging, load
 from infinite_memory.errors import ConfigurationError
+from infinite_memory.model.address import find_problem, is_folder
 
 __all__ = ["effective", "set_up"]
 
@@ -24,9 +25,9 @@ def effective(context: click.Context) -> Effective:
     """
     home, store = wanted_home(context), wanted_store(context)
     # What is typed is relative to where it is typed; only what is configured must be absolute.
-    folder = None if home is None else _absolute(home)
-    if store is not None and "://" not in store:
-        store = str(_absolute(store))
+    folder = None if home is None else _absolute(home, "--home")
+    if store is not None and is_folder(store):
+        store = str(_absolute(store, "--store"))
     flags = {} if store is None else {"store": store}
     return load(home=folder, flags=flags, environment=os.environ)
 
@@ -42,7 +43,9 @@ def set_up(context: click.Context) -> Config:
     return config
 
 
-def _absolute(typed: str) -> Path:
+def _absolute(typed: str, option: str) -> Path:
+    if problem := find_problem(typed):
+        raise ConfigurationError(f"{option}: {problem}")
     try:
         return Path(typed).expanduser().absolute()
     except RuntimeError as error:

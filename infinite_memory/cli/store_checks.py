@@ -12,12 +12,12 @@ from infinite_memory.cli.render import count, size
 from infinite_memory.config import Config
 from infinite_memory.embedding import configured_embedder
 from infinite_memory.errors import EmbedderError, InfiniteMemoryError, StoreDamaged
+from infinite_memory.model.address import masked
 from infinite_memory.model.memory import Status
 from infinite_memory.model.record import Size
 from infinite_memory.operations.models import Models, former_of
 from infinite_memory.protocols import Embedder, Storage
 from infinite_memory.search.snapshot import Snapshot
-from infinite_memory.storage.masking import masked
 from infinite_memory.storage.opening import (
     MANAGED,
     address_of,

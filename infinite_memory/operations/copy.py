@@ -17,7 +17,14 @@ from pathlib import Path
 from typing import TypeAlias
 
 from infinite_memory.config import Config, load
-from infinite_memory.errors import Conflict, InvalidInput, StorageUnavailable, StoreDamaged
+from infinite_memory.errors import (
+    ConfigurationError,
+    Conflict,
+    InvalidInput,
+    StorageUnavailable,
+    StoreDamaged,
+)
+from infinite_memory.model.address import find_problem, masked
 from infinite_memory.model.codec import from_micros
 from infinite_memory.model.copied import Copied, CopyMark, CopyProgress, CopyStep
 from infinite_memory.model.entry import JournalEnd
@@ -38,7 +45,6 @@ from infinite_memory.operations.comparing import Comparison, Stretches, same_emb
 from infinite_memory.operations.copy_journal import JournalCopy
 from infinite_memory.operations.copy_links import LinkCopy
 from infinite_memory.protocols import Storage, SupportsCopyMark
-from infinite_memory.storage.masking import masked
 from infinite_memory.storage.opening import (
     IN_MEMORY,
     MANAGED,
@@ -73,6 +79,7 @@ def copy_store(
     where the managed server is; a storage that is given open stays open.
 
     Raises:
+        ConfigurationError: one of them looks like an address, and is none that is served.
         InvalidInput: source and target are the same store, or one of them ends with the process.
         Conflict: the target holds something else, or was written since it was copied.
         StorageError: one of them cannot be opened, read or written; run it again to go on.
@@ -80,7 +87,7 @@ def copy_store(
     with ExitStack() as owned:
         first, second = _address(source), _address(target)
         if first is not None and first == second:
-            raise InvalidInput(f"{first} cannot be copied into itself: name another target")
+            raise InvalidInput(f"{masked(first)} cannot be copied into itself: name another target")
         config = config or load().config
         reading = _opened(source, config, owned, create=False)
         writing = _opened(target, config, owned, create=True)
@@ -101,6 +108,8 @@ def _address(place: Place) -> str | None:
             f"the store {address!r} cannot be copied: give a folder, mongodb://HOST/DATABASE, or "
             f"{MANAGED}"
         )
+    if problem := find_problem(address):
+        raise ConfigurationError(f"the store {problem}")
     return str(Path(address).expanduser().resolve()) if is_folder(address) else address
 
 

@@ -1,7 +1,8 @@
 """Usage: what was recalled is counted, off the path of whoever recalls it.
 
 Counts are gathered in memory and stored in batches by a thread of their own, every two seconds
-while there are any, and when the store is closed. A process that is killed loses those seconds.
+while there are any, and when the store is closed. A process that is killed loses those seconds,
+and so does one that closes a store whose server is gone.
 """
 
 from __future__ import annotations
@@ -13,12 +14,13 @@ from datetime import datetime
 
 from infinite_memory.errors import StorageError, StoreClosed
 from infinite_memory.model.usage import Usage
-from infinite_memory.protocols import Storage
+from infinite_memory.protocols import Storage, SupportsBriefCalls, limit_to_brief_calls
 
 __all__ = ["UsageCounter"]
 
 _log = logging.getLogger(__name__)
 _SECONDS = 2.0
+_CLOSING_SECONDS = 1.0
 # Where the store cannot be written for long, the memories used last are counted, and no others.
 _MOST_WAITING = 10_000
 
@@ -59,13 +61,19 @@ class UsageCounter:
                 _log.debug("the use of %d memories was not counted: %s", len(batch), error)
 
     def close(self) -> None:
-        """Store what is left, and count nothing any more. Closing twice does nothing."""
+        """Store what is left, and count nothing any more. Closing twice does nothing.
+
+        Where a server does not answer, nobody waits for it: what is left is not counted.
+        """
         self._closed.set()
         with self._lock:
             thread = self._thread
+        brief = isinstance(self._storage, SupportsBriefCalls)
         if thread is not None:
-            thread.join()
-        self.flush()
+            thread.join(_CLOSING_SECONDS if brief else None)
+        if thread is None or not thread.is_alive():
+            with limit_to_brief_calls(self._storage):
+                self.flush()
 
     def _add(self, memory_id: str, usage: Usage) -> None:
         known = self._waiting.pop(memory_id, None)

@@ -74,6 +74,9 @@ class SearchIndex:
 
     def save(self) -> None:
         """Write the snapshot for the next process, if enough has changed since the last one."""
+        if self._snapshot is not None:
+            # First of all: where a server is gone, whoever folds waits for it.
+            self._storage.position()
         self._wait_for_folding()
         if self._snapshot is not None and self._worth_saving(self._snapshot):
             self._write(self._snapshot, self._refreshed().compact())

@@ -7,6 +7,14 @@ from pathlib import Path
 
 from infinite_memory.config import Config, load
 from infinite_memory.errors import ConfigurationError
+from infinite_memory.model.address import (
+    IN_MEMORY,
+    MANAGED,
+    MONGODB_SCHEMES,
+    Address,
+    find_problem,
+    is_folder,
+)
 from infinite_memory.protocols import Storage
 from infinite_memory.storage.inmemory.storage import InMemoryStorage
 from infinite_memory.storage.sqlite.places import Places
@@ -22,15 +30,6 @@ __all__ = [
     "resolve",
     "snapshot_folder",
 ]
-
-IN_MEMORY = "memory://"
-MANAGED = "mongodb+managed://"
-_MONGODB = ("mongodb://", "mongodb+srv://")
-
-
-def is_folder(address: str) -> bool:
-    """Tell whether an address is that of a folder, which SQLite keeps."""
-    return "://" not in address
 
 
 def address_of(config: Config) -> str:
@@ -48,6 +47,7 @@ def open_storage(address: str, *, home: Path, mongod: Path | None = None) -> Sto
         ConfigurationError: no backend serves addresses of that form, or this one cannot be used.
         StorageError: the database cannot be opened; nothing was changed.
     """
+    _refuse_unserved(address)
     if is_folder(address):
         return SqliteStorage.open(Path(address))
     if address == IN_MEMORY:
@@ -57,15 +57,9 @@ def open_storage(address: str, *, home: Path, mongod: Path | None = None) -> Sto
         from infinite_memory.storage.mongodb.managed import open_managed  # noqa: PLC0415
 
         return open_managed(home, mongod=mongod)
-    if address.startswith(_MONGODB):
-        from infinite_memory.storage.mongodb import MongoStorage  # noqa: PLC0415
+    from infinite_memory.storage.mongodb import MongoStorage  # noqa: PLC0415
 
-        return MongoStorage.open(address)
-    scheme = address.split("://")[0]
-    raise ConfigurationError(
-        f"no store can be opened at {scheme!r:.40}://...: give a folder, {IN_MEMORY}, "
-        f"mongodb://HOST/DATABASE, or {MANAGED}"
-    )
+    return MongoStorage.open(address)
 
 
 def open_existing(address: str, *, home: Path, mongod: Path | None = None) -> Storage | None:
@@ -75,11 +69,12 @@ def open_existing(address: str, *, home: Path, mongod: Path | None = None) -> St
         ConfigurationError: no backend serves addresses of that form, or this one cannot be used.
         StorageError: the database cannot be opened; nothing was changed.
     """
+    _refuse_unserved(address)
     if address == MANAGED:
         from infinite_memory.storage.mongodb.managed import open_existing_managed  # noqa: PLC0415
 
         return open_existing_managed(home, mongod=mongod)
-    if address.startswith(_MONGODB):
+    if address.startswith(MONGODB_SCHEMES):
         from infinite_memory.storage.mongodb import MongoStorage  # noqa: PLC0415
 
         return MongoStorage.open_existing(address)
@@ -99,15 +94,26 @@ def snapshot_folder(address: str, storage: Storage, *, home: Path) -> Path | Non
 
 
 def resolve(target: str | os.PathLike[str] | None, config: Config | None) -> tuple[Config, str]:
-    """Return the configuration in force and the address of the store, a folder being absolute."""
+    """Return the configuration in force and the address of the store, a folder being absolute.
+
+    Raises:
+        ConfigurationError: `target` looks like an address, and is none that is served.
+    """
     address = None if target is None else os.fspath(target)
     if address == "":
         raise ConfigurationError("the store '' is no folder: give one, or None for the home folder")
+    if address is not None:
+        _refuse_unserved(address)
     if config is None:
-        home = address if address is not None and "://" not in address else None
+        home = address if address is not None and is_folder(address) else None
         config = load(home=None if home is None else _folder(home)).config
     address = address or address_of(config)
-    return config, address if "://" in address else _folder(address)
+    return config, _folder(address) if is_folder(address) else Address(address)
+
+
+def _refuse_unserved(address: str) -> None:
+    if problem := find_problem(address):
+        raise ConfigurationError(f"the store {problem}")
 
 
 def _folder(path: str) -> str:

@@ -23,7 +23,7 @@ from infinite_memory.operations.scope_group import Scopes
 from infinite_memory.operations.scopes import check_scope_names
 from infinite_memory.operations.services import Services
 from infinite_memory.operations.using import UsageCounter
-from infinite_memory.protocols import Embedder, Storage
+from infinite_memory.protocols import Embedder, Storage, limit_to_brief_calls
 from infinite_memory.search.snapshot import confined_folder
 from infinite_memory.storage.confined import ConfinedStorage
 from infinite_memory.storage.opening import open_storage, resolve, snapshot_folder
@@ -124,6 +124,9 @@ class MemoryStore(Recalling, Changing, Tracing, Keeping):
         has its receipt, and what it has not committed is not, and raises StoreClosed. Within such a
         call, as in the handler of a signal, this returns at once, and the call releases everything
         at its end.
+
+        A server that does not answer is not waited for: what was not counted yet of the use of
+        memories, and the snapshot of the index, are not stored then.
         """
         parts, self._parts = self._parts, None
         if parts is None:
@@ -132,7 +135,8 @@ class MemoryStore(Recalling, Changing, Tracing, Keeping):
 
     def _release(self, parts: Services) -> None:
         # The snapshot is derived: that a suspect store cannot give one is no reason to fail here.
-        with self._owned, suppress(StorageError):
+        # A server that is gone is no reason to wait.
+        with limit_to_brief_calls(parts.storage), self._owned, suppress(StorageError):
             parts.models.save()
 
     def __enter__(self) -> Self:

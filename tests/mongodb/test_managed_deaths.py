@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -54,6 +55,19 @@ def test_closing_after_a_kill_leaves_nothing(managed_home: Path) -> None:
     store.remember("the first word", id="one")
     kill_server(managed_home)
     store.close()
+    assert servers(managed_home) == []
+
+
+def test_closing_does_not_wait_for_a_server_that_hangs(managed_home: Path) -> None:
+    store = opened(managed_home)
+    store.remember("the first word", id="one")
+    assert store.search("first word")
+    os.kill(server(managed_home), signal.SIGSTOP)
+    began = time.monotonic()
+    store.close()
+    took = time.monotonic() - began
+    # It was more than a minute.
+    assert took < 30, f"{took:.1f} s"
     assert servers(managed_home) == []
 
 

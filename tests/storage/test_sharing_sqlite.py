@@ -26,6 +26,17 @@ from infinite_memory.storage.sqlite.lock import FairLock, WriterLock, _Wait
 from infinite_memory.testing.storage_contract import make_embedding, put
 
 KILLS = 4
+WAIT_SECONDS = 300.0
+
+
+def wait_until(holds: Callable[[], bool]) -> bool:
+    """Wait until something holds, and return whether it did before the limit."""
+    deadline = time.monotonic() + WAIT_SECONDS
+    while not holds():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.001)
+    return True
 
 
 def _write(home: Path, name: str, count: int) -> None:
@@ -36,7 +47,8 @@ def _write(home: Path, name: str, count: int) -> None:
 
 
 def _create(home: Path, number: int, start: threading.Barrier) -> None:
-    start.wait()
+    # Without a limit, one that cannot start would keep the others, and the test, for ever.
+    start.wait(WAIT_SECONDS)
     _write(home, f"creator-{number}", 1)
 
 
@@ -301,9 +313,8 @@ def interrupt() -> Iterator[Callable[[Callable[[], bool]], None]]:
 
     def send_once(there: Callable[[], bool]) -> None:
         def send() -> None:
-            while not there():
-                time.sleep(0.001)
-            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGUSR1)
+            if wait_until(there):
+                signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGUSR1)
 
         sent.append(threading.Thread(target=send))
         sent[-1].start()
@@ -432,11 +443,10 @@ def test_a_write_that_waited_while_the_store_was_closed_is_refused(tmp_path: Pat
     lock = storage._database._lock
     with lock.held():
         closing.start()
-        while len(lock._threads._waiting) < 1:
-            pass
+        assert wait_until(lambda: len(lock._threads._waiting) >= 1)
         writing.start()
-        while len(lock._threads._waiting) < 2:
-            pass
+        # Whoever waits gives up after 30 s, and after that this would never be so.
+        assert wait_until(lambda: len(lock._threads._waiting) >= 2)
     closing.join()
     writing.join()
     assert len(refused) == 1

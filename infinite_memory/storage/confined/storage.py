@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 
 from attrs import evolve
 
@@ -16,7 +16,7 @@ from infinite_memory.model.memory import Memory
 from infinite_memory.model.record import Change, Changes, Erase, Page, Record, Size, Write
 from infinite_memory.model.scope import Scope
 from infinite_memory.model.usage import Usage
-from infinite_memory.protocols import Storage
+from infinite_memory.protocols import Storage, limit_to_brief_calls
 from infinite_memory.storage.chain import EntryDamaged
 from infinite_memory.storage.confined.confinement import (
     Confinement,
@@ -228,6 +228,10 @@ class ConfinedStorage:
     def scrub(self) -> None:
         """Make sure that no byte of what was erased is left in the files of the store."""
         self._inner.scrub()
+
+    def brief_calls(self) -> AbstractContextManager[None]:
+        """Let the calls of this thread not wait for a server; see `SupportsBriefCalls`."""
+        return limit_to_brief_calls(self._inner)
 
     def close(self) -> None:
         """Close the storage below. Closing twice does nothing."""

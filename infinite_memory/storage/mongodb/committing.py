@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from pymongo.client_session import ClientSession
 from pymongo.database import Database
 
+from infinite_memory.errors import StorageUnavailable
 from infinite_memory.model.memory import Status
 from infinite_memory.model.record import ExpectAlike, ExpectKey, Write
 from infinite_memory.model.scope import Scope
@@ -24,6 +26,7 @@ from infinite_memory.storage.mongodb.metadata import (
     store_document,
 )
 from infinite_memory.storage.mongodb.names import ERASED, MEMORIES, METADATA, STORE, USAGE
+from infinite_memory.storage.mongodb.patience import BRIEF_SECONDS, is_brief
 from infinite_memory.storage.mongodb.planning import Before, Plan, ends_of, ids_of, plan_of
 from infinite_memory.storage.mongodb.scopes import ScopeReader
 from infinite_memory.storage.mongodb.transactions import in_transaction
@@ -66,10 +69,22 @@ class Committer:
     def carry_out(self, planned: Callable[[ClientSession | None], Plan]) -> int:
         """Carry out what `planned` returns while nobody else commits; return the last number."""
         # One at a time in this process: others would only meet it as a write conflict.
-        with self._alone:
+        with self._turn():
             if self._ahead is not None:
                 return self._ahead.commit(lambda: planned(None))
             return in_transaction(self._connection, lambda session: self._within(planned, session))
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        if not self._alone.acquire(timeout=BRIEF_SECONDS if is_brief() else -1):
+            raise StorageUnavailable(
+                f"{self._connection.place} keeps another commit of this process waiting; "
+                "nothing was stored"
+            )
+        try:
+            yield
+        finally:
+            self._alone.release()
 
     def _within(
         self, planned: Callable[[ClientSession | None], Plan], session: ClientSession

@@ -9,17 +9,24 @@ from contextlib import nullcontext
 from typing import Any
 
 import pymongo
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 from pymongo import MongoClient, WriteConcern
 from pymongo.database import Database
 from pymongo.errors import ConfigurationError as DriverConfigurationError
-from pymongo.errors import ConnectionFailure, InvalidName, InvalidURI, PyMongoError
+from pymongo.errors import (
+    ConnectionFailure,
+    InvalidName,
+    InvalidURI,
+    PyMongoError,
+    ServerSelectionTimeoutError,
+)
 from pymongo.read_concern import ReadConcern
 from pymongo.uri_parser import parse_uri
 
 from infinite_memory.errors import ConfigurationError, StorageUnavailable
-from infinite_memory.storage.masking import masked
+from infinite_memory.model.address import masked, secrets_in
 from infinite_memory.storage.mongodb.faults import storage_error
+from infinite_memory.storage.mongodb.patience import close_client, has_answering_member, is_brief
 
 __all__ = [
     "DEFAULT_DATABASE",
@@ -39,8 +46,7 @@ IDLE_SECONDS = 2.0
 """How long the client of a managed server keeps a connection that nobody uses."""
 
 _OLDEST = (5, 0)
-_TIMEOUT_SECONDS = 30.0
-_SELECTION_SECONDS = 15.0
+_ELECTION_SECONDS = 30.0
 _SETTINGS: dict[str, Any] = {
     "journal": True,
     "w": "majority",
@@ -53,11 +59,19 @@ _SETTINGS: dict[str, Any] = {
     "datetime_conversion": "DATETIME_AUTO",
     # A text that others spoilt is damage of one document, not of all that are read with it.
     "unicode_decode_error_handler": "replace",
-    "serverSelectionTimeoutMS": int(_SELECTION_SECONDS * 1000),
-    "timeoutMS": int(_TIMEOUT_SECONDS * 1000),
+    # A person waits for no more than about this, and a server that hangs is noticed in this time.
+    # With a limit for the whole call, timeoutMS, the driver would look for a server until that has
+    # passed.
+    "serverSelectionTimeoutMS": 10_000,
+    "connectTimeoutMS": 5_000,
+    "heartbeatFrequencyMS": 5_000,
+    "socketTimeoutMS": 30_000,
     "appname": "infinite-memory",
 }
-_LEFT_TO_THE_ADDRESS = {"serverselectiontimeoutms", "timeoutms", "appname"}
+_LEFT_TO_THE_ADDRESS = {
+    *("serverselectiontimeoutms", "connecttimeoutms", "heartbeatfrequencyms", "sockettimeoutms"),
+    "appname",
+}
 _ESCAPED_USER = re.compile(r"([^:/?#\[\]@%]|%[0-9a-f]{2})*(:([^:/?#\[\]@%]|%[0-9a-f]{2})*)?", re.I)
 _NOT_OURS = ("admin", "config", "local")
 _STRONG: dict[str, tuple[object, ...]] = {
@@ -78,17 +92,26 @@ class Connection:
     there are any: a replica set and a sharded cluster have them, a standalone server has not.
     `revive` makes sure that the server runs, where that is in our hands, and tells whether it does.
     `managed` says that it is: then a call gives up soon, so that whoever made it can revive it.
-    A transaction is tried for `patience_seconds` without a primary: an election takes about 12.
+    A call is tried for `patience_seconds` while the members elect a primary, which takes about 12,
+    and where no member answers as long as the driver looks for one.
     """
 
-    client: MongoClient[dict[str, Any]]
-    database: Database[dict[str, Any]]
+    client: MongoClient[dict[str, Any]] = field(repr=False)
+    database: Database[dict[str, Any]] = field(repr=False)
     place: str
     transactions: bool
     version: tuple[int, ...]
     revive: Callable[[], bool] = lambda: False
     managed: bool = False
-    patience_seconds: float = 30.0
+    patience_seconds: float = _ELECTION_SECONDS
+
+    def seconds_without_primary(self) -> float:
+        """Return how long a call is tried as things are, from when there was no primary."""
+        if is_brief():
+            return 0
+        if self.managed or has_answering_member(self.client):
+            return self.patience_seconds
+        return min(self.patience_seconds, self.client.options.server_selection_timeout)
 
 
 def is_unready(connection: Connection, error: BaseException | None) -> bool:
@@ -101,6 +124,8 @@ def is_unready(connection: Connection, error: BaseException | None) -> bool:
 
 def revived(connection: Connection, error: BaseException | None) -> bool:
     """Start a server of ours if `error` says that it is gone; tell whether to try again."""
+    if is_brief():
+        return False
     if is_unready(connection, error):
         # Until that connection was idle for so long that it is not used again.
         time.sleep(IDLE_SECONDS + 0.1)
@@ -124,10 +149,9 @@ def connect(
     place = masked(address)
     parsed = _checked(address, place)
     name = str(parsed["database"] or DEFAULT_DATABASE)
-    given = {option.lower() for option in parsed["options"]} & _LEFT_TO_THE_ADDRESS
-    ours = {option: value for option, value in _SETTINGS.items() if option.lower() not in given}
+    timing, patience_seconds = _timing_of(parsed["options"])
     try:
-        client: MongoClient[dict[str, Any]] = MongoClient(address, **{**ours, **settings})
+        client: MongoClient[dict[str, Any]] = MongoClient(address, **{**timing, **settings})
     except (DriverConfigurationError, OSError, ValueError, TypeError) as error:
         # Certificates are loaded here, and may be none.
         raise ConfigurationError(f"the store {place} cannot be used: {error}") from error
@@ -137,27 +161,50 @@ def connect(
             write_concern=WriteConcern(w="majority", j=True),
             read_concern=ReadConcern("majority"),
         )
-        return evolve(_connection(client, database, place), revive=revive)
+        connection = _connection(client, database, place, patience_seconds=patience_seconds)
+        return evolve(connection, revive=revive)
     except InvalidName as error:
-        client.close()
+        close_client(client)
         raise ConfigurationError(f"the store {place} cannot be used: {error}") from error
     except PyMongoError as error:
-        client.close()
+        close_client(client)
         raise storage_error(error, place) from error
     except BaseException:
-        client.close()
+        close_client(client)
         raise
 
 
+def _timing_of(options: Mapping[str, Any]) -> tuple[dict[str, Any], float]:
+    """Return the settings of the driver for an address with these options, and the patience."""
+    given = {name.lower(): value for name, value in options.items()}
+    settings = {name: value for name, value in _SETTINGS.items() if name.lower() not in given}
+    selection, whole = given.get("serverselectiontimeoutms"), given.get("timeoutms")
+    limits = [seconds for seconds in (selection, whole) if seconds]
+    if not limits:
+        return settings, _ELECTION_SECONDS
+    settings["serverSelectionTimeoutMS"] = int(min(limits) * 1000)
+    if selection is not None and whole:
+        # See above: what they ask for together is what these do.
+        socket = given.get("sockettimeoutms") or whole
+        settings |= {"timeoutMS": None, "socketTimeoutMS": int(min(socket, whole) * 1000)}
+    return settings, min(limits)
+
+
 def _connection(
-    client: MongoClient[dict[str, Any]], database: Database[dict[str, Any]], place: str
+    client: MongoClient[dict[str, Any]],
+    database: Database[dict[str, Any]],
+    place: str,
+    *,
+    patience_seconds: float,
 ) -> Connection:
-    # In such a context the driver looks for a server as long as that lasts, whatever the address
-    # asks for; a second more is for the questions themselves.
-    seconds = min(_SELECTION_SECONDS, client.options.server_selection_timeout + 1)
-    with nullcontext() if client.options.timeout is None else pymongo.timeout(seconds):
-        hello = client.admin.command("hello")
-        built = client.admin.command("buildInfo")
+    deadline = time.monotonic() + patience_seconds
+    while True:
+        try:
+            hello, built = _greet(client)
+            break
+        except ServerSelectionTimeoutError:
+            if time.monotonic() > deadline or not has_answering_member(client):
+                raise
     version = version_of(built, place)
     return Connection(
         client=client,
@@ -165,7 +212,17 @@ def _connection(
         place=place,
         transactions=has_transactions(hello, place),
         version=version,
+        patience_seconds=patience_seconds,
     )
+
+
+def _greet(client: MongoClient[dict[str, Any]]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the answers to `hello` and `buildInfo`."""
+    # In such a context the driver looks for a server as long as that lasts, whatever the address
+    # asks for; a second more is for the questions themselves.
+    seconds = client.options.server_selection_timeout + 1
+    with nullcontext() if client.options.timeout is None else pymongo.timeout(seconds):
+        return client.admin.command("hello"), client.admin.command("buildInfo")
 
 
 def version_of(built: Mapping[str, Any], place: str) -> tuple[int, ...]:
@@ -215,6 +272,8 @@ def _checked(address: str, place: str) -> dict[str, Any]:
     except (InvalidURI, DriverConfigurationError, OSError, ValueError) as error:
         # It also looks whether the certificates that it names can be read.
         reason = str(error).replace(address, place)
+        if any(secret in reason for secret in secrets_in(address)):
+            reason = "check its hosts, ports and options; what is wrong there is secret"
         raise ConfigurationError(f"the store {place} cannot be used: {reason}") from None
     if parsed["database"] in _NOT_OURS or parsed["collection"]:
         raise ConfigurationError(

@@ -6,6 +6,7 @@ import logging
 import os
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
 from typing import TypeVar
 
@@ -45,6 +46,14 @@ from infinite_memory.storage.mongodb.links import links_of
 from infinite_memory.storage.mongodb.measuring import measure
 from infinite_memory.storage.mongodb.migration import bring_up_to_date
 from infinite_memory.storage.mongodb.names import COPY, METADATA
+from infinite_memory.storage.mongodb.patience import (
+    close_client,
+    has_answering_member,
+    is_brief,
+    limit_if_brief,
+    limit_to_brief_calls,
+    note_no_answer,
+)
 from infinite_memory.storage.mongodb.reading import Reader
 from infinite_memory.storage.mongodb.scopes import ScopeReader
 from infinite_memory.storage.mongodb.usage import usage_of
@@ -107,7 +116,7 @@ class MongoStorage:
         try:
             return cls(connection)
         except BaseException:
-            connection.client.close()
+            close_client(connection.client)
             raise
 
     @classmethod
@@ -118,9 +127,9 @@ class MongoStorage:
             if has_store(connection):
                 return cls(connection)
         except BaseException:
-            connection.client.close()
+            close_client(connection.client)
             raise
-        connection.client.close()
+        close_client(connection.client)
         return None
 
     @property
@@ -280,34 +289,52 @@ class MongoStorage:
         self._check_usable()
 
     def close(self) -> None:
-        """Close the client; the server goes on. Closing twice does nothing."""
+        """Close the client; the server goes on, and is not waited for. Twice does nothing."""
         if not self._closed:
             self._closed = True
-            self._connection.client.close()
+            close_client(self._connection.client)
+
+    def brief_calls(self) -> AbstractContextManager[None]:
+        """Let no call of this thread wait for the server; see `SupportsBriefCalls`."""
+        return limit_to_brief_calls()
 
     def _run(self, work: Callable[[], _Result], *, again: bool = True) -> _Result:
         """Run `work`; again, if `again`, where a connection was lost or the server is ours.
 
         A server of ours that is gone is started, and everything tried again while there is time.
-        Another one is asked once more where it went away, and not where it was waited for.
+        Another one is asked once more where it went away, and not where it was waited for, unless
+        it is a replica set that elects a primary.
         """
         self._check_usable()
-        deadline = time.monotonic() + _AGAIN_SECONDS
+        began = time.monotonic()
         tries = 0
         while True:
             tries += 1
             try:
-                with translated(self._connection.place):
+                with translated(self._connection.place), limit_if_brief():
                     return work()
             except StorageUnavailable as error:
                 self._check_usable(error)
                 cause = error.__cause__
-                waited = isinstance(cause, NetworkTimeout | ServerSelectionTimeoutError)
-                lost = isinstance(cause, ConnectionFailure) and not waited
-                if not (revived(self._connection, cause) or (lost and tries == 1)):
+                if isinstance(cause, ConnectionFailure):
+                    note_no_answer()
+                helped = revived(self._connection, cause)
+                took = time.monotonic() - began
+                if not (helped or self._is_worth_another_try(cause, tries, took)):
                     raise
-                if not again or time.monotonic() > deadline:
+                if not again or is_brief() or took > _AGAIN_SECONDS:
                     raise
+
+    def _is_worth_another_try(
+        self, cause: BaseException | None, tries: int, seconds: float
+    ) -> bool:
+        if isinstance(cause, ServerSelectionTimeoutError):
+            return seconds < self._connection.seconds_without_primary() and has_answering_member(
+                self._connection.client
+            )
+        # What was waited for is not waited for again.
+        lost = isinstance(cause, ConnectionFailure) and not isinstance(cause, NetworkTimeout)
+        return lost and tries == 1
 
     def _check_usable(self, error: StorageUnavailable | None = None) -> None:
         place = self._connection.place

@@ -18,12 +18,18 @@ import pymongo
 from bson.binary import Binary
 from pymongo import WriteConcern
 from pymongo.client_session import ClientSession
-from pymongo.errors import ConnectionFailure, InvalidOperation, PyMongoError
+from pymongo.errors import (
+    ConnectionFailure,
+    InvalidOperation,
+    PyMongoError,
+    ServerSelectionTimeoutError,
+)
 from pymongo.read_concern import ReadConcern
 
 from infinite_memory.errors import Conflict
 from infinite_memory.storage.mongodb.connecting import Connection, is_unready, revived
 from infinite_memory.storage.mongodb.names import METADATA, STORE
+from infinite_memory.storage.mongodb.patience import BRIEF_SECONDS, is_brief
 
 __all__ = ["in_transaction"]
 
@@ -48,7 +54,7 @@ def in_transaction(
     may be run several times and must leave no trace but in the session. Whatever it raises, but for
     what the driver calls transient, ends the transaction and is raised.
     """
-    patience = _Patience(connection, seconds)
+    patience = _Patience(connection, BRIEF_SECONDS if is_brief() else seconds)
     look_at = time.monotonic() + _ABANDONED_SECONDS
     pause = 0.002
     with connection.client.start_session() as session:
@@ -73,7 +79,7 @@ class _Patience:
 
     def __init__(self, connection: Connection, seconds: float) -> None:
         self._end = time.monotonic() + seconds
-        self._without_primary = connection.patience_seconds
+        self._connection = connection
         self._lost: float | None = None
 
     def go_on(self, error: PyMongoError) -> None:
@@ -83,7 +89,11 @@ class _Patience:
             self._lost = None
         elif self._lost is None:
             self._lost = now
-        if now > self._end or (self._lost and now - self._lost > self._without_primary):
+            if isinstance(error, ServerSelectionTimeoutError) and not self._connection.managed:
+                # It was waited for already.
+                self._lost -= self._connection.client.options.server_selection_timeout
+        limit = self._connection.seconds_without_primary()
+        if now > self._end or (self._lost is not None and now - self._lost >= limit):
             raise error
 
 
@@ -165,7 +175,8 @@ def _end_abandoned(connection: Connection) -> None:
 
 def _abort(session: ClientSession) -> None:
     try:
-        with pymongo.timeout(_ABORT_SECONDS):
+        selection = session.client.options.server_selection_timeout
+        with pymongo.timeout(min(_ABORT_SECONDS, selection)):
             session.abort_transaction()
     except PyMongoError:
         # The server ends a transaction that nobody goes on with.

@@ -24,6 +24,7 @@ from infinite_memory.storage.mongodb.managed.binary import find_mongod
 from infinite_memory.storage.mongodb.managed.places import Places
 from infinite_memory.storage.mongodb.managed.server import Server
 from infinite_memory.storage.mongodb.managed.sharing import Users, alone
+from infinite_memory.storage.mongodb.patience import close_client
 from infinite_memory.storage.mongodb.storage import MongoStorage
 
 __all__ = ["ManagedStorage", "open_existing_managed", "open_managed"]
@@ -131,9 +132,9 @@ def _connected_once(server: Server, users: Users, *, create: bool) -> ManagedSto
         if create or has_store(connection):
             return ManagedStorage(connection, server, users)
     except BaseException:
-        connection.client.close()
+        close_client(connection.client)
         raise
-    connection.client.close()
+    close_client(connection.client)
     return None
 
 

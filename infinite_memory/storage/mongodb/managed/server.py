@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote_plus
 
+import pymongo
 from pymongo import MongoClient
 from pymongo.errors import OperationFailure, PyMongoError
 
@@ -28,6 +29,7 @@ _READY_SECONDS = 60.0
 # One that runs and says nothing for so long hangs.
 _PATIENCE_SECONDS = 30.0
 _HUNG_SECONDS = 5.0
+_ANSWER_SECONDS = 1.0
 # Whatever ends it may do so several times in a row.
 _STARTS = 6
 _UNAUTHORIZED = 13
@@ -87,11 +89,24 @@ class Server:
     def stop(self) -> None:
         """End the server and wait until it is gone; what it was told is on the disk by then.
 
+        One that hangs is killed soon.
+
         Raises:
             StorageUnavailable: it does not end.
         """
-        self._process.end()
+        if self._answers():
+            self._process.end()
+        else:
+            self._process.end(seconds=_HUNG_SECONDS)
         self._tidy()
+
+    def _answers(self) -> bool:
+        try:
+            with pymongo.timeout(_ANSWER_SECONDS), self._client(self._uri("")) as client:
+                client.admin.command("ping")
+        except PyMongoError:
+            return False
+        return True
 
     def _tidy(self) -> None:
         if not self._process.runs():
