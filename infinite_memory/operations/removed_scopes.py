@@ -24,7 +24,10 @@ _PAGE = 100
 
 @define
 class _Removal:
-    """The last removal of a scope: what it was before, and whether it was private again since."""
+    """The removal of a scope: what it was before, and by which entry.
+
+    `was_private_since` says whether the scope of that name that is there now was private once.
+    """
 
     scope: Scope
     number: int
@@ -168,7 +171,10 @@ def forgotten_since(services: Services, memory: Memory) -> int:
 
 
 def _read_removals(entries: Iterable[Entry]) -> Mapping[str, _Removal]:
-    """Return the last removal of each scope, by its folded name; `entries` come newest first."""
+    """Return the first removal of each scope, by its folded name; `entries` come newest first.
+
+    A scope may have been made anew and removed again since: that was another one.
+    """
     removals: dict[str, _Removal] = {}
     private: set[str] = set()
     for entry in entries:
@@ -178,10 +184,9 @@ def _read_removals(entries: Iterable[Entry]) -> Mapping[str, _Removal]:
                     private.add(fold_name(step.after.name))
             elif step.before is not None:
                 name = fold_name(step.before.name)
-                removals.setdefault(
-                    name,
-                    _Removal(
-                        scope=step.before, number=entry.number, was_private_since=name in private
-                    ),
+                later = removals.get(name)
+                was_private = name in private if later is None else later.was_private_since
+                removals[name] = _Removal(
+                    scope=step.before, number=entry.number, was_private_since=was_private
                 )
     return removals

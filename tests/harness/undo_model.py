@@ -136,18 +136,24 @@ class UndoModel:
         return scopes[removed[0].name]
 
     def _removal(self, name: str, since: int) -> tuple[Scope, bool] | None:
-        """Return a scope as it was before its last removal, and whether it was private later."""
-        was_private = False
-        for number in sorted(self.changes, reverse=True):
-            if number < since:
-                break
-            for before, after in reversed(self.changes[number].scopes):
-                if fold_name((before or after or NONE).name) != fold_name(name):
-                    continue
-                if after is None and before is not None:
-                    return before, was_private
-                was_private |= after is not None and after.sensitivity == "private"
-        return None
+        """Return a scope as it was before its first removal, and whether the present was private.
+
+        What was removed later is another scope of the same name.
+        """
+        steps = [
+            step
+            for number in sorted(self.changes)
+            if number >= since
+            for step in self.changes[number].scopes
+            if fold_name((step[0] or step[1] or NONE).name) == fold_name(name)
+        ]
+        removed = [position for position, (_, after) in enumerate(steps) if after is None]
+        if not removed:
+            return None
+        before, _ = steps[removed[0]]
+        assert before is not None
+        later = [after for _, after in steps[removed[-1] + 1 :] if after is not None]
+        return before, any(after.sensitivity == "private" for after in later)
 
     def _find_scope(self, name: str, scopes: dict[str, Scope], since: int) -> str:
         if name == GLOBAL:

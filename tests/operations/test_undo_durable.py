@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pytest
 
-from infinite_memory import MemoryStore, Status
+from infinite_memory import MemoryStore, Status, StorageUnavailable
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.testing.embedders import HashingEmbedder
 from infinite_memory.testing.failing import FailingStorage
 
 
 class _FailsAfterUndo(FailingStorage):
-    """Fails at the first call after the first commit."""
+    """Fails at every call after the first commit, until it is mended."""
 
-    commits = 0
+    broken = mended = False
 
     def commit(self, writes):  # type: ignore[no-untyped-def]
         result = super().commit(writes)
-        self.commits += 1
-        if self.commits == 1:
-            self.fail_at = self.calls + 1
+        self.broken = not self.mended
         return result
+
+    def _count(self, name: str, when: Literal["before", "after"]) -> None:
+        if self.broken and when == "before":
+            raise StorageUnavailable(f"simulated: {name}")
 
 
 @pytest.mark.parametrize("way", ["forgets", "brings back", "changes the text"])
@@ -35,7 +39,7 @@ def test_an_undo_that_is_durable_is_no_error(way: str) -> None:
     failing = _FailsAfterUndo(storage)
     with MemoryStore.open("memory://", storage=failing, embedder=HashingEmbedder()) as store:
         undone = store.undo()
-        failing.fail_at = 0
+        failing.broken, failing.mended = False, True
         entry = store.log(limit=1)[0]
         assert (undone.entry, entry.number, undone.memories) == (entry.number, entry.number, ("a",))
         assert entry.action.undoes == undone.undone.number

@@ -118,6 +118,31 @@ def test_a_memory_never_comes_back_into_a_less_sensitive_scope(
     store.revise("a", revision=4, status="current")
 
 
+def test_a_memory_comes_back_into_the_scope_that_it_was_in_not_a_later_one(
+    store: MemoryStore,
+) -> None:
+    store.scopes.create("health", sensitivity="private")
+    store.remember("the blood test", id="a", scope="health")
+    store.undo()
+    store.undo()
+    store.remember("a walk", id="b", scope="health")
+    store.undo()
+    assert names(store) == ["Global"]
+    store.revise("a", revision=2, status="current")
+    assert store.scopes["health"].sensitivity is Sensitivity.PRIVATE
+
+
+def test_a_later_private_scope_of_the_same_name_does_not_stand_in_the_way(
+    store: MemoryStore,
+) -> None:
+    store.remember("one", id="a", scope="team")
+    store.revise("a", revision=1, scope="zeus")
+    store.scopes.delete("team")
+    store.scopes.create("team", sensitivity="private")
+    assert undo_everything(store) == 4
+    assert names(store) == ["Global"]
+
+
 def test_a_forgotten_memory_of_a_removed_scope_is_listed_by_nobody(store: MemoryStore) -> None:
     store.scopes.create("health", sensitivity="private")
     store.remember("the blood test", id="a", scope="health")
