@@ -68,6 +68,8 @@ def receipt_data(receipt: Receipt) -> dict[str, Any]:
         data["twins"] = list(receipt.twins)
     if receipt.conflicts:
         data["conflicts"] = list(receipt.conflicts)
+    if receipt.pending:
+        data["pending"] = list(receipt.pending)
     return data
 
 

@@ -73,6 +73,8 @@ def _hints(receipt: Receipt) -> str:
             f" It conflicts with {', '.join(receipt.conflicts)}, of the same key and time: ask the"
             " user which holds, and forget or update the other."
         )
+    for sentence in receipt.pending:
+        hints += f" Still to be done: {sentence}."
     return hints
 
 

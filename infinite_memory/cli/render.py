@@ -135,6 +135,7 @@ def receipt_json(receipt: Receipt) -> dict[str, Any]:
         "superseded_by": receipt.superseded_by,
         "conflicts": list(receipt.conflicts),
         "twins": list(receipt.twins),
+        "pending": list(receipt.pending),
     }
 
 
@@ -142,7 +143,8 @@ def receipt_sentence(receipt: Receipt) -> str:
     """Return what a write did, in a sentence."""
     place = f"{receipt.id} in {receipt.scope}"
     if receipt.erased:
-        return f"Erased {place}: {listed(receipt.erased)}."
+        erased = f"Erased {place}: {listed(receipt.erased)}."
+        return " ".join([erased, *receipt_hints(receipt)])
     number = f", revision {receipt.revision}" if receipt.revision > 1 else ""
     outcome = _DONE.get(receipt.outcome, str(receipt.outcome).capitalize())
     done = f"{outcome} {place}{number}: {_HOW[receipt.searchable]}."
@@ -162,6 +164,8 @@ def receipt_hints(receipt: Receipt) -> Iterator[str]:
             f"It conflicts with {listed(receipt.conflicts)}: the same key and the same beginning, "
             "and another text; both stay until one supersedes the other."
         )
+    for sentence in receipt.pending:
+        yield f"Still to be done: {sentence}."
 
 
 def _spaced(parts: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:

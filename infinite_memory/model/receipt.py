@@ -42,7 +42,8 @@ class Receipt:
     forget removed for good. `superseded` are the ids of the memories that this one replaced, and
     `superseded_by` is the one that replaced it, where it was told late. `conflicts` are those with
     the same key that begin at the same moment and say something else: all of them stay current
-    until somebody decides.
+    until somebody decides. `pending` says, a sentence each, what of it is still to be done, and
+    when it will be.
     """
 
     id: str
@@ -56,3 +57,4 @@ class Receipt:
     superseded_by: str | None = None
     conflicts: tuple[str, ...] = ()
     twins: tuple[str, ...] = ()
+    pending: tuple[str, ...] = ()

@@ -19,6 +19,10 @@ from infinite_memory.operations.services import Services
 __all__ = ["forget"]
 
 _UNKNOWN_SCOPE = "unknown"
+_STILL_READ = (
+    "its bytes stay in the files of the store until a reader that began before has ended, most"
+    " likely in another process; the next change, opening or closing of the store then removes them"
+)
 
 
 def forget(services: Services, memory_id: str, *, hard: bool) -> Receipt:
@@ -26,7 +30,8 @@ def forget(services: Services, memory_id: str, *, hard: bool) -> Receipt:
 
     Forgetting what is forgotten changes nothing. A soft forget can be revised back. A hard one of
     what was erased before answers `unchanged`, once it has finished what a hard forget that was cut
-    short had left: so of several at once, one says that it erased.
+    short had left: so of several at once, one says that it erased. Where a reader still keeps its
+    bytes in the files, the receipt says so in `pending`.
 
     Raises:
         NotFound: there is no such memory; nor was there one that was erased, if `hard`.
@@ -66,9 +71,9 @@ def _erase(services: Services, memory_id: str) -> Receipt:
             if last:
                 raise
     # After a repeat as well: whoever erased it may have been cut off before this.
-    services.storage.scrub()
+    scrubbed = services.storage.scrub()
     services.index.discard()
-    return receipt
+    return receipt if scrubbed else evolve(receipt, pending=(_STILL_READ,))
 
 
 def _erase_once(services: Services, memory_id: str) -> Receipt:

@@ -21,6 +21,7 @@ from infinite_memory.operations.scope_group import Scopes
 from infinite_memory.operations.services import Services
 from infinite_memory.operations.using import UsageCounter
 from infinite_memory.protocols import Embedder, Storage
+from infinite_memory.storage.forks import crossed_fork
 from infinite_memory.storage.opening import open_storage, resolve, snapshot_folder
 from infinite_memory.store.changing import Changing
 from infinite_memory.store.keeping import Keeping
@@ -35,7 +36,8 @@ class MemoryStore(Recalling, Changing, Tracing, Keeping):
 
     Open one with `MemoryStore.open` and close it, best with `with`. Every method may be called from
     any thread, and any number of processes may have the same store open at once. It does not cross
-    a fork: open another one in the child.
+    a fork: a forked child can neither use it nor open the same store again, so start workers with
+    "spawn" or "forkserver", or close the store before forking.
 
     Where a scope is a parameter: a name, or a list of names, opens those scopes with their parents
     and `Global`; "ALL" opens all but private and inactive ones; None the default scope, and in a
@@ -46,6 +48,7 @@ class MemoryStore(Recalling, Changing, Tracing, Keeping):
         """Work with `services` and close `owned` at the end. Use `open` instead."""
         self._parts: Services | None = services
         self._owned = owned
+        self._process = os.getpid()
 
     @classmethod
     def open(
@@ -110,7 +113,12 @@ class MemoryStore(Recalling, Changing, Tracing, Keeping):
         return self._services.config
 
     def close(self) -> None:
-        """Release everything; every other method then raises StoreClosed. Twice does nothing."""
+        """Release everything; every other method then raises StoreClosed.
+
+        Twice does nothing, nor does it in a forked child, where all belongs to the parent.
+        """
+        if self._process != os.getpid():
+            return
         parts, self._parts = self._parts, None
         if parts is None:
             return
@@ -131,6 +139,8 @@ class MemoryStore(Recalling, Changing, Tracing, Keeping):
 
     @property
     def _services(self) -> Services:
+        if self._process != os.getpid():
+            raise StoreClosed(crossed_fork("this store"))
         if self._parts is None:
             raise StoreClosed("this store is closed: open it again with MemoryStore.open")
         return self._parts
