@@ -16,12 +16,7 @@ import apsw
 from infinite_memory.errors import StorageUnavailable, StoreClosed
 from infinite_memory.storage.forks import crossed_fork
 from infinite_memory.storage.sqlite.connections import BUSY_SECONDS, check_library, connect
-from infinite_memory.storage.sqlite.creation import (
-    Places,
-    ensure_store,
-    find_sound_store,
-    prepare_folder,
-)
+from infinite_memory.storage.sqlite.creation import ensure_store, find_sound_store, prepare_folder
 from infinite_memory.storage.sqlite.faults import (
     DAMAGE,
     damaged_database,
@@ -40,6 +35,7 @@ from infinite_memory.storage.sqlite.live_files import (
 from infinite_memory.storage.sqlite.lock import WriterBusy, WriterLock
 from infinite_memory.storage.sqlite.migrations import check_version, migrate
 from infinite_memory.storage.sqlite.open_files import file_identity
+from infinite_memory.storage.sqlite.places import Places
 from infinite_memory.storage.sqlite.readers import Readers, Snapshot
 from infinite_memory.storage.sqlite.reserve import OPENING_BYTES, RESERVE_BYTES, Reserve
 from infinite_memory.storage.sqlite.schema import SCHEMA_VERSION
