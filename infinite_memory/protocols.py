@@ -149,8 +149,12 @@ class Storage(Protocol):
     def measure(self) -> Size:
         """Count what is stored."""
 
-    def scrub(self) -> None:
-        """Make sure that no byte of what was erased is left in the files of this store."""
+    def scrub(self) -> bool:
+        """Make sure that no byte of what was erased is left in the files of this store.
+
+        Return whether that is so now. False says that readers who began before hold some bytes
+        there, and that the storage removes them by itself once these have ended.
+        """
 
     def close(self) -> None:
         """Release everything that this object opened. Closing twice does nothing."""

@@ -61,7 +61,7 @@ def receipt_text(receipt: Receipt) -> str:
 
 def _hints(receipt: Receipt) -> str:
     """Return what whoever wrote should know of other memories."""
-    hints = "".join(f" Pending: {step}." for step in receipt.pending)
+    hints = ""
     if receipt.superseded_by is not None:
         hints += f" It is history already: {receipt.superseded_by} began later and holds now."
     if receipt.twins:
@@ -73,6 +73,8 @@ def _hints(receipt: Receipt) -> str:
             f" It conflicts with {', '.join(receipt.conflicts)}, of the same key and time: ask the"
             " user which holds, and forget or update the other."
         )
+    for sentence in receipt.pending:
+        hints += f" Still to be done: {sentence}."
     return hints
 
 

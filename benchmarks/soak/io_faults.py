@@ -16,7 +16,7 @@ from unittest.mock import patch
 from attrs import frozen
 
 from benchmarks.soak.report import bound, conclude, scratch
-from infinite_memory.storage.sqlite.database import Database
+from infinite_memory.storage.sqlite.writer import Writer
 from infinite_memory.testing.io_faults import fault_points, meet_fault
 
 __all__ = ["Outcome", "run"]
@@ -35,7 +35,7 @@ def run(
 ) -> Outcome:
     """Meet every point of fault, or each `every`-th; `broken` acknowledges failed commits."""
     points = list(fault_points(folder / "work", seed=seed))[first::every]
-    build = patch.object(Database, "_is_durable", lambda *_: True) if broken else nullcontext()
+    build = patch.object(Writer, "_is_durable", lambda *_: True) if broken else nullcontext()
     with build:
         found = [meet_fault(folder / "work", point, seed=seed) for point in points]
     return Outcome(points=len(points), faults=tuple(fault for fault in found if fault is not None))

@@ -150,7 +150,8 @@ def receipt_sentence(receipt: Receipt) -> str:
     """Return what a write did, in a sentence."""
     place = f"{receipt.id} in {receipt.scope}"
     if receipt.erased:
-        return " ".join([f"Erased {place}: {listed(receipt.erased)}.", *receipt_hints(receipt)])
+        erased = f"Erased {place}: {listed(receipt.erased)}."
+        return " ".join([erased, *receipt_hints(receipt)])
     number = f", revision {receipt.revision}" if receipt.revision > 1 else ""
     outcome = _DONE.get(receipt.outcome, str(receipt.outcome).capitalize())
     done = f"{outcome} {place}{number}: {_HOW[receipt.searchable]}."
@@ -161,8 +162,6 @@ def receipt_hints(receipt: Receipt) -> Iterator[str]:
     """Yield a sentence for each thing that a write met and whoever wrote should know."""
     if receipt.superseded_by is not None:
         yield f"It is history already: {receipt.superseded_by} began later and holds now."
-    for step in receipt.pending:
-        yield f"Pending: {step}."
     if receipt.twins:
         yield f"It says the same as {listed(receipt.twins)} and is linked to it."
     if receipt.superseded:
@@ -172,6 +171,8 @@ def receipt_hints(receipt: Receipt) -> Iterator[str]:
             f"It conflicts with {listed(receipt.conflicts)}: the same key and the same beginning, "
             "and another text; both stay until one supersedes the other."
         )
+    for sentence in receipt.pending:
+        yield f"Still to be done: {sentence}."
 
 
 def _spaced(parts: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:

@@ -20,6 +20,10 @@ from infinite_memory.operations.services import Services
 __all__ = ["forget"]
 
 _UNKNOWN_SCOPE = "unknown"
+_STILL_READ = (
+    "its bytes stay in the files of the store until a reader that began before has ended, most"
+    " likely in another process; the next change, opening or closing of the store then removes them"
+)
 
 
 def forget(services: Services, memory_id: str, *, hard: bool) -> Receipt:
@@ -69,12 +73,15 @@ def _erase(services: Services, memory_id: str) -> Receipt:
             if last:
                 raise
     # After a repeat as well: whoever erased it may have been cut off before this.
+    scrubbed = True
     with AfterCommit("removing its bytes from the files of the store") as in_files:
-        services.storage.scrub()
+        scrubbed = services.storage.scrub()
     with AfterCommit("removing its bytes from the index") as in_index:
         services.index.discard()
     failures = [step.failure for step in (in_files, in_index) if step.failure is not None]
     pending = [f"{failure}; forget it once more to finish this" for failure in failures]
+    if not scrubbed:
+        pending.append(_STILL_READ)
     return evolve(receipt, pending=tuple(pending))
 
 

@@ -100,7 +100,8 @@ class Changing(StorePart):
         """Take a memory out of every result; `hard` erases it with its history for good.
 
         Doing it again is safe and answers `unchanged`; a hard forget that was cut short is finished
-        by that.
+        by that. `pending` of the receipt says so where a reader in another process still keeps its
+        bytes in the files; they are removed once that has ended.
 
         Raises:
             NotFound: there is no such memory.

@@ -26,6 +26,7 @@ from infinite_memory.operations.using import UsageCounter
 from infinite_memory.protocols import Embedder, Storage, limit_to_brief_calls
 from infinite_memory.search.snapshot import confined_folder
 from infinite_memory.storage.confined import ConfinedStorage
+from infinite_memory.storage.forks import crossed_fork
 from infinite_memory.storage.opening import open_storage, resolve, snapshot_folder
 from infinite_memory.store.changing import Changing
 from infinite_memory.store.keeping import Keeping
@@ -42,7 +43,8 @@ class MemoryStore(Recalling, Changing, Tracing, Keeping):
 
     Open one with `MemoryStore.open` and close it, best with `with`. Every method may be called from
     any thread, and any number of processes may have the same store open at once. It does not cross
-    a fork: open another one in the child.
+    a fork: a forked child can neither use it nor open the same store again, so start workers with
+    "spawn" or "forkserver", or close the store before forking.
 
     Where a scope is a parameter: a name, or a list of names, opens those scopes with their parents
     and `Global`; "ALL" opens all but private and inactive ones; None the default scope, and in a
@@ -53,6 +55,7 @@ class MemoryStore(Recalling, Changing, Tracing, Keeping):
         """Work with `services` and close `owned` at the end. Use `open` instead."""
         self._parts: Services | None = services
         self._owned = owned
+        self._process = os.getpid()
 
     @classmethod
     def open(
@@ -117,7 +120,9 @@ class MemoryStore(Recalling, Changing, Tracing, Keeping):
         return self._services.config
 
     def close(self) -> None:
-        """Release everything; every other method then raises StoreClosed. Twice does nothing.
+        """Release everything; every other method then raises StoreClosed.
+
+        Twice does nothing, nor does it in a forked child, where all belongs to the parent.
 
         Calls of other threads that change something and are under way are waited for, a second at
         most. One that takes longer answers by what it has done: what it has committed is stored and
@@ -128,6 +133,8 @@ class MemoryStore(Recalling, Changing, Tracing, Keeping):
         A server that does not answer is not waited for: what was not counted yet of the use of
         memories, and the snapshot of the index, are not stored then.
         """
+        if self._process != os.getpid():
+            return
         parts, self._parts = self._parts, None
         if parts is None:
             return
@@ -152,6 +159,8 @@ class MemoryStore(Recalling, Changing, Tracing, Keeping):
 
     @property
     def _services(self) -> Services:
+        if self._process != os.getpid():
+            raise StoreClosed(crossed_fork("this store"))
         if self._parts is None:
             raise StoreClosed("this store is closed: open it again with MemoryStore.open")
         return self._parts

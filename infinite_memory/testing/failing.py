@@ -140,10 +140,11 @@ class FailingStorage:
         self._count("measure", "after")
         return result
 
-    def scrub(self) -> None:
+    def scrub(self) -> bool:
         self._count("scrub", "before")
-        self.inner.scrub()
+        result = self.inner.scrub()
         self._count("scrub", "after")
+        return result
 
     def close(self) -> None:
         """Close the storage within; closing never fails."""

@@ -153,7 +153,7 @@ class _Run:
             self._storage.close()
             self._storage = None
 
-    def _attempt(self, call: Callable[[], None]) -> None:
+    def _attempt(self, call: Callable[[], object]) -> None:
         """Make a call which changes nothing that is stored; after a failure, once more."""
         try:
             call()

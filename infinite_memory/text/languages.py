@@ -7,6 +7,7 @@ memory still meet in the English ones.
 
 from __future__ import annotations
 
+import os
 import re
 import threading
 from collections import Counter, defaultdict
@@ -121,6 +122,16 @@ _TELLING_LITTLE = frozenset(
 # There has to be one of these, which is enough where nothing speaks for English.
 _TELLING = frozenset(word for word in _FOREIGN - _TELLING_LITTLE if len(word) > 2)
 _lock = threading.Lock()
+
+
+def _renew_lock() -> None:
+    """Replace the lock in a forked child: another thread may have held it at the fork."""
+    global _lock
+    _lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_lock)
 
 
 def languages_of(text: str, folded: str) -> tuple[str, ...]:

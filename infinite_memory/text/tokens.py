@@ -11,6 +11,7 @@ whole as well; traditional characters and the simplified ones that stand for the
 
 from __future__ import annotations
 
+import os
 import re
 import threading
 import unicodedata
@@ -98,6 +99,16 @@ _STEMMERS = tuple(
 )
 _HANGUL = re.compile("[\uac00-\ud7a3]{2,}")
 _stemmer_lock = threading.Lock()
+
+
+def _renew_lock() -> None:
+    """Replace the lock in a forked child: another thread may have held it at the fork."""
+    global _stemmer_lock
+    _stemmer_lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_lock)
 
 
 def fold(text: str) -> str:

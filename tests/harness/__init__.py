@@ -1,0 +1,1 @@
+"""Programs that the tests and the soaks start as processes of their own."""

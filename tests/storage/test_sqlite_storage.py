@@ -49,7 +49,7 @@ def test_a_store_keeps_the_pages_that_it_was_made_with(
         storage.commit([put(f"m{number}", text="x" * 3000)])
     storage.close()
     storage = SqliteStorage.open(tmp_path)
-    assert storage._database._checkpoint_pages * size == 4 << 20
+    assert storage._database._writer._checkpoint_pages * size == 4 << 20
     assert len(storage.changes(0, limit=100).items) == 20
     assert storage.verify().sound
     storage.close()

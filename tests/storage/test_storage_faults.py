@@ -119,7 +119,7 @@ def test_a_commit_that_took_place_is_acknowledged_whatever_it_reported(
     storage: SqliteStorage,
 ) -> None:
     database = storage._database
-    database._writer = _RaisesAfterCommit(database._writer)
+    database._writer.connection = _RaisesAfterCommit(database._writer.connection)
     assert storage.commit([put("a")]) == storage.position()
     assert list(storage.get(["a"])) == ["a"]
 
@@ -127,8 +127,9 @@ def test_a_commit_that_took_place_is_acknowledged_whatever_it_reported(
 def test_a_checkpoint_that_fails_takes_nothing_back(
     storage: SqliteStorage, disk: _FaultyDisk, caplog: pytest.LogCaptureFixture
 ) -> None:
-    storage._database._checkpoint_at = 0
-    storage._database._writer = _NoCheckpoint(storage._database._writer)
+    writer = storage._database._writer
+    writer.hasten_checkpoint()
+    writer.connection = _NoCheckpoint(writer.connection)
     storage.commit([put("a")])
     assert list(storage.get(["a"])) == ["a"]
     assert "could not be copied yet" in caplog.text

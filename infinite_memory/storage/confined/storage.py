@@ -225,9 +225,9 @@ class ConfinedStorage:
         """Count what is inside, by a walk over it; `size_bytes` counts the texts alone."""
         return measure(self)
 
-    def scrub(self) -> None:
+    def scrub(self) -> bool:
         """Make sure that no byte of what was erased is left in the files of the store."""
-        self._inner.scrub()
+        return self._inner.scrub()
 
     def brief_calls(self) -> AbstractContextManager[None]:
         """Let the calls of this thread not wait for a server; see `SupportsBriefCalls`."""

@@ -216,10 +216,11 @@ class InMemoryStorage:
                 newest=max((m.happened_at for m in memories), default=None),
             )
 
-    def scrub(self) -> None:
+    def scrub(self) -> bool:
         """Do nothing more: there are no files."""
         with self._lock:
             self._open()
+        return True
 
     def verify(self, walked: Walked | None = None) -> Verification:
         """Look at everything that is stored; see `SupportsVerify.verify`."""

@@ -36,6 +36,7 @@ from infinite_memory.model.record import (
 from infinite_memory.model.scope import Scope
 from infinite_memory.model.usage import Usage
 from infinite_memory.storage.damage import USAGE, DamageLog
+from infinite_memory.storage.forks import crossed_fork
 from infinite_memory.storage.mongodb.committing import Committer
 from infinite_memory.storage.mongodb.connecting import Connection, connect, revived
 from infinite_memory.storage.mongodb.creation import ensure_store, has_store
@@ -280,17 +281,21 @@ class MongoStorage:
         """Count what is stored."""
         return self._run(lambda: measure(self._connection))
 
-    def scrub(self) -> None:
+    def scrub(self) -> bool:
         """Do nothing: what a server keeps of deleted documents is not in the hands of a client.
 
         Space in the files of MongoDB is written over when it is used again, the journal some
         minutes later, and the log of a replica set when it has come round.
         """
         self._check_usable()
+        return True
 
     def close(self) -> None:
-        """Close the client; the server goes on, and is not waited for. Twice does nothing."""
-        if not self._closed:
+        """Close the client; the server goes on, and is not waited for.
+
+        Twice, or in a forked child, it does nothing.
+        """
+        if not self._closed and self._process == os.getpid():
             self._closed = True
             close_client(self._connection.client)
 
@@ -339,10 +344,7 @@ class MongoStorage:
     def _check_usable(self, error: StorageUnavailable | None = None) -> None:
         place = self._connection.place
         if self._process != os.getpid():
-            raise StoreClosed(
-                f"the store {place} was opened before this process was forked, and a client of a "
-                "server must not be used across a fork: open it again in this process"
-            )
+            raise StoreClosed(crossed_fork(f"the store {place}"))
         if self._closed and error is None:
             raise StoreClosed(f"the store {place} was closed: open it again")
         if self._closed:

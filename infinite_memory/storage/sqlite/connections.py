@@ -8,6 +8,7 @@ from pathlib import Path
 import apsw
 
 from infinite_memory.errors import StorageUnavailable
+from infinite_memory.storage.sqlite.open_files import TrackedConnection
 
 __all__ = [
     "BUSY_SECONDS",
@@ -64,8 +65,9 @@ def check_library(version: str) -> None:
 def connect(path: Path, *, vfs: str | None, create: bool = False) -> apsw.Connection:
     """Open the database for reading and writing, under the rules that every connection keeps."""
     flags = apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if create else 0)
-    connection = apsw.Connection(str(path), flags=flags, vfs=vfs)
-    # The last connection to close would write the log back without holding the writers' lock.
+    connection = TrackedConnection(path, flags=flags, vfs=vfs)
+    # The last connection to close would write the log back without holding the writers' lock, and
+    # remove it. Who is the last follows from locks that other code in the process can lose.
     connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
     connection.set_busy_timeout(int(BUSY_SECONDS * 1000))
     # One by one: a script would stop at the first pragma that answers with a row.
@@ -76,7 +78,7 @@ def connect(path: Path, *, vfs: str | None, create: bool = False) -> apsw.Connec
 
 def connect_reading(path: Path, *, vfs: str | None) -> apsw.Connection:
     """Open the database with its log for reading alone, to look at a suspect one."""
-    connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY, vfs=vfs)
+    connection = TrackedConnection(path, flags=apsw.SQLITE_OPEN_READONLY, vfs=vfs)
     connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
     connection.set_busy_timeout(int(BUSY_SECONDS * 1000))
     return connection
@@ -88,7 +90,7 @@ def connect_alone(path: Path, *, vfs: str | None) -> apsw.Connection:
     A connection that has the database for itself keeps the index of the log in its own memory. The
     first statement raises `apsw.BusyError` if anybody else has it open.
     """
-    connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE, vfs=vfs)
+    connection = TrackedConnection(path, flags=apsw.SQLITE_OPEN_READWRITE, vfs=vfs)
     connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
     connection.set_busy_timeout(0)
     connection.pragma("trusted_schema", 0)
@@ -99,8 +101,9 @@ def connect_alone(path: Path, *, vfs: str | None) -> apsw.Connection:
 
 def connect_immutable(path: Path, *, vfs: str | None) -> apsw.Connection:
     """Open the main file alone, without locks, log or any change: to look at a suspect file."""
-    return apsw.Connection(
-        f"{path.absolute().as_uri()}?immutable=1",
+    return TrackedConnection(
+        path,
+        uri=f"{path.absolute().as_uri()}?immutable=1",
         flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI,
         vfs=vfs,
     )

@@ -8,49 +8,80 @@ its marker is never one that is being made.
 from __future__ import annotations
 
 import os
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from uuid import uuid4
 
 import apsw
 
-from infinite_memory.errors import StorageUnavailable
+from infinite_memory.errors import StorageUnavailable, StoreDamaged
 from infinite_memory.storage.sqlite.connections import connect
 from infinite_memory.storage.sqlite.faults import storage_error
 from infinite_memory.storage.sqlite.inspection import inspect_store
 from infinite_memory.storage.sqlite.ledger import Ledger, insert_ledger
-from infinite_memory.storage.sqlite.lock import WriterLock
 from infinite_memory.storage.sqlite.marker import read_marker, sync_folder, write_marker
+from infinite_memory.storage.sqlite.open_files import check_not_inherited
 from infinite_memory.storage.sqlite.places import Places
 from infinite_memory.storage.sqlite.schema import create_tables
 from infinite_memory.storage.sqlite.surroundings import check_surroundings
 
-__all__ = ["PAGE_BYTES", "Places", "ensure_store"]
+__all__ = ["PAGE_BYTES", "Places", "ensure_store", "find_sound_store", "prepare_folder"]
 
 PAGE_BYTES = 2048
 """The pages of a new database: a commit writes each one that it touches whole, some ten of them."""
 
 
-def ensure_store(places: Places, lock: WriterLock, vfs: str | None) -> str:
+def prepare_folder(places: Places, vfs: str | None) -> None:
+    """Make the folder of a store, or check it if it is there, up to where the lock can be taken.
+
+    Raises:
+        StoreDamaged, SchemaTooNew, StorageUnavailable: as `ensure_store`; nothing was changed.
+    """
+    check_not_inherited(places.database)
+    with _typed_errors(places):
+        check_surroundings(places.folder)
+        _make_folder(places.folder)
+        if not places.lock.exists():
+            inspect_store(places, vfs)  # before even the lock file is made in a suspect folder
+
+
+def ensure_store(places: Places, vfs: str | None) -> str:
     """Check the store in the folder, or make one where there is none; return its identity.
+
+    The caller holds the writers' lock.
 
     Raises:
         StoreDamaged: what is there is suspect; nothing was changed.
         SchemaTooNew: a newer version made it; nothing was changed.
         StorageUnavailable: the folder cannot be used.
     """
+    with _typed_errors(places):
+        identity = inspect_store(places, vfs)
+        if identity is None:
+            identity = _create(places, vfs)
+        if read_marker(places.marker) is None:
+            write_marker(places.marker, identity)
+        return identity
+
+
+def find_sound_store(places: Places, vfs: str | None) -> str | None:
+    """Return the identity of a store that can be opened beside whoever holds the writers' lock.
+
+    None says that only a look under the lock can decide: there is no store, or no marker, or what
+    was read while others write looks damaged.
+    """
     try:
-        check_surroundings(places.folder)
-        _make_folder(places.folder)
-        if not places.lock.exists():
-            inspect_store(places, vfs)  # before even the lock file is made in a suspect folder
-        with lock.held():
-            identity = inspect_store(places, vfs)
-            if identity is None:
-                identity = _create(places, vfs)
-            if read_marker(places.marker) is None:
-                write_marker(places.marker, identity)
-            return identity
+        identity = inspect_store(places, vfs)
+        return None if read_marker(places.marker) is None else identity
+    except (apsw.Error, StoreDamaged):
+        return None
+
+
+@contextmanager
+def _typed_errors(places: Places) -> Iterator[None]:
+    try:
+        yield
     except apsw.Error as error:
         raise storage_error(error, places.database) from error
     except (StorageUnavailable, ValueError):

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import logging
 import os
+import time
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import apsw
 
 from infinite_memory.errors import StorageUnavailable, StoreClosed
+from infinite_memory.storage.forks import crossed_fork
 from infinite_memory.storage.sqlite.connections import BUSY_SECONDS, check_library, connect
-from infinite_memory.storage.sqlite.creation import Places, ensure_store
+from infinite_memory.storage.sqlite.creation import ensure_store, find_sound_store, prepare_folder
 from infinite_memory.storage.sqlite.faults import (
     DAMAGE,
     damaged_database,
@@ -22,46 +24,39 @@ from infinite_memory.storage.sqlite.faults import (
     is_full,
     storage_error,
 )
-from infinite_memory.storage.sqlite.ledger import (
-    Ledger,
-    read_identity,
-    read_ledger,
-    update_ledger,
+from infinite_memory.storage.sqlite.ledger import read_identity
+from infinite_memory.storage.sqlite.live_files import (
+    NOTHING_STORED,
+    UNKNOWN_OUTCOME,
+    LiveFiles,
+    look_at_files,
+    moved_files,
 )
-from infinite_memory.storage.sqlite.lock import WriterLock
+from infinite_memory.storage.sqlite.lock import WriterBusy, WriterLock
 from infinite_memory.storage.sqlite.migrations import check_version, migrate
+from infinite_memory.storage.sqlite.open_files import file_identity
+from infinite_memory.storage.sqlite.places import Places
+from infinite_memory.storage.sqlite.readers import Readers, Snapshot
 from infinite_memory.storage.sqlite.reserve import OPENING_BYTES, RESERVE_BYTES, Reserve
+from infinite_memory.storage.sqlite.schema import SCHEMA_VERSION
+from infinite_memory.storage.sqlite.scrub_mark import ScrubMark
 from infinite_memory.storage.sqlite.suspicion import Suspicion
+from infinite_memory.storage.sqlite.writer import Writer
 
 __all__ = ["Database", "Snapshot"]
 
 _Result = TypeVar("_Result")
 
 _CHECKPOINT_BYTES = 4 << 20
-_IDLE_READERS = 4
+# So long an opening and a closing wait for the writers' lock, which they can do without.
+_OPENING_SECONDS = 1.0
+_CLOSING_SECONDS = 2.0
+# So long a scrub waits for the readers of other processes, and so often later commits try again.
+_SCRUB_SECONDS = 3.0
+_SCRUB_PAUSE_SECONDS = 5.0
 
 _logger = logging.getLogger("infinite_memory.storage")
 _open_databases: weakref.WeakSet[Database] = weakref.WeakSet()
-_inherited: list[Database] = []
-
-
-class Snapshot:
-    """The database as it was when the first row was read; every cursor ends with it."""
-
-    def __init__(self, connection: apsw.Connection) -> None:
-        self.connection = connection
-        self._cursors: list[apsw.Cursor] = []
-
-    def rows(self, sql: str, bindings: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-        """Run a query and return its rows, which are read as they are asked for."""
-        cursor = self.connection.cursor()
-        self._cursors.append(cursor)
-        return cursor.execute(sql, bindings)
-
-    def close(self) -> None:
-        """End every query: an unfinished one would hold the connection in the past."""
-        for cursor in self._cursors:
-            cursor.close(True)
 
 
 class Database:
@@ -73,39 +68,59 @@ class Database:
         check_library(apsw.sqlite_lib_version())
         self.places = Places(folder.absolute())
         self.path = self.places.database
+        self._log_name = str(self.places.log)
         self._vfs = vfs
         self._lock = WriterLock(self.places.lock, timeout_seconds=BUSY_SECONDS)
-        self.identity = ensure_store(self.places, self._lock, vfs)
         self._process = os.getpid()
         self._closed = False
-        self._suspicion = Suspicion(self.path, self.identity)
-        self._log_pages = 0
-        self._idle: list[apsw.Connection] = []
+        self._lost: StorageUnavailable | None = None
+        self._readers = Readers(self.path, vfs)
         self._reserve = Reserve(self.places.reserve)
-        with self._lock.held():
-            try:
-                self._writer = self._open_first()
-                if checkpoint_pages is None:
-                    checkpoint_pages = _CHECKPOINT_BYTES // self._page_bytes
-                self._checkpoint_pages = checkpoint_pages
-                self._checkpoint_at = self._checkpoint_pages
-                self._bring_forward()
-            except apsw.Error as error:  # not remembered: whoever opens it next looks again
-                raise storage_error(error, self.path) from error
-            if self._suspicion.found is None:
-                self._reserve.fill()
+        self._scrub_mark = ScrubMark(self.places.scrub_due)
+        self._scrub_again_at = 0.0
+        prepare_folder(self.places, vfs)
+        with self._lock.held_within(_OPENING_SECONDS) as held:
+            find = ensure_store if held else find_sound_store
+            started = self._start(find(self.places, vfs), checkpoint_pages, locked=held)
+        if not started:
+            with self._lock.held():
+                self._start(ensure_store(self.places, vfs), checkpoint_pages, locked=True)
         _open_databases.add(self)
 
-    def _open_first(self) -> apsw.Connection:
+    def _start(self, identity: str | None, checkpoint_pages: int | None, *, locked: bool) -> bool:
+        """Open the writer; tell whether that could be done without the lock, if it is not held."""
+        if identity is None:
+            return False
+        self.identity = identity
+        self._suspicion = Suspicion(self.path, identity)
+        try:
+            connection = self._open_first(locked=locked)
+            if not locked and connection.pragma("user_version") != SCHEMA_VERSION:
+                connection.close()
+                return False
+            pages = self._usual_pages if checkpoint_pages is None else checkpoint_pages
+            self._writer = Writer(connection, self.path, pages)
+            if locked:
+                self._bring_forward()
+        except apsw.Error as error:  # not remembered: whoever opens it next looks again
+            raise storage_error(error, self.path) from error
+        if locked and self._suspicion.found is None:
+            self._scrub_if_due()
+            self._reserve.fill()
+        return True
+
+    def _open_first(self, *, locked: bool) -> apsw.Connection:
         """Open the writer; on a full disk with a part of the reserve, which it needs to start."""
         try:
             return self._open_writer()
         except (apsw.FullError, apsw.IOError):
-            if not self._reserve.give(OPENING_BYTES):
+            if not (locked and self._reserve.give(OPENING_BYTES)):
                 raise
             return self._open_writer()
 
     def _open_writer(self) -> apsw.Connection:
+        before = look_at_files(self.places)
+        self._check_other_handles(before)
         connection = connect(self.path, vfs=self._vfs)
         try:
             connection.pragma("journal_mode", "wal")
@@ -113,29 +128,43 @@ class Database:
             identity = read_identity(connection, self.path)
             if identity != self.identity:
                 raise damaged_database(self.path, f"is the store {identity}, not {self.identity}")
-            self._page_bytes: int = connection.pragma("page_size")
+            self._usual_pages = _CHECKPOINT_BYTES // connection.pragma("page_size")
+            # SQLite has opened its files by now, and made those that were not there.
+            self._files = look_at_files(self.places)
+            if before.database != self._files.database or before.log not in (None, self._files.log):
+                raise moved_files(self.places, self.path.name, NOTHING_STORED)
         except BaseException:
             connection.close()
             raise
-        connection.set_wal_hook(self._count_log)
         return connection
+
+    def _check_other_handles(self, files: LiveFiles) -> None:
+        """Refuse a database of which this process still uses a log, or an index, that is gone.
+
+        All connections of a process share one index of the log of a database.
+        """
+        for other in list(_open_databases):
+            if other is self or other._files.database != files.database or other._is_released():
+                continue
+            name = other._files.missing_from(files)
+            if name is not None:
+                raise moved_files(self.places, name, NOTHING_STORED)
+
+    def _is_released(self) -> bool:
+        return self._closed and self._writer.is_closed and self._readers.are_released
 
     def _bring_forward(self) -> None:
         """Migrate an older store, without the reserve, which is too small to be of use."""
         if self._suspicion.found is not None:
             return
         try:
-            migrated = migrate(self._writer, self.path)
+            migrated = migrate(self._writer.connection, self.path)
         except BaseException:
             self._writer.close()
             raise
         if migrated:
-            self._checkpoint_at = 0
+            self._writer.hasten_checkpoint()
             self._checkpoint_if_due()
-
-    def _count_log(self, _connection: apsw.Connection, _name: str, pages: int) -> int:
-        self._log_pages = pages
-        return int(apsw.SQLITE_OK)
 
     @contextmanager
     def read(self) -> Iterator[Snapshot]:
@@ -149,103 +178,73 @@ class Database:
         """
         self._check_open()
         with self._faults():
-            connection = self._borrow()
-            snapshot = Snapshot(connection)
-            try:
-                connection.execute("BEGIN")
+            self._check_log("nothing was read", locked=False)
+            with self._readers.snapshot() as snapshot:
                 yield snapshot
-            finally:
-                snapshot.close()
-                self._give_back(connection)
 
     def transaction(
         self,
         work: Callable[[apsw.Connection, bytes], _Result],
         *,
         forgetting: Callable[[], bool] = lambda: False,
+        erasing: bool = False,
+        wait_seconds: float = BUSY_SECONDS,
     ) -> _Result:
         """Run `work` in one durable transaction, or leave everything as it was.
 
         `work` writes the token that it is given into the ledger, by which the outcome is looked
         up if the commit itself reports an error. On a full disk it is run again with the reserve
-        given back, if it is `forgetting`, which is only asked then.
+        given back, if it is `forgetting`, which is only asked then. One that is `erasing` is to be
+        followed by a scrub.
 
         Raises:
-            StoreClosed, StorageUnavailable, StoreDamaged: as for `read`.
+            StoreClosed, StorageUnavailable, StoreDamaged: as for `read`. A commit whose log is no
+                longer the file of that name raises StorageUnavailable: it was most likely lost.
         """
-        self._check_open()
-        with self._lock.held(), self._faults():
-            self._check_open()
-            self._suspicion.check()
+        with self._writing(wait_seconds):
+            if erasing:
+                self._scrub_mark.set()
             try:
-                result = self._run(work)
+                result = self._writer.run(work)
             except apsw.Error as error:
-                if not is_full(error, self._writer):
+                if not is_full(error, self._writer.connection):
                     raise
                 if not (forgetting() and self._reserve.give(RESERVE_BYTES)):
                     raise full_disk(error, self.path) from error
-                result = self._run(work)
-                self._checkpoint_at = 0
+                result = self._writer.run(work)
+                self._writer.hasten_checkpoint()
+            self._check_log(UNKNOWN_OUTCOME)
             self._checkpoint_if_due()
+            if not erasing:
+                self._scrub_if_due()
             return result
 
-    def _run(self, work: Callable[[apsw.Connection, bytes], _Result]) -> _Result:
-        token = os.urandom(16)
-        self._writer.execute("BEGIN IMMEDIATE")
-        try:
-            result = work(self._writer, token)
-        except BaseException:
-            self._roll_back()
-            raise
-        self._commit(token)
-        return result
-
-    def _commit(self, token: bytes) -> None:
-        try:
-            self._writer.execute("COMMIT")
-        except apsw.Error as error:
-            if not self._is_durable(token, error):
-                raise
-
-    def _is_durable(self, token: bytes, cause: apsw.Error) -> bool:
-        """Tell whether a commit that reported an error took place all the same.
-
-        What it wrote may be in the log whole and yet not count; a crash at this moment would make
-        it count. So another transaction is written over it, or behind it, to settle the question.
-        """
-        try:
-            self._roll_back()
-            ledger = self._write_token()
-        except apsw.Error as error:
-            self._roll_back()
-            at_sync = getattr(cause, "extendedresult", 0) == apsw.SQLITE_IOERR_FSYNC
-            if is_full(cause, self._writer) and not at_sync:
-                return False  # what ended the log was never written whole
-            raise StorageUnavailable(
-                f"{storage_error(cause, self.path)}; most likely nothing was stored, but that "
-                "could not be made certain: look for the memory before you store it again"
-            ) from error
-        return ledger.token == token
-
-    def _roll_back(self) -> None:
-        if self._writer.in_transaction:
-            self._writer.execute("ROLLBACK")
+    @contextmanager
+    def _writing(self, wait_seconds: float = BUSY_SECONDS) -> Iterator[None]:
+        """Hold the writers' lock of a database that may be written."""
+        self._check_open()
+        with self._lock.held(wait_seconds):
+            try:
+                with self._faults():
+                    self._check_open()
+                    self._suspicion.check()
+                    self._check_files(NOTHING_STORED)
+                    yield
+            finally:
+                if self._closed:  # meanwhile, by a thread that did not wait for the end
+                    self._writer.close()
 
     def _checkpoint_if_due(self) -> None:
         """Copy the log into the database once it has grown; if that fails, nothing is lost."""
-        if self._log_pages < self._checkpoint_at:
+        if not self._writer.checkpoint_is_due:
             return
         try:
-            pages, done = self._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+            self._writer.checkpoint()
         except apsw.Error as error:
             self._remember(error)
             _logger.warning("%s: the log could not be copied yet: %s", self.path, error)
-            pages, done = self._log_pages, 0
         else:
             self._reserve.fill()
-        # A reader holds the rest back: try again a little later, not at every commit.
-        later = pages + self._checkpoint_pages // 2
-        self._checkpoint_at = self._checkpoint_pages if done == pages else later
 
     @contextmanager
     def alone(self) -> Iterator[None]:
@@ -254,38 +253,41 @@ class Database:
         with self._lock.held():
             yield
 
-    def scrub(self) -> None:
+    def scrub(self) -> bool:
         """Empty the log into the database, so that no byte of what was erased stays in a file.
 
-        Emptying a log is not durable by itself, and a cut of the power would bring it back; what
-        is written to it next is synced, so that only this can come back.
+        Return whether that is done. If a reader of another process holds the log back, whoever
+        commits, opens or closes once it has ended does it.
         """
-        self._check_open()
-        with self._lock.held(), self._faults():
-            self._check_open()
-            self._suspicion.check()
+        with self._writing():
+            self._scrub_mark.set()
             try:
-                self._empty_log()
+                self._writer.scrub_log(_SCRUB_SECONDS)
+            except apsw.BusyError:
+                self._scrub_again_at = time.monotonic() + _SCRUB_PAUSE_SECONDS
+                return False
             except apsw.Error as error:
-                if not (is_full(error, self._writer) and self._reserve.give(RESERVE_BYTES)):
+                if not (
+                    is_full(error, self._writer.connection) and self._reserve.give(RESERVE_BYTES)
+                ):
                     raise
-                self._empty_log()
-            self._checkpoint_at = self._checkpoint_pages
+                self._writer.scrub_log(_SCRUB_SECONDS)
+            self._scrub_mark.clear()
             self._reserve.fill()
+            return True
 
-    def _empty_log(self) -> None:
-        self._roll_back()
-        self._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-        self._write_token()
-        self._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-
-    def _write_token(self) -> Ledger:
-        """Make a commit that changes nothing but the token; return the ledger before it."""
-        self._writer.execute("BEGIN IMMEDIATE")
-        ledger = read_ledger(self._writer, self.path)
-        update_ledger(self._writer, ledger.touched(os.urandom(16)))
-        self._writer.execute("COMMIT")
-        return ledger
+    def _scrub_if_due(self) -> None:
+        """Do what a scrub had to leave, if no reader is in the way; if that fails, a later one."""
+        if not self._scrub_mark.is_set or time.monotonic() < self._scrub_again_at:
+            return
+        self._scrub_again_at = time.monotonic() + _SCRUB_PAUSE_SECONDS
+        try:
+            self._writer.scrub_log(0.0)
+        except apsw.Error as error:
+            self._remember(error)
+            _logger.info("%s: the log could not be emptied yet: %s", self.path, error)
+        else:
+            self._scrub_mark.clear()
 
     def size_bytes(self) -> int:
         """Return the size of the database and its log."""
@@ -293,52 +295,87 @@ class Database:
         return self.path.stat().st_size + (log.stat().st_size if log.exists() else 0)
 
     def close(self) -> None:
-        """Close every connection; the last one of all processes leaves no log behind."""
-        if self._process != os.getpid():
-            return
-        with self._lock.held():
-            if self._closed:
-                return
-            self._closed = True
-            while self._idle:
-                self._release(self._idle.pop())
-            if self._suspicion.found is None:
-                self._writer.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
-                self._checkpoint_at = 0
-                self._checkpoint_if_due()
-            self._release(self._writer)
+        """Close every connection, the log emptied if nobody reads from it; never wait for long.
 
-    def _release(self, connection: apsw.Connection) -> None:
-        """Close a connection; what is committed is durable, whatever the disk says by then."""
+        What is committed is durable in the log as well, so that nothing is lost where a process
+        that is stopped has the writers' lock.
+        """
+        if self._process != os.getpid() or self._closed:
+            return
+        self._closed = True
+        self._readers.close()
         try:
-            connection.close()
+            with self._lock.held_within(_CLOSING_SECONDS) as held:
+                if held:
+                    self._empty_log_at_end()
+                    self._writer.close()
+                    return
+            with self._lock.held_by_thread(_CLOSING_SECONDS):
+                self._writer.close()
+        except WriterBusy:
+            _logger.info("%s: another thread that still writes closes it at the end", self.path)
+        except StorageUnavailable as error:  # the lock file cannot be used any more
+            _logger.warning("%s: it was closed with its log as it is: %s", self.path, error)
+            self._writer.close()
+
+    def _empty_log_at_end(self) -> None:
+        """Copy the log into the database, or at least what a later reader needs of a lost log."""
+        if self._suspicion.found is not None or self._writer.is_closed:
+            return
+        if self._lost is not None or look_at_files(self.places) != self._files:
+            self._rescue()
+            return
+        try:
+            self._scrub_again_at = 0.0
+            self._scrub_if_due()
+            self._writer.truncate_log(0.0)
+        except apsw.BusyError:
+            _logger.debug("%s: others read from the log, which stays", self.path)
         except apsw.Error as error:
-            _logger.warning("%s: it was not closed cleanly: %s", self.path, error)
+            self._remember(error)
+            _logger.warning("%s: the log could not be copied yet: %s", self.path, error)
 
     def _check_open(self) -> None:
         if self._process != os.getpid():
-            raise StoreClosed(
-                f"the store {self.path} was opened before this process was forked, and a database "
-                "must not be used across a fork: open it again in this process"
-            )
+            raise StoreClosed(crossed_fork(f"the store {self.path}"))
         if self._closed:
             raise StoreClosed(f"the store {self.path} was closed: open it again")
+        if self._lost is not None:
+            raise self._lost
 
-    def _borrow(self) -> apsw.Connection:
+    def _check_log(self, outcome: str, *, locked: bool = True) -> None:
+        """Look at the log alone, at the cost of one look; see `_check_files`."""
+        if file_identity(self._log_name) != self._files.log:
+            self._check_files(outcome, locked=locked)
+
+    def _check_files(self, outcome: str, *, locked: bool = True) -> None:
+        """Refuse, now and in every later call, files that are no longer those of their names.
+
+        `outcome` says in the StorageUnavailable that is raised what that means for the caller.
+        """
+        name = self._files.missing_from(look_at_files(self.places))
+        if name is not None:
+            self._lost = moved_files(self.places, name, NOTHING_STORED)
+            if locked:
+                self._rescue()
+            raise moved_files(self.places, name, outcome)
+
+    def _rescue(self) -> None:
+        """Copy a log that was removed into the database, unless somebody has begun another one.
+
+        The caller holds the writers' lock.
+        """
+        now = look_at_files(self.places)
+        same_index = now.index == self._files.index
+        log_is_empty = now.log is None or (same_index and not self.places.log.stat().st_size)
+        unused = log_is_empty and (same_index or now.index is None)
+        if now.database != self._files.database or not unused:
+            return
         try:
-            return self._idle.pop()
-        except IndexError:
-            connection = connect(self.path, vfs=self._vfs)
-            connection.execute("PRAGMA query_only = ON")
-            return connection
-
-    def _give_back(self, connection: apsw.Connection) -> None:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        if self._closed or len(self._idle) >= _IDLE_READERS:
-            self._release(connection)
-        else:
-            self._idle.append(connection)
+            self._writer.roll_back()
+            self._writer.checkpoint()
+        except apsw.Error as error:
+            _logger.warning("%s: the log that was removed is lost: %s", self.path, error)
 
     @contextmanager
     def _faults(self) -> Iterator[None]:
@@ -358,12 +395,3 @@ class Database:
     def _remember(self, error: apsw.Error) -> None:
         if isinstance(error, DAMAGE):
             self.suspect(str(error))
-
-
-def _keep_inherited() -> None:
-    """Keep a forked child from ever closing what it inherited, which would touch the files."""
-    _inherited.extend(_open_databases)
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_keep_inherited)

@@ -18,6 +18,7 @@ from infinite_memory.storage.sqlite.ledger import ledger_table, read_identity
 from infinite_memory.storage.sqlite.log import passed_over
 from infinite_memory.storage.sqlite.marker import read_marker
 from infinite_memory.storage.sqlite.migrations import check_version
+from infinite_memory.storage.sqlite.open_files import tracked
 from infinite_memory.storage.sqlite.places import Places
 from infinite_memory.storage.sqlite.schema import APPLICATION_ID
 
@@ -38,8 +39,13 @@ def inspect_store(places: Places, vfs: str | None) -> str | None:
     Raises:
         StoreDamaged: what is there is suspect.
         SchemaTooNew: a newer version made it.
-        StorageUnavailable: it is not for us to use, such as a link.
+        StorageUnavailable: it is not for us to use, such as a link, or inherited over a fork.
     """
+    with tracked(places.database):
+        return _inspect(places, vfs)
+
+
+def _inspect(places: Places, vfs: str | None) -> str | None:
     marked = read_marker(places.marker)
     size, log_size = _size(places.database), _size(places.log)
     if size is None:

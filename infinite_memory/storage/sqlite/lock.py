@@ -9,7 +9,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from infinite_memory.errors import StorageUnavailable
@@ -19,9 +19,13 @@ if sys.platform == "win32":  # pragma: no cover
 else:
     import fcntl
 
-__all__ = ["FairLock", "WriterLock"]
+__all__ = ["FairLock", "WriterBusy", "WriterLock"]
 
 _held_files: set[int] = set()
+
+
+class WriterBusy(StorageUnavailable):
+    """Another writer did not let go of the lock in time."""
 
 
 class FairLock:
@@ -79,25 +83,52 @@ class WriterLock:
         self._threads = FairLock()
 
     @contextmanager
-    def held(self) -> Iterator[None]:
-        """Hold the lock for the length of a block.
+    def held(self, seconds: float | None = None) -> Iterator[None]:
+        """Hold the lock for the length of a block; wait for it for `seconds`, None for the usual.
 
         Raises:
-            StorageUnavailable: it was not free in time, or its file cannot be opened.
+            WriterBusy: it was not free in time.
+            StorageUnavailable: its file cannot be opened.
         """
-        deadline = time.monotonic() + self._timeout_seconds
-        if not self._threads.acquire(self._timeout_seconds):
-            raise self._late()
-        try:
-            descriptor = self._acquire_file(deadline)
+        seconds = self._timeout_seconds if seconds is None else seconds
+        deadline = time.monotonic() + seconds
+        with self.held_by_thread(seconds):
+            descriptor = self._acquire_file(deadline, seconds)
             try:
                 yield
             finally:
                 _release(descriptor)
+
+    @contextmanager
+    def held_within(self, seconds: float) -> Iterator[bool]:
+        """Hold the lock if it is free within `seconds`; tell the block whether it is held.
+
+        Raises:
+            StorageUnavailable: its file cannot be opened.
+        """
+        with ExitStack() as stack:
+            try:
+                stack.enter_context(self.held(seconds))
+                held = True
+            except WriterBusy:
+                held = False
+            yield held
+
+    @contextmanager
+    def held_by_thread(self, seconds: float) -> Iterator[None]:
+        """Exclude the other threads of this process that use this lock, and no other process.
+
+        Raises:
+            WriterBusy: one of them held it for that long.
+        """
+        if not self._threads.acquire(seconds):
+            raise self._late(seconds)
+        try:
+            yield
         finally:
             self._threads.release()
 
-    def _acquire_file(self, deadline: float) -> int:
+    def _acquire_file(self, deadline: float, seconds: float) -> int:
         try:
             descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
             _held_files.add(descriptor)
@@ -118,11 +149,11 @@ class WriterLock:
                 f"the lock file {self.path} cannot be used: {error.strerror}: "
                 "check the folder and its permissions"
             ) from error
-        raise self._late()
+        raise self._late(seconds)
 
-    def _late(self) -> StorageUnavailable:
-        return StorageUnavailable(
-            f"another writer has held {self.path} for {self._timeout_seconds:g} s: look for a "
+    def _late(self, seconds: float) -> WriterBusy:
+        return WriterBusy(
+            f"another writer has held {self.path} for {seconds:g} s: look for a "
             "process that is stopped or hangs, end it, and try again; nothing was stored"
         )
 

@@ -36,6 +36,11 @@ class Places:
         return self.folder / "store.lock"
 
     @property
+    def scrub_due(self) -> Path:
+        """The file that says that bytes of what was erased are still in the database or its log."""
+        return self.folder / "store.scrub"
+
+    @property
     def reserve(self) -> Path:
         """The space that is kept for forgetting on a full disk."""
         return self.folder / "store.reserve"

@@ -59,6 +59,8 @@ __all__ = ["SqliteStorage"]
 
 _BESIDE = (Log, ExpectAlike, ExpectKey, ExpectScopes)
 _TAKING = (Detach, Erase, EraseLink, EraseScope)
+# The end of a process waits for the counts of its last moments, which are not worth more.
+_USAGE_SECONDS = 2.0
 # What a datetime can hold, in microseconds: a damaged column may have anything.
 _REAL_TIME = "happened_at BETWEEN -62135596800000000 AND 253402300799999999"
 
@@ -139,7 +141,11 @@ class SqliteStorage:
             update_ledger(connection, ledger.after(token=token, sequence=sequence, end=end))
             return writing.sequence
 
-        position = self._database.transaction(work, forgetting=lambda: _forget(writes))
+        position = self._database.transaction(
+            work,
+            forgetting=lambda: _forget(writes),
+            erasing=any(isinstance(write, Erase) for write in writes),
+        )
         self._damage.written(writes)
         return position
 
@@ -232,7 +238,7 @@ class SqliteStorage:
             update_ledger(connection, ledger.touched(token))
 
         if used:
-            self._database.transaction(work)
+            self._database.transaction(work, wait_seconds=_USAGE_SECONDS)
             for memory_id in used:
                 self._damage.replaced(USAGE + memory_id)
 
@@ -251,9 +257,9 @@ class SqliteStorage:
                 newest=newest,
             )
 
-    def scrub(self) -> None:
+    def scrub(self) -> bool:
         """Empty the log into the database, where erased bytes were overwritten with zeros."""
-        self._database.scrub()
+        return self._database.scrub()
 
     def verify(self, walked: Walked | None = None) -> Verification:
         """Look at everything that is stored; see `SupportsVerify.verify`."""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 from pathlib import Path
 
 from infinite_memory.errors import StoreDamaged
 
 __all__ = ["Suspicion"]
 
-_guard = threading.Lock()
+# No lock guards it, which a forked child could find held: each use is one step of a dictionary.
 _found: dict[tuple[str, int, int], StoreDamaged] = {}
 
 
@@ -29,13 +28,11 @@ class Suspicion:
     @property
     def found(self) -> StoreDamaged | None:
         """The error that says what was found, None if nothing was."""
-        with _guard:
-            return _found.get(self._file)
+        return _found.get(self._file)
 
     def note(self, error: StoreDamaged) -> None:
         """Remember what was found; what was found first stays."""
-        with _guard:
-            _found.setdefault(self._file, error)
+        _found.setdefault(self._file, error)
 
     def check(self) -> None:
         """Refuse to write.

@@ -1,0 +1,141 @@
+"""Which databases this process has open, so that a forked child opens none of them again.
+
+The kernel gives locks on a file to a process, and a forked child gets none of its parent's. But the
+child inherits SQLite's table of open files, in which they are still held. A database that the child
+opened again would be used without locks, and the log could be removed or written over under it.
+
+A database counts as open from before SQLite opens a file of it until after SQLite has closed it, so
+that a fork at any moment in between, by whichever thread, is noticed.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import apsw
+from attrs import frozen
+
+from infinite_memory.errors import StorageUnavailable
+from infinite_memory.storage.forks import crossed_fork
+
+__all__ = ["TrackedConnection", "check_not_inherited", "file_identity", "tracked"]
+
+FileIdentity = tuple[int, int]
+"""The device and the number of a file there."""
+
+
+@frozen
+class _OpenDatabase:
+    """A file in `folder`; `file` is None while it does not exist."""
+
+    folder: str
+    file: FileIdentity | None
+
+
+# No lock guards these: each change is one step of a dictionary, so that a fork finds them whole.
+_open: dict[int, _OpenDatabase] = {}
+_connections: dict[int, weakref.ref[apsw.Connection]] = {}
+_inherited_folders: set[str] = set()
+_inherited_files: set[FileIdentity] = set()
+
+
+def file_identity(path: str | os.PathLike[str]) -> FileIdentity | None:
+    """Return which file has the name `path`, None where none has."""
+    try:
+        status = os.stat(path)  # noqa: PTH116 -- a third of the time of Path.stat, at every commit
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+def check_not_inherited(path: Path) -> None:
+    """Refuse the database at `path` if it was open when this process, or one above it, was forked.
+
+    Raises:
+        StorageUnavailable: it was.
+    """
+    if not _inherited_folders:
+        return
+    if _real_folder(path) in _inherited_folders or file_identity(path) in _inherited_files:
+        raise StorageUnavailable(crossed_fork(f"the store {path}"))
+
+
+@contextmanager
+def tracked(path: Path) -> Iterator[None]:
+    """Count the database at `path` as open for the length of a block.
+
+    Raises:
+        StorageUnavailable: this process inherited it from its parent.
+    """
+    check_not_inherited(path)
+    token = object()
+    _open[id(token)] = _OpenDatabase(_real_folder(path), file_identity(path))
+    try:
+        yield
+    finally:
+        del _open[id(token)]
+
+
+class TrackedConnection(apsw.Connection):
+    """A connection whose database counts as open for as long as the connection is."""
+
+    def __init__(self, path: Path, *, flags: int, vfs: str | None, uri: str | None = None) -> None:
+        """Open the database at `path`, by the address `uri` if there is one.
+
+        Raises:
+            StorageUnavailable: this process inherited it from its parent.
+        """
+        check_not_inherited(path)
+        key = id(self)
+        folder = _real_folder(path)
+        _open[key] = _OpenDatabase(folder, file_identity(path))
+        _connections[key] = weakref.ref(self)
+        self._untrack = weakref.finalize(self, _forget, key)
+        self._untrack.atexit = False
+        try:
+            super().__init__(uri or str(path), flags=flags, vfs=vfs)
+        except BaseException:
+            self._untrack()
+            raise
+        _open[key] = _OpenDatabase(folder, file_identity(path))
+
+    def close(self, force: bool = False) -> None:
+        """Close the connection; closing twice does nothing."""
+        super().close(force)
+        self._untrack()
+
+
+def _real_folder(path: Path) -> str:
+    return os.path.realpath(path.parent)
+
+
+def _forget(key: int) -> None:
+    _connections.pop(key, None)
+    _open.pop(key, None)
+
+
+def _inherit() -> None:
+    """In a forked child: refuse what was open, and never close it, which would touch the files.
+
+    Closing a connection in the middle of a transaction writes to the shared index of the log. A
+    reference that nobody gives back keeps it open even while the interpreter ends.
+    """
+    for database in list(_open.values()):
+        _inherited_folders.add(database.folder)
+        if database.file is not None:
+            _inherited_files.add(database.file)
+    for reference in list(_connections.values()):
+        connection = reference()
+        if connection is not None:
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
+    _open.clear()
+    _connections.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_inherit)

@@ -1,0 +1,101 @@
+"""The connections that read: each gives a snapshot, and is kept for the next one."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from infinite_memory.storage.sqlite.connections import connect
+
+__all__ = ["Readers", "Snapshot", "release"]
+
+_MOST_IDLE = 4
+
+_logger = logging.getLogger("infinite_memory.storage")
+
+
+class Snapshot:
+    """The database as it was when the first row was read; every cursor ends with it."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self.connection = connection
+        self._cursors: list[apsw.Cursor] = []
+
+    def rows(self, sql: str, bindings: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+        """Run a query and return its rows, which are read as they are asked for."""
+        cursor = self.connection.cursor()
+        self._cursors.append(cursor)
+        return cursor.execute(sql, bindings)
+
+    def close(self) -> None:
+        """End every query: an unfinished one would hold the connection in the past."""
+        for cursor in self._cursors:
+            cursor.close(True)
+
+
+class Readers:
+    """The reading connections of one open database. Any thread may use them."""
+
+    def __init__(self, path: Path, vfs: str | None) -> None:
+        self._path = path
+        self._vfs = vfs
+        self._process = os.getpid()
+        self._closed = False
+        self._idle: list[apsw.Connection] = []
+        self._borrowed: set[apsw.Connection] = set()
+
+    @property
+    def are_released(self) -> bool:
+        """Whether they were closed, and no thread has a snapshot any more."""
+        return self._closed and not self._borrowed
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Snapshot]:
+        """Give a snapshot for the length of a block."""
+        connection = self._borrow()
+        snapshot = Snapshot(connection)
+        try:
+            connection.execute("BEGIN")
+            yield snapshot
+        finally:
+            if self._process == os.getpid():  # else it is the parent's, which goes on with it
+                snapshot.close()
+                self._give_back(connection)
+
+    def close(self) -> None:
+        """Close those that are idle; the others are closed at the end of their snapshots."""
+        self._closed = True
+        while self._idle:
+            release(self._idle.pop(), self._path)
+
+    def _borrow(self) -> apsw.Connection:
+        try:
+            connection = self._idle.pop()
+        except IndexError:
+            connection = connect(self._path, vfs=self._vfs)
+            connection.execute("PRAGMA query_only = ON")
+        self._borrowed.add(connection)
+        return connection
+
+    def _give_back(self, connection: apsw.Connection) -> None:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        if self._closed or len(self._idle) >= _MOST_IDLE:
+            release(connection, self._path)
+        else:
+            self._idle.append(connection)
+        self._borrowed.discard(connection)
+
+
+def release(connection: apsw.Connection, path: Path) -> None:
+    """Close a connection; what is committed is durable, whatever the disk says by then."""
+    try:
+        connection.close()
+    except apsw.Error as error:
+        _logger.warning("%s: it was not closed cleanly: %s", path, error)

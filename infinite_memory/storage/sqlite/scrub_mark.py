@@ -1,0 +1,46 @@
+"""A file that says that bytes of what was erased may still be in the database or its log.
+
+It is there from before an erasure until the log has been emptied after it. Whoever commits, opens
+or closes meanwhile empties the log once no reader holds it back any more, also after a kill.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from pathlib import Path
+
+from infinite_memory.storage.sqlite.marker import sync_folder
+
+__all__ = ["ScrubMark"]
+
+_logger = logging.getLogger("infinite_memory.storage")
+
+
+class ScrubMark:
+    """The mark of one store. Used under the writers' lock."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    @property
+    def is_set(self) -> bool:
+        """Whether the log must still be emptied."""
+        return os.path.exists(self._path)  # noqa: PTH110 -- a third of the time of Path.exists
+
+    def set(self) -> None:
+        """Make the mark, durably. A disk that has no room for it must not prevent an erasure."""
+        if self.is_set:
+            return
+        try:
+            os.close(os.open(self._path, os.O_WRONLY | os.O_CREAT, 0o600))
+            sync_folder(self._path.parent)
+        except OSError as error:
+            _logger.warning("%s could not be made: %s", self._path, error)
+
+    def clear(self) -> None:
+        """Remove the mark; one that comes back after a cut of the power costs a second look."""
+        try:
+            self._path.unlink(missing_ok=True)
+        except OSError as error:
+            _logger.warning("%s could not be removed: %s", self._path, error)

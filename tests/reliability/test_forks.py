@@ -1,0 +1,167 @@
+"""A store that is open while a process forks, or while other code touches its files."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks.soak.forks import run
+from infinite_memory.storage.sqlite import SqliteStorage
+from tests.harness import copying, forking
+from tests.harness.notes import Notes
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
+
+FRESH = {"multiprocessing spawn", "multiprocessing forkserver", "subprocess"}
+HARMLESS = {"cp", "shutil"}
+
+
+def play(program: str, way: str, folder: Path) -> Notes:
+    """Run a program of the harness to its end, and return what was noted."""
+    home, notes = folder / "home", folder / "notes"
+    arguments = [sys.executable, "-m", f"tests.harness.{program}", way, str(home), str(notes)]
+    subprocess.run(arguments, check=True, timeout=300, cwd=Path(__file__).parents[2])
+    return Notes(notes)
+
+
+def missing(home: Path, ids: list[str]) -> list[str]:
+    storage = SqliteStorage.open(home)
+    assert storage.verify().sound
+    found = storage.get(ids)
+    storage.close()
+    return [memory_id for memory_id in ids if memory_id not in found]
+
+
+@pytest.mark.parametrize("way", forking.WAYS)
+def test_a_worker_loses_nothing_however_it_was_started(tmp_path: Path, way: str) -> None:
+    notes = play("forking", way, tmp_path)
+    stored, refused = notes.read("stored"), notes.read("refused")
+    assert missing(tmp_path / "home", stored) == []
+    assert sum(each.startswith(("parent", "unrelated")) for each in stored) == 30
+    if way in FRESH:
+        assert refused == []
+        assert sum(each.startswith("worker") for each in stored) == 25
+    else:
+        assert len(refused) == (3 if way == "pre-forking" else 1)
+        assert all('start workers with "spawn" or "forkserver", or close' in r for r in refused)
+
+
+@pytest.mark.parametrize("way", copying.WAYS)
+def test_nothing_acknowledged_is_lost_whoever_touches_the_files(tmp_path: Path, way: str) -> None:
+    notes = play("copying", way, tmp_path)
+    stored, refused = notes.read("stored"), notes.read("refused")
+    assert missing(tmp_path / "home", stored) == []
+    assert sum(each.startswith("before") for each in stored) == 20
+    assert sum(each.startswith("again") for each in stored) == 10, notes.read("closed")
+    if way in HARMLESS:
+        assert refused == []
+        assert len(stored) == 60
+    else:
+        assert any("was removed or replaced while this process had it open" in r for r in refused)
+        assert not [each for each in stored if each.startswith(("at once", "after"))]
+
+
+_INHERITED = """
+import os, sys, threading
+from infinite_memory import MemoryStore, StoreClosed
+from infinite_memory.testing.embedders import HashingEmbedder
+
+store = MemoryStore.open(sys.argv[1], embedder=HashingEmbedder())
+store.remember("the deadline is June 5", id="a")
+assert store.search("deadline")
+calls = {
+    "remember": lambda: store.remember("b"), "search": lambda: store.search("deadline"),
+    "remember_many": lambda: store.remember_many([{"text": "c"}]),
+    "revise": lambda: store.revise("a", revision=1, text="d"), "forget": lambda: store.forget("a"),
+    "undo": store.undo, "stats": store.stats, "catch_up": store.catch_up,
+    "drop_other_models": store.drop_other_models, "verify": store.verify,
+    "warm_up": store.warm_up, "why_not": lambda: store.why_not("deadline", "a"),
+    "browse": store.browse, "recall_by_time": lambda: store.recall_by_time(when="today"),
+    "usage": lambda: store.usage("a"), "get": lambda: store.get("a"),
+    "history": lambda: store.history("a"), "conflicts": store.conflicts, "log": store.log,
+    "get_user_profile": store.get_user_profile, "users": store.users,
+    "update_user_profile": lambda: store.update_user_profile({"name": "x"}),
+    "scopes": lambda: store.scopes, "config": lambda: store.config,
+}
+public = {name for name in dir(MemoryStore) if not name.startswith("_")} - {"open", "close"}
+assert public == calls.keys(), public ^ calls.keys()
+
+def refused():
+    names = []
+    for name, call in calls.items():
+        try:
+            call()
+        except StoreClosed as error:
+            if 'start workers with "spawn" or "forkserver", or close' in str(error):
+                names.append(name)
+    return names
+
+held = threading.Event()
+def hold():  # a thread that is gone in the child, with all of the locks of the store
+    with store._services.usage._lock, store._services.usage._storing:
+        with store._services.storage._database._lock.held():
+            held.set()
+            done.wait()
+done = threading.Event()
+thread = threading.Thread(target=hold)
+thread.start()
+held.wait()
+child = os.fork()
+if child == 0:
+    answer = refused() == list(calls)
+    store.close()
+    store.close()
+    os._exit(0 if answer else 1)
+done.set()
+thread.join()
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+store.remember("the parent goes on", id="b")
+store.close()
+"""
+
+
+def test_an_inherited_store_refuses_every_call_and_closes_without_doing_anything(
+    tmp_path: Path,
+) -> None:
+    home = tmp_path / "home"
+    subprocess.run([sys.executable, "-c", _INHERITED, str(home)], check=True, timeout=300)
+    assert missing(home, ["a", "b"]) == []
+
+
+_CLOSED_BEFORE = """
+import os, sys
+from pathlib import Path
+from benchmarks.soak.forks import run
+from infinite_memory.storage.sqlite import SqliteStorage
+from infinite_memory.testing.storage_contract import put
+
+storage = SqliteStorage.open(Path(sys.argv[1]))
+storage.commit([put("parent")])
+storage.close()
+child = os.fork()
+if child == 0:
+    storage = SqliteStorage.open(Path(sys.argv[1]))
+    storage.commit([put("child")])
+    storage.close()
+    os._exit(0)
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+"""
+
+
+def test_a_store_that_was_closed_before_the_fork_is_opened_in_the_child(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    subprocess.run([sys.executable, "-c", _CLOSED_BEFORE, str(home)], check=True, timeout=300)
+    assert missing(home, ["parent", "child"]) == []
+
+
+def test_the_soak_of_forks_loses_nothing_and_loses_without_what_protects(tmp_path: Path) -> None:
+    sound = run(tmp_path / "sound", minutes=0.1, processes=4)
+    assert sound.faults == ()
+    assert sound.acknowledged
+    assert sound.refused
+    broken = run(tmp_path / "broken", minutes=2, processes=4, broken=True)
+    assert any("lost" in fault for fault in broken.faults)
