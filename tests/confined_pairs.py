@@ -31,7 +31,8 @@ INSIDE = ("work", "team")
 """The scopes of the confined handles; `Global` and the parent of `work` are outside."""
 
 # No word of anybody, and no part of an id that is made.
-MARKER = re.compile(r"zz[\w/.-]*|1987|Global")
+# Long enough that no digest, process or id has one by chance.
+MARKER = re.compile(r"zz[\w/.-]{3,}|\b1987\b(?!-[0-9a-f]{8})|Global")
 _DAY = datetime(2026, 3, 2, 9, tzinfo=UTC)
 _LONG_AGO = datetime(1987, 7, 7, tzinfo=UTC)
 _SAME = "The deadline of project Apollo is June 5"

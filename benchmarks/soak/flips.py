@@ -169,11 +169,15 @@ def _flip(path: Path, bit: int) -> None:
 
 
 def _digests(home: Path) -> dict[str, str]:
-    """Return the digest of each file of the store, which is closed; the index may be renewed."""
+    """Return the digest of each file of the store, which is closed.
+
+    The indexes may be renewed: that of the search, and that of the log, which whoever opens the
+    database first makes anew.
+    """
     return {
         path.name: hashlib.blake2b(path.read_bytes()).hexdigest()
         for path in home.iterdir()
-        if path.is_file()
+        if path.is_file() and path.name != "memory.db-shm"
     }
 
 
