@@ -164,5 +164,6 @@ def test_the_soak_of_forks_loses_nothing_and_loses_without_what_protects(tmp_pat
     assert sound.acknowledged
     assert sound.refused
     broken = run(tmp_path / "broken", minutes=2, processes=4, broken=True)
-    # What is lost may be so much that the store does not even open.
-    assert broken.faults
+    # So much may be lost that the store does not even open; a call that merely failed is no loss.
+    losses = ("lost: ", "verify: ", "the database is not sound", "the store does not open or read: ")
+    assert any(fault.startswith(losses) for fault in broken.faults)
