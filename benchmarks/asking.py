@@ -18,9 +18,9 @@ from infinite_memory.protocols import Embedder, Storage
 from infinite_memory.search.index import SearchIndex
 from infinite_memory.search.query import Arm, Question, Ranking
 from infinite_memory.search.ranking import Embed, rank
-from infinite_memory.search.view import View
+from infinite_memory.search.reader import View
 from infinite_memory.search.weights import DEFAULT_WEIGHTS, Weights
-from infinite_memory.storage.opening import open_storage
+from infinite_memory.storage.open import open_storage
 
 __all__ = ["Asked", "LabelledSet", "labelled_set"]
 

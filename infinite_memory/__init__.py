@@ -25,20 +25,19 @@ if TYPE_CHECKING:
         StoreDamaged,
         UnknownScope,
     )
-    from infinite_memory.model.copied import Copied, CopyStep
-    from infinite_memory.model.depth import Depth
+    from infinite_memory.model.copying import Copied, CopyStep
     from infinite_memory.model.draft import Draft
     from infinite_memory.model.entry import Action, Actor, Entry, Operation
-    from infinite_memory.model.findings import Finding, Part, Verification
+    from infinite_memory.model.findings import Finding, RecordKind, Verification
     from infinite_memory.model.hits import Absence, Explanation, Hit, Hits, Predecessor, Step
     from infinite_memory.model.link import Link, LinkType
     from infinite_memory.model.memory import Kind, Memory, Origin, Status
-    from infinite_memory.model.mode import Mode
     from infinite_memory.model.profile import Profile
-    from infinite_memory.model.recalled import Digest, Landmark, Recalled
+    from infinite_memory.model.recall_page import Digest, Landmark, Recalled
     from infinite_memory.model.receipt import Outcome, Receipt, Searchable
     from infinite_memory.model.record import Page
     from infinite_memory.model.scope import Scope, Sensitivity
+    from infinite_memory.model.search_options import Depth, Mode
     from infinite_memory.model.time_range import Reading, TimeRange, format_range
     from infinite_memory.model.usage import Usage
     from infinite_memory.operations.copy import copy_store
@@ -90,12 +89,12 @@ __all__ = [
     "Origin",
     "Outcome",
     "Page",
-    "Part",
     "Predecessor",
     "Profile",
     "Reading",
     "Recalled",
     "Receipt",
+    "RecordKind",
     "SchemaTooNew",
     "Scope",
     "Searchable",
@@ -141,18 +140,17 @@ _HOMES = {
         "StoreDamaged",
         "UnknownScope",
     ),
-    "model.copied": ("Copied", "CopyStep"),
-    "model.depth": ("Depth",),
+    "model.copying": ("Copied", "CopyStep"),
     "model.draft": ("Draft",),
     "model.entry": ("Action", "Actor", "Entry", "Operation"),
-    "model.findings": ("Finding", "Part", "Verification"),
+    "model.findings": ("Finding", "RecordKind", "Verification"),
     "model.hits": ("Absence", "Explanation", "Hit", "Hits", "Predecessor", "Step"),
     "model.link": ("Link", "LinkType"),
     "model.memory": ("Kind", "Memory", "Origin", "Status"),
-    "model.mode": ("Mode",),
+    "model.search_options": ("Depth", "Mode"),
     "model.profile": ("Profile",),
     "model.receipt": ("Outcome", "Receipt", "Searchable"),
-    "model.recalled": ("Digest", "Landmark", "Recalled"),
+    "model.recall_page": ("Digest", "Landmark", "Recalled"),
     "model.record": ("Page",),
     "model.scope": ("Scope", "Sensitivity"),
     "model.time_range": ("Reading", "TimeRange", "format_range"),

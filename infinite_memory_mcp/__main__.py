@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from infinite_memory_mcp.server import main
+from infinite_memory_mcp.command import main
 
 if __name__ == "__main__":
     sys.exit(main())

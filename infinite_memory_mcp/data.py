@@ -14,12 +14,11 @@ from infinite_memory.model.codec import (
     reading_json,
     to_json,
 )
-from infinite_memory.model.depth import Depth
 from infinite_memory.model.hits import Absence, Hit, Hits
 from infinite_memory.model.memory import Memory
-from infinite_memory.model.mode import Mode
-from infinite_memory.model.recalled import Recalled
+from infinite_memory.model.recall_page import Recalled
 from infinite_memory.model.receipt import Receipt
+from infinite_memory.model.search_options import Depth, Mode
 from infinite_memory_mcp.render import MOST_STEPS, NOTICE, shown_text
 
 __all__ = [

@@ -20,7 +20,7 @@ from attrs import define, field
 from mcp.shared.message import ServerMessageMetadata, SessionMessage
 from mcp_types import JSONRPCError, JSONRPCRequest, JSONRPCResponse
 
-from infinite_memory_mcp.frames import MAX_FRAME_BYTES, BadFrame, read_frame, write_frame
+from infinite_memory_mcp.jsonrpc import MAX_FRAME_BYTES, BadFrame, read_frame, write_frame
 
 __all__ = ["Pipes", "take_over"]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
-from infinite_memory.model.depth import Depth
 from infinite_memory.model.hits import Explanation, Hit, Hits
 from infinite_memory.model.memory import Memory
-from infinite_memory.model.recalled import Digest, Landmark, Recalled
+from infinite_memory.model.recall_page import Digest, Landmark, Recalled
 from infinite_memory.model.receipt import Outcome, Receipt, Searchable
+from infinite_memory.model.search_options import Depth
 from infinite_memory_mcp.wire import one_line, quoted
 
 __all__ = [

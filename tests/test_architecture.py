@@ -127,7 +127,7 @@ def test_imports_stand_at_the_top_unless_they_are_heavy_or_optional(module: str)
                 if name.startswith("infinite_memory") and module.startswith(ENTRY_POINTS):
                     continue
                 # The backend brings a driver that most stores do without.
-                if module == "infinite_memory.storage.opening" and name.startswith(MONGODB):
+                if module == "infinite_memory.storage.open" and name.startswith(MONGODB):
                     continue
                 assert name.split(".")[0] in LATE, f"{module}:{node.lineno} imports {name} late"
 

@@ -25,13 +25,13 @@ from benchmarks.scale import corpus
 from infinite_memory import MemoryStore
 from infinite_memory.embedding import OnnxEmbedder, model_directory
 from infinite_memory.model.criteria import Criteria
-from infinite_memory.search.vectors import (
+from infinite_memory.search.cosine import (
     QueryVector,
     approximate_cosines,
     cosines,
     greatest_error,
 )
-from infinite_memory.search.view import View
+from infinite_memory.search.reader import View
 
 _TEN = 10
 Vector = NDArray[np.float32]

@@ -25,7 +25,7 @@ from infinite_memory import Config, CopyStep, copy_store
 from infinite_memory.model.record import PutScope
 from infinite_memory.model.scope import Scope
 from infinite_memory.protocols import Storage
-from infinite_memory.storage.opening import MANAGED, open_storage
+from infinite_memory.storage.open import MANAGED, open_storage
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.testing.everything import dump, fill
 

@@ -28,7 +28,7 @@ from infinite_memory.model.memory import Kind
 from infinite_memory.model.record import Erase, Log, PutLink, Record
 from infinite_memory.model.usage import Usage
 from infinite_memory.protocols import Storage
-from infinite_memory.storage.opening import open_storage
+from infinite_memory.storage.open import open_storage
 from infinite_memory.testing.embedders import HashingEmbedder
 
 __all__ = ["Flips", "flip_bits", "make_store"]

@@ -26,7 +26,7 @@ from infinite_memory.model.codec import from_micros
 from infinite_memory.model.memory import Memory
 from infinite_memory.model.record import Put
 from infinite_memory.storage.mongodb import MongoStorage, leases
-from infinite_memory.storage.mongodb.connecting import connect
+from infinite_memory.storage.mongodb.connection import connect
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "mongodb"))
 

@@ -17,7 +17,7 @@ from unittest.mock import patch
 from attrs import frozen
 
 from benchmarks.soak.report import bound, conclude, scratch
-from infinite_memory.storage.sqlite.connections import RULES
+from infinite_memory.storage.sqlite.connection import RULES
 from infinite_memory.testing.power_cuts import Cut, cut_power, find_fault
 
 __all__ = ["BROKEN", "Outcome", "run"]

@@ -26,7 +26,7 @@ from benchmarks.soak.fuzzing import broken
 from benchmarks.soak.kills import Outcome
 from benchmarks.soak.report import bound, conclude, scratch
 from infinite_memory import InfiniteMemoryError, MemoryStore
-from infinite_memory.storage.opening import open_storage
+from infinite_memory.storage.open import open_storage
 
 __all__ = ["broken_command", "run"]
 

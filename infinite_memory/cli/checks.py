@@ -18,7 +18,7 @@ from infinite_memory.cli.render import size
 from infinite_memory.config import Config
 from infinite_memory.embedding import BUNDLED, OnnxEmbedder, configured_model
 from infinite_memory.errors import EmbedderError, StorageError
-from infinite_memory.storage.sqlite.connections import check_library
+from infinite_memory.storage.sqlite.connection import check_library
 
 __all__ = ["Finding", "State", "check_home", "check_model", "check_platform"]
 

@@ -9,7 +9,7 @@ from infinite_memory.cli.options import common_options, wants_json
 from infinite_memory.cli.output import emit_json, emit_table, remark
 from infinite_memory.cli.render import one_line
 from infinite_memory.model.codec import to_json
-from infinite_memory.model.moments import show_moment
+from infinite_memory.model.timestamps import show_moment
 
 __all__ = ["command"]
 

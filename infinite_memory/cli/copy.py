@@ -14,7 +14,7 @@ from infinite_memory.cli.options import common_options, refuse_scopes, wanted_st
 from infinite_memory.cli.output import Line, emit_json, emit_lines, emit_table, terminal
 from infinite_memory.cli.render import count
 from infinite_memory.cli.settings import set_up
-from infinite_memory.model.copied import Copied, CopyProgress, CopyStep
+from infinite_memory.model.copying import Copied, CopyProgress, CopyStep
 from infinite_memory.model.findings import Finding
 from infinite_memory.operations.copy import copy_store
 

@@ -10,10 +10,9 @@ from typing import Any, TypeVar
 import click
 
 from infinite_memory.errors import InvalidInput
-from infinite_memory.model.depth import Depth
 from infinite_memory.model.memory import Kind, Origin, Status
-from infinite_memory.model.mode import Mode
-from infinite_memory.model.moments import read_moment
+from infinite_memory.model.search_options import Depth, Mode
+from infinite_memory.model.timestamps import read_moment
 
 __all__ = [
     "TIMES",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from infinite_memory.cli.output import Line, emit_lines, emit_table
 from infinite_memory.cli.render import excerpt, one_line, provenance
-from infinite_memory.model.depth import Depth
 from infinite_memory.model.hits import Explanation, Hit, Hits
 from infinite_memory.model.memory import Status
-from infinite_memory.model.moments import show_moment
+from infinite_memory.model.search_options import Depth
+from infinite_memory.model.timestamps import show_moment
 
 __all__ = ["emit_hits", "explained"]
 

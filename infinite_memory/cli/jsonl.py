@@ -13,7 +13,7 @@ from attrs import frozen
 from infinite_memory.cli.fields import TIMES, json_object
 from infinite_memory.errors import InvalidInput
 from infinite_memory.model.draft import Draft
-from infinite_memory.model.moments import read_moment
+from infinite_memory.model.timestamps import read_moment
 
 __all__ = ["Drafts", "max_line_bytes", "read_drafts"]
 

@@ -14,7 +14,7 @@ from infinite_memory.cli.output import emit_json, remark
 from infinite_memory.cli.rows import emit_rows
 from infinite_memory.clock import system_clock
 from infinite_memory.model.codec import iso, reading_json, to_json
-from infinite_memory.model.moments import show_moment
+from infinite_memory.model.timestamps import show_moment
 from infinite_memory.times import read_as_of
 
 __all__ = ["command"]

@@ -8,7 +8,7 @@ from infinite_memory.cli.entries import entry_json, said
 from infinite_memory.cli.opening import opened
 from infinite_memory.cli.options import common_options, wants_json
 from infinite_memory.cli.output import emit_json, emit_table, remark
-from infinite_memory.model.moments import show_moment
+from infinite_memory.model.timestamps import show_moment
 
 __all__ = ["command"]
 

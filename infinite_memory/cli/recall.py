@@ -17,8 +17,8 @@ from infinite_memory.cli.output import emit_json, remark
 from infinite_memory.cli.render import count
 from infinite_memory.cli.rows import emit_rows
 from infinite_memory.model.codec import iso, landmark_json, reading_json, to_json
-from infinite_memory.model.moments import show_moment
-from infinite_memory.model.recalled import Digest, Landmark, Recalled
+from infinite_memory.model.recall_page import Digest, Landmark, Recalled
+from infinite_memory.model.timestamps import show_moment
 
 __all__ = ["command"]
 

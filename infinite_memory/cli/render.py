@@ -10,8 +10,8 @@ from typing import Any
 from infinite_memory.cli.output import Line
 from infinite_memory.model.codec import iso, to_json
 from infinite_memory.model.memory import Memory, Status
-from infinite_memory.model.moments import show_moment
 from infinite_memory.model.receipt import Outcome, Receipt, Searchable
+from infinite_memory.model.timestamps import show_moment
 
 __all__ = [
     "count",

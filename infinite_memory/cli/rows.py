@@ -10,7 +10,7 @@ from infinite_memory.cli.output import emit_table, terminal
 from infinite_memory.cli.render import one_line, standing
 from infinite_memory.clock import system_clock
 from infinite_memory.model.memory import Memory, Status
-from infinite_memory.model.moments import show_moment
+from infinite_memory.model.timestamps import show_moment
 
 __all__ = ["emit_rows"]
 

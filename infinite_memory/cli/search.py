@@ -16,9 +16,9 @@ from infinite_memory.cli.options import common_options, wants_json
 from infinite_memory.cli.output import Line, emit_json, emit_lines, remark
 from infinite_memory.cli.render import count, listed, scope_names
 from infinite_memory.model.codec import iso, predecessor_json, reading_json, to_json
-from infinite_memory.model.depth import Depth
 from infinite_memory.model.hits import Hit, Hits
-from infinite_memory.model.moments import show_moment
+from infinite_memory.model.search_options import Depth
+from infinite_memory.model.timestamps import show_moment
 
 __all__ = ["command"]
 

@@ -10,7 +10,7 @@ from infinite_memory.cli.output import Line, emit_json, emit_lines, remark
 from infinite_memory.cli.render import count, memory_lines
 from infinite_memory.model.codec import iso, to_json
 from infinite_memory.model.memory import Memory
-from infinite_memory.model.moments import show_moment
+from infinite_memory.model.timestamps import show_moment
 from infinite_memory.model.usage import Usage
 
 __all__ = ["command"]

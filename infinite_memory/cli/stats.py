@@ -10,7 +10,7 @@ from infinite_memory.cli.options import common_options, wants_json
 from infinite_memory.cli.output import emit_json, emit_table
 from infinite_memory.cli.render import size
 from infinite_memory.model.codec import iso
-from infinite_memory.model.moments import show_moment
+from infinite_memory.model.timestamps import show_moment
 from infinite_memory.operations.stats import Stats
 
 __all__ = ["command"]

@@ -15,10 +15,10 @@ from infinite_memory.errors import EmbedderError, InfiniteMemoryError, StoreDama
 from infinite_memory.model.address import masked
 from infinite_memory.model.memory import Status
 from infinite_memory.model.record import Size
-from infinite_memory.operations.models import Models, former_of
+from infinite_memory.operations.active_model import Models, former_of
 from infinite_memory.protocols import Embedder, Storage
 from infinite_memory.search.snapshot import Snapshot
-from infinite_memory.storage.opening import (
+from infinite_memory.storage.open import (
     MANAGED,
     address_of,
     is_folder,
@@ -26,14 +26,14 @@ from infinite_memory.storage.opening import (
     snapshot_folder,
 )
 from infinite_memory.storage.sqlite import SqliteStorage
-from infinite_memory.storage.sqlite.connections import BUSY_SECONDS, connect_immutable
+from infinite_memory.storage.sqlite.connection import BUSY_SECONDS, connect_immutable
 from infinite_memory.storage.sqlite.creation import Places
-from infinite_memory.storage.sqlite.faults import storage_error
-from infinite_memory.storage.sqlite.inspection import inspect_store
+from infinite_memory.storage.sqlite.disk_reserve import RESERVE_BYTES
+from infinite_memory.storage.sqlite.errors import storage_error
+from infinite_memory.storage.sqlite.filesystem import check_surroundings
 from infinite_memory.storage.sqlite.lock import WriterLock
-from infinite_memory.storage.sqlite.reserve import RESERVE_BYTES
+from infinite_memory.storage.sqlite.preflight import inspect_store
 from infinite_memory.storage.sqlite.schema import SCHEMA_VERSION
-from infinite_memory.storage.sqlite.surroundings import check_surroundings
 
 __all__ = ["check_store"]
 

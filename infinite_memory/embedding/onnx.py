@@ -18,8 +18,8 @@ from infinite_memory.embedding.models import FoundModel, find_model
 from infinite_memory.embedding.runtime import Runtime
 from infinite_memory.embedding.scripts import written_in
 from infinite_memory.errors import EmbedderError
+from infinite_memory.text.analyzer import foreign_languages, words
 from infinite_memory.text.passages import cut_passages
-from infinite_memory.text.tokens import foreign_languages, words
 
 __all__ = ["OnnxEmbedder"]
 

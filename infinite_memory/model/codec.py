@@ -7,7 +7,7 @@ from typing import Any
 
 from infinite_memory.model.hits import Predecessor
 from infinite_memory.model.memory import JsonValue, Kind, Memory, Origin, Status
-from infinite_memory.model.recalled import Landmark
+from infinite_memory.model.recall_page import Landmark
 from infinite_memory.model.time_range import Reading
 
 __all__ = [

@@ -9,8 +9,8 @@ from typing import TypedDict
 from attrs import frozen
 
 from infinite_memory.model.memory import Kind, Memory, Status
-from infinite_memory.model.mode import Tense
 from infinite_memory.model.scope import fold_name
+from infinite_memory.model.search_options import Tense
 from infinite_memory.model.time_range import Reading
 
 __all__ = ["Conditions", "Criteria"]

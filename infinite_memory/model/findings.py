@@ -7,13 +7,13 @@ from enum import StrEnum
 
 from attrs import field, frozen
 
-__all__ = ["Finding", "Part", "Verification", "Walked"]
+__all__ = ["Finding", "RecordKind", "Verification", "Walked"]
 
 Walked = Callable[[int, int], None]
 """Told from time to time how many memories have been looked at, and of how many."""
 
 
-class Part(StrEnum):
+class RecordKind(StrEnum):
     """The part of a store that a finding is about."""
 
     DATABASE = "database"
@@ -38,7 +38,7 @@ class Finding:
     `id` is that of the memory, or the name of the scope; None where it is about none alone.
     """
 
-    part: Part
+    part: RecordKind
     id: str | None = None
     what: str
     way_out: str

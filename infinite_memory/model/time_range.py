@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from attrs import field, frozen
 
 from infinite_memory.errors import InvalidInput
-from infinite_memory.model.moments import in_zone
+from infinite_memory.model.timestamps import in_zone
 
 __all__ = ["Reading", "TimeRange", "format_range"]
 

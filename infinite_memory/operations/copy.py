@@ -26,9 +26,9 @@ from infinite_memory.errors import (
 )
 from infinite_memory.model.address import find_problem, masked
 from infinite_memory.model.codec import from_micros
-from infinite_memory.model.copied import Copied, CopyMark, CopyProgress, CopyStep
+from infinite_memory.model.copying import Copied, CopyMark, CopyProgress, CopyStep
 from infinite_memory.model.entry import JournalEnd
-from infinite_memory.model.findings import Finding, Part
+from infinite_memory.model.findings import Finding, RecordKind
 from infinite_memory.model.memory import GLOBAL, Memory
 from infinite_memory.model.record import (
     Attach,
@@ -41,11 +41,16 @@ from infinite_memory.model.record import (
     Write,
 )
 from infinite_memory.model.scope import Scope
-from infinite_memory.operations.comparing import Comparison, Stretches, same_embedding, same_memory
+from infinite_memory.operations.compare_stores import (
+    Comparison,
+    Stretches,
+    same_embedding,
+    same_memory,
+)
 from infinite_memory.operations.copy_journal import JournalCopy
 from infinite_memory.operations.copy_links import LinkCopy
 from infinite_memory.protocols import Storage, SupportsCopyMark
-from infinite_memory.storage.opening import (
+from infinite_memory.storage.open import (
     IN_MEMORY,
     MANAGED,
     is_folder,
@@ -339,7 +344,7 @@ class _Copying:
     def _note(self, write: Write, error: InvalidInput) -> None:
         memory_id = _id_of(write)
         self._refused[memory_id] = Finding(
-            part=Part.MEMORY,
+            part=RecordKind.MEMORY,
             id=memory_id,
             what=f"the target cannot keep it: {error}",
             way_out="revise it in the source, then run the copy again",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from infinite_memory.errors import Conflict, InvalidInput, StoreDamaged
 from infinite_memory.model.entry import Entry, JournalEnd
-from infinite_memory.model.findings import Finding, Part
+from infinite_memory.model.findings import Finding, RecordKind
 from infinite_memory.model.record import Log
 from infinite_memory.protocols import Storage
 
@@ -85,7 +85,7 @@ class JournalCopy:
         others = f", nor are those behind it, up to {last}" if last > number else ""
         self.left_out.append(
             Finding(
-                part=Part.JOURNAL,
+                part=RecordKind.JOURNAL,
                 what=f"entry {number} of the journal is not copied{others}: {why}",
                 way_out="keep the source, which has the later ones, or restore it from a backup",
             )
@@ -115,7 +115,7 @@ class JournalCopy:
             except StoreDamaged as error:
                 what = f"the journal from entry {self.compared + 1} on is not compared: {error}"
                 way_out = "keep what was copied, or restore the source from a backup"
-                self.left_out.append(Finding(part=Part.JOURNAL, what=what, way_out=way_out))
+                self.left_out.append(Finding(part=RecordKind.JOURNAL, what=what, way_out=way_out))
                 return
             try:
                 other = self._target.journal(before=upto + 1, limit=limit)
@@ -131,5 +131,5 @@ class JournalCopy:
 
     def _differ(self, what: str) -> None:
         self.different.append(
-            Finding(part=Part.JOURNAL, what=f"the journal differs: {what}", way_out=_ANEW)
+            Finding(part=RecordKind.JOURNAL, what=f"the journal differs: {what}", way_out=_ANEW)
         )

@@ -7,11 +7,11 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TypeAlias
 
 from infinite_memory.errors import InvalidInput
-from infinite_memory.model.findings import Finding, Part
+from infinite_memory.model.findings import Finding, RecordKind
 from infinite_memory.model.link import Link
 from infinite_memory.model.record import Erase, EraseLink, Put, PutLink, Write
 from infinite_memory.model.usage import Usage
-from infinite_memory.operations.comparing import Stretches
+from infinite_memory.operations.compare_stores import Stretches
 from infinite_memory.protocols import Storage, SupportsDamage
 
 __all__ = ["LinkCopy"]
@@ -83,7 +83,7 @@ class LinkCopy:
             if other.get(key) != link and key not in self._refused
         ]
         # A link that is damaged in the source by now is kept.
-        if not self._damaged(Part.LINK):
+        if not self._damaged(RecordKind.LINK):
             writes += [
                 EraseLink(source=link.source, target=link.target, type=link.type)
                 for key, link in other.items()
@@ -104,7 +104,7 @@ class LinkCopy:
             (write,) = writes
             assert isinstance(write, PutLink)
             self._refused[_key(write.link)] = Finding(
-                part=Part.LINK,
+                part=RecordKind.LINK,
                 what=f"the target cannot keep {_named(write.link)}: {error}",
                 way_out="link the two anew in the source, then run the copy again",
             )
@@ -112,22 +112,22 @@ class LinkCopy:
     def _note_link(self, write: PutLink | EraseLink) -> None:
         if isinstance(write, EraseLink):
             what = f"the link from {write.source!r} to {write.target!r} is only in the target"
-            self.different.append(Finding(part=Part.LINK, what=what, way_out=_ANEW))
+            self.different.append(Finding(part=RecordKind.LINK, what=what, way_out=_ANEW))
             return
         link = write.link
         ends = {link.source, link.target}
         if len(self._target.get(ends, models=())) < len(ends):
             what = f"{_named(link)} is left out, since one end of it is not in the target"
-            self._left_out[_key(link)] = Finding(part=Part.LINK, what=what, way_out=_LATER)
+            self._left_out[_key(link)] = Finding(part=RecordKind.LINK, what=what, way_out=_LATER)
         else:
             what = f"{_named(link)} is not the same in both"
-            self.different.append(Finding(part=Part.LINK, what=what, way_out=_ANEW))
+            self.different.append(Finding(part=RecordKind.LINK, what=what, way_out=_ANEW))
 
     def _usage(self, ids: Sequence[str]) -> None:
         wrong: Collection[str] = ()
         for _ in range(_LOOKS):
             mine, other = self._source.usage(ids), self._target.usage(ids)
-            kept = self._damaged(Part.USAGE)
+            kept = self._damaged(RecordKind.USAGE)
             wrong = [
                 each
                 for each in {**mine, **other}
@@ -143,7 +143,7 @@ class LinkCopy:
             self._target.count_usage({k: usage for k, usage in more.items() if usage is not None})
         for each in wrong:
             what = f"the usage of memory {each!r} is not the same in both"
-            self.different.append(Finding(part=Part.USAGE, id=each, what=what, way_out=_ANEW))
+            self.different.append(Finding(part=RecordKind.USAGE, id=each, what=what, way_out=_ANEW))
 
     def _store_anew(self, memory_id: str) -> None:
         """Erase a memory of the target and store it as it was, without its usage."""
@@ -161,7 +161,7 @@ class LinkCopy:
         writes += [PutLink(link=link) for link in self._target.links([memory_id])]
         self._target.commit(writes)
 
-    def _damaged(self, part: Part) -> set[str | None]:
+    def _damaged(self, part: RecordKind) -> set[str | None]:
         found = self._source.damage() if isinstance(self._source, SupportsDamage) else ()
         return {each.id for each in found if each.part is part}
 

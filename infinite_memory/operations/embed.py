@@ -15,7 +15,7 @@ from infinite_memory.model.record import Attach, Detach, Embedding
 from infinite_memory.operations.after_commit import AfterCommit
 from infinite_memory.operations.services import Services
 from infinite_memory.protocols import Embedder
-from infinite_memory.storage.vetting import check_embedding
+from infinite_memory.storage.preconditions import check_embedding
 
 __all__ = [
     "Stop",

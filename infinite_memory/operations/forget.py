@@ -12,8 +12,8 @@ from infinite_memory.model.receipt import Outcome, Receipt, Searchable
 from infinite_memory.model.record import Erase, Put
 from infinite_memory.operations.after_commit import AfterCommit
 from infinite_memory.operations.journal import with_entry
-from infinite_memory.operations.persisting import attempts
 from infinite_memory.operations.remember import receipt_of
+from infinite_memory.operations.retry import attempts
 from infinite_memory.operations.revise import existing, not_found
 from infinite_memory.operations.services import Services
 

@@ -16,8 +16,8 @@ from infinite_memory.operations.services import Services
 from infinite_memory.operations.summaries import outdated
 from infinite_memory.protocols import Embedder
 from infinite_memory.search.query import Arm, Question
+from infinite_memory.text.analyzer import terms
 from infinite_memory.text.highlights import Range, sentences, widened
-from infinite_memory.text.tokens import terms
 
 __all__ = ["overview"]
 

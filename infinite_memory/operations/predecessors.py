@@ -8,8 +8,8 @@ from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.hits import Predecessor
 from infinite_memory.model.link import Link, LinkType
 from infinite_memory.model.memory import Memory, Status
+from infinite_memory.operations.load_memories import sound_memories
 from infinite_memory.operations.services import Services
-from infinite_memory.operations.sound import sound_memories
 
 __all__ = ["MOST_SHOWN", "predecessors", "successors"]
 

@@ -13,13 +13,13 @@ from infinite_memory.model.checks import check_count, check_flag
 from infinite_memory.model.codec import from_micros, to_micros
 from infinite_memory.model.criteria import Conditions, Criteria
 from infinite_memory.model.memory import Memory
-from infinite_memory.model.recalled import Digest, Landmark, Recalled
+from infinite_memory.model.recall_page import Digest, Landmark, Recalled
 from infinite_memory.model.time_range import TimeRange, format_range
-from infinite_memory.operations.asking import criteria_of
+from infinite_memory.operations.load_memories import sound_memories
+from infinite_memory.operations.search_request import criteria_of
 from infinite_memory.operations.services import Services
-from infinite_memory.operations.sound import sound_memories
+from infinite_memory.search.reader import View
 from infinite_memory.search.timeline import Place, Timeline
-from infinite_memory.search.view import View
 from infinite_memory.storage.paging import decode_cursor, encode_position
 from infinite_memory.times.calendar import Calendar, WeekStart
 

@@ -18,14 +18,14 @@ from infinite_memory.model.record import PutLink, Record, Write
 from infinite_memory.model.scope import Scope, fold_name
 from infinite_memory.model.usage import Usage
 from infinite_memory.operations.after_commit import AfterCommit
+from infinite_memory.operations.duplicates import Recognised, Wanted, recognise, twin_links
 from infinite_memory.operations.embed import embed_new
 from infinite_memory.operations.journal import with_entry
-from infinite_memory.operations.persisting import attempts
-from infinite_memory.operations.prepare import memory_of
-from infinite_memory.operations.recognising import Recognised, Wanted, recognise, twin_links
+from infinite_memory.operations.retry import attempts
 from infinite_memory.operations.scopes import scope_writes, settled
 from infinite_memory.operations.services import Services
-from infinite_memory.operations.superseding import Placement, Superseding
+from infinite_memory.operations.supersession import Placement, Superseding
+from infinite_memory.operations.validation import memory_of
 from infinite_memory.operations.visibility import quote_text
 
 __all__ = ["Progress", "found_by_meaning", "receipt_of", "remember", "remember_many"]

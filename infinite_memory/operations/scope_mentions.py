@@ -29,9 +29,9 @@ from itertools import pairwise
 from attrs import field, frozen
 
 from infinite_memory.model.scope import Scope
+from infinite_memory.text.analyzer import foreign_languages, word_spans
 from infinite_memory.text.languages import function_words
 from infinite_memory.text.stopwords import STOP_WORDS
-from infinite_memory.text.tokens import foreign_languages, word_spans
 
 __all__ = ["Evidence", "Mention", "ScopeNameCache", "ScopeNames"]
 

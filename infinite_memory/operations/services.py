@@ -10,9 +10,9 @@ from infinite_memory.clock import Clock
 from infinite_memory.config import Config
 from infinite_memory.model.entry import Actor
 from infinite_memory.model.ids import RandomBytes
+from infinite_memory.operations.active_model import Models
 from infinite_memory.operations.calls import Calls
-from infinite_memory.operations.lately import Lately
-from infinite_memory.operations.models import Models
+from infinite_memory.operations.recent_recalls import Lately
 from infinite_memory.operations.scope_mentions import ScopeNameCache
 from infinite_memory.operations.using import UsageCounter
 from infinite_memory.protocols import Embedder, Storage

@@ -8,8 +8,8 @@ from datetime import datetime
 
 from infinite_memory.errors import StoreDamaged
 from infinite_memory.model.memory import Kind, Memory, Status
+from infinite_memory.operations.load_memories import sound_memories
 from infinite_memory.operations.services import Services
-from infinite_memory.operations.sound import sound_memories
 
 __all__ = ["outdated"]
 

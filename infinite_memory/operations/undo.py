@@ -14,8 +14,8 @@ from infinite_memory.model.memory import Memory, Status
 from infinite_memory.model.record import Put
 from infinite_memory.operations.embed import embed_new
 from infinite_memory.operations.journal import with_entry
-from infinite_memory.operations.persisting import attempts
 from infinite_memory.operations.removed_scopes import read_entries
+from infinite_memory.operations.retry import attempts
 from infinite_memory.operations.reversal import (
     MemoryChange,
     Reversal,

@@ -11,17 +11,17 @@ from attrs import evolve
 from infinite_memory.errors import StoreDamaged
 from infinite_memory.model.codec import to_micros
 from infinite_memory.model.criteria import Criteria
-from infinite_memory.model.findings import Finding, Part, Verification, Walked
+from infinite_memory.model.findings import Finding, RecordKind, Verification, Walked
 from infinite_memory.model.record import Record
+from infinite_memory.operations.change_feed import every_change
 from infinite_memory.operations.embed import embed_again
-from infinite_memory.operations.feed import every_change
-from infinite_memory.operations.journal_check import check_journal
 from infinite_memory.operations.services import Services
+from infinite_memory.operations.verify_journal import check_journal
 from infinite_memory.protocols import Storage, SupportsDamage, SupportsVerify
 from infinite_memory.search.document import KINDS, STATUSES
-from infinite_memory.search.planes import quantized
+from infinite_memory.search.quantization import quantized
+from infinite_memory.search.reader import View
 from infinite_memory.search.segment import Segment
-from infinite_memory.search.view import View
 from infinite_memory.storage.soundness import check_record
 
 __all__ = ["verify"]
@@ -52,14 +52,14 @@ def verify(services: Services, *, mend: bool, progress: Walked | None) -> Verifi
     if services.confinement is not None:
         # The chain goes through entries that do not exist here.
         counts["entries"] = storage.measure().entries
-    elif not any(finding.part is Part.DATABASE for finding in found):
+    elif not any(finding.part is RecordKind.DATABASE for finding in found):
         counts["entries"], wrong = check_journal(storage)
         found += wrong
     if not _unreadable(found):
         damaged = frozenset(
             finding.id
             for finding in found
-            if finding.id is not None and finding.part is not Part.JOURNAL
+            if finding.id is not None and finding.part is not RecordKind.JOURNAL
         )
         indexed, wrong = _verify_index(services, damaged)
         counts["indexed"] = indexed
@@ -69,7 +69,7 @@ def verify(services: Services, *, mend: bool, progress: Walked | None) -> Verifi
 
 
 def _unreadable(findings: list[Finding]) -> bool:
-    return any(finding.part in (Part.DATABASE, Part.FEED) for finding in findings)
+    return any(finding.part in (RecordKind.DATABASE, RecordKind.FEED) for finding in findings)
 
 
 def _read_through(storage: Storage, progress: Walked | None) -> Verification:
@@ -94,7 +94,12 @@ def _read_through(storage: Storage, progress: Walked | None) -> Verification:
                     counts["revisions"] += len(storage.history(change.id)) - 1
                 except StoreDamaged as error:
                     findings.append(
-                        Finding(part=Part.REVISION, id=change.id, what=str(error), way_out=_RESTORE)
+                        Finding(
+                            part=RecordKind.REVISION,
+                            id=change.id,
+                            what=str(error),
+                            way_out=_RESTORE,
+                        )
                     )
         if progress is not None and not counts["memories"] % _BATCH:
             progress(min(counts["memories"], total), total)
@@ -128,7 +133,7 @@ def _verify_index(services: Services, damaged: frozenset[str]) -> tuple[int, lis
     position = services.storage.position()
     if view.cursor > position:
         what = f"the index has seen {view.cursor} changes, the store has only {position}"
-        return len(view), [Finding(part=Part.INDEX, what=what, way_out=_OLDER)]
+        return len(view), [Finding(part=RecordKind.INDEX, what=what, way_out=_OLDER)]
     return len(view), list(_compared(services, view, model.name, damaged))
 
 
@@ -184,7 +189,7 @@ def _agrees(segment: Segment, doc: int, record: Record, model: str) -> bool:
 
 
 def _index_finding(what: str, memory_id: str | None = None) -> Finding:
-    return Finding(part=Part.INDEX, id=memory_id, what=what, way_out=_REBUILD)
+    return Finding(part=RecordKind.INDEX, id=memory_id, what=what, way_out=_REBUILD)
 
 
 def _mended(services: Services, verified: Verification) -> Verification:
@@ -195,10 +200,12 @@ def _mended(services: Services, verified: Verification) -> Verification:
     found = verified.findings
     if _unreadable(list(found)):
         return verified
-    unsound = {finding.id for finding in found if finding.part is Part.MEMORY}
-    ids = sorted({f.id for f in found if f.part is Part.EMBEDDING and f.id is not None} - unsound)
+    unsound = {finding.id for finding in found if finding.part is RecordKind.MEMORY}
+    ids = sorted(
+        {f.id for f in found if f.part is RecordKind.EMBEDDING and f.id is not None} - unsound
+    )
     mended = embed_again(services, ids) if ids else 0
-    if any(finding.part is Part.INDEX for finding in found):
+    if any(finding.part is RecordKind.INDEX for finding in found):
         services.index.rebuild()
         mended += 1
     return evolve(verified, mended=mended)

@@ -7,16 +7,15 @@ from datetime import datetime
 from attrs import evolve
 
 from infinite_memory.model.criteria import Criteria
-from infinite_memory.model.depth import Depth
 from infinite_memory.model.hits import Absence, Step
 from infinite_memory.model.memory import Memory, Status
-from infinite_memory.model.mode import Mode, Tense
 from infinite_memory.model.scope import fold_name
-from infinite_memory.operations.asking import Asking, at_depth, question_of
+from infinite_memory.model.search_options import Depth, Mode, Tense
 from infinite_memory.operations.predecessors import successors
 from infinite_memory.operations.revise import existing
+from infinite_memory.operations.search_request import Asking, at_depth, question_of
 from infinite_memory.operations.services import Services
-from infinite_memory.operations.tenses import in_tense
+from infinite_memory.operations.validity import in_tense
 from infinite_memory.operations.visibility import may_name_scope, may_quote
 from infinite_memory.search.query import Question
 

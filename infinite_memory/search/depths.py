@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from attrs import evolve
 
-from infinite_memory.model.depth import Depth
 from infinite_memory.model.hits import Explanation
 from infinite_memory.model.memory import Kind
-from infinite_memory.search.arms import Scored
-from infinite_memory.search.choosing import Group, best, best_groups
+from infinite_memory.model.search_options import Depth
+from infinite_memory.search.collapsing import Group, best, best_groups
 from infinite_memory.search.document import KINDS
 from infinite_memory.search.query import Question
+from infinite_memory.search.scoring import Scored
 
 __all__ = ["Reasons", "groups_of", "nudged", "raised_by", "reasons_of"]
 

@@ -16,9 +16,9 @@ from infinite_memory.model.codec import to_micros
 from infinite_memory.model.memory import JsonValue, Kind, Memory, Status
 from infinite_memory.model.record import Record
 from infinite_memory.model.scope import fold_name
-from infinite_memory.text.relative import is_relative
-from infinite_memory.text.statements import statement
-from infinite_memory.text.tokens import terms
+from infinite_memory.text.analyzer import terms
+from infinite_memory.text.canonical import statement
+from infinite_memory.text.relative_time import is_relative
 
 __all__ = [
     "KINDS",

@@ -16,8 +16,8 @@ from infinite_memory.search.document import Document, describe
 from infinite_memory.search.memory_use import give_back_memory
 from infinite_memory.search.query import Question, Ranking
 from infinite_memory.search.ranking import rank
+from infinite_memory.search.reader import View
 from infinite_memory.search.snapshot import Snapshot
-from infinite_memory.search.view import View
 
 __all__ = ["SearchIndex"]
 

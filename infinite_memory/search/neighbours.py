@@ -9,8 +9,8 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
+from infinite_memory.search.doc_filter import Selection
 from infinite_memory.search.segment import Segment
-from infinite_memory.search.selection import Selection
 
 __all__ = ["NONE", "Surroundings", "surroundings"]
 

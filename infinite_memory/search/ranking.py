@@ -16,25 +16,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from infinite_memory.errors import EmbedderError
-from infinite_memory.search.arms import Scored, scored, without_meaning, without_words
+from infinite_memory.search.bm25 import Asked, bm25
 from infinite_memory.search.calibration import Calibration, calibration_of
-from infinite_memory.search.choosing import Group, Place, best, place_of, rank_of
-from infinite_memory.search.context import InContext, in_context
+from infinite_memory.search.collapsing import Group, Place, best, place_of, rank_of
+from infinite_memory.search.conversation_scoring import InContext, in_context
+from infinite_memory.search.cosine import QueryVector, approximate_cosines
 from infinite_memory.search.depths import Reasons, groups_of, nudged, raised_by, reasons_of
-from infinite_memory.search.explaining import explain
+from infinite_memory.search.doc_filter import Selection
+from infinite_memory.search.explain import explain
 from infinite_memory.search.neighbours import surroundings
-from infinite_memory.search.parts import gained_by_parts, parts_of
+from infinite_memory.search.phrases import Texts, quoted_in, quoted_parts
 from infinite_memory.search.query import Arm, Candidate, Question, Ranking
-from infinite_memory.search.quoting import Texts, quoted_in, quoted_parts
+from infinite_memory.search.reader import View
+from infinite_memory.search.rescoring import Settling
+from infinite_memory.search.scoring import Scored, scored, without_meaning, without_words
 from infinite_memory.search.segment import Segment
-from infinite_memory.search.selection import Selection
-from infinite_memory.search.settling import Settling
+from infinite_memory.search.sentences import gained_by_parts, parts_of
 from infinite_memory.search.speakers import named_speakers, spoken_by, without_names
-from infinite_memory.search.vectors import QueryVector, approximate_cosines
-from infinite_memory.search.view import View
 from infinite_memory.search.weights import DEFAULT_WEIGHTS, Weights
-from infinite_memory.search.words import Asked, bm25
-from infinite_memory.text.tokens import spelled_names, terms
+from infinite_memory.text.analyzer import spelled_names, terms
 
 __all__ = ["Embed", "rank"]
 

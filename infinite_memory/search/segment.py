@@ -15,7 +15,7 @@ from attrs import fields, frozen
 from numpy.typing import NDArray
 
 from infinite_memory.search.document import NEVER, Document, hash_id
-from infinite_memory.search.planes import RowsInFile, quantized
+from infinite_memory.search.quantization import RowsInFile, quantized
 
 __all__ = ["ARRAYS", "Segment", "build", "order_of", "starts_of"]
 

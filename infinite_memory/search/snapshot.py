@@ -24,9 +24,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from infinite_memory.errors import StorageUnavailable
-from infinite_memory.search.planes import RowsInFile
+from infinite_memory.search.quantization import RowsInFile
+from infinite_memory.search.reader import Part, View
 from infinite_memory.search.segment import ARRAYS, Segment
-from infinite_memory.search.view import Part, View
 from infinite_memory.search.vouching import is_vouched_for, vouch
 
 if sys.platform != "win32":

@@ -13,10 +13,10 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from infinite_memory.search.doc_filter import Selection
 from infinite_memory.search.segment import Segment
-from infinite_memory.search.selection import Selection
+from infinite_memory.text.analyzer import words
 from infinite_memory.text.stopwords import STOP_WORDS
-from infinite_memory.text.tokens import words
 
 __all__ = ["named_speakers", "spoken_by", "without_names"]
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.search.document import KINDS
+from infinite_memory.search.reader import View
 from infinite_memory.search.segment import Segment
-from infinite_memory.search.view import View
 
 __all__ = ["Place", "Timeline"]
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 from infinite_memory.errors import StoreDamaged
-from infinite_memory.model.findings import Finding, Part
+from infinite_memory.model.findings import Finding, RecordKind
 from infinite_memory.model.record import Attach, Erase, EraseLink, Put, PutLink, Write
 
 __all__ = ["USAGE", "DamageLog", "RecordDamaged", "link_name", "name_of", "unlogged"]
@@ -17,7 +17,7 @@ __all__ = ["USAGE", "DamageLog", "RecordDamaged", "link_name", "name_of", "unlog
 USAGE = "usage of "
 """Begins the name of a damaged record that says how often a memory was used."""
 
-_PARTS = {"scope ": Part.SCOPE, "link ": Part.LINK, USAGE: Part.USAGE}
+_PARTS = {"scope ": RecordKind.SCOPE, "link ": RecordKind.LINK, USAGE: RecordKind.USAGE}
 
 _logger = logging.getLogger("infinite_memory.storage")
 _silent: ContextVar[bool] = ContextVar("silent", default=False)
@@ -85,7 +85,7 @@ class DamageLog:
             records, embeddings = sorted(self._records), sorted(self._embeddings)
         lost = [
             Finding(
-                part=Part.EMBEDDING,
+                part=RecordKind.EMBEDDING,
                 id=memory_id,
                 what=f"the vectors of memory {memory_id!r} by {model} are not as they were written",
                 way_out="they are made anew from its text: infinite-memory verify --mend",
@@ -159,8 +159,8 @@ class DamageLog:
 
 
 def _finding(name: str) -> Finding:
-    part = next((p for prefix, p in _PARTS.items() if name.startswith(prefix)), Part.MEMORY)
-    what = f"memory {name!r}" if part is Part.MEMORY else f"the {name}"
+    part = next((p for prefix, p in _PARTS.items() if name.startswith(prefix)), RecordKind.MEMORY)
+    what = f"memory {name!r}" if part is RecordKind.MEMORY else f"the {name}"
     return Finding(
         part=part,
         id=_subject(name, part),
@@ -169,8 +169,8 @@ def _finding(name: str) -> Finding:
     )
 
 
-def _subject(name: str, part: Part) -> str | None:
-    if part is Part.LINK:
+def _subject(name: str, part: RecordKind) -> str | None:
+    if part is RecordKind.LINK:
         return None
     prefix = next((prefix for prefix, p in _PARTS.items() if p is part), "")
     return name.removeprefix(prefix)

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from infinite_memory.errors import InvalidInput
-from infinite_memory.model.findings import Finding, Part
+from infinite_memory.model.findings import Finding, RecordKind
 from infinite_memory.model.memory import Memory
 from infinite_memory.model.record import Embedding, Record
-from infinite_memory.storage.vetting import check_embedding
+from infinite_memory.storage.preconditions import check_embedding
 
 __all__ = ["EMBED_AGAIN", "check_record"]
 
@@ -26,7 +26,7 @@ def check_record(record: Record) -> Iterator[Finding]:
         if problem is not None:
             what = f"the embedding of memory {memory.id!r} by {embedding.model} cannot be right"
             yield Finding(
-                part=Part.EMBEDDING,
+                part=RecordKind.EMBEDDING,
                 id=memory.id,
                 what=f"{what}: {problem}",
                 way_out=EMBED_AGAIN,

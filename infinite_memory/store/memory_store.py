@@ -18,7 +18,7 @@ from infinite_memory.errors import StorageError, StoreClosed
 from infinite_memory.model.checks import check_label
 from infinite_memory.model.entry import Actor
 from infinite_memory.model.ids import RandomBytes
-from infinite_memory.operations.models import Models, former_of
+from infinite_memory.operations.active_model import Models, former_of
 from infinite_memory.operations.scope_group import Scopes
 from infinite_memory.operations.scopes import check_scope_names
 from infinite_memory.operations.services import Services
@@ -27,7 +27,7 @@ from infinite_memory.protocols import Embedder, Storage, limit_to_brief_calls
 from infinite_memory.search.snapshot import confined_folder
 from infinite_memory.storage.confined import ConfinedStorage
 from infinite_memory.storage.forks import crossed_fork
-from infinite_memory.storage.opening import open_storage, resolve, snapshot_folder
+from infinite_memory.storage.open import open_storage, resolve, snapshot_folder
 from infinite_memory.store.changing import Changing
 from infinite_memory.store.keeping import Keeping
 from infinite_memory.store.recalling import Recalling

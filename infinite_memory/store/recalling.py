@@ -6,17 +6,17 @@ from collections.abc import Iterable, Sequence
 from typing import Unpack
 
 from infinite_memory.model.criteria import Conditions
-from infinite_memory.model.depth import Depth
 from infinite_memory.model.hits import Absence, Hits
 from infinite_memory.model.memory import Memory
-from infinite_memory.model.recalled import Recalled
+from infinite_memory.model.recall_page import Recalled
 from infinite_memory.model.record import Page
+from infinite_memory.model.search_options import Depth
 from infinite_memory.model.usage import Usage
-from infinite_memory.operations.asking import Asking
 from infinite_memory.operations.browse import browse
 from infinite_memory.operations.recall_by_time import recall_by_time
 from infinite_memory.operations.revise import existing
 from infinite_memory.operations.search import search
+from infinite_memory.operations.search_request import Asking
 from infinite_memory.operations.usage import usage
 from infinite_memory.operations.why_not import why_not
 from infinite_memory.store.part import StorePart

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
+from infinite_memory.text.canonical import is_listed
 from infinite_memory.text.casing import is_about_writing
 from infinite_memory.text.code import is_code
 from infinite_memory.text.scripts import HAN
-from infinite_memory.text.statements import is_listed
 
 __all__ = ["CLOSING_WORDS", "OPENING_WORDS", "begins_with_opening", "undressed"]
 

@@ -17,6 +17,7 @@ from hashlib import blake2b
 from itertools import filterfalse
 
 from infinite_memory.text.articles import LABELS, without_articles
+from infinite_memory.text.canonical import statement
 from infinite_memory.text.casing import is_about_writing, is_one_case, recased
 from infinite_memory.text.chinese import is_traditional, with_one_kind_of_chinese
 from infinite_memory.text.commas import without_commas
@@ -24,10 +25,9 @@ from infinite_memory.text.dates import with_one_kind_of_dates
 from infinite_memory.text.dressing import undressed
 from infinite_memory.text.particles import without_particles
 from infinite_memory.text.plain import plain_words
-from infinite_memory.text.relative import is_relative
+from infinite_memory.text.relative_time import is_relative
 from infinite_memory.text.scripts import HAN
 from infinite_memory.text.spellings import SPELLINGS
-from infinite_memory.text.statements import statement
 from infinite_memory.text.variants import simplified
 from infinite_memory.text.wording import measured, written_out
 

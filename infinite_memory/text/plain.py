@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 
+from infinite_memory.text.canonical import without_end
 from infinite_memory.text.casing import WRITTEN, is_one_case
 from infinite_memory.text.dates import BEGINNINGS_OF_MONTHS
 from infinite_memory.text.dressing import CLOSING_WORDS, OPENING_WORDS, begins_with_opening
 from infinite_memory.text.particles import without_particles
 from infinite_memory.text.spellings import CURRENCIES, SIGNS_OF_UNITS, UNITS
-from infinite_memory.text.statements import without_end
 from infinite_memory.text.wording import DOUBTFUL, EXPANDED, IS_OR_HAS, is_for_is
 
 __all__ = ["plain_words"]

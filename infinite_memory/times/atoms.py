@@ -6,11 +6,11 @@ from attrs import evolve
 
 from infinite_memory.times.calendar import Grain
 from infinite_memory.times.chinese import chinese
+from infinite_memory.times.clock_words import spoken
 from infinite_memory.times.dates import digits
 from infinite_memory.times.english import english, month_and_day
-from infinite_memory.times.found import Doubt, Found, Source
+from infinite_memory.times.match import Doubt, Found, Source
 from infinite_memory.times.spans import span
-from infinite_memory.times.spoken import spoken
 
 __all__ = ["atom", "inwards"]
 

@@ -18,8 +18,12 @@ from infinite_memory.times.chinese_words import (
     WEEKDAYS,
     YEARS,
 )
-from infinite_memory.times.counting import counted_number
-from infinite_memory.times.cycles import (
+from infinite_memory.times.english_words import UNITS as ENGLISH_UNITS
+from infinite_memory.times.halves import halves_ago, halves_past
+from infinite_memory.times.holidays import chinese_holiday
+from infinite_memory.times.match import Doubt, Found, Source
+from infinite_memory.times.numbers import counted_number
+from infinite_memory.times.recurring import (
     Cycle,
     Time,
     clock_time,
@@ -36,11 +40,7 @@ from infinite_memory.times.cycles import (
     weekday,
     weekend,
 )
-from infinite_memory.times.dial import dial_time
-from infinite_memory.times.english_words import UNITS as ENGLISH_UNITS
-from infinite_memory.times.found import Doubt, Found, Source
-from infinite_memory.times.halves import halves_ago, halves_past
-from infinite_memory.times.holidays import chinese_holiday
+from infinite_memory.times.twelve_hour import dial_time
 
 __all__ = ["chinese"]
 

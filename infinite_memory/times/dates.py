@@ -7,11 +7,11 @@ from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 
 from infinite_memory.times.calendar import Grain, Period, days, months
-from infinite_memory.times.cycles import Cycle, Time, clock_time, day_of_month, months_of_year
-from infinite_memory.times.dial import dial_time
 from infinite_memory.times.english_words import MONTHS
-from infinite_memory.times.found import Doubt, Found, Source
-from infinite_memory.times.tokens import Token
+from infinite_memory.times.match import Doubt, Found, Source
+from infinite_memory.times.recurring import Cycle, Time, clock_time, day_of_month, months_of_year
+from infinite_memory.times.tokenizer import Token
+from infinite_memory.times.twelve_hour import dial_time
 
 __all__ = ["digits"]
 

@@ -6,8 +6,21 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from infinite_memory.times.calendar import Grain, Period, days
-from infinite_memory.times.counting import number_at, ordinal_at
-from infinite_memory.times.cycles import (
+from infinite_memory.times.english_words import (
+    COUNTED,
+    MONTHS,
+    ORDINALS,
+    PARTS,
+    SEASONS,
+    SHORT,
+    UNITS,
+    WEEKDAYS,
+)
+from infinite_memory.times.halves import halves_ago, halves_past
+from infinite_memory.times.holidays import holiday
+from infinite_memory.times.match import Doubt, Found, Source
+from infinite_memory.times.numbers import number_at, ordinal_at
+from infinite_memory.times.recurring import (
     Cycle,
     clock_time,
     day_of_month,
@@ -23,19 +36,6 @@ from infinite_memory.times.cycles import (
     weekday,
     weekend,
 )
-from infinite_memory.times.english_words import (
-    COUNTED,
-    MONTHS,
-    ORDINALS,
-    PARTS,
-    SEASONS,
-    SHORT,
-    UNITS,
-    WEEKDAYS,
-)
-from infinite_memory.times.found import Doubt, Found, Source
-from infinite_memory.times.halves import halves_ago, halves_past
-from infinite_memory.times.holidays import holiday
 
 __all__ = ["english", "is_verb", "month_and_day"]
 

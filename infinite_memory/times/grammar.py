@@ -9,7 +9,10 @@ from attrs import evolve
 from infinite_memory.times.atoms import atom, inwards
 from infinite_memory.times.calendar import Calendar, Grain, Period
 from infinite_memory.times.chinese_words import DIGITS, HOLIDAYS, WEEKDAYS
-from infinite_memory.times.cycles import (
+from infinite_memory.times.english import month_and_day
+from infinite_memory.times.match import Doubt, Found, Source
+from infinite_memory.times.parts import end_of, numbered_after, part
+from infinite_memory.times.recurring import (
     Cycle,
     Time,
     day_of_month,
@@ -17,11 +20,8 @@ from infinite_memory.times.cycles import (
     latest,
     latest_before,
 )
-from infinite_memory.times.dial import Dial, next_on_dial, together
-from infinite_memory.times.english import month_and_day
-from infinite_memory.times.found import Doubt, Found, Source
-from infinite_memory.times.parts import end_of, numbered_after, part
 from infinite_memory.times.spans import hours, span
+from infinite_memory.times.twelve_hour import Dial, next_on_dial, together
 
 __all__ = ["expression", "period_of"]
 

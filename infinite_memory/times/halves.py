@@ -7,7 +7,7 @@ from collections.abc import Callable
 from infinite_memory.times.calendar import HALVED, Grain
 from infinite_memory.times.chinese_words import UNITS as CHINESE_UNITS
 from infinite_memory.times.english_words import UNITS
-from infinite_memory.times.found import Found, Source
+from infinite_memory.times.match import Found, Source
 
 __all__ = ["HALVES_ZH", "english_halves", "halves_ago", "halves_past"]
 

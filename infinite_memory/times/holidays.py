@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from infinite_memory.times.chinese_words import DIGITS, HOLIDAYS
-from infinite_memory.times.cycles import day_of_year
 from infinite_memory.times.english_words import PARTS
-from infinite_memory.times.found import Doubt, Found, Source
+from infinite_memory.times.match import Doubt, Found, Source
+from infinite_memory.times.recurring import day_of_year
 
 __all__ = ["chinese_holiday", "holiday"]
 

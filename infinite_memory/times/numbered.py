@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date, timedelta
 
 from infinite_memory.times.calendar import Calendar, Grain, Period, days, months
-from infinite_memory.times.cycles import Cycle, Time
+from infinite_memory.times.recurring import Cycle, Time
 
 __all__ = ["LAST", "numbered"]
 

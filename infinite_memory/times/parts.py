@@ -8,8 +8,11 @@ from infinite_memory.times.atoms import atom, inwards
 from infinite_memory.times.calendar import Grain, Period, days, months
 from infinite_memory.times.chinese_words import UNITS as CHINESE_UNITS
 from infinite_memory.times.chinese_words import WEEKDAYS as CHINESE_WEEKDAYS
-from infinite_memory.times.counting import counted_number, number_at, ordinal_at
-from infinite_memory.times.cycles import (
+from infinite_memory.times.english_words import MONTHS, ORDINALS, THIRDS, UNITS, WEEKDAYS
+from infinite_memory.times.match import Found, Source
+from infinite_memory.times.numbered import LAST, numbered
+from infinite_memory.times.numbers import counted_number, number_at, ordinal_at
+from infinite_memory.times.recurring import (
     Cycle,
     combined,
     day_of_month,
@@ -19,9 +22,6 @@ from infinite_memory.times.cycles import (
     weekday,
     weekend,
 )
-from infinite_memory.times.english_words import MONTHS, ORDINALS, THIRDS, UNITS, WEEKDAYS
-from infinite_memory.times.found import Found, Source
-from infinite_memory.times.numbered import LAST, numbered
 
 __all__ = ["end_of", "numbered_after", "part", "whole"]
 

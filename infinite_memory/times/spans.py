@@ -5,11 +5,11 @@ from __future__ import annotations
 from datetime import date
 
 from infinite_memory.times.calendar import Grain, Period
-from infinite_memory.times.counting import counted_number
-from infinite_memory.times.cycles import Cycle, day_of_year, months_of_year, part_of_day
 from infinite_memory.times.english import is_verb
 from infinite_memory.times.english_words import MONTHS, UNITS
-from infinite_memory.times.found import Doubt, Found, Source
+from infinite_memory.times.match import Doubt, Found, Source
+from infinite_memory.times.numbers import counted_number
+from infinite_memory.times.recurring import Cycle, day_of_year, months_of_year, part_of_day
 
 __all__ = ["hours", "span"]
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 from infinite_memory.errors import InvalidInput, NotFound
-from infinite_memory.model.depth import Depth
 from infinite_memory.model.hits import Step
 from infinite_memory.model.memory import Status
-from infinite_memory.model.moments import read_moment
+from infinite_memory.model.search_options import Depth
+from infinite_memory.model.timestamps import read_moment
 from infinite_memory_mcp.arguments import Arguments, Labels, Limit, Scopes
 from infinite_memory_mcp.data import FOUND, absence_data, hits_data, page_data, recalled_data
 from infinite_memory_mcp.render import hits_text, page_text, recalled_text, whole_text

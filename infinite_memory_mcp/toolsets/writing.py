@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
-from infinite_memory.model.moments import read_moment
+from infinite_memory.model.timestamps import read_moment
 from infinite_memory_mcp.arguments import Arguments, Labels, Object
 from infinite_memory_mcp.data import RECEIPT, receipt_data
 from infinite_memory_mcp.render import receipt_text

@@ -10,8 +10,8 @@ import pytest
 from mcp import Client
 
 from infinite_memory import MemoryStore
-from infinite_memory_mcp.application import build_server
 from infinite_memory_mcp.lazy_store import LazyStore
+from infinite_memory_mcp.server import build_server
 from infinite_memory_mcp.settings import ALL_TOOLSETS
 
 # The benchmarks are not installed; last, so that the package itself may come from a wheel.

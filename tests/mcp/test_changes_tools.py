@@ -8,9 +8,9 @@ from mcp import Client, MCPError
 from talking import call, refusal, server, text
 
 from infinite_memory import MemoryStore
-from infinite_memory_mcp.application import build_server
 from infinite_memory_mcp.lazy_store import LazyStore
-from infinite_memory_mcp.requests import client_name
+from infinite_memory_mcp.server import build_server
+from infinite_memory_mcp.validation import client_name
 
 pytestmark = pytest.mark.anyio
 Connect = Callable[[], Client]

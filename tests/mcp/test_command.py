@@ -13,7 +13,7 @@ import infinite_memory_mcp
 from benchmarks.raw_server import RawServer, environment, server_command
 from infinite_memory import ConfigurationError
 from infinite_memory.config import Config, Logging
-from infinite_memory_mcp.server import main, open_store
+from infinite_memory_mcp.command import main, open_store
 from infinite_memory_mcp.settings import Settings, follow, package_version
 
 

@@ -18,8 +18,8 @@ from talking import call, refusal, server, text
 
 from infinite_memory import Config, MemoryStore
 from infinite_memory.storage.paging import encode_position
-from infinite_memory_mcp.application import INSTRUCTIONS, TOOLSETS
 from infinite_memory_mcp.lazy_store import LazyStore
+from infinite_memory_mcp.server import INSTRUCTIONS, TOOLSETS
 
 IDS = ("zz-id-1", "zz-erased", "zz-forgotten", "zz-nobody", "in-1")
 SCOPES = ("zz-vault", "Global", "zz-child", "zz-nowhere", "team", "ALL")

@@ -9,8 +9,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from mcp_types import ErrorData, JSONRPCError, JSONRPCRequest, JSONRPCResponse
 
-from infinite_memory_mcp import frames
-from infinite_memory_mcp.frames import BadFrame, read_frame, write_frame
+from infinite_memory_mcp import jsonrpc
+from infinite_memory_mcp.jsonrpc import BadFrame, read_frame, write_frame
 
 JSON = st.recursive(
     st.none()
@@ -82,7 +82,7 @@ def test_a_bad_request_is_answered_by_its_id_where_it_has_one(
 def test_a_line_that_is_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     content = line(id=1, method="x")
     assert read_frame(content)
-    monkeypatch.setattr(frames, "MAX_FRAME_BYTES", len(content) - 1)
+    monkeypatch.setattr(jsonrpc, "MAX_FRAME_BYTES", len(content) - 1)
     assert "the line is over" in refused(content).error.message
 
 

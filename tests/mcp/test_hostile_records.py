@@ -19,8 +19,8 @@ from infinite_memory import Memory, MemoryStore, Scope
 from infinite_memory.model.record import Put, PutScope
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.testing.embedders import HashingEmbedder
-from infinite_memory_mcp.application import build_server
 from infinite_memory_mcp.lazy_store import LazyStore
+from infinite_memory_mcp.server import build_server
 from infinite_memory_mcp.wire import encodable, encodable_data, one_line, quoted
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -88,8 +88,8 @@ def test_a_lone_surrogate_does_not_end_the_process(tmp_path: Path) -> None:
         """
         import sys
         from datetime import UTC, datetime
-        from infinite_memory_mcp import server
-        honest = server.open_store
+        from infinite_memory_mcp import command
+        honest = command.open_store
         def poisoned(settings):
             from infinite_memory import Memory
             from infinite_memory.model.record import Put
@@ -98,8 +98,8 @@ def test_a_lone_surrogate_does_not_end_the_process(tmp_path: Path) -> None:
             memory = Memory(id="m", text="tea \\ud800", happened_at=now, stored_at=now)
             store._services.storage.commit([Put(memory=memory, expected=0)])
             return store
-        server.open_store = poisoned
-        sys.exit(server.main(sys.argv[1:]))
+        command.open_store = poisoned
+        sys.exit(command.main(sys.argv[1:]))
         """
     )
     command = [sys.executable, "-c", script, "--store", "memory://"]

@@ -15,8 +15,8 @@ from talking import call, refusal
 from infinite_memory import EmbedderError, MemoryStore, StorageUnavailable, StoreClosed
 from infinite_memory.testing.embedders import HashingEmbedder
 from infinite_memory_mcp import lazy_store
-from infinite_memory_mcp.application import build_server
 from infinite_memory_mcp.lazy_store import LazyStore
+from infinite_memory_mcp.server import build_server
 
 Open = Callable[..., MemoryStore]
 

@@ -11,8 +11,8 @@ from talking import call, refusal, text
 
 from infinite_memory import EmbedderError, MemoryStore
 from infinite_memory.testing.embedders import HashingEmbedder
-from infinite_memory_mcp.application import build_server
 from infinite_memory_mcp.lazy_store import LazyStore
+from infinite_memory_mcp.server import build_server
 
 pytestmark = pytest.mark.anyio
 Connect = Callable[[], Client]

@@ -9,7 +9,7 @@ import pytest
 from mcp import Client, MCPError
 from talking import refusal
 
-from infinite_memory_mcp.requests import check_request
+from infinite_memory_mcp.validation import check_request
 
 pytestmark = pytest.mark.anyio
 

@@ -97,9 +97,9 @@ def test_a_server_whose_closing_hangs_ends_all_the_same_and_says_so_by_its_code(
     script = textwrap.dedent(
         """
         import sys, threading
-        from infinite_memory_mcp import lazy_store, server
+        from infinite_memory_mcp import command, lazy_store
         lazy_store.LazyStore.close = lambda self: threading.Event().wait()
-        sys.exit(server.main())
+        sys.exit(command.main())
         """
     )
     with RawServer([sys.executable, "-c", script, "--home", str(tmp_path / "home")]) as server:
@@ -131,14 +131,14 @@ def test_what_is_printed_by_mistake_does_not_reach_the_wire(tmp_path: Path) -> N
     script = textwrap.dedent(
         """
         import os, sys
-        from infinite_memory_mcp import server
-        honest = server.open_store
+        from infinite_memory_mcp import command
+        honest = command.open_store
         def chatty(settings):
             print("stray", flush=True)
             os.write(1, b"stray\\n")
             return honest(settings)
-        server.open_store = chatty
-        sys.exit(server.main(sys.argv[1:]))
+        command.open_store = chatty
+        sys.exit(command.main(sys.argv[1:]))
         """
     )
     command = [sys.executable, "-c", script, "--home", str(tmp_path / "home")]
@@ -167,11 +167,11 @@ def test_the_first_answers_need_nothing_heavy() -> None:
     script = textwrap.dedent(
         """
         import sys
-        import infinite_memory_mcp.server
+        import infinite_memory_mcp.command
         assert "mcp" not in sys.modules
         import anyio
         from mcp import Client
-        from infinite_memory_mcp.application import build_server
+        from infinite_memory_mcp.server import build_server
         from infinite_memory_mcp.lazy_store import LazyStore
         async def main():
             with LazyStore(lambda: 1 / 0, quiet_seconds=600) as memory:

@@ -10,8 +10,8 @@ from mcp import Client
 from talking import ROOT
 
 from infinite_memory import Memory
-from infinite_memory_mcp.application import INSTRUCTIONS, TOOLSETS, build_server
 from infinite_memory_mcp.lazy_store import LazyStore
+from infinite_memory_mcp.server import INSTRUCTIONS, TOOLSETS, build_server
 from infinite_memory_mcp.settings import package_version
 
 PAGE = ROOT / "docs" / "reference" / "mcp-tools.md"

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from infinite_memory.errors import InvalidInput
-from infinite_memory.model.moments import in_zone, read_moment, show_moment
+from infinite_memory.model.timestamps import in_zone, read_moment, show_moment
 
 BERLIN = "Europe/Berlin"
 

@@ -28,8 +28,8 @@ from infinite_memory.model.record import (
 )
 from infinite_memory.model.scope import Scope
 from infinite_memory.protocols import Storage
-from infinite_memory.storage.mongodb.connecting import connect
-from infinite_memory.storage.mongodb.names import METADATA, WRITER
+from infinite_memory.storage.mongodb.connection import connect
+from infinite_memory.storage.mongodb.schema import METADATA, WRITER
 from infinite_memory.storage.mongodb.storage import MongoStorage
 from infinite_memory.testing.contract_base import make_link
 from infinite_memory.testing.contract_journal import make_action

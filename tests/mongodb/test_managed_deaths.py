@@ -14,7 +14,7 @@ from pymongo.errors import AutoReconnect
 
 from infinite_memory import Config, MemoryStore, StoreClosed
 from infinite_memory.storage.mongodb.managed.binary import find_mongod
-from infinite_memory.storage.mongodb.managed.opening import open_managed
+from infinite_memory.storage.mongodb.managed.open import open_managed
 from infinite_memory.storage.mongodb.managed.server import Server
 from infinite_memory.storage.mongodb.managed.sharing import alone
 from infinite_memory.testing.embedders import HashingEmbedder

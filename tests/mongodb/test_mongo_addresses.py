@@ -19,7 +19,7 @@ from infinite_memory.errors import (
 )
 from infinite_memory.model.address import masked
 from infinite_memory.storage.mongodb import MongoStorage
-from infinite_memory.storage.mongodb.connecting import has_transactions, version_of
+from infinite_memory.storage.mongodb.connection import has_transactions, version_of
 from infinite_memory.testing.storage_contract import put
 
 SECRET = "hunter2"

@@ -18,7 +18,7 @@ from pymongo import MongoClient
 
 from infinite_memory import Conflict, InvalidInput, StorageUnavailable, copy_store
 from infinite_memory.storage.mongodb import MongoStorage
-from infinite_memory.storage.opening import open_storage
+from infinite_memory.storage.open import open_storage
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.testing.everything import dump, fill
 

@@ -16,7 +16,7 @@ from pymongo.database import Database
 from infinite_memory import MemoryStore
 from infinite_memory.errors import Conflict, StorageUnavailable, StoreDamaged
 from infinite_memory.model.criteria import Criteria
-from infinite_memory.model.findings import Part
+from infinite_memory.model.findings import RecordKind
 from infinite_memory.model.record import Attach, Erase
 from infinite_memory.model.scope import Scope
 from infinite_memory.protocols import Storage
@@ -152,13 +152,16 @@ def test_verify_names_what_is_damaged_and_mends_what_can_be_made_anew(
         raw["scopes"].update_one({"_id": "altered"}, {"$set": {"description": "by hand"}})
         found = store.verify()
         assert {(each.part, each.id) for each in found.findings} == {
-            (Part.MEMORY, "edited"),
-            (Part.EMBEDDING, "without"),
-            (Part.SCOPE, "altered"),
+            (RecordKind.MEMORY, "edited"),
+            (RecordKind.EMBEDDING, "without"),
+            (RecordKind.SCOPE, "altered"),
         }
         assert not found.sound
         assert store.verify(mend=True).mended == 1
-        assert {each.part for each in store.verify().findings} == {Part.MEMORY, Part.SCOPE}
+        assert {each.part for each in store.verify().findings} == {
+            RecordKind.MEMORY,
+            RecordKind.SCOPE,
+        }
         assert storage.get(["without"])["without"].embedding_by(embedder.model) is not None
 
 

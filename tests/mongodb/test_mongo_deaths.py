@@ -29,7 +29,7 @@ from infinite_memory.model.record import Erase
 from infinite_memory.protocols import Storage
 from infinite_memory.storage.mongodb import MongoStorage
 from infinite_memory.storage.mongodb.metadata import encode_end
-from infinite_memory.storage.mongodb.names import METADATA, STORE
+from infinite_memory.storage.mongodb.schema import METADATA, STORE
 from infinite_memory.testing.storage_contract import put
 
 # More than a commit has; the loops end where there are no more.

@@ -19,8 +19,8 @@ from pymongo import MongoClient, ReturnDocument
 from infinite_memory.model.record import Write
 from infinite_memory.storage.mongodb import MongoStorage
 from infinite_memory.storage.mongodb.carrying_out import carry_out
-from infinite_memory.storage.mongodb.names import METADATA, STORE
 from infinite_memory.storage.mongodb.planning import Before, plan_of
+from infinite_memory.storage.mongodb.schema import METADATA, STORE
 from infinite_memory.testing.storage_contract import put
 
 WRITERS = 4

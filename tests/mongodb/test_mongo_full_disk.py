@@ -11,7 +11,7 @@ import pytest
 from mongo_servers import Deployment, Member, reserved_ports
 
 from infinite_memory.errors import StorageUnavailable
-from infinite_memory.storage.mongodb.connecting import connect
+from infinite_memory.storage.mongodb.connection import connect
 from infinite_memory.storage.mongodb.storage import MongoStorage
 from infinite_memory.testing.storage_contract import put
 

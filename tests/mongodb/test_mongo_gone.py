@@ -20,7 +20,7 @@ from mongo_servers import Deployment, deployment
 
 from infinite_memory import Config, MemoryStore, StorageUnavailable, StoreClosed
 from infinite_memory.storage.mongodb import MongoStorage
-from infinite_memory.storage.mongodb.connecting import connect
+from infinite_memory.storage.mongodb.connection import connect
 from infinite_memory.testing.embedders import HashingEmbedder
 from infinite_memory.testing.storage_contract import put
 

@@ -20,7 +20,7 @@ from infinite_memory import MemoryStore
 from infinite_memory.errors import StorageUnavailable, StoreDamaged
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.entry import JournalEnd, Operation, entry_digest
-from infinite_memory.model.findings import Part
+from infinite_memory.model.findings import RecordKind
 from infinite_memory.model.record import Erase, Log, PutLink
 from infinite_memory.model.usage import Usage
 from infinite_memory.protocols import Storage
@@ -133,7 +133,7 @@ def test_an_altered_link_is_left_out_and_can_be_put_again(storage: MongoStorage,
     assert raw["links"].update_one({"_id": LINKED}, {"$set": {"weight": 0.5}}).modified_count
     raw["links"].insert_one({"_id": 5, "source": "a", "target": "b"})
     assert storage.links(["a"]) == [make_link("b", "a")]
-    assert {each.part for each in storage.damage()} == {Part.LINK}
+    assert {each.part for each in storage.damage()} == {RecordKind.LINK}
     raw["links"].delete_one({"_id": 5})
     storage.commit([PutLink(link=make_link("a", "b"))])
     assert storage.links(["b"]) == [make_link("a", "b"), make_link("b", "a")]
@@ -142,7 +142,7 @@ def test_an_altered_link_is_left_out_and_can_be_put_again(storage: MongoStorage,
 def test_an_altered_usage_is_left_out_and_counted_anew(storage: MongoStorage, raw: Raw) -> None:
     raw["usage"].update_one({"_id": "a"}, {"$set": {"count": 900}})
     assert storage.usage(["a", "b"]) == {"b": Usage(count=1, last=NOW)}
-    assert [(each.part, each.id) for each in storage.damage()] == [(Part.USAGE, "a")]
+    assert [(each.part, each.id) for each in storage.damage()] == [(RecordKind.USAGE, "a")]
     storage.count_usage({"a": Usage(count=1, last=NOW)})
     assert storage.usage(["a"]) == {"a": Usage(count=1, last=NOW)}
     assert storage.damage() == ()
@@ -161,7 +161,7 @@ def test_verify_names_what_is_damaged_beside_the_memories(address: str, raw: Raw
             raw["usage"].update_one({"_id": "a"}, {"$inc": {"count": 1}})
             raw["journal"].update_one({"_id": 1}, {"$set": {"client": "by hand"}})
             parts = sorted(each.part for each in store.verify().findings)
-            assert parts == [Part.JOURNAL, Part.LINK, Part.USAGE]
+            assert parts == [RecordKind.JOURNAL, RecordKind.LINK, RecordKind.USAGE]
 
 
 def write(address: str, name: str, start: Event) -> None:

@@ -16,7 +16,7 @@ from pymongo.errors import PyMongoError
 
 from infinite_memory.errors import StorageError, StorageUnavailable, StoreClosed
 from infinite_memory.protocols import Storage
-from infinite_memory.storage.mongodb.connecting import connect
+from infinite_memory.storage.mongodb.connection import connect
 from infinite_memory.storage.mongodb.storage import MongoStorage
 from infinite_memory.testing.storage_contract import put
 

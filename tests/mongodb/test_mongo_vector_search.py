@@ -19,7 +19,7 @@ from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.memory import Status
 from infinite_memory.model.record import Embedding
 from infinite_memory.storage.mongodb import MongoStorage
-from infinite_memory.storage.mongodb.connecting import connect
+from infinite_memory.storage.mongodb.connection import connect
 from infinite_memory.storage.mongodb.documents import encode_memory
 from infinite_memory.storage.mongodb.passages import passage_documents, stored_as
 from infinite_memory.storage.mongodb.vector_search import (

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from infinite_memory import Config, MemoryStore, Searchable
 from infinite_memory.errors import Conflict, EmbedderError
-from infinite_memory.operations import models as models_module
+from infinite_memory.operations import active_model
 from infinite_memory.protocols import Embedder, Storage
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.storage.sqlite import SqliteStorage
@@ -33,7 +33,7 @@ OLD, NEW = HashingEmbedder(64), HashingEmbedder(32)
 @pytest.fixture(autouse=True)
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a search that finds the change complete wait for the new model, however busy it is."""
-    monkeypatch.setattr(models_module, "_PATIENCE_SECONDS", 120.0)
+    monkeypatch.setattr(active_model, "_PATIENCE_SECONDS", 120.0)
 
 
 class Watched(HashingEmbedder):

@@ -18,7 +18,7 @@ from infinite_memory import (
     CopyStep,
     InvalidInput,
     Memory,
-    Part,
+    RecordKind,
     StorageUnavailable,
     copy_store,
 )
@@ -259,7 +259,7 @@ def test_what_others_wrote_into_a_half_made_copy_is_named(source: Path, tmp_path
     copied = copy_store(source, tmp_path / "target")
 
     assert not copied.whole
-    assert [each.part for each in copied.different] == [Part.DATABASE]
+    assert [each.part for each in copied.different] == [RecordKind.DATABASE]
     assert "foreign" in copied.different[0].what
 
 

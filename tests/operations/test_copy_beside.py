@@ -11,7 +11,7 @@ import apsw
 import pytest
 
 from infinite_memory import Conflict, copy_store
-from infinite_memory.model.findings import Part
+from infinite_memory.model.findings import RecordKind
 from infinite_memory.model.link import LinkType
 from infinite_memory.model.record import Erase, EraseLink, Log, PutLink
 from infinite_memory.model.usage import Usage
@@ -94,7 +94,7 @@ def test_entries_before_a_damaged_one_are_copied_and_it_is_named(
     spoil(source, tmp_path / "source", "UPDATE journal SET body = '{}' WHERE number = 5")
     copied = copy_store(source, target)
     (finding,) = copied.left_out
-    assert finding.part is Part.JOURNAL
+    assert finding.part is RecordKind.JOURNAL
     assert "entry 5 of the journal is not copied, nor are those behind it, up to 7" in finding.what
     assert copied.compared["entries"] == 4
     assert not copied.different
@@ -107,7 +107,7 @@ def test_an_entry_that_is_damaged_after_it_was_copied_is_named(
     copy_store(source, target)
     spoil(source, tmp_path / "source", "UPDATE journal SET body = '{}' WHERE number = 5")
     copied = copy_store(source, target)
-    assert [each.part for each in copied.left_out] == [Part.JOURNAL]
+    assert [each.part for each in copied.left_out] == [RecordKind.JOURNAL]
     assert not copied.different
     assert target.journal_end().number == 7
 
@@ -115,8 +115,8 @@ def test_an_entry_that_is_damaged_after_it_was_copied_is_named(
 @pytest.mark.parametrize(
     ("statement", "part", "subject"),
     [
-        ("UPDATE links SET weight = 0.3 WHERE source = 'a'", Part.LINK, None),
-        ("UPDATE usage SET count = 9 WHERE count = 3", Part.USAGE, "a"),
+        ("UPDATE links SET weight = 0.3 WHERE source = 'a'", RecordKind.LINK, None),
+        ("UPDATE usage SET count = 9 WHERE count = 3", RecordKind.USAGE, "a"),
     ],
 )
 def test_what_is_damaged_beside_a_memory_is_named_and_what_was_copied_is_kept(
@@ -124,7 +124,7 @@ def test_what_is_damaged_beside_a_memory_is_named_and_what_was_copied_is_kept(
     target: SqliteStorage,
     tmp_path: Path,
     statement: str,
-    part: Part,
+    part: RecordKind,
     subject: str | None,
 ) -> None:
     copy_store(source, target)
@@ -156,7 +156,7 @@ def test_an_altered_entry_of_the_target_is_found_out(
     copy_store(source, target)
     spoil(target, tmp_path / "target", "UPDATE journal SET body = '{}' WHERE number = 5")
     copied = copy_store(source, target)
-    assert [each.part for each in copied.different] == [Part.JOURNAL]
+    assert [each.part for each in copied.different] == [RecordKind.JOURNAL]
     assert "entry 5" in copied.different[0].what
 
 

@@ -13,7 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 from infinite_memory import Config, MemoryStore
-from infinite_memory.operations import models as models_module
+from infinite_memory.operations import active_model
 from infinite_memory.protocols import Embedder
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.testing.embedders import HashingEmbedder
@@ -124,7 +124,7 @@ def test_a_memory_that_is_found_damaged_only_when_it_is_read_does_not_stop_the_w
 def test_a_former_model_whose_vectors_were_dropped_is_not_asked_for_long(
     reopen: Reopen, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(models_module, "_PATIENCE_SECONDS", 0.01)
+    monkeypatch.setattr(active_model, "_PATIENCE_SECONDS", 0.01)
     fill(reopen(OLD))
     new = Gated(32)
     idle, working = reopen(new, OLD), reopen(NEW, OLD)
@@ -153,7 +153,7 @@ def test_an_answer_by_the_former_model_says_when_some_have_no_vector_by_it(
 def test_a_closed_store_runs_the_new_model_no_more(
     reopen: Reopen, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(models_module, "_CLOSING_SECONDS", 120.0)
+    monkeypatch.setattr(active_model, "_CLOSING_SECONDS", 120.0)
     fill(reopen(OLD))
     new = Gated(32)
     store = reopen(new, OLD)
@@ -194,7 +194,7 @@ class Switching(HashingEmbedder):
 def test_the_sentences_of_an_overview_are_compared_by_one_model(
     reopen: Reopen, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(models_module, "_PATIENCE_SECONDS", 120.0)
+    monkeypatch.setattr(active_model, "_PATIENCE_SECONDS", 120.0)
     old = Switching(64)
     writer = reopen(OLD)
     text = " ".join(f"Harbour {name} is quiet in the early morning." for name in "abcdefghijkl")

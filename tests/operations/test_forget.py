@@ -19,7 +19,7 @@ from infinite_memory import (
 )
 from infinite_memory.model.record import Write
 from infinite_memory.protocols import Storage
-from infinite_memory.search.words import hash_term
+from infinite_memory.search.bm25 import hash_term
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.testing.embedders import HashingEmbedder
@@ -180,7 +180,7 @@ def test_what_was_revised_at_the_last_moment_is_erased_and_counted(storage: Stor
 def test_a_memory_that_changes_at_every_attempt_is_a_conflict_in_the_end(
     storage: Storage, hard: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("infinite_memory.operations.persisting._SECONDS", 0.0)
+    monkeypatch.setattr("infinite_memory.operations.retry._SECONDS", 0.0)
     other = opened(Path("unused"), storage)
     other.remember("one", id="one")
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import time
 
-from infinite_memory.operations.persisting import attempts
+from infinite_memory.operations.retry import attempts
 
 
 def test_the_last_of_twenty_attempts_is_told_where_there_is_no_time() -> None:

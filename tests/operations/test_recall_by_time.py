@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from infinite_memory import Config, InvalidInput, Memory, MemoryStore, Recalled, UnknownScope
-from infinite_memory.model.recalled import Digest
+from infinite_memory.model.recall_page import Digest
 from infinite_memory.testing.embedders import HashingEmbedder
 
 OpenStore = Callable[..., MemoryStore]

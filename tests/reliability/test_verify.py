@@ -18,7 +18,7 @@ from benchmarks.soak.flips import flip_bits, make_store
 from infinite_memory import Config, MemoryStore, NotFound, StoreDamaged
 from infinite_memory.cli.verify import command
 from infinite_memory.model.entry import Action, MemoryStep, Operation
-from infinite_memory.model.findings import Finding, Part, Verification
+from infinite_memory.model.findings import Finding, RecordKind, Verification
 from infinite_memory.model.link import Link, LinkType
 from infinite_memory.model.memory import Kind, Origin, Status
 from infinite_memory.model.record import Attach, Log, PutLink
@@ -65,7 +65,7 @@ def alter(home: Path, sql: str) -> None:
     connection.close()
 
 
-def parts_of(verified: Verification) -> list[tuple[Part, str | None]]:
+def parts_of(verified: Verification) -> list[tuple[RecordKind, str | None]]:
     return [(finding.part, finding.id) for finding in verified.findings]
 
 
@@ -93,31 +93,40 @@ def test_a_sound_store_is_counted_and_nothing_is_found(store: MemoryStore) -> No
 @pytest.mark.parametrize(
     ("sql", "expected"),
     [
-        ("UPDATE memories SET text = 'lies' WHERE id = 'm1'", (Part.MEMORY, "m1")),
-        ("UPDATE memories SET revision = 7 WHERE id = 'm1'", (Part.MEMORY, "m1")),
-        ("UPDATE revisions SET body = '{}'", (Part.REVISION, "m0")),
-        ("UPDATE revisions SET id = 'm7'", (Part.REVISION, "m7")),
-        ("UPDATE vectors SET vectors = zeroblob(64) WHERE number = 2", (Part.EMBEDDING, "m1")),
-        ("DELETE FROM vectors WHERE number = 2", (Part.EMBEDDING, "m1")),
-        ("DELETE FROM memory_tags WHERE id = 'm1' AND folded = 'a'", (Part.TAGS, "m1")),
-        ("UPDATE memory_tags SET folded = 'z' WHERE id = 'm1' AND folded = 'a'", (Part.TAGS, "m1")),
-        ("INSERT INTO memory_tags VALUES ('z', 1, 'm1', 2)", (Part.TAGS, "m1")),
-        ("UPDATE scopes SET active = 0 WHERE name = 'work'", (Part.SCOPE, "work")),
-        ("UPDATE erased SET id = 'm9'", (Part.ERASED, "m9")),
-        ("UPDATE erased SET sequence = 1000", (Part.FEED, "gone")),
-        ("UPDATE erased SET sequence = (SELECT sequence FROM memories)", (Part.FEED, "m1")),
-        ("UPDATE erased SET id = 'm2'", (Part.FEED, "m2")),
-        ("UPDATE ledger SET sequence = 2", (Part.FEED, None)),
-        ("PRAGMA foreign_keys = 0; DELETE FROM memories WHERE id = 'm1'", (Part.DATABASE, None)),
-        ("PRAGMA foreign_keys = 0; DELETE FROM memories WHERE id = 'm0'", (Part.FEED, "m0")),
+        ("UPDATE memories SET text = 'lies' WHERE id = 'm1'", (RecordKind.MEMORY, "m1")),
+        ("UPDATE memories SET revision = 7 WHERE id = 'm1'", (RecordKind.MEMORY, "m1")),
+        ("UPDATE revisions SET body = '{}'", (RecordKind.REVISION, "m0")),
+        ("UPDATE revisions SET id = 'm7'", (RecordKind.REVISION, "m7")),
+        (
+            "UPDATE vectors SET vectors = zeroblob(64) WHERE number = 2",
+            (RecordKind.EMBEDDING, "m1"),
+        ),
+        ("DELETE FROM vectors WHERE number = 2", (RecordKind.EMBEDDING, "m1")),
+        ("DELETE FROM memory_tags WHERE id = 'm1' AND folded = 'a'", (RecordKind.TAGS, "m1")),
+        (
+            "UPDATE memory_tags SET folded = 'z' WHERE id = 'm1' AND folded = 'a'",
+            (RecordKind.TAGS, "m1"),
+        ),
+        ("INSERT INTO memory_tags VALUES ('z', 1, 'm1', 2)", (RecordKind.TAGS, "m1")),
+        ("UPDATE scopes SET active = 0 WHERE name = 'work'", (RecordKind.SCOPE, "work")),
+        ("UPDATE erased SET id = 'm9'", (RecordKind.ERASED, "m9")),
+        ("UPDATE erased SET sequence = 1000", (RecordKind.FEED, "gone")),
+        ("UPDATE erased SET sequence = (SELECT sequence FROM memories)", (RecordKind.FEED, "m1")),
+        ("UPDATE erased SET id = 'm2'", (RecordKind.FEED, "m2")),
+        ("UPDATE ledger SET sequence = 2", (RecordKind.FEED, None)),
+        (
+            "PRAGMA foreign_keys = 0; DELETE FROM memories WHERE id = 'm1'",
+            (RecordKind.DATABASE, None),
+        ),
+        ("PRAGMA foreign_keys = 0; DELETE FROM memories WHERE id = 'm0'", (RecordKind.FEED, "m0")),
         (
             NO_TABLE,
-            (Part.DATABASE, None),
+            (RecordKind.DATABASE, None),
         ),
     ],
 )
 def test_each_altered_row_is_found_and_the_others_are_read(
-    store: MemoryStore, home: Path, sql: str, expected: tuple[Part, str | None]
+    store: MemoryStore, home: Path, sql: str, expected: tuple[RecordKind, str | None]
 ) -> None:
     alter(home, sql)
     verified = store.verify()
@@ -130,17 +139,20 @@ def test_each_altered_row_is_found_and_the_others_are_read(
 @pytest.mark.parametrize(
     ("sql", "expected"),
     [
-        ("UPDATE journal SET body = body || ' ' WHERE number = 1", (Part.JOURNAL, None)),
-        ("DELETE FROM journal", (Part.JOURNAL, None)),
-        ("DELETE FROM journal_memories", (Part.JOURNAL, "m1")),
-        ("UPDATE links SET weight = 0.5", (Part.LINK, None)),
-        ("UPDATE usage SET count = 7", (Part.USAGE, "m1")),
-        ("PRAGMA foreign_keys = 0; DELETE FROM memories WHERE number = 2", (Part.DATABASE, None)),
-        ("UPDATE ledger SET entries = 0", (Part.FEED, None)),
+        ("UPDATE journal SET body = body || ' ' WHERE number = 1", (RecordKind.JOURNAL, None)),
+        ("DELETE FROM journal", (RecordKind.JOURNAL, None)),
+        ("DELETE FROM journal_memories", (RecordKind.JOURNAL, "m1")),
+        ("UPDATE links SET weight = 0.5", (RecordKind.LINK, None)),
+        ("UPDATE usage SET count = 7", (RecordKind.USAGE, "m1")),
+        (
+            "PRAGMA foreign_keys = 0; DELETE FROM memories WHERE number = 2",
+            (RecordKind.DATABASE, None),
+        ),
+        ("UPDATE ledger SET entries = 0", (RecordKind.FEED, None)),
     ],
 )
 def test_what_is_kept_beside_the_memories_is_looked_at_too(
-    store: MemoryStore, home: Path, sql: str, expected: tuple[Part, str | None]
+    store: MemoryStore, home: Path, sql: str, expected: tuple[RecordKind, str | None]
 ) -> None:
     storage = store._services.storage
     begun = Action(at=_AT, operation=Operation.BEGIN)
@@ -163,7 +175,7 @@ def test_a_damaged_memory_is_never_good_data_and_can_be_erased(
     store: MemoryStore, home: Path
 ) -> None:
     alter(home, "UPDATE memories SET text = 'lies of the red harbour' WHERE id = 'm1'")
-    assert parts_of(store.verify()) == [(Part.MEMORY, "m1")]
+    assert parts_of(store.verify()) == [(RecordKind.MEMORY, "m1")]
     for call in (
         lambda: store.get("m1"),
         lambda: store.history("m1"),
@@ -197,7 +209,7 @@ def test_columns_of_another_type_are_damage_like_any_other(store: MemoryStore, h
         "WHERE id = 'm1'; UPDATE erased SET id = NULL; UPDATE scopes SET name = NULL",
     )
     verified = store.verify()
-    assert (Part.MEMORY, "without a name") in parts_of(verified)
+    assert (RecordKind.MEMORY, "without a name") in parts_of(verified)
     assert [memory.id for memory in store.browse().memories] == ["m2", "m0"]
     assert store.stats().oldest is not None
     assert store._services.storage.pending("another", limit=9) == ["m2", "m0"]
@@ -208,7 +220,7 @@ def test_a_damaged_vector_is_mended_from_the_text(store: MemoryStore, home: Path
     good = store._services.storage.get(["m1"])["m1"]
     damage = "UPDATE vectors SET vectors = zeroblob(64) WHERE number = 2"
     alter(home, damage)
-    assert parts_of(store.verify()) == [(Part.EMBEDDING, "m1")]
+    assert parts_of(store.verify()) == [(RecordKind.EMBEDDING, "m1")]
     assert store.catch_up() == 1
     assert store._services.storage.get(["m1"])["m1"] == good
     alter(home, damage)
@@ -236,7 +248,7 @@ def test_vectors_that_cannot_be_right_are_found_and_mended(
         value = np.full_like(good.vectors, 0.5)
     storage.commit([Attach(id="m1", revision=1, embedding=evolve(good, **{field: value}))])
     (finding,) = store.verify(mend=True).findings
-    assert (finding.part, finding.id) == (Part.EMBEDDING, "m1")
+    assert (finding.part, finding.id) == (RecordKind.EMBEDDING, "m1")
     assert sentence in finding.what
     assert storage.get(["m1"])["m1"].embeddings == (good,)
 
@@ -261,7 +273,7 @@ def test_a_damaged_index_is_found_and_made_anew(
     indexed.write_bytes(bad)
     with opened() as store:
         (finding,) = store.verify().findings
-        assert finding.part is Part.INDEX
+        assert finding.part is RecordKind.INDEX
     # A process that could not map it has made it anew when it closed; or else it is as it was.
     if indexed.read_bytes() == bad:
         with opened() as store:
@@ -281,7 +293,7 @@ def test_an_index_that_does_not_agree_with_the_store_is_found(
     alter(home, "PRAGMA foreign_keys = 1; DELETE FROM memories WHERE id = 'm9'")
     with opened() as store:
         lost, finding = store.verify().findings
-        assert (lost.part, lost.id) == (Part.JOURNAL, "m9")
+        assert (lost.part, lost.id) == (RecordKind.JOURNAL, "m9")
         assert "1 documents of memories that are not stored" in finding.what
 
 
@@ -331,7 +343,7 @@ def test_a_storage_that_cannot_verify_is_read_through() -> None:
         assert store.verify(progress=lambda done, _: told.append(done)).sound
         store.remember("b", id="bad")
         store.revise("bad", revision=1, text="c")
-        assert parts_of(store.verify()) == [(Part.REVISION, "bad")]
+        assert parts_of(store.verify()) == [(RecordKind.REVISION, "bad")]
     assert told == [1]
 
 
@@ -344,7 +356,7 @@ def test_a_damaged_page_is_found_and_nothing_is_mended(opened: Opened, home: Pat
     before = (home / "memory.db").read_bytes()
     with opened() as store:
         verified = store.verify(mend=True)
-        assert Part.DATABASE in {finding.part for finding in verified.findings}
+        assert RecordKind.DATABASE in {finding.part for finding in verified.findings}
         assert verified.mended == 0
     assert (home / "memory.db").read_bytes() == before
 

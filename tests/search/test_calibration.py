@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from infinite_memory.search.arms import without_meaning, without_words
 from infinite_memory.search.calibration import Calibration, calibration_of
+from infinite_memory.search.scoring import without_meaning, without_words
 from infinite_memory.search.weights import DEFAULT_WEIGHTS
 
 CURVES = [

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from attrs import evolve
 
-from infinite_memory.search.arms import Scored
-from infinite_memory.search.choosing import best, best_groups, reached_by_groups
+from infinite_memory.search.collapsing import best, best_groups, reached_by_groups
+from infinite_memory.search.cosine import QueryVector
+from infinite_memory.search.scoring import Scored
 from infinite_memory.search.segment import NEVER, order_of
-from infinite_memory.search.vectors import QueryVector
 from infinite_memory.search.weights import DEFAULT_WEIGHTS
 from tests.search.test_products import unit_vectors
 from tests.search.test_settling import DIMENSIONS, crowd, scores_of

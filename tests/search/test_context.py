@@ -17,13 +17,13 @@ from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.memory import Memory
 from infinite_memory.model.record import Embedding, Record
 from infinite_memory.search.calibration import Calibration, calibration_of
+from infinite_memory.search.doc_filter import Selection
 from infinite_memory.search.document import Document, describe
 from infinite_memory.search.neighbours import NONE, surroundings
 from infinite_memory.search.query import Question, Ranking
 from infinite_memory.search.ranking import rank
+from infinite_memory.search.reader import View
 from infinite_memory.search.segment import build
-from infinite_memory.search.selection import Selection
-from infinite_memory.search.view import View
 from infinite_memory.search.weights import DEFAULT_WEIGHTS, Weights
 from infinite_memory.testing.embedders import HashingEmbedder
 

@@ -21,8 +21,8 @@ from infinite_memory.search import index as index_module
 from infinite_memory.search.document import describe
 from infinite_memory.search.index import SearchIndex
 from infinite_memory.search.query import Question
+from infinite_memory.search.reader import View
 from infinite_memory.search.snapshot import Snapshot
-from infinite_memory.search.view import View
 from infinite_memory.storage.inmemory.storage import InMemoryStorage
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.testing.embedders import HashingEmbedder

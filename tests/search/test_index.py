@@ -20,15 +20,8 @@ from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.memory import Kind, Memory, Status
 from infinite_memory.model.record import Attach, Embedding, Erase, Put, Record
 from infinite_memory.search import snapshot as snapshots
-from infinite_memory.search.document import describe
-from infinite_memory.search.index import SearchIndex
-from infinite_memory.search.merging import merge
-from infinite_memory.search.query import Question, Ranking
-from infinite_memory.search.segment import ARRAYS, Segment, build
-from infinite_memory.search.selection import Selection
-from infinite_memory.search.snapshot import Snapshot
-from infinite_memory.search.speakers import without_names
-from infinite_memory.search.vectors import (
+from infinite_memory.search.bm25 import K1, K3, B, bm25
+from infinite_memory.search.cosine import (
     ABSENT,
     QueryVector,
     approximate_cosines,
@@ -36,11 +29,18 @@ from infinite_memory.search.vectors import (
     cosines,
     error_of,
 )
-from infinite_memory.search.view import View
-from infinite_memory.search.words import K1, K3, B, bm25
+from infinite_memory.search.doc_filter import Selection
+from infinite_memory.search.document import describe
+from infinite_memory.search.index import SearchIndex
+from infinite_memory.search.merging import merge
+from infinite_memory.search.query import Question, Ranking
+from infinite_memory.search.reader import View
+from infinite_memory.search.segment import ARRAYS, Segment, build
+from infinite_memory.search.snapshot import Snapshot
+from infinite_memory.search.speakers import without_names
 from infinite_memory.storage.inmemory.storage import InMemoryStorage
 from infinite_memory.testing.embedders import HashingEmbedder
-from infinite_memory.text.tokens import terms
+from infinite_memory.text.analyzer import terms
 
 MAY = datetime(2023, 5, 8, tzinfo=UTC)
 EMBEDDER = HashingEmbedder()

@@ -18,9 +18,9 @@ from infinite_memory.search.document import describe
 from infinite_memory.search.index import SearchIndex
 from infinite_memory.search.query import Arm, Question
 from infinite_memory.storage.inmemory.storage import InMemoryStorage
+from infinite_memory.text.canonical import statement
 from infinite_memory.text.code import is_code
-from infinite_memory.text.relative import is_relative
-from infinite_memory.text.statements import statement
+from infinite_memory.text.relative_time import is_relative
 from tests.search.test_index import EMBEDDER, MAY, record
 
 PAIRS = [

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from infinite_memory import MemoryStore
-from infinite_memory.search.parts import MOST_PARTS, parts_of
+from infinite_memory.search.sentences import MOST_PARTS, parts_of
 from infinite_memory.testing.embedders import HashingEmbedder
-from infinite_memory.text.tokens import terms
+from infinite_memory.text.analyzer import terms
 
 EMBEDDER = HashingEmbedder()
 

@@ -17,28 +17,28 @@ from hypothesis.extra import numpy as arrays
 from numpy.typing import NDArray
 
 from infinite_memory.errors import StorageUnavailable
-from infinite_memory.search.planes import RowsInFile, quantized
-from infinite_memory.search.segment import Segment, build
-from infinite_memory.search.selection import Selection
-from infinite_memory.search.vectors import (
+from infinite_memory.search.cosine import (
     QueryVector,
     approximate_cosines,
     cosines,
     error_of,
     greatest_error,
 )
+from infinite_memory.search.doc_filter import Selection
+from infinite_memory.search.quantization import RowsInFile, quantized
+from infinite_memory.search.segment import Segment, build
 
 Floats = NDArray[np.float32]
 CAPABILITIES = {n for n, there in simsimd.get_capabilities().items() if there} - {"serial"}
 
 _FORKED = """
 import os, numpy as np
-from infinite_memory.search import vectors
+from infinite_memory.search import cosine
 rng = np.random.default_rng(0)
 rows = rng.integers(-128, 128, (140_000, 8), dtype=np.int8)
 class Segment:
     high, scale = rows, np.ones(len(rows), np.float32)
-products = lambda: vectors._all_products(Segment, rows[:1], np.float32(1))
+products = lambda: cosine._all_products(Segment, rows[:1], np.float32(1))
 before = products()
 child = os.fork()
 if not child:
@@ -47,7 +47,7 @@ raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
 _LESS_CAPABLE = """
 import sys, numpy as np, simsimd
-from infinite_memory.search.vectors import _multiplied
+from infinite_memory.search.cosine import _multiplied
 simsimd.disable_capability(sys.argv[1]) if sys.argv[1] != "all" else [
     simsimd.disable_capability(name)
     for name, there in simsimd.get_capabilities().items() if there and name != "serial"

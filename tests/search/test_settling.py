@@ -10,19 +10,19 @@ import pytest
 from attrs import evolve
 
 from infinite_memory.model.criteria import Criteria
-from infinite_memory.model.depth import Depth
 from infinite_memory.model.memory import Kind, Memory
 from infinite_memory.model.record import Embedding, Record
-from infinite_memory.search.arms import Scored, scored
-from infinite_memory.search.choosing import best
+from infinite_memory.model.search_options import Depth
+from infinite_memory.search.collapsing import best
+from infinite_memory.search.cosine import QueryVector, approximate_cosines, cosines
+from infinite_memory.search.doc_filter import Selection
 from infinite_memory.search.document import Document, describe
 from infinite_memory.search.query import Question
 from infinite_memory.search.ranking import rank
+from infinite_memory.search.reader import View
+from infinite_memory.search.rescoring import Settling
+from infinite_memory.search.scoring import Scored, scored
 from infinite_memory.search.segment import Segment, build
-from infinite_memory.search.selection import Selection
-from infinite_memory.search.settling import Settling
-from infinite_memory.search.vectors import QueryVector, approximate_cosines, cosines
-from infinite_memory.search.view import View
 from infinite_memory.search.weights import DEFAULT_WEIGHTS, Weights
 from tests.search.test_index import MAY
 from tests.search.test_products import Floats, segment_with, unit_vectors

@@ -11,9 +11,9 @@ import pytest
 from attrs import evolve
 
 from infinite_memory.search.index import SearchIndex
+from infinite_memory.search.reader import Part, View
 from infinite_memory.search.segment import Segment
 from infinite_memory.search.snapshot import Snapshot
-from infinite_memory.search.view import Part, View
 from infinite_memory.testing.embedders import HashingEmbedder
 from tests.search.test_index import filled, snapshot_for
 

@@ -11,13 +11,13 @@ import pytest
 
 from infinite_memory.errors import InvalidInput, StoreDamaged
 from infinite_memory.model.entry import Action, MemoryStep, Operation, entry_digest
-from infinite_memory.model.findings import Part
+from infinite_memory.model.findings import RecordKind
 from infinite_memory.model.link import Link, LinkType
 from infinite_memory.model.record import Erase, EraseLink, Log, PutLink
 from infinite_memory.model.usage import Usage
-from infinite_memory.operations import journal_check
-from infinite_memory.operations.journal_check import check_journal
-from infinite_memory.storage.chain import EntryDamaged
+from infinite_memory.operations import verify_journal
+from infinite_memory.operations.verify_journal import check_journal
+from infinite_memory.storage.hash_chain import EntryDamaged
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.testing.contract_base import NOW, make_link, put
@@ -55,7 +55,7 @@ def _found(storage: SqliteStorage) -> list[str]:
 @pytest.fixture(params=[1000, 3, 1])
 def batch(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Walk in steps of several lengths: what is found must not depend on them."""
-    monkeypatch.setattr(journal_check, "_BATCH", request.param)
+    monkeypatch.setattr(verify_journal, "_BATCH", request.param)
 
 
 def test_a_sound_journal_is_read_whole(storage: SqliteStorage, batch: None) -> None:
@@ -132,7 +132,7 @@ def test_whatever_was_done_to_the_journal_is_found_with_the_numbers(
 ) -> None:
     _alter(storage, sql)
     assert _found(storage) == expected
-    assert all(finding.part is Part.JOURNAL for finding in check_journal(storage)[1])
+    assert all(finding.part is RecordKind.JOURNAL for finding in check_journal(storage)[1])
 
 
 def test_a_tail_that_was_written_anew_in_a_sound_chain_is_found(storage: SqliteStorage) -> None:
@@ -190,10 +190,10 @@ def test_an_entry_that_is_not_as_it_was_written_is_not_returned(storage: SqliteS
 def test_the_list_of_what_changed_a_memory_is_compared_with_the_journal(
     storage: SqliteStorage, sql: str, number: int, name: str
 ) -> None:
-    assert Part.JOURNAL not in [finding.part for finding in storage.verify().findings]
+    assert RecordKind.JOURNAL not in [finding.part for finding in storage.verify().findings]
     _alter(storage, sql)
     what = f"the list of what changed {name!r} does not agree with entry {number}"
-    found = [each for each in storage.verify().findings if each.part is Part.JOURNAL]
+    found = [each for each in storage.verify().findings if each.part is RecordKind.JOURNAL]
     assert (name, what) in [(each.id, each.what) for each in found]
     if "NULL" not in sql and "('m5', 5)" not in sql:
         with pytest.raises(EntryDamaged, match=str(number)):
@@ -271,8 +271,8 @@ def test_an_altered_link_is_left_out_and_named(storage: SqliteStorage, change: s
     (name,) = storage.damaged
     assert name.startswith("link 'm3' ")
     (noted,) = storage.damage()
-    assert (noted.part, noted.id) == (Part.LINK, None)
-    found = [each for each in storage.verify().findings if each.part is Part.LINK]
+    assert (noted.part, noted.id) == (RecordKind.LINK, None)
+    found = [each for each in storage.verify().findings if each.part is RecordKind.LINK]
     assert [each.what for each in found] == [f"the {name} is not as it was written"]
 
 
@@ -300,7 +300,7 @@ def test_an_altered_usage_counts_as_none_until_it_is_counted_anew(
     name = "m3" if change == "number = 3" else "m1"
     assert storage.usage(["m1", "m2", "m3"]) == {"m2": Usage(count=1, last=NOW)}
     assert storage.damaged == {f"usage of {name}"}
-    found = [each for each in storage.verify().findings if each.part is Part.USAGE]
+    found = [each for each in storage.verify().findings if each.part is RecordKind.USAGE]
     assert [each.id for each in found] == [each.id for each in storage.damage()] == [name]
     anew = Usage(count=1, last=NOW + timedelta(days=1))
     storage.count_usage({name: anew})

@@ -16,9 +16,9 @@ from infinite_memory.model.entry import JournalEnd, Operation
 from infinite_memory.model.memory import Kind, Status
 from infinite_memory.model.record import Attach, Change, Detach, Erase, Log, PutLink, Record
 from infinite_memory.model.scope import Scope
-from infinite_memory.operations.journal_check import check_journal
+from infinite_memory.operations.verify_journal import check_journal
 from infinite_memory.storage.sqlite import SqliteStorage, migrations
-from infinite_memory.storage.sqlite.reserve import RESERVE_BYTES
+from infinite_memory.storage.sqlite.disk_reserve import RESERVE_BYTES
 from infinite_memory.storage.sqlite.schema import SCHEMA_VERSION
 from infinite_memory.testing.contract_base import make_link
 from infinite_memory.testing.contract_journal import make_action

@@ -21,7 +21,7 @@ from infinite_memory.errors import StorageUnavailable, StoreClosed
 from infinite_memory.model.record import Erase
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.storage.sqlite import lock as lock_module
-from infinite_memory.storage.sqlite.connections import RULES, check_library
+from infinite_memory.storage.sqlite.connection import RULES, check_library
 from infinite_memory.storage.sqlite.lock import FairLock, WriterLock, _Wait
 from infinite_memory.testing.storage_contract import make_embedding, put
 

@@ -10,7 +10,7 @@ import pytest
 
 from infinite_memory.errors import StorageUnavailable, StoreDamaged
 from infinite_memory.storage.sqlite import SqliteStorage
-from infinite_memory.storage.sqlite.faults import storage_error
+from infinite_memory.storage.sqlite.errors import storage_error
 from infinite_memory.testing.storage_contract import put
 
 

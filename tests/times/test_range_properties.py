@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from infinite_memory import InvalidInput, TimeRange, find_range, format_range, read_range
-from infinite_memory.times.tokens import tokens_of
+from infinite_memory.times.tokenizer import tokens_of
 
 NOW = datetime(2026, 11, 22, 11, tzinfo=UTC)
 ZONES = st.sampled_from(

@@ -16,7 +16,7 @@ from typing import Any
 from infinite_memory.errors import InvalidInput
 from infinite_memory.model.receipt import Outcome, Receipt, Searchable
 from infinite_memory.store import MemoryStore
-from infinite_memory_mcp import pipes, server, tool, wire
+from infinite_memory_mcp import command, pipes, tool, wire
 from infinite_memory_mcp.toolsets import overview, writing
 
 __all__ = ["BUILDS"]
@@ -132,4 +132,4 @@ BUILDS: dict[str, Callable[[], None]] = {
 
 if __name__ == "__main__":
     BUILDS[sys.argv[1]]()
-    sys.exit(server.main(sys.argv[2:]))
+    sys.exit(command.main(sys.argv[2:]))

@@ -17,17 +17,17 @@ from infinite_memory.model.record import Change, Changes, Erase, Page, Record, S
 from infinite_memory.model.scope import Scope
 from infinite_memory.model.usage import Usage
 from infinite_memory.protocols import Storage, limit_to_brief_calls
-from infinite_memory.storage.chain import EntryDamaged
 from infinite_memory.storage.confined.confinement import (
     Confinement,
     touched_ids,
     touched_scopes,
 )
-from infinite_memory.storage.confined.measuring import measure
+from infinite_memory.storage.confined.size import measure
 from infinite_memory.storage.confined.writes import Translation, mentioned_ids, needs_scopes
 from infinite_memory.storage.damage import RecordDamaged, unlogged
+from infinite_memory.storage.hash_chain import EntryDamaged
 from infinite_memory.storage.paging import check_limit
-from infinite_memory.storage.vetting import check_writes
+from infinite_memory.storage.preconditions import check_writes
 
 __all__ = ["ConfinedStorage"]
 

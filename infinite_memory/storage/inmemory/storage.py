@@ -31,11 +31,11 @@ from infinite_memory.storage.paging import (
     encode_cursor,
     position_of,
 )
-from infinite_memory.storage.soundness import check_record
-from infinite_memory.storage.vetting import (
+from infinite_memory.storage.preconditions import (
     check_writes,
     refuse_changes,
 )
+from infinite_memory.storage.soundness import check_record
 
 __all__ = ["InMemoryStorage"]
 

@@ -17,11 +17,11 @@ from infinite_memory.errors import StorageUnavailable, StoreDamaged
 from infinite_memory.model.entry import JournalEnd
 from infinite_memory.model.memory import GLOBAL
 from infinite_memory.model.scope import Scope
-from infinite_memory.storage.mongodb.connecting import Connection
+from infinite_memory.storage.mongodb.connection import Connection
 from infinite_memory.storage.mongodb.documents import encode_scope
-from infinite_memory.storage.mongodb.faults import translated
+from infinite_memory.storage.mongodb.errors import translated
 from infinite_memory.storage.mongodb.metadata import encode_end, refuse_newer
-from infinite_memory.storage.mongodb.names import (
+from infinite_memory.storage.mongodb.schema import (
     COLLECTIONS,
     INDEXES,
     METADATA,

@@ -13,10 +13,10 @@ from pymongo.database import Database
 
 from infinite_memory.model.codec import iso
 from infinite_memory.model.entry import Action, Entry, JournalEnd, entry_digest
-from infinite_memory.storage.chain import EntryDamaged, action_text, chained
+from infinite_memory.storage.hash_chain import EntryDamaged, action_text, chained
 from infinite_memory.storage.mongodb.documents import Document, check_size
 from infinite_memory.storage.mongodb.metadata import journal_end
-from infinite_memory.storage.mongodb.names import JOURNAL
+from infinite_memory.storage.mongodb.schema import JOURNAL
 
 __all__ = ["JournalReader", "encode_entry", "next_entry"]
 

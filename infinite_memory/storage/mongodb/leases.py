@@ -18,10 +18,10 @@ from pymongo.errors import BulkWriteError
 
 from infinite_memory.errors import StorageUnavailable, StoreDamaged
 from infinite_memory.storage.mongodb.carrying_out import stretches
-from infinite_memory.storage.mongodb.connecting import Connection
+from infinite_memory.storage.mongodb.connection import Connection
 from infinite_memory.storage.mongodb.metadata import encode_end
-from infinite_memory.storage.mongodb.names import LOGGED, METADATA, STORE, WRITER
 from infinite_memory.storage.mongodb.planning import Operation, Plan
+from infinite_memory.storage.mongodb.schema import LOGGED, METADATA, STORE, WRITER
 
 __all__ = [
     "JOURNALED",

@@ -13,7 +13,7 @@ from infinite_memory.model.codec import from_micros, to_micros
 from infinite_memory.model.link import Link, LinkType
 from infinite_memory.storage.damage import DamageLog, link_name, name_of
 from infinite_memory.storage.mongodb.documents import Document, fits, sealed
-from infinite_memory.storage.mongodb.names import LINKS
+from infinite_memory.storage.mongodb.schema import LINKS
 
 __all__ = ["decode_link", "encode_link", "link_id", "links_of", "touching"]
 

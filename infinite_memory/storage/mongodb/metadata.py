@@ -11,7 +11,7 @@ from pymongo.database import Database
 
 from infinite_memory.errors import SchemaTooNew, StorageUnavailable, StoreDamaged
 from infinite_memory.model.entry import JournalEnd
-from infinite_memory.storage.mongodb.names import METADATA, SCHEMA_VERSION, STORE
+from infinite_memory.storage.mongodb.schema import METADATA, SCHEMA_VERSION, STORE
 
 __all__ = [
     "encode_end",

@@ -38,7 +38,8 @@ from infinite_memory.storage.mongodb.documents import (
 )
 from infinite_memory.storage.mongodb.journal import encode_entry, next_entry
 from infinite_memory.storage.mongodb.links import encode_link, link_id, touching
-from infinite_memory.storage.mongodb.names import (
+from infinite_memory.storage.mongodb.passages import Stored, passage_documents, stored_as
+from infinite_memory.storage.mongodb.schema import (
     ERASED,
     JOURNAL,
     LINKS,
@@ -48,7 +49,6 @@ from infinite_memory.storage.mongodb.names import (
     SCOPES,
     USAGE,
 )
-from infinite_memory.storage.mongodb.passages import Stored, passage_documents, stored_as
 
 __all__ = ["Before", "Operation", "Plan", "ends_of", "ids_of", "plan_of"]
 

@@ -12,7 +12,7 @@ from infinite_memory.model.memory import GLOBAL
 from infinite_memory.model.scope import Scope
 from infinite_memory.storage.damage import DamageLog
 from infinite_memory.storage.mongodb.documents import decode_scope
-from infinite_memory.storage.mongodb.names import SCOPES
+from infinite_memory.storage.mongodb.schema import SCOPES
 
 __all__ = ["ScopeReader"]
 

@@ -20,7 +20,7 @@ from pymongo.errors import (
 )
 
 from infinite_memory.errors import StorageUnavailable, StoreClosed, StoreDamaged
-from infinite_memory.model.copied import CopyMark
+from infinite_memory.model.copying import CopyMark
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.entry import Entry, JournalEnd
 from infinite_memory.model.findings import Finding
@@ -37,16 +37,14 @@ from infinite_memory.model.scope import Scope
 from infinite_memory.model.usage import Usage
 from infinite_memory.storage.damage import USAGE, DamageLog
 from infinite_memory.storage.forks import crossed_fork
-from infinite_memory.storage.mongodb.committing import Committer
-from infinite_memory.storage.mongodb.connecting import Connection, connect, revived
+from infinite_memory.storage.mongodb.commit import Committer
+from infinite_memory.storage.mongodb.connection import Connection, connect, revived
 from infinite_memory.storage.mongodb.creation import ensure_store, has_store
-from infinite_memory.storage.mongodb.faults import translated
+from infinite_memory.storage.mongodb.errors import translated
 from infinite_memory.storage.mongodb.journal import JournalReader
 from infinite_memory.storage.mongodb.leases import LEASE_SECONDS
 from infinite_memory.storage.mongodb.links import links_of
-from infinite_memory.storage.mongodb.measuring import measure
-from infinite_memory.storage.mongodb.migration import bring_up_to_date
-from infinite_memory.storage.mongodb.names import COPY, METADATA
+from infinite_memory.storage.mongodb.migrations import bring_up_to_date
 from infinite_memory.storage.mongodb.patience import (
     close_client,
     has_answering_member,
@@ -55,13 +53,15 @@ from infinite_memory.storage.mongodb.patience import (
     limit_to_brief_calls,
     note_no_answer,
 )
-from infinite_memory.storage.mongodb.reading import Reader
+from infinite_memory.storage.mongodb.queries import Reader
+from infinite_memory.storage.mongodb.schema import COPY, METADATA
 from infinite_memory.storage.mongodb.scopes import ScopeReader
+from infinite_memory.storage.mongodb.size import measure
 from infinite_memory.storage.mongodb.usage import usage_of
 from infinite_memory.storage.mongodb.vector_search import search_vectors
 from infinite_memory.storage.mongodb.write_ahead import WriteAhead
 from infinite_memory.storage.paging import check_limit, decode_cursor
-from infinite_memory.storage.vetting import check_writes
+from infinite_memory.storage.preconditions import check_writes
 
 __all__ = ["MongoStorage"]
 

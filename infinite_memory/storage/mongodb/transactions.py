@@ -27,9 +27,9 @@ from pymongo.errors import (
 from pymongo.read_concern import ReadConcern
 
 from infinite_memory.errors import Conflict
-from infinite_memory.storage.mongodb.connecting import Connection, is_unready, revived
-from infinite_memory.storage.mongodb.names import METADATA, STORE
+from infinite_memory.storage.mongodb.connection import Connection, is_unready, revived
 from infinite_memory.storage.mongodb.patience import BRIEF_SECONDS, is_brief
+from infinite_memory.storage.mongodb.schema import METADATA, STORE
 
 __all__ = ["in_transaction"]
 

@@ -17,8 +17,8 @@ from infinite_memory.model.usage import Usage
 from infinite_memory.storage.damage import USAGE as NOTED
 from infinite_memory.storage.damage import DamageLog
 from infinite_memory.storage.mongodb.documents import Document, fits, sealed
-from infinite_memory.storage.mongodb.names import USAGE
 from infinite_memory.storage.mongodb.planning import Operation
+from infinite_memory.storage.mongodb.schema import USAGE
 
 __all__ = ["counted", "usage_of"]
 

@@ -21,11 +21,11 @@ from pymongo.errors import OperationFailure
 from infinite_memory.errors import InvalidInput, StorageUnavailable
 from infinite_memory.model.codec import to_micros
 from infinite_memory.model.criteria import Criteria
-from infinite_memory.storage.mongodb.conditions import conditions_of
-from infinite_memory.storage.mongodb.connecting import Connection
+from infinite_memory.storage.mongodb.connection import Connection
 from infinite_memory.storage.mongodb.documents import decode_memory, stored_of
-from infinite_memory.storage.mongodb.names import MEMORIES, PASSAGES
+from infinite_memory.storage.mongodb.filters import conditions_of
 from infinite_memory.storage.mongodb.passages import encode_vector
+from infinite_memory.storage.mongodb.schema import MEMORIES, PASSAGES
 
 __all__ = [
     "best_of",

@@ -33,7 +33,7 @@ from pymongo.errors import (
 )
 
 from infinite_memory.errors import StorageUnavailable, StoreDamaged
-from infinite_memory.storage.mongodb.connecting import Connection
+from infinite_memory.storage.mongodb.connection import Connection
 from infinite_memory.storage.mongodb.leases import (
     LEASE_SECONDS,
     QUICK,
@@ -42,8 +42,8 @@ from infinite_memory.storage.mongodb.leases import (
     LeaseOver,
     server_process,
 )
-from infinite_memory.storage.mongodb.names import METADATA, WRITER
 from infinite_memory.storage.mongodb.planning import Plan
+from infinite_memory.storage.mongodb.schema import METADATA, WRITER
 
 __all__ = ["WriteAhead"]
 

@@ -16,15 +16,15 @@ from uuid import uuid4
 import apsw
 
 from infinite_memory.errors import StorageUnavailable, StoreDamaged
-from infinite_memory.storage.sqlite.connections import connect
-from infinite_memory.storage.sqlite.faults import storage_error
-from infinite_memory.storage.sqlite.inspection import inspect_store
-from infinite_memory.storage.sqlite.ledger import Ledger, insert_ledger
+from infinite_memory.storage.sqlite.connection import connect
+from infinite_memory.storage.sqlite.errors import storage_error
+from infinite_memory.storage.sqlite.filesystem import check_surroundings
 from infinite_memory.storage.sqlite.marker import read_marker, sync_folder, write_marker
+from infinite_memory.storage.sqlite.metadata import Ledger, insert_ledger
 from infinite_memory.storage.sqlite.open_files import check_not_inherited
-from infinite_memory.storage.sqlite.places import Places
+from infinite_memory.storage.sqlite.paths import Places
+from infinite_memory.storage.sqlite.preflight import inspect_store
 from infinite_memory.storage.sqlite.schema import create_tables
-from infinite_memory.storage.sqlite.surroundings import check_surroundings
 
 __all__ = ["PAGE_BYTES", "Places", "ensure_store", "find_sound_store", "prepare_folder"]
 

@@ -15,16 +15,16 @@ import apsw
 
 from infinite_memory.errors import StorageUnavailable, StoreClosed
 from infinite_memory.storage.forks import crossed_fork
-from infinite_memory.storage.sqlite.connections import BUSY_SECONDS, check_library, connect
+from infinite_memory.storage.sqlite.connection import BUSY_SECONDS, check_library, connect
 from infinite_memory.storage.sqlite.creation import ensure_store, find_sound_store, prepare_folder
-from infinite_memory.storage.sqlite.faults import (
+from infinite_memory.storage.sqlite.disk_reserve import OPENING_BYTES, RESERVE_BYTES, Reserve
+from infinite_memory.storage.sqlite.errors import (
     DAMAGE,
     damaged_database,
     full_disk,
     is_full,
     storage_error,
 )
-from infinite_memory.storage.sqlite.ledger import read_identity
 from infinite_memory.storage.sqlite.live_files import (
     NOTHING_STORED,
     UNKNOWN_OUTCOME,
@@ -33,14 +33,14 @@ from infinite_memory.storage.sqlite.live_files import (
     moved_files,
 )
 from infinite_memory.storage.sqlite.lock import WriterBusy, WriterLock
+from infinite_memory.storage.sqlite.metadata import read_identity
 from infinite_memory.storage.sqlite.migrations import check_version, migrate
 from infinite_memory.storage.sqlite.open_files import file_identity
-from infinite_memory.storage.sqlite.places import Places
+from infinite_memory.storage.sqlite.paths import Places
+from infinite_memory.storage.sqlite.quarantine import Suspicion
 from infinite_memory.storage.sqlite.readers import Readers, Snapshot
-from infinite_memory.storage.sqlite.reserve import OPENING_BYTES, RESERVE_BYTES, Reserve
 from infinite_memory.storage.sqlite.schema import SCHEMA_VERSION
 from infinite_memory.storage.sqlite.scrub_mark import ScrubMark
-from infinite_memory.storage.sqlite.suspicion import Suspicion
 from infinite_memory.storage.sqlite.writer import Writer
 
 __all__ = ["Database", "Snapshot"]

@@ -10,8 +10,8 @@ from infinite_memory.model.record import Change, Changes
 from infinite_memory.storage.damage import DamageLog, name_of
 from infinite_memory.storage.seal import seal, seal_fits
 from infinite_memory.storage.sqlite.database import Snapshot
-from infinite_memory.storage.sqlite.faults import DAMAGE
-from infinite_memory.storage.sqlite.ledger import read_ledger
+from infinite_memory.storage.sqlite.errors import DAMAGE
+from infinite_memory.storage.sqlite.metadata import read_ledger
 from infinite_memory.storage.sqlite.records import select_records
 
 __all__ = ["ERASED", "erased_fits", "read_changes", "read_pending", "seal_erased", "was_erased"]

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from infinite_memory.model.entry import Action, Entry, JournalEnd
-from infinite_memory.storage.chain import EntryDamaged, chained
 from infinite_memory.storage.damage import name_of
+from infinite_memory.storage.hash_chain import EntryDamaged, chained
 from infinite_memory.storage.sqlite.database import Snapshot
-from infinite_memory.storage.sqlite.ledger import read_ledger
+from infinite_memory.storage.sqlite.metadata import read_ledger
 
 __all__ = ["misnamed_entries", "read_journal"]
 

@@ -14,7 +14,7 @@ from attrs import frozen
 
 from infinite_memory.errors import StorageUnavailable
 from infinite_memory.storage.sqlite.open_files import FileIdentity, file_identity
-from infinite_memory.storage.sqlite.places import Places
+from infinite_memory.storage.sqlite.paths import Places
 
 __all__ = ["NOTHING_STORED", "UNKNOWN_OUTCOME", "LiveFiles", "look_at_files", "moved_files"]
 

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from infinite_memory.errors import StorageUnavailable, StoreDamaged
-from infinite_memory.model.copied import CopyMark
+from infinite_memory.model.copying import CopyMark
 
 __all__ = ["read_copy_mark", "read_marker", "sync_folder", "write_copy_mark", "write_marker"]
 

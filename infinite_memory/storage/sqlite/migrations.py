@@ -14,10 +14,10 @@ import apsw
 
 from infinite_memory.errors import SchemaTooNew, StorageUnavailable
 from infinite_memory.model.entry import Action, JournalEnd, Operation
-from infinite_memory.storage.chain import action_text
-from infinite_memory.storage.sqlite.faults import damaged_database
+from infinite_memory.storage.hash_chain import action_text
+from infinite_memory.storage.sqlite.errors import damaged_database
 from infinite_memory.storage.sqlite.fingerprints import fill_fingerprints
-from infinite_memory.storage.sqlite.ledger import (
+from infinite_memory.storage.sqlite.metadata import (
     Ledger,
     append_entry,
     insert_ledger,

@@ -11,7 +11,7 @@ from typing import Any
 
 import apsw
 
-from infinite_memory.storage.sqlite.connections import connect
+from infinite_memory.storage.sqlite.connection import connect
 
 __all__ = ["Readers", "Snapshot", "release"]
 

@@ -11,10 +11,10 @@ import apsw
 
 from infinite_memory.errors import StoreDamaged
 from infinite_memory.model.codec import from_micros
-from infinite_memory.model.copied import CopyMark
+from infinite_memory.model.copying import CopyMark
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.entry import Entry, JournalEnd
-from infinite_memory.model.findings import Finding, Part, Verification, Walked
+from infinite_memory.model.findings import Finding, RecordKind, Verification, Walked
 from infinite_memory.model.link import Link
 from infinite_memory.model.memory import Memory, Status
 from infinite_memory.model.record import (
@@ -37,22 +37,22 @@ from infinite_memory.model.scope import Scope
 from infinite_memory.model.usage import Usage
 from infinite_memory.storage.damage import USAGE, DamageLog, name_of
 from infinite_memory.storage.paging import check_limit, decode_cursor
-from infinite_memory.storage.sqlite.database import Database, Snapshot
-from infinite_memory.storage.sqlite.feed import read_changes, read_pending, was_erased
-from infinite_memory.storage.sqlite.finding import find_page
-from infinite_memory.storage.sqlite.journal import read_journal
-from infinite_memory.storage.sqlite.ledger import read_ledger, update_ledger
-from infinite_memory.storage.sqlite.links import read_links
-from infinite_memory.storage.sqlite.marker import read_copy_mark, write_copy_mark
-from infinite_memory.storage.sqlite.records import read_history, read_records, select_records
-from infinite_memory.storage.sqlite.scopes import ScopeReader
-from infinite_memory.storage.sqlite.usage import count_usage, read_usage
-from infinite_memory.storage.sqlite.verification import RESTORE, verify_database
-from infinite_memory.storage.sqlite.writing import Writing, encode_rows
-from infinite_memory.storage.vetting import (
+from infinite_memory.storage.preconditions import (
     check_writes,
     refuse_changes,
 )
+from infinite_memory.storage.sqlite.commit import Writing, encode_rows
+from infinite_memory.storage.sqlite.database import Database, Snapshot
+from infinite_memory.storage.sqlite.feed import read_changes, read_pending, was_erased
+from infinite_memory.storage.sqlite.journal import read_journal
+from infinite_memory.storage.sqlite.links import read_links
+from infinite_memory.storage.sqlite.marker import read_copy_mark, write_copy_mark
+from infinite_memory.storage.sqlite.metadata import read_ledger, update_ledger
+from infinite_memory.storage.sqlite.queries import find_page
+from infinite_memory.storage.sqlite.records import read_history, read_records, select_records
+from infinite_memory.storage.sqlite.scopes import ScopeReader
+from infinite_memory.storage.sqlite.usage import count_usage, read_usage
+from infinite_memory.storage.sqlite.verify import RESTORE, verify_database
 
 __all__ = ["SqliteStorage"]
 
@@ -270,10 +270,10 @@ class SqliteStorage:
         except StoreDamaged as error:
             found = Verification(
                 counts={},
-                findings=(Finding(part=Part.DATABASE, what=str(error), way_out=RESTORE),),
+                findings=(Finding(part=RecordKind.DATABASE, what=str(error), way_out=RESTORE),),
             )
         for finding in found.findings:
-            if finding.part is Part.DATABASE:
+            if finding.part is RecordKind.DATABASE:
                 self._database.suspect(finding.what)
         return found
 

@@ -10,9 +10,9 @@ from typing import TypeVar
 import apsw
 
 from infinite_memory.errors import StorageUnavailable
-from infinite_memory.storage.sqlite.connections import BUSY_SECONDS
-from infinite_memory.storage.sqlite.faults import is_full, storage_error
-from infinite_memory.storage.sqlite.ledger import Ledger, read_ledger, update_ledger
+from infinite_memory.storage.sqlite.connection import BUSY_SECONDS
+from infinite_memory.storage.sqlite.errors import is_full, storage_error
+from infinite_memory.storage.sqlite.metadata import Ledger, read_ledger, update_ledger
 from infinite_memory.storage.sqlite.readers import release
 
 __all__ = ["Writer"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from infinite_memory.storage.mongodb.managed.opening import (
+from infinite_memory.storage.mongodb.managed.open import (
     ManagedStorage,
     open_existing_managed,
     open_managed,

@@ -17,7 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from infinite_memory.errors import StorageUnavailable
-from infinite_memory.storage.mongodb.managed.places import Places
+from infinite_memory.storage.mongodb.managed.paths import Places
 from infinite_memory.storage.mongodb.managed.sharing import is_held, lock_to_pass_on
 
 __all__ = ["SET_NAME", "Process"]

@@ -18,7 +18,7 @@ from pymongo import MongoClient
 from pymongo.errors import OperationFailure, PyMongoError
 
 from infinite_memory.errors import StorageUnavailable
-from infinite_memory.storage.mongodb.managed.places import Places
+from infinite_memory.storage.mongodb.managed.paths import Places
 from infinite_memory.storage.mongodb.managed.process import SET_NAME, Process
 
 __all__ = ["Server"]

@@ -1,0 +1,206 @@
+"""What a caller asks a search, and its checked form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+
+from attrs import evolve, frozen
+
+from infinite_memory.errors import InvalidInput
+from infinite_memory.model.checks import (
+    check_choice,
+    check_count,
+    check_field,
+    check_flag,
+    check_label,
+    check_labels,
+    check_moment,
+)
+from infinite_memory.model.criteria import Conditions, Criteria
+from infinite_memory.model.memory import Kind, Status
+from infinite_memory.model.search_options import Depth
+from infinite_memory.model.time_range import Reading
+from infinite_memory.operations.scopes import choose_scopes
+from infinite_memory.operations.services import Services
+from infinite_memory.operations.validity import in_tense, tense_of
+from infinite_memory.search.query import Arm, Question
+from infinite_memory.times import read_range
+
+__all__ = ["DEFAULT_THRESHOLD", "MAX_LIMIT", "Asking", "at_depth", "criteria_of", "question_of"]
+
+DEFAULT_THRESHOLD = 0.005
+MAX_LIMIT = 1000
+_MAX_OFFSET = 100_000
+_MAX_QUESTION_CHARS = 100_000
+
+
+@frozen(kw_only=True)
+class Asking:
+    """A question with all that a caller may say about it, as given; nothing is checked yet.
+
+    What is None, and statuses that are not among the `conditions`, depend on depth and mode.
+    """
+
+    text: str
+    conditions: Conditions
+    limit: int | None = None
+    threshold: float | None = None
+    arms: Iterable[str] = tuple(Arm)
+    depth: str = Depth.NORMAL
+    offset: int = 0
+    explain: bool = False
+
+
+@frozen(kw_only=True)
+class _Defaults:
+    limit: int
+    threshold: float
+
+
+_DEFAULTS: Mapping[Depth, _Defaults] = {
+    Depth.NORMAL: _Defaults(limit=5, threshold=DEFAULT_THRESHOLD),
+    Depth.OVERVIEW: _Defaults(limit=10, threshold=DEFAULT_THRESHOLD),
+    Depth.EXHAUSTIVE: _Defaults(limit=50, threshold=0.0),
+}
+
+
+def question_of(services: Services, asking: Asking) -> Question:
+    """Return the checked form of a question.
+
+    Raises:
+        InvalidInput: the question is empty, or a value cannot be used.
+        UnknownScope: a scope was asked for that does not exist.
+    """
+    depth = check_choice(asking.depth, Depth, "depth")
+    defaults = _DEFAULTS[depth]
+    limit = defaults.limit if asking.limit is None else asking.limit
+    question = Question(
+        text=_question_text(asking.text),
+        criteria=criteria_of(services, asking.text, asking.conditions),
+        limit=check_count(limit, "limit", low=1, high=MAX_LIMIT),
+        threshold=_threshold(defaults.threshold if asking.threshold is None else asking.threshold),
+        arms=_arms(asking.arms),
+        explain=check_flag(asking.explain, "explain"),
+        offset=check_count(asking.offset, "offset", low=0, high=_MAX_OFFSET),
+    )
+    return at_depth(question, asking, depth)
+
+
+def at_depth(question: Question, asking: Asking, depth: Depth) -> Question:
+    """Return `question`, the checked form of `asking`, as it is at `depth`.
+
+    Statuses, limit and threshold are those of the depth where the caller gave none.
+    """
+    defaults, criteria = _DEFAULTS[depth], question.criteria
+    if criteria.tense is not None:
+        given = "statuses" in asking.conditions
+        criteria = in_tense(criteria, criteria.tense, depth, statuses_given=given)
+    return evolve(
+        question,
+        depth=depth,
+        criteria=criteria,
+        limit=defaults.limit if asking.limit is None else question.limit,
+        threshold=defaults.threshold if asking.threshold is None else question.threshold,
+    )
+
+
+def criteria_of(services: Services, question: str, conditions: Conditions) -> Criteria:
+    """Return the checked form of `conditions`, for this question.
+
+    Raises:
+        InvalidInput: one of them is unknown, or cannot be used.
+        UnknownScope: a scope was asked for that does not exist.
+    """
+    for name in conditions:
+        check_field(name, Conditions.__annotations__, lack="a search has no condition")
+    criteria = _criteria(services, question, **conditions)
+    tense = tense_of(services, conditions.get("mode"), conditions.get("as_of"))
+    criteria = in_tense(criteria, tense, Depth.NORMAL, statuses_given="statuses" in conditions)
+    if criteria.scopes is None and (not criteria.statuses or Status.FORGOTTEN in criteria.statuses):
+        # A forgotten memory may be in a scope that was removed, and perhaps was private.
+        return evolve(criteria, scopes=frozenset(services.storage.scopes()))
+    return criteria
+
+
+def _criteria(
+    services: Services,
+    question: str,
+    *,
+    scope: str | Iterable[str] | None = None,
+    tags: Sequence[str] = (),
+    kinds: Iterable[str] = (),
+    statuses: Iterable[str] = (),
+    conversation_id: str | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    when: str | None = None,
+    **_tense: object,
+) -> Criteria:
+    start = None if since is None else check_moment(since, "since")
+    end = None if until is None else check_moment(until, "until")
+    reading = None if when is None else _reading(services, when, alone=start is end is None)
+    if reading is not None:
+        start, end = reading.range.start, reading.range.end
+    if start is not None and end is not None and end <= start:
+        raise InvalidInput(f"until {end.isoformat()} must be later than since {start.isoformat()}")
+    choice = choose_scopes(scope, question, services)
+    return Criteria(
+        scopes=choice.scopes,
+        opened=choice.opened,
+        unopened=choice.unopened,
+        tags=check_labels(() if tags is None else tags, "tags"),
+        kinds=frozenset(check_choice(kind, Kind, "kind") for kind in _listed(kinds)) or None,
+        statuses=frozenset(check_choice(s, Status, "status") for s in _listed(statuses)) or None,
+        conversation_id=(
+            None if conversation_id is None else check_label(conversation_id, "conversation_id")
+        ),
+        since=start,
+        until=end,
+        when=reading,
+    )
+
+
+def _reading(services: Services, when: str, *, alone: bool) -> Reading:
+    if not alone:
+        raise InvalidInput(
+            f"when {when!r:.100} cannot go together with since or until: leave it out, or write"
+            ' one period, such as "from March to May"'
+        )
+    config = services.config
+    return read_range(
+        when, now=services.clock(), zone=config.time_zone, week_start=config.week_start
+    )
+
+
+def _question_text(text: object) -> str:
+    if not isinstance(text, str) or not text.strip():
+        raise InvalidInput(f"query {text!r:.100} is empty: give words to look for")
+    if len(text) > _MAX_QUESTION_CHARS:
+        raise InvalidInput(
+            f"query has {len(text):,} characters and the limit is {_MAX_QUESTION_CHARS:,}:"
+            " shorten it"
+        )
+    # Half a surrogate pair matches nothing, and the tokenizer cannot read it.
+    return text.encode(errors="replace").decode()
+
+
+def _threshold(value: float) -> float:
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1:
+        return float(value)
+    raise InvalidInput(f"threshold {value!r:.100} cannot be used: give a number from 0 to 1")
+
+
+def _arms(names: Iterable[str]) -> frozenset[Arm]:
+    arms = frozenset(check_choice(name, Arm, "arm") for name in _listed(names))
+    if not arms:
+        raise InvalidInput(f"arms is empty: name at least one of {', '.join(Arm)}")
+    return arms
+
+
+def _listed(values: str | Iterable[str] | None) -> list[str]:
+    if values is None or isinstance(values, str):
+        return [values] if values else []
+    if not isinstance(values, Iterable):
+        raise InvalidInput(f"{values!r:.100} cannot be used: give a name, or a list of names")
+    return list(values)

@@ -1,0 +1,70 @@
+"""What a caller means who asks for what holds: statuses, and moments of validity."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from attrs import evolve
+
+from infinite_memory.errors import InvalidInput
+from infinite_memory.model.checks import check_choice, check_moment
+from infinite_memory.model.criteria import Criteria
+from infinite_memory.model.memory import Status
+from infinite_memory.model.search_options import Depth, Mode, Tense
+from infinite_memory.operations.services import Services
+from infinite_memory.times import read_as_of
+
+__all__ = ["in_tense", "tense_of"]
+
+_CURRENT = frozenset({Status.CURRENT})
+_EVER = _CURRENT | {Status.SUPERSEDED}
+_KEPT = frozenset(Status) - {Status.FORGOTTEN}
+
+
+def tense_of(services: Services, mode: str | None, as_of: datetime | str | None) -> Tense:
+    """Return the checked form of `mode` and `as_of`; without them, what is current.
+
+    Raises:
+        InvalidInput: one of them cannot be read, or they contradict each other.
+    """
+    now = services.clock()
+    chosen = Mode.CURRENT if mode is None else check_choice(mode, Mode, "mode")
+    if as_of is None:
+        return Tense(mode=chosen, now=now)
+    if chosen is not Mode.CURRENT:
+        raise InvalidInput(
+            f"mode {str(chosen)!r} cannot go together with as_of {str(as_of)!r:.100}: leave mode"
+            " out for what held at that moment, or as_of for what holds now or ever held"
+        )
+    if not isinstance(as_of, str):
+        return Tense(mode=chosen, now=now, as_of=check_moment(as_of, "as_of"))
+    config = services.config
+    moment = read_as_of(as_of, now=now, zone=config.time_zone, week_start=config.week_start)
+    return Tense(mode=chosen, now=now, as_of=moment)
+
+
+def in_tense(criteria: Criteria, tense: Tense, depth: Depth, *, statuses_given: bool) -> Criteria:
+    """Return `criteria` with the conditions of a tense at a depth.
+
+    Statuses that were given stay. Where they are others than current alone, the mode `CURRENT` does
+    not mind what has ended: whoever asks for superseded memories would find none.
+    """
+    statuses = criteria.statuses if statuses_given else _statuses(tense, depth)
+    is_strict = tense.mode is Mode.STRICT
+    is_current = tense.mode is Mode.CURRENT and tense.as_of is None and statuses == _CURRENT
+    return evolve(
+        criteria,
+        tense=tense,
+        statuses=statuses,
+        as_of=tense.as_of,
+        begun_at=tense.now if is_strict else None,
+        unended_at=tense.now if is_strict or is_current else None,
+    )
+
+
+def _statuses(tense: Tense, depth: Depth) -> frozenset[Status]:
+    if tense.mode is Mode.STRICT:
+        return _CURRENT
+    if depth is Depth.EXHAUSTIVE:
+        return _KEPT
+    return _CURRENT if tense.mode is Mode.CURRENT and tense.as_of is None else _EVER

@@ -1,0 +1,195 @@
+"""Walk the whole journal, and compare it with the memories: the same for every backend."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from attrs import define, field
+
+from infinite_memory.errors import StoreDamaged
+from infinite_memory.model.entry import Entry, JournalEnd, Operation, entry_digest
+from infinite_memory.model.findings import Finding, RecordKind
+from infinite_memory.operations.change_feed import every_change
+from infinite_memory.protocols import Storage
+from infinite_memory.storage.hash_chain import EntryDamaged
+
+__all__ = ["check_journal"]
+
+_BATCH = 1000
+_LOOKS = 3
+_RESTORE = (
+    "the store was changed past this package, or the disk lost something: keep a copy of the whole "
+    "store, then restore a backup"
+)
+
+
+def check_journal(storage: Storage) -> tuple[int, list[Finding]]:
+    """Return how many entries were read, and what is wrong with them and with the memories.
+
+    A memory must be at the revision at which the newest entry that names it left it; entries older
+    than one that is lost do not count. Where no entry is lost, there is one, and the store held
+    nothing before it had a journal, each memory must be named. Others may write meanwhile.
+    """
+    try:
+        walk = _Walk(storage=storage, end=storage.journal_end())
+        findings = [_finding(what) for what in dict.fromkeys(walk.problems())]
+    except StoreDamaged as error:
+        return 0, [_finding(str(error))]
+    every = walk.seen > 0 and not findings and not walk.begun
+    for memory_id in _suspects(storage, walk.left, every=every):
+        findings += _judged(storage, memory_id)
+    return walk.seen, findings
+
+
+def _finding(what: str, memory_id: str | None = None) -> Finding:
+    return Finding(part=RecordKind.JOURNAL, id=memory_id, what=what, way_out=_RESTORE)
+
+
+@define(kw_only=True)
+class _Walk:
+    """From the newest entry to the first; `left` says at which revision each memory was left.
+
+    `begun` says that the store held memories before it had a journal.
+    """
+
+    storage: Storage
+    end: JournalEnd
+    seen: int = 0
+    begun: bool = False
+    left: dict[str, int] = field(factory=dict)
+    _lost: bool = field(default=False, init=False)
+
+    def problems(self) -> Iterator[str]:
+        """Yield a sentence for each entry that is changed, missing or foreign.
+
+        Raises:
+            StoreDamaged: the journal cannot be read.
+        """
+        yield from self._foreign(None)
+        for what in self._breaks():
+            self._lost = True
+            yield what
+        yield from self._foreign(1)
+
+    def _foreign(self, before: int | None) -> Iterator[str]:
+        """Look for entries outside of the numbers of the journal, from `before` downwards."""
+        while True:
+            try:
+                entries = self.storage.journal(before=before, limit=1)
+                number = entries[0].number if entries else None
+            except EntryDamaged as error:
+                number = error.number
+            # Read after the entry: one that was added meanwhile is not beyond it.
+            last = self.storage.journal_end().number
+            if number is None or 1 <= number <= last or (before is not None and number >= before):
+                return
+            yield f"entry {number} does not belong to the journal, which is noted to end at {last}"
+            before = number
+
+    def _breaks(self) -> Iterator[str]:
+        """Look at each entry and at the one before it."""
+        later: Entry | None = None
+        expected = self.end.number
+        for found in self._entries():
+            if found.number < expected:
+                yield _missing(found.number + 1, expected)
+                later = None
+            expected = found.number - 1
+            if isinstance(found, EntryDamaged):
+                yield f"entry {found.number} of the journal {found.found}"
+                later = None
+                continue
+            if found.number == self.end.number and found.digest != self.end.digest:
+                yield f"entry {found.number} is not the one that the journal is noted to end with"
+            if later is not None and not _continues(later, found.digest):
+                yield f"entry {later.number} of the journal does not continue entry {found.number}"
+            self._take(found)
+            later = found
+        if expected > 0:
+            yield _missing(1, expected)
+        elif later is not None and not _continues(later, JournalEnd().digest):
+            yield f"entry {later.number} does not begin the journal"
+
+    def _entries(self) -> Iterator[Entry | EntryDamaged]:
+        """Yield every entry, the newest first, one by one near those that are damaged."""
+        before, narrow = self.end.number + 1, False
+        while before > 1:
+            try:
+                page = self.storage.journal(before=before, limit=1 if narrow else _BATCH)
+            except EntryDamaged as error:
+                if narrow and error.number < 1:
+                    return
+                if narrow:
+                    yield error
+                    before = error.number
+                narrow = not narrow
+                continue
+            yield from page
+            if not page:
+                return
+            before = page[-1].number
+
+    def _take(self, entry: Entry) -> None:
+        self.seen += 1
+        self.begun = self.begun or entry.action.operation is Operation.BEGIN
+        if not self._lost:
+            for step in reversed(entry.action.memories):
+                self.left.setdefault(step.id, step.after)
+
+
+def _missing(first: int, last: int) -> str:
+    if first == last:
+        return f"entry {first} of the journal is missing"
+    return f"entries {first} to {last} of the journal are missing"
+
+
+def _continues(entry: Entry, previous: bytes) -> bool:
+    return entry_digest(previous, entry.number, entry.action.to_text()) == entry.digest
+
+
+def _suspects(storage: Storage, left: dict[str, int], *, every: bool) -> list[str]:
+    """Return the ids of memories that are not as `left` says, or with `every` not in it."""
+    if not left and not every:
+        return []
+    waiting = dict(left)
+    suspects = []
+    for change in every_change(storage, 0, ()):
+        found = 0 if change.record is None else change.record.memory.revision
+        expected = waiting.pop(change.id, None)
+        if found != expected if change.id in left else every and found:
+            suspects.append(change.id)
+    suspects += [memory_id for memory_id, revision in waiting.items() if revision]
+    return suspects
+
+
+def _judged(storage: Storage, memory_id: str) -> Iterator[Finding]:
+    """Look at one memory again, and yield a finding if it is not as the journal left it.
+
+    One that is damaged is found elsewhere.
+    """
+    for _ in range(_LOOKS):
+        try:
+            found = _revision(storage, memory_id)
+            entries = storage.journal(limit=1, memory_id=memory_id)
+            if found != _revision(storage, memory_id):
+                continue
+        except StoreDamaged:
+            return
+        steps = entries[0].action.memories if entries else ()
+        left = next((step.after for step in reversed(steps) if step.id == memory_id), None)
+        if found != left and not (left is None and not found):
+            yield _finding(_difference(memory_id, found, left), memory_id)
+        return
+
+
+def _revision(storage: Storage, memory_id: str) -> int:
+    record = storage.get([memory_id], models=()).get(memory_id)
+    return 0 if record is None else record.memory.revision
+
+
+def _difference(memory_id: str, found: int, left: int | None) -> str:
+    there = f"is at revision {found}" if found else "is not there"
+    if left is None:
+        return f"memory {memory_id!r} {there}, but no entry of the journal names it"
+    then = f"left it at revision {left}" if left else "erased it"
+    return f"memory {memory_id!r} {there}, but the journal {then}"

@@ -1,0 +1,167 @@
+"""The arm of words: BM25 over postings."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+
+from infinite_memory.search.doc_filter import Selection
+from infinite_memory.search.document import hash_term
+from infinite_memory.search.segment import Segment
+
+__all__ = ["Asked", "bm25", "counts_of", "saturated"]
+
+K1 = 1.2
+B = 0.75
+K3 = 1.0
+SPELLED = 0.5
+_TELLING = 10
+_LONGEST = 4.0
+# With this many postings a selected document, each document is looked up among the postings.
+_LOOK_UP_FROM = 32
+
+Scores = NDArray[np.float32]
+_Postings = tuple[NDArray[np.int32], NDArray[Any], NDArray[np.uint16]]
+
+
+@frozen(kw_only=True, eq=False)
+class Asked:
+    """The terms of a question, with what each counts among the documents that were looked at.
+
+    `terms` are their hashes and `weights` float32, of the same length; `mean_length` is that of the
+    documents, `ideal` the BM25 score of an ideal one, 0 where there is no term or no document.
+    """
+
+    terms: tuple[int, ...]
+    weights: Scores
+    mean_length: float
+    ideal: float
+
+
+def bm25(
+    query_terms: Sequence[str],
+    segments: Sequence[Segment],
+    selections: Sequence[Selection],
+    *,
+    spelled: Sequence[str] = (),
+) -> tuple[list[Scores], Asked]:
+    """Return the BM25 score of every selected document, and what it was made with.
+
+    Okapi BM25 with k1 = 1.2, b = 0.75, k3 = 1 and the idf log(1 + (N - n + 0.5) / (n + 0.5)) of
+    Robertson and Zaragoza, "The Probabilistic Relevance Framework" (2009). N, n and the mean length
+    count the selected documents alone, so that what a search may not see does not move its scores.
+    One float32 array a segment, of the length of its selection.
+
+    A name that the question may spell, of `spelled`, counts half, and only where a document has it.
+
+    A text counts as at most four times as long as the mean, so that a rare word in a long document
+    is still found among short notes.
+
+    The ideal document has the mean length and the terms of the question once each, where the i-th
+    of them, most telling first, counts 10 / (10 + i): nothing answers every word of a long
+    question, and a text that answers the ten most telling ones is no worse a match for it.
+    """
+    pairs = list(zip(segments, selections, strict=True))
+    scores = [np.zeros(len(selection), np.float32) for selection in selections]
+    total = sum(map(len, selections))
+    shares = _shares(query_terms, spelled)
+    if not total or not shares:
+        return scores, Asked(terms=(), weights=np.zeros(0, np.float32), mean_length=1.0, ideal=0.0)
+    mean_length = max(sum(_lengths(*pair) for pair in pairs) / total, 1.0)
+    saturations = [_saturations(segment, mean_length) for segment in segments]
+    weights: dict[int, float] = {}
+    for term, share in shares.items():
+        found = [_selected_postings(segment, term, selection) for segment, selection in pairs]
+        holding = sum(len(counts) for _, _, counts in found)
+        if not holding and share == SPELLED:
+            continue
+        weights[term] = share * float(np.log1p((total - holding + 0.5) / (holding + 0.5)))
+        for one, segment, saturation, score in zip(
+            found, segments, saturations, scores, strict=True
+        ):
+            _gain(score, one, saturation[segment.length[one[0]]], weights[term])
+    ranked = enumerate(sorted(weights.values(), reverse=True))
+    return scores, Asked(
+        terms=tuple(weights),
+        weights=np.array(list(weights.values()), np.float32),
+        mean_length=mean_length,
+        ideal=sum(weight * _TELLING / (_TELLING + i) for i, weight in ranked),
+    )
+
+
+def _shares(query_terms: Sequence[str], spelled: Sequence[str]) -> dict[int, float]:
+    """Return how often each term counts, by its hash; what is only spelled counts `SPELLED`."""
+    repeats = Counter(hash_term(term) for term in query_terms)
+    # A word that a long question repeats says more, but not as often again.
+    shares = {term: times * (K3 + 1) / (times + K3) for term, times in repeats.items()}
+    for name in spelled:
+        shares.setdefault(hash_term(name), SPELLED)
+    return shares
+
+
+def _gain(score: Scores, found: _Postings, saturation: Scores, weight: float) -> None:
+    _, places, counts = found
+    gained = counts.astype(np.float32)
+    gained /= gained + saturation
+    gained *= np.float32(weight * (K1 + 1))
+    score[places] += gained
+
+
+def counts_of(segment: Segment, terms: Sequence[int], docs: NDArray[np.int32]) -> Scores:
+    """Return how often each of `docs` has each of `terms`: float32, shape (docs, terms)."""
+    counts = np.zeros((len(docs), len(terms)), np.float32)
+    for column, term in enumerate(terms):
+        holding, times = segment.postings(term)
+        if len(holding):
+            places = np.minimum(np.searchsorted(holding, docs), len(holding) - 1)
+            counts[:, column] = np.where(holding[places] == docs, times[places], 0)
+    return counts
+
+
+def saturated(counts: Scores, lengths: Scores, asked: Asked) -> Scores:
+    """Return BM25 of texts with these counts of the terms, as a share of the ideal score.
+
+    `counts` has shape (n, terms) and need not be whole, `lengths` has shape (n,).
+    """
+    relative = np.minimum(lengths / np.float32(asked.mean_length), np.float32(_LONGEST))
+    saturation = np.float32(K1) * (np.float32(1 - B) + np.float32(B) * relative)
+    gained = counts / (counts + saturation[:, np.newaxis])
+    share: Scores = gained @ asked.weights
+    share *= np.float32((K1 + 1) / (asked.ideal or 1.0))
+    return share
+
+
+def _lengths(segment: Segment, selection: Selection) -> float:
+    if selection.docs is None:
+        return float(segment.total_length)
+    return float(selection.take(segment.length).sum())
+
+
+def _saturations(segment: Segment, mean_length: float) -> Scores:
+    """Return what BM25 adds to the count of a term in its denominator, by length of a document."""
+    lengths = np.arange(segment.longest + 1, dtype=np.float32)
+    relative: Scores = np.minimum(lengths / np.float32(mean_length), np.float32(_LONGEST))
+    relative *= np.float32(K1 * B)
+    relative += np.float32(K1 * (1 - B))
+    return relative
+
+
+def _selected_postings(segment: Segment, term: int, selection: Selection) -> _Postings:
+    """Return the selected documents with a term, their places in the selection, and the counts."""
+    docs, counts = segment.postings(term)
+    if selection.docs is None:
+        return docs, docs, counts
+    if len(docs) < _LOOK_UP_FROM * len(selection):
+        kept = selection.among(docs)
+        docs = docs[kept]
+        return docs, selection.places(docs), counts[kept]
+    # A few documents and a common term: the time must not depend on how common it is.
+    found = np.searchsorted(docs, selection.docs)
+    found[found == len(docs)] = 0
+    places = np.flatnonzero(docs[found] == selection.docs)
+    return selection.docs[places], places, counts[found[places]]

@@ -1,0 +1,82 @@
+"""What stands in quotation marks in a question, and which memories hold it word for word.
+
+The index knows no order of words, so texts are read from the store: only where a question quotes
+something, and only those of candidates that have every word of it.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Collection, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from infinite_memory.errors import StoreDamaged
+from infinite_memory.search.bm25 import counts_of
+from infinite_memory.search.document import hash_term
+from infinite_memory.search.neighbours import Surroundings
+from infinite_memory.search.scoring import Scored
+from infinite_memory.text.analyzer import terms
+
+__all__ = ["Texts", "quoted_in", "quoted_parts"]
+
+Texts = Callable[[Collection[str]], Mapping[str, str]]
+"""Returns the texts of the memories with these ids; one that is gone is left out."""
+
+_PAIRS = ('""', "``", "“”", "«»", "「」", "『』", "《》", "\uff02\uff02")
+_QUOTED = re.compile("|".join(rf"{p[0]}([^{p}\n]{{2,200}}){p[1]}" for p in _PAIRS))
+_MOST_PARTS = 8
+# "Sentences end within the marks." and phrases of them do not.
+_ENDS = " .,;:!?。，；：！？、"
+
+
+def quoted_parts(question: str) -> tuple[str, ...]:
+    """Return what `question` has in quotation marks or backticks and has words, at most 8 parts."""
+    found = (next(filter(None, match.groups())) for match in _QUOTED.finditer(question))
+    parts = dict.fromkeys(_plain(part).strip(_ENDS) for part in found)
+    return tuple(part for part in parts if terms(part))[:_MOST_PARTS]
+
+
+def quoted_in(
+    parts: Sequence[str], scored: Sequence[Scored], near: Surroundings, texts: Texts
+) -> NDArray[np.float32]:
+    """Return the share of `parts` that each wanted row of `near` holds word for word: (m,).
+
+    Case, width and white space are no differences. 0 for all where a text is damaged.
+    """
+    share = np.zeros(len(near), np.float32)
+    may_hold = {part: _rows_with_words(part, scored, near) for part in parts}
+    id_of = {
+        row: scored[near.part[row]].segment.id_of(int(near.doc[row]))
+        for row in sorted(set().union(*may_hold.values()))
+    }
+    try:
+        found = texts(set(id_of.values())) if id_of else {}
+    except StoreDamaged:
+        # Whoever fetches the hits says so; the ranking does without this step.
+        return share
+    plain = {memory_id: _plain(text) for memory_id, text in found.items()}
+    for part, rows in may_hold.items():
+        for row in rows:
+            share[row] += part in plain.get(id_of[row], "")
+    return share / np.float32(max(len(parts), 1))
+
+
+def _rows_with_words(part: str, scored: Sequence[Scored], near: Surroundings) -> list[int]:
+    """Return the wanted rows whose documents have every term of `part`."""
+    wanted = np.zeros(len(near), np.bool_)
+    wanted[near.wanted] = True
+    hashes = sorted({hash_term(term) for term in terms(part)})
+    held: list[int] = []
+    for number, s in enumerate(scored):
+        rows = np.flatnonzero(wanted & (near.part == number))
+        counts = counts_of(s.segment, hashes, near.doc[rows].astype(np.int32))
+        held.extend(rows[(counts > 0).all(axis=1)].tolist())
+    return held
+
+
+def _plain(text: str) -> str:
+    # An accent, or the stroke of an unequal sign, is another word.
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())

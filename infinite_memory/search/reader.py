@@ -1,0 +1,224 @@
+"""What one search looks at: segments, and which of their documents are still alive.
+
+A view never changes, so a search needs no lock and a refresh disturbs no search that is under way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Sequence
+from functools import reduce
+
+import numpy as np
+from attrs import evolve, field, frozen
+from numpy.typing import NDArray
+
+from infinite_memory.model.codec import to_micros
+from infinite_memory.model.criteria import Criteria
+from infinite_memory.search.doc_filter import Selection
+from infinite_memory.search.document import KINDS, STATUSES, Document, hash_id, hash_tag, hash_term
+from infinite_memory.search.merging import merge
+from infinite_memory.search.segment import Segment, build
+from infinite_memory.text.analyzer import terms
+
+__all__ = ["MERGED_AT_ONCE", "Part", "View"]
+
+MERGED_AT_ONCE = 16_384
+"""Parts are merged while a search waits only where they hold no more documents than this."""
+
+_COMPARED_ONE_BY_ONE = 8
+
+Bools = NDArray[np.bool_]
+
+
+@frozen(kw_only=True, eq=False)
+class Part:
+    """A segment, and which of its documents are alive: bool, shape (n,)."""
+
+    segment: Segment
+    alive: Bools
+    living: int = field()
+
+    @living.default
+    def _count(self) -> int:
+        return int(np.count_nonzero(self.alive))
+
+    def eligible(self, criteria: Criteria) -> Selection:
+        """Return the documents that are alive and meet `criteria`."""
+        masks = list(self._conditions(criteria))
+        if not masks:
+            return Selection(size=len(self.segment))
+        return Selection.of(masks[0] if len(masks) == 1 else np.logical_and.reduce(masks))
+
+    def _conditions(self, criteria: Criteria) -> Iterator[Bools]:
+        """Yield a mask for each condition that some document may fail."""
+        segment = self.segment
+        if self.living < len(segment):
+            yield self.alive
+        if criteria.scopes is not None:
+            yield from _among(segment.scope, segment.held_scopes, segment.names, criteria.scopes)
+        if criteria.kinds is not None:
+            yield from _among(segment.kind, segment.held_kinds, KINDS, criteria.kinds)
+        if criteria.statuses is not None:
+            yield from _among(segment.status, segment.held_statuses, STATUSES, criteria.statuses)
+        if criteria.conversation_id is not None:
+            yield segment.conversation == segment.code_of.get(criteria.conversation_id, -1)
+        yield from _in_time(segment, criteria)
+        for tag in criteria.tags:
+            tagged = np.zeros(len(segment), np.bool_)
+            tagged[segment.postings(hash_tag(tag))[0]] = True
+            yield tagged
+
+
+@frozen(kw_only=True, eq=False)
+class View:
+    """Parts in the order they were made, and the cursor of the change feed they stand at.
+
+    The first `sealed` parts are being folded together elsewhere: only who is alive changes in them.
+    """
+
+    parts: tuple[Part, ...] = ()
+    cursor: int = 0
+    sealed: int = 0
+
+    def __len__(self) -> int:
+        return sum(part.living for part in self.parts)
+
+    def changed(
+        self,
+        documents: Sequence[Document],
+        gone: Sequence[str],
+        *,
+        cursor: int,
+        dimensions: int,
+    ) -> View:
+        """Return the view after `documents` were added or replaced and the ids `gone` removed."""
+        ids = [document.id for document in documents]
+        buried = _bury(self.parts, [*ids, *gone])
+        parts = [part for place, part in enumerate(buried) if part.living or place < self.sealed]
+        if documents:
+            segment = build(documents, dimensions=dimensions)
+            parts.append(Part(segment=segment, alive=np.ones(len(segment), np.bool_)))
+        return evolve(self, parts=tuple(_balance(parts, self.sealed)), cursor=cursor)
+
+    def count_holding(self, name: str, criteria: Criteria) -> tuple[int, int]:
+        """Count the documents that meet `criteria` and have each word of `name`, and all that meet.
+
+        A word that the index leaves out, such as "will", is taken to be in all of them.
+        """
+        hashes = [hash_term(term) for term in terms(name)]
+        holding = total = 0
+        for part in self.parts:
+            selection = part.eligible(criteria)
+            total += len(selection)
+            if hashes:
+                docs = reduce(np.intersect1d, (part.segment.postings(term)[0] for term in hashes))
+                holding += int(np.count_nonzero(selection.among(docs)))
+        return holding if hashes else total, total
+
+    def compact(self) -> View:
+        """Return the same documents in a single segment without the dead."""
+        if len(self.parts) < 2 and all(part.living == len(part.segment) for part in self.parts):
+            return self
+        return evolve(self, parts=(_merged(self.parts),) if self.parts else (), sealed=0)
+
+    def folded(self, before: View, compact: View) -> View:
+        """Return this view with the parts of `before`, sealed since then, in their compact form.
+
+        What died meanwhile is dead in the result. Unchanged where this view did not grow from
+        `before`.
+        """
+        sealed = self.parts[: self.sealed]
+        if [id(p.segment) for p in sealed] != [id(p.segment) for p in before.parts]:
+            return self
+        younger = self.parts[self.sealed :]
+        if sealed:
+            alive = np.concatenate(
+                [now.alive[then.alive] for now, then in zip(sealed, before.parts, strict=True)]
+            )
+            younger = (Part(segment=compact.parts[0].segment, alive=alive), *younger)
+        return evolve(self, parts=tuple(part for part in younger if part.living), sealed=0)
+
+
+def _in_time(segment: Segment, criteria: Criteria) -> Iterator[Bools]:
+    if criteria.since is not None:
+        yield segment.happened >= to_micros(criteria.since)
+    if criteria.until is not None:
+        yield segment.happened < to_micros(criteria.until)
+    if criteria.as_of is not None:
+        yield from _begun(segment, to_micros(criteria.as_of))
+        yield from _unended(segment, to_micros(criteria.as_of))
+    if criteria.begun_at is not None:
+        yield from _begun_or_stored(segment, to_micros(criteria.begun_at))
+    if criteria.unended_at is not None:
+        yield from _unended(segment, to_micros(criteria.unended_at))
+
+
+def _begun(segment: Segment, moment: int) -> Iterator[Bools]:
+    """Yield which documents had begun to hold by `moment`, and nothing where all of them had."""
+    if segment.last_beginning > moment:
+        yield segment.held_from <= moment
+
+
+def _begun_or_stored(segment: Segment, moment: int) -> Iterator[Bools]:
+    """Yield which documents had begun by `moment`, or when they were stored; see `_begun`."""
+    for begun in _begun(segment, moment):
+        yield begun | (segment.held_from <= segment.stored)
+
+
+def _unended(segment: Segment, moment: int) -> Iterator[Bools]:
+    """Yield which documents had not ended by `moment`, and nothing where none of them had."""
+    if segment.first_end <= moment:
+        yield segment.held_to > moment
+
+
+def _among(
+    codes: NDArray[np.integer], held: NDArray[np.intp], names: Sequence[str], wanted: Container[str]
+) -> Iterator[Bools]:
+    """Yield which documents have one of the wanted names, and nothing where all of them have.
+
+    `codes` has a position in `names` for each document; `held` are those that it has.
+    """
+    chosen = [code for code in held.tolist() if names[code] in wanted]
+    if len(chosen) == len(held):
+        return
+    if len(chosen) <= _COMPARED_ONE_BY_ONE:
+        mask = np.zeros(len(codes), np.bool_)
+        for code in chosen:
+            mask |= codes == code
+        yield mask
+    else:
+        table = np.zeros(len(names), np.bool_)
+        table[chosen] = True
+        yield table[codes]
+
+
+def _bury(parts: Sequence[Part], ids: Sequence[str]) -> Iterator[Part]:
+    """Yield `parts` with the documents about `ids` dead."""
+    hashes = np.array([hash_id(memory_id) for memory_id in ids], np.uint64)
+    for part in parts:
+        maybe = np.flatnonzero(part.segment.may_hold(hashes))
+        found = [part.segment.find(ids[number]) for number in maybe.tolist()]
+        dead = [doc for doc in found if doc is not None and part.alive[doc]]
+        if dead:
+            alive = part.alive.copy()
+            alive[dead] = False
+            part = Part(segment=part.segment, alive=alive)
+        yield part
+
+
+def _balance(parts: list[Part], sealed: int) -> list[Part]:
+    """Merge the youngest parts while one is no smaller than half its elder, and both are small.
+
+    So each small change is copied a few times only, and a search that folds one in waits for some
+    milliseconds at most. What grows over the limit is left to `View.compact`, in the background.
+    """
+    while len(parts) - sealed > 1 and 2 * len(parts[-1].segment) >= len(parts[-2].segment):
+        if len(parts[-1].segment) + len(parts[-2].segment) > MERGED_AT_ONCE:
+            break
+        parts[-2:] = [_merged(parts[-2:])]
+    return parts
+
+
+def _merged(parts: Sequence[Part]) -> Part:
+    segment = merge([(part.segment, part.alive) for part in parts])
+    return Part(segment=segment, alive=np.ones(len(segment), np.bool_))

@@ -1,0 +1,75 @@
+"""A question of several sentences, sentence by sentence.
+
+A message to an assistant, or a stretch of a dialogue, says several things. The vector of all of it
+is near to what they have in common and blurs what each of them asks, so the candidates are compared
+with each sentence as well. What counts is how much nearer to it a memory is than the candidates on
+the mean: in a chat a greeting is near to much, and tells nothing. Without this step back, questions
+that begin with a greeting find less than when they are compared as a whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from infinite_memory.search.cosine import ABSENT, QueryVector, cosines
+from infinite_memory.search.neighbours import Surroundings
+from infinite_memory.search.scoring import Scored, meaning_of
+from infinite_memory.text.analyzer import terms
+from infinite_memory.text.passages import SENTENCE_END
+
+__all__ = ["MOST_PARTS", "gained_by_parts", "parts_of"]
+
+MOST_PARTS = 8
+"""Each costs a run of the model."""
+
+Scores = NDArray[np.float32]
+
+
+def parts_of(question: str) -> tuple[str, ...]:
+    """Return the sentences of `question` that have a word to find, nothing where it has only one.
+
+    Of more than `MOST_PARTS` neighbours are joined, about as many in each part.
+    """
+    ends = [match.end() for match in SENTENCE_END.finditer(question)]
+    sentences = [question[a:b].strip() for a, b in pairwise([0, *ends, len(question)])]
+    telling = [sentence for sentence in sentences if terms(sentence)]
+    if len(telling) < 2:
+        return ()
+    count = min(len(telling), MOST_PARTS)
+    cuts = [len(telling) * number // count for number in range(count + 1)]
+    return tuple(" ".join(telling[a:b]) for a, b in pairwise(cuts))
+
+
+def gained_by_parts(
+    scored: Sequence[Scored], near: Surroundings, parts: Sequence[QueryVector], share: float
+) -> Scores:
+    """Return what the meaning of each row of `near` gains by the parts of the question, or loses.
+
+    `share` in [0, 1] is how much of the cosine with the whole question gives way to that with the
+    part nearest to the memory. The cosines with each part are first moved so that those of the
+    wanted rows have the mean of those with the whole. Rows without a vector gain nothing. float32,
+    shape (m,).
+    """
+    gained = np.zeros(len(near), np.float32)
+    if not parts:
+        return gained
+    whole = np.full(len(near), ABSENT, np.float32)
+    by_part = np.zeros((len(near), len(parts)), np.float32)
+    for number in np.unique(near.part):
+        s, rows = scored[number], np.flatnonzero(near.part == number)
+        docs = near.doc[rows].astype(np.int32)
+        whole[rows] = s.cosine[s.selection.places(docs)]
+        by_part[rows] = np.stack([cosines(part, s.segment, docs) for part in parts], axis=1)
+    embedded = whole > ABSENT
+    wanted = near.wanted[embedded[near.wanted]]
+    if len(wanted):
+        by_part += whole[wanted].mean() - by_part[wanted].mean(axis=0)
+        blended = whole + np.float32(share) * (by_part.max(axis=1) - whole)
+        background = scored[0].background
+        change = meaning_of(blended, background) - meaning_of(whole, background)
+        gained[embedded] = change[embedded]
+    return gained

@@ -1,0 +1,190 @@
+"""Commits: what there is before them is read, what is left is worked out and carried out."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from pymongo.client_session import ClientSession
+from pymongo.database import Database
+
+from infinite_memory.errors import StorageUnavailable
+from infinite_memory.model.memory import Status
+from infinite_memory.model.record import ExpectAlike, ExpectKey, Write
+from infinite_memory.model.scope import Scope
+from infinite_memory.model.usage import Usage
+from infinite_memory.storage.damage import DamageLog
+from infinite_memory.storage.mongodb.carrying_out import carry_out
+from infinite_memory.storage.mongodb.connection import Connection
+from infinite_memory.storage.mongodb.documents import decode_memory, revision_of
+from infinite_memory.storage.mongodb.metadata import (
+    encode_end,
+    end_in,
+    sequence_in,
+    store_document,
+)
+from infinite_memory.storage.mongodb.patience import BRIEF_SECONDS, is_brief
+from infinite_memory.storage.mongodb.planning import Before, Plan, ends_of, ids_of, plan_of
+from infinite_memory.storage.mongodb.schema import ERASED, MEMORIES, METADATA, STORE, USAGE
+from infinite_memory.storage.mongodb.scopes import ScopeReader
+from infinite_memory.storage.mongodb.transactions import in_transaction
+from infinite_memory.storage.mongodb.usage import counted
+from infinite_memory.storage.mongodb.write_ahead import WriteAhead
+from infinite_memory.storage.preconditions import refuse_changes
+
+__all__ = ["Committer"]
+
+_IDS_AT_ONCE = 1000
+_Session = ClientSession | None
+_Document = dict[str, Any]
+
+
+class Committer:
+    """Commits in one database, in transactions or, without `ahead`, under a lease. Thread-safe."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        damage: DamageLog,
+        scopes: ScopeReader,
+        ahead: WriteAhead | None,
+    ) -> None:
+        self._connection = connection
+        self._database = connection.database
+        self._damage = damage
+        self._scopes = scopes
+        self._ahead = ahead
+        self._alone = threading.Lock()
+
+    def commit(self, writes: Sequence[Write]) -> int:
+        """Carry out all of `writes` in order, or none; see `Storage.commit`."""
+        return self.carry_out(lambda session: self.plan(writes, session))
+
+    def count_usage(self, used: Mapping[str, Usage]) -> None:
+        """Add these counts; see `Storage.count_usage`."""
+        self.carry_out(lambda session: self._count(used, session))
+
+    def carry_out(self, planned: Callable[[ClientSession | None], Plan]) -> int:
+        """Carry out what `planned` returns while nobody else commits; return the last number."""
+        # One at a time in this process: others would only meet it as a write conflict.
+        with self._turn():
+            if self._ahead is not None:
+                return self._ahead.commit(lambda: planned(None))
+            return in_transaction(self._connection, lambda session: self._within(planned, session))
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        if not self._alone.acquire(timeout=BRIEF_SECONDS if is_brief() else -1):
+            raise StorageUnavailable(
+                f"{self._connection.place} keeps another commit of this process waiting; "
+                "nothing was stored"
+            )
+        try:
+            yield
+        finally:
+            self._alone.release()
+
+    def _within(
+        self, planned: Callable[[ClientSession | None], Plan], session: ClientSession
+    ) -> int:
+        metadata = self._database.get_collection(METADATA)
+        # First of all, so that whoever else commits now is met here.
+        metadata.update_one({"_id": STORE}, {"$inc": {"turns": 1}}, session=session)
+        plan = planned(session)
+        carry_out(self._database, plan.operations, session=session)
+        ends = {"sequence": plan.sequence, "journal": encode_end(plan.journal)}
+        metadata.update_one({"_id": STORE}, {"$set": ends}, session=session)
+        return plan.sequence
+
+    def plan(self, writes: Sequence[Write], session: ClientSession | None) -> Plan:
+        """Return what `writes` leave behind, in the transaction of `session` if there is one."""
+        ids = ids_of(writes)
+        documents = {each["_id"]: each for each in self._having(MEMORIES, ids, session)}
+        place = self._connection.place
+        store = store_document(self._database, place, session)
+        before = Before(
+            documents=documents,
+            erased=self._there(ERASED, ids, session),
+            ends=self._there(MEMORIES, ends_of(writes), session),
+            sequence=sequence_in(store, place),
+            journal=end_in(store, place),
+        )
+        refuse_changes(writes, _Present(self._database, self._scopes, before, session))
+        return plan_of(writes, before, refuse=self._damage.refuse_record)
+
+    def _count(self, used: Mapping[str, Usage], session: _Session) -> Plan:
+        place = self._connection.place
+        store = store_document(self._database, place, session)
+        there = self._there(MEMORIES, list(used), session)
+        counts = {memory_id: usage for memory_id, usage in used.items() if memory_id in there}
+        known = {each["_id"]: each for each in self._having(USAGE, list(counts), session)}
+        return Plan(
+            operations=tuple(counted(counts, known)),
+            sequence=sequence_in(store, place),
+            journal=end_in(store, place),
+        )
+
+    def _having(
+        self,
+        name: str,
+        ids: Sequence[str],
+        session: _Session,
+        shown: Mapping[str, int] | None = None,
+    ) -> Iterator[dict[str, Any]]:
+        """Yield the documents with these ids, so many at once as fit into a question."""
+        collection = self._database.get_collection(name)
+        for start in range(0, len(ids), _IDS_AT_ONCE):
+            part = list(ids[start : start + _IDS_AT_ONCE])
+            yield from collection.find({"_id": {"$in": part}}, shown, session=session)
+
+    def _there(self, name: str, ids: Sequence[str], session: _Session) -> frozenset[str]:
+        return frozenset(each["_id"] for each in self._having(name, ids, session, {"_id": 1}))
+
+
+class _Present:
+    """What there is before the writes of a commit, in its transaction if it has a session."""
+
+    def __init__(
+        self, database: Database[_Document], scopes: ScopeReader, before: Before, session: _Session
+    ) -> None:
+        self.journal_end = before.journal
+        self._memories = database.get_collection(MEMORIES)
+        self._scopes = scopes
+        self._documents = before.documents
+        self._session = session
+
+    def revision(self, memory_id: str) -> int:
+        return revision_of(self._documents.get(memory_id))
+
+    def scopes(self) -> Mapping[str, Scope]:
+        return self._scopes.read(self._session)
+
+    def holds(self, scope: str, besides: Collection[str]) -> bool:
+        where = {"scope": {"$eq": scope}, "status": {"$ne": Status.FORGOTTEN.value}}
+        held = self._memories.find(where, {"_id": 1}, session=self._session)
+        return any(each["_id"] not in besides for each in held.limit(len(besides) + 1))
+
+    def holders(self, expected: ExpectKey) -> list[str]:
+        return self._sound(
+            {
+                "key": {"$eq": expected.key},
+                "scope": {"$eq": expected.scope},
+                "status": {"$in": [status.value for status in expected.statuses]},
+            }
+        )
+
+    def alike(self, expected: ExpectAlike) -> list[str]:
+        return self._sound(
+            {
+                "fingerprint": {"$in": sorted(expected.fingerprints)},
+                "scope": {"$in": sorted(expected.scopes)},
+                "status": {"$eq": Status.CURRENT.value},
+            }
+        )
+
+    def _sound(self, where: Mapping[str, Any]) -> list[str]:
+        """Return the ids of what is found; what is damaged is in no result."""
+        found = self._memories.find(where, session=self._session)
+        return [memory.id for memory in map(decode_memory, found) if memory is not None]

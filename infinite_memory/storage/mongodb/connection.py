@@ -1,0 +1,297 @@
+"""From an address to a database that is fit to keep a store."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
+from typing import Any
+
+import pymongo
+from attrs import evolve, field, frozen
+from pymongo import MongoClient, WriteConcern
+from pymongo.database import Database
+from pymongo.errors import ConfigurationError as DriverConfigurationError
+from pymongo.errors import (
+    ConnectionFailure,
+    InvalidName,
+    InvalidURI,
+    PyMongoError,
+    ServerSelectionTimeoutError,
+)
+from pymongo.read_concern import ReadConcern
+from pymongo.uri_parser import parse_uri
+
+from infinite_memory.errors import ConfigurationError, StorageUnavailable
+from infinite_memory.model.address import masked, secrets_in
+from infinite_memory.storage.mongodb.errors import storage_error
+from infinite_memory.storage.mongodb.patience import close_client, has_answering_member, is_brief
+
+__all__ = [
+    "DEFAULT_DATABASE",
+    "IDLE_SECONDS",
+    "Connection",
+    "connect",
+    "has_transactions",
+    "is_unready",
+    "revived",
+    "version_of",
+]
+
+DEFAULT_DATABASE = "infinite_memory"
+"""The database of an address that names none."""
+
+IDLE_SECONDS = 2.0
+"""How long the client of a managed server keeps a connection that nobody uses."""
+
+_OLDEST = (5, 0)
+_ELECTION_SECONDS = 30.0
+_SETTINGS: dict[str, Any] = {
+    "journal": True,
+    "w": "majority",
+    "readConcernLevel": "majority",
+    "readPreference": "primary",
+    "retryWrites": True,
+    "retryReads": True,
+    "tz_aware": True,
+    "uuidRepresentation": "standard",
+    "datetime_conversion": "DATETIME_AUTO",
+    # A text that others spoilt is damage of one document, not of all that are read with it.
+    "unicode_decode_error_handler": "replace",
+    # A person waits for no more than about this, and a server that hangs is noticed in this time.
+    # With a limit for the whole call, timeoutMS, the driver would look for a server until that has
+    # passed.
+    "serverSelectionTimeoutMS": 10_000,
+    "connectTimeoutMS": 5_000,
+    "heartbeatFrequencyMS": 5_000,
+    "socketTimeoutMS": 30_000,
+    "appname": "infinite-memory",
+}
+_LEFT_TO_THE_ADDRESS = {
+    *("serverselectiontimeoutms", "connecttimeoutms", "heartbeatfrequencyms", "sockettimeoutms"),
+    "appname",
+}
+_ESCAPED_USER = re.compile(r"([^:/?#\[\]@%]|%[0-9a-f]{2})*(:([^:/?#\[\]@%]|%[0-9a-f]{2})*)?", re.I)
+_NOT_OURS = ("admin", "config", "local")
+_STRONG: dict[str, tuple[object, ...]] = {
+    "w": ("majority",),
+    "journal": (True,),
+    "readconcernlevel": ("majority", "linearizable"),
+    "readpreference": ("primary",),
+    "retrywrites": (True,),
+    "retryreads": (True,),
+}
+
+
+@frozen(kw_only=True)
+class Connection:
+    """A client, its database, and what the deployment can do.
+
+    `place` is the address without the password, as messages show it. `transactions` says whether
+    there are any: a replica set and a sharded cluster have them, a standalone server has not.
+    `revive` makes sure that the server runs, where that is in our hands, and tells whether it does.
+    `managed` says that it is: then a call gives up soon, so that whoever made it can revive it.
+    A call is tried for `patience_seconds` while the members elect a primary, which takes about 12,
+    and where no member answers as long as the driver looks for one.
+    """
+
+    client: MongoClient[dict[str, Any]] = field(repr=False)
+    database: Database[dict[str, Any]] = field(repr=False)
+    place: str
+    transactions: bool
+    version: tuple[int, ...]
+    revive: Callable[[], bool] = lambda: False
+    managed: bool = False
+    patience_seconds: float = _ELECTION_SECONDS
+
+    def seconds_without_primary(self) -> float:
+        """Return how long a call is tried as things are, from when there was no primary."""
+        if is_brief():
+            return 0
+        if self.managed or has_answering_member(self.client):
+            return self.patience_seconds
+        return min(self.patience_seconds, self.client.options.server_selection_timeout)
+
+
+def is_unready(connection: Connection, error: BaseException | None) -> bool:
+    """Tell whether a server of ours was met while it was starting.
+
+    A connection from then believes that there are no sessions, and is an error at each use.
+    """
+    return connection.managed and isinstance(error, DriverConfigurationError)
+
+
+def revived(connection: Connection, error: BaseException | None) -> bool:
+    """Start a server of ours if `error` says that it is gone; tell whether to try again."""
+    if is_brief():
+        return False
+    if is_unready(connection, error):
+        # Until that connection was idle for so long that it is not used again.
+        time.sleep(IDLE_SECONDS + 0.1)
+    elif not isinstance(error, ConnectionFailure):
+        return False
+    return connection.revive()
+
+
+def connect(
+    address: str, *, revive: Callable[[], bool] = lambda: False, **settings: Any
+) -> Connection:
+    """Connect to the database at `address` and ask the server what it is.
+
+    `settings` of the driver take the place of what the address says; `revive` is that of
+    `Connection`.
+
+    Raises:
+        ConfigurationError: the address cannot be used, or asks for less than durable writes.
+        StorageUnavailable: the server cannot be reached, or is too old.
+    """
+    place = masked(address)
+    parsed = _checked(address, place)
+    name = str(parsed["database"] or DEFAULT_DATABASE)
+    timing, patience_seconds = _timing_of(parsed["options"])
+    try:
+        client: MongoClient[dict[str, Any]] = MongoClient(address, **{**timing, **settings})
+    except (DriverConfigurationError, OSError, ValueError, TypeError) as error:
+        # Certificates are loaded here, and may be none.
+        raise ConfigurationError(f"the store {place} cannot be used: {error}") from error
+    try:
+        database = client.get_database(
+            name,
+            write_concern=WriteConcern(w="majority", j=True),
+            read_concern=ReadConcern("majority"),
+        )
+        connection = _connection(client, database, place, patience_seconds=patience_seconds)
+        return evolve(connection, revive=revive)
+    except InvalidName as error:
+        close_client(client)
+        raise ConfigurationError(f"the store {place} cannot be used: {error}") from error
+    except PyMongoError as error:
+        close_client(client)
+        raise storage_error(error, place) from error
+    except BaseException:
+        close_client(client)
+        raise
+
+
+def _timing_of(options: Mapping[str, Any]) -> tuple[dict[str, Any], float]:
+    """Return the settings of the driver for an address with these options, and the patience."""
+    given = {name.lower(): value for name, value in options.items()}
+    settings = {name: value for name, value in _SETTINGS.items() if name.lower() not in given}
+    selection, whole = given.get("serverselectiontimeoutms"), given.get("timeoutms")
+    limits = [seconds for seconds in (selection, whole) if seconds]
+    if not limits:
+        return settings, _ELECTION_SECONDS
+    settings["serverSelectionTimeoutMS"] = int(min(limits) * 1000)
+    if selection is not None and whole:
+        # See above: what they ask for together is what these do.
+        socket = given.get("sockettimeoutms") or whole
+        settings |= {"timeoutMS": None, "socketTimeoutMS": int(min(socket, whole) * 1000)}
+    return settings, min(limits)
+
+
+def _connection(
+    client: MongoClient[dict[str, Any]],
+    database: Database[dict[str, Any]],
+    place: str,
+    *,
+    patience_seconds: float,
+) -> Connection:
+    deadline = time.monotonic() + patience_seconds
+    while True:
+        try:
+            hello, built = _greet(client)
+            break
+        except ServerSelectionTimeoutError:
+            if time.monotonic() > deadline or not has_answering_member(client):
+                raise
+    version = version_of(built, place)
+    return Connection(
+        client=client,
+        database=database,
+        place=place,
+        transactions=has_transactions(hello, place),
+        version=version,
+        patience_seconds=patience_seconds,
+    )
+
+
+def _greet(client: MongoClient[dict[str, Any]]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the answers to `hello` and `buildInfo`."""
+    # In such a context the driver looks for a server as long as that lasts, whatever the address
+    # asks for; a second more is for the questions themselves.
+    seconds = client.options.server_selection_timeout + 1
+    with nullcontext() if client.options.timeout is None else pymongo.timeout(seconds):
+        return client.admin.command("hello"), client.admin.command("buildInfo")
+
+
+def version_of(built: Mapping[str, Any], place: str) -> tuple[int, ...]:
+    """Return the version in the answer to `buildInfo`.
+
+    Raises:
+        StorageUnavailable: it is too old, or cannot be told.
+    """
+    numbers = built.get("versionArray")
+    if not isinstance(numbers, list) or not all(isinstance(n, int) for n in numbers[:3]):
+        raise StorageUnavailable(
+            f"{place} does not say which version of MongoDB it is ({built.get('version')!r:.50}): "
+            "name a server of MongoDB itself"
+        )
+    version = tuple(numbers[:3])
+    if version[:2] < _OLDEST:
+        raise StorageUnavailable(
+            f"{place} runs MongoDB {built.get('version')}, and transactions, retries and reads by "
+            f"majority are relied on as they are from {_OLDEST[0]}.{_OLDEST[1]}: upgrade the server"
+        )
+    return version
+
+
+def has_transactions(hello: Mapping[str, Any], place: str) -> bool:
+    """Tell from the answer to `hello` whether there are transactions.
+
+    Raises:
+        StorageUnavailable: the server is to be a member of a replica set, and is of none yet.
+    """
+    if "setName" not in hello and hello.get("isreplicaset"):
+        raise StorageUnavailable(
+            f"{place} is a member of a replica set that was not initiated: run rs.initiate() on it"
+        )
+    return "setName" in hello or hello.get("msg") == "isdbgrid"
+
+
+def _checked(address: str, place: str) -> dict[str, Any]:
+    """Return the parts of an address that can be used."""
+    if not _sound_user(address):
+        # The driver would take a part of the password for a host, and name it.
+        raise ConfigurationError(
+            f"the store {place} cannot be used: its user and password must be USER:PASSWORD@, with "
+            "the characters : / ? # [ ] @ % in them as %3A %2F %3F %23 %5B %5D %40 %25"
+        )
+    try:
+        parsed = parse_uri(address, validate=True, warn=False)
+    except (InvalidURI, DriverConfigurationError, OSError, ValueError) as error:
+        # It also looks whether the certificates that it names can be read.
+        reason = str(error).replace(address, place)
+        if any(secret in reason for secret in secrets_in(address)):
+            reason = "check its hosts, ports and options; what is wrong there is secret"
+        raise ConfigurationError(f"the store {place} cannot be used: {reason}") from None
+    if parsed["database"] in _NOT_OURS or parsed["collection"]:
+        raise ConfigurationError(
+            f"the store {place} cannot be used: give a database of its own a name without a dot, "
+            f"and other than {', '.join(_NOT_OURS)}"
+        )
+    for name, value in parsed["options"].items():
+        strong = _STRONG.get(name.lower())
+        if strong is not None and value not in strong:
+            raise ConfigurationError(
+                f"the store {place} sets {name}={value}, which could lose what was acknowledged: "
+                "leave it out, everything is written by majority and journaled"
+            )
+    return parsed
+
+
+def _sound_user(address: str) -> bool:
+    """Tell whether there is no user in an address, or one that is escaped as it must be."""
+    # An @ in what comes after the hosts would have to be escaped as well.
+    user, at, _ = address.partition("//")[2].rpartition("@")
+    return not at or _ESCAPED_USER.fullmatch(user) is not None

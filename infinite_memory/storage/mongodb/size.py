@@ -1,0 +1,58 @@
+"""How much one database holds, counted by the server."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from infinite_memory.model.codec import from_micros
+from infinite_memory.model.memory import Status
+from infinite_memory.model.record import Size
+from infinite_memory.storage.mongodb.connection import Connection
+from infinite_memory.storage.mongodb.schema import JOURNAL, LINKS, MEMORIES, REVISIONS
+
+__all__ = ["measure"]
+
+# What others altered may lack a field, or have another type in it.
+_COUNTABLE: dict[str, Any] = {
+    "$match": {
+        "happened_at": {"$type": "long"},
+        **{name: {"$type": "string"} for name in ("scope", "kind", "status")},
+    }
+}
+
+
+def measure(connection: Connection) -> Size:
+    """Count what is stored; see `Storage.measure`."""
+    memories = connection.database.get_collection(MEMORIES)
+    counted: dict[tuple[str, str, str], int] = {}
+    embedded: dict[str, int] = {}
+    bounds: list[int] = []
+    groups: list[dict[str, Any]] = [
+        {
+            "$group": {
+                "_id": {name: f"${name}" for name in ("scope", "kind", "status", "embedded_by")},
+                "count": {"$sum": 1},
+                "oldest": {"$min": "$happened_at"},
+                "newest": {"$max": "$happened_at"},
+            }
+        }
+    ]
+    for group in memories.aggregate([_COUNTABLE, *groups], allowDiskUse=True):
+        of, count = group["_id"], int(group["count"])
+        key = (of["scope"], of["kind"], of["status"])
+        counted[key] = counted.get(key, 0) + count
+        bounds += [group["oldest"], group["newest"]]
+        if of["status"] != Status.FORGOTTEN:
+            for model in filter(None, str(of.get("embedded_by") or "").split("\n")):
+                embedded[model] = embedded.get(model, 0) + count
+    held = connection.database.command("dbStats")
+    return Size(
+        memories=counted,
+        revisions=connection.database.get_collection(REVISIONS).count_documents({}),
+        links=connection.database.get_collection(LINKS).count_documents({}),
+        entries=connection.database.get_collection(JOURNAL).count_documents({}),
+        embedded=embedded,
+        size_bytes=int(held.get("storageSize", 0)) + int(held.get("indexSize", 0)),
+        oldest=from_micros(min(bounds)) if bounds else None,
+        newest=from_micros(max(bounds)) if bounds else None,
+    )

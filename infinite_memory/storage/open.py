@@ -1,0 +1,120 @@
+"""From the address of a store to the backend that keeps it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from infinite_memory.config import Config, load
+from infinite_memory.errors import ConfigurationError
+from infinite_memory.model.address import (
+    IN_MEMORY,
+    MANAGED,
+    MONGODB_SCHEMES,
+    Address,
+    find_problem,
+    is_folder,
+)
+from infinite_memory.protocols import Storage
+from infinite_memory.storage.inmemory.storage import InMemoryStorage
+from infinite_memory.storage.sqlite.paths import Places
+from infinite_memory.storage.sqlite.storage import SqliteStorage
+
+__all__ = [
+    "IN_MEMORY",
+    "MANAGED",
+    "address_of",
+    "is_folder",
+    "open_existing",
+    "open_storage",
+    "resolve",
+    "snapshot_folder",
+]
+
+
+def address_of(config: Config) -> str:
+    """Return the address of the store that is configured."""
+    return config.store or (MANAGED if config.storage == "managed" else str(config.home))
+
+
+def open_storage(address: str, *, home: Path, mongod: Path | None = None) -> Storage:
+    """Open the storage at `address`.
+
+    That is a folder, "memory://", the address of a MongoDB, or "mongodb+managed://" for one that is
+    kept in `home` by the program `mongod`, None for the one that is found.
+
+    Raises:
+        ConfigurationError: no backend serves addresses of that form, or this one cannot be used.
+        StorageError: the database cannot be opened; nothing was changed.
+    """
+    _refuse_unserved(address)
+    if is_folder(address):
+        return SqliteStorage.open(Path(address))
+    if address == IN_MEMORY:
+        return InMemoryStorage()
+    # The driver takes a tenth of a second to import, and most stores do without.
+    if address == MANAGED:
+        from infinite_memory.storage.mongodb.managed import open_managed  # noqa: PLC0415
+
+        return open_managed(home, mongod=mongod)
+    from infinite_memory.storage.mongodb import MongoStorage  # noqa: PLC0415
+
+    return MongoStorage.open(address)
+
+
+def open_existing(address: str, *, home: Path, mongod: Path | None = None) -> Storage | None:
+    """Open the storage at `address` as `open_storage` does, but return None where there is none.
+
+    Raises:
+        ConfigurationError: no backend serves addresses of that form, or this one cannot be used.
+        StorageError: the database cannot be opened; nothing was changed.
+    """
+    _refuse_unserved(address)
+    if address == MANAGED:
+        from infinite_memory.storage.mongodb.managed import open_existing_managed  # noqa: PLC0415
+
+        return open_existing_managed(home, mongod=mongod)
+    if address.startswith(MONGODB_SCHEMES):
+        from infinite_memory.storage.mongodb import MongoStorage  # noqa: PLC0415
+
+        return MongoStorage.open_existing(address)
+    if is_folder(address) and not Places(Path(address)).database.exists():
+        return None
+    return open_storage(address, home=home, mongod=mongod)
+
+
+def snapshot_folder(address: str, storage: Storage, *, home: Path) -> Path | None:
+    """Return where the index of the store at `address` is kept, None where it is not.
+
+    Beside a store in a folder; otherwise in `home`, by the identity of the store.
+    """
+    if is_folder(address):
+        return Path(address) / "index"
+    return None if address == IN_MEMORY else home / "index" / storage.identity
+
+
+def resolve(target: str | os.PathLike[str] | None, config: Config | None) -> tuple[Config, str]:
+    """Return the configuration in force and the address of the store, a folder being absolute.
+
+    Raises:
+        ConfigurationError: `target` looks like an address, and is none that is served.
+    """
+    address = None if target is None else os.fspath(target)
+    if address == "":
+        raise ConfigurationError("the store '' is no folder: give one, or None for the home folder")
+    if address is not None:
+        _refuse_unserved(address)
+    if config is None:
+        home = address if address is not None and is_folder(address) else None
+        config = load(home=None if home is None else _folder(home)).config
+    address = address or address_of(config)
+    return config, _folder(address) if is_folder(address) else Address(address)
+
+
+def _refuse_unserved(address: str) -> None:
+    if problem := find_problem(address):
+        raise ConfigurationError(f"the store {problem}")
+
+
+def _folder(path: str) -> str:
+    return str(Path(path).expanduser().absolute())

@@ -1,0 +1,305 @@
+"""`Storage.commit` inside its transaction: each kind of write, and its number in the feed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import apsw
+
+from infinite_memory.model.codec import to_json, to_micros
+from infinite_memory.model.memory import Memory, Status
+from infinite_memory.model.record import (
+    Attach,
+    Detach,
+    Embedding,
+    Erase,
+    EraseLink,
+    EraseScope,
+    ExpectAlike,
+    ExpectKey,
+    Log,
+    Put,
+    PutLink,
+    PutScope,
+    Write,
+)
+from infinite_memory.model.scope import Scope, fold_name
+from infinite_memory.storage.damage import DamageLog
+from infinite_memory.storage.hash_chain import action_text
+from infinite_memory.storage.sqlite.database import Snapshot
+from infinite_memory.storage.sqlite.feed import seal_erased
+from infinite_memory.storage.sqlite.links import erase_link, erase_links, put_link
+from infinite_memory.storage.sqlite.metadata import Ledger, append_entry
+from infinite_memory.storage.sqlite.queries import find_page, is_fingerprinted
+from infinite_memory.storage.sqlite.records import seal_revision
+from infinite_memory.storage.sqlite.rows import (
+    INSERT,
+    SELECTED,
+    UPDATE,
+    UPDATE_MODELS,
+    MemoryRow,
+    decode_memory,
+    models_of,
+    with_models,
+)
+from infinite_memory.storage.sqlite.scopes import ScopeReader, erase_scope, put_scope
+from infinite_memory.storage.sqlite.vectors import INSERT_EMBEDDING, encode_embedding
+
+__all__ = ["Encoded", "Writing", "encode_rows"]
+
+_FIND = (
+    "SELECT number, CAST(revision AS INTEGER), 0 FROM memories WHERE id = ?1 "
+    "UNION ALL SELECT NULL, 0, 1 FROM erased WHERE id = ?1"
+)
+
+Encoded = MemoryRow | str | None
+"""The row of a memory, the text of an entry of the journal, or nothing."""
+
+
+def encode_rows(writes: Sequence[Write]) -> list[Encoded]:
+    """Return the row of every `Put` and the text of every `Log`, made before any lock is held.
+
+    Raises:
+        InvalidInput: one of them holds what cannot be stored.
+    """
+    return [_encoded(write) for write in writes]
+
+
+def _encoded(write: Write) -> Encoded:
+    if isinstance(write, Put):
+        return MemoryRow.encode(write.memory, [each.model for each in write.embeddings])
+    return action_text(write.action) if isinstance(write, Log) else None
+
+
+class _Found(NamedTuple):
+    """The row of a memory and its revision, None and 0 without one, and whether it was erased."""
+
+    number: int | None
+    revision: int
+    was_erased: int
+
+
+_NOWHERE = _Found(None, 0, 0)
+
+
+class Writing:
+    """Carries out writes in one transaction.
+
+    `sequence` is the number of the last change, `journal_end` the end of the journal. `logged` are
+    the ids that the entry of the journal names which is the last of the writes.
+    """
+
+    def __init__(
+        self,
+        connection: apsw.Connection,
+        ledger: Ledger,
+        path: Path,
+        damage: DamageLog,
+        *,
+        scopes: ScopeReader,
+        logged: frozenset[str] = frozenset(),
+    ) -> None:
+        self._connection = connection
+        self._path = path
+        self._damage = damage
+        self._scopes = scopes
+        self.sequence = ledger.sequence
+        self.journal_end = ledger.end
+        self._found: dict[str, _Found] = {}
+        # The ids whose own row does not say yet that this entry made it.
+        self._unnamed = set(logged)
+
+    def revision(self, memory_id: str) -> int:
+        """Return the current revision of a memory, 0 if there is none of that id."""
+        found = self._found[memory_id] = self._current(memory_id)
+        return found.revision
+
+    def scopes(self) -> dict[str, Scope]:
+        """Return every scope by name."""
+        with closing(Snapshot(self._connection)) as seen:
+            return self._scopes.read(seen)
+
+    def holds(self, scope: str, besides: Collection[str]) -> bool:
+        """Return whether the scope has a memory that is not forgotten, `besides` those ids."""
+        rows: list[Any] = self._connection.execute(
+            "SELECT id FROM memories WHERE scope = ? AND status <> ? LIMIT ?",
+            (scope, Status.FORGOTTEN.value, len(besides) + 1),
+        ).fetchall()
+        return any(memory_id not in besides for (memory_id,) in rows)
+
+    def holders(self, expected: ExpectKey) -> list[str]:
+        """Return the ids of the memories with that key in that scope that have its statuses."""
+        rows: list[Any] = self._connection.execute(
+            "SELECT id, status FROM memories INDEXED BY memories_by_key "
+            'WHERE "key" = ? AND scope = ?',
+            (expected.key, expected.scope),
+        ).fetchall()
+        return [each for each, status in rows if status in expected.statuses]
+
+    def alike(self, expected: ExpectAlike) -> list[str]:
+        """Return the ids of the memories that meet its criteria, one more than it has at most."""
+        if not is_fingerprinted(self._connection, expected.fingerprints):
+            return []  # nearly always
+        with closing(Snapshot(self._connection)) as seen:
+            limit = len(expected.ids) + 1
+            page = find_page(seen, expected.criteria, None, limit=limit, damage=self._damage)
+        return [memory.id for memory in page.memories]
+
+    def apply(self, write: Write, encoded: Encoded) -> None:
+        """Carry out `write`; `encoded` is what `encode_rows` made of it.
+
+        Raises:
+            StoreDamaged: it would put a damaged memory into the history, or give it an embedding;
+                or the place of the next entry of the journal is taken.
+        """
+        if isinstance(write, Put) and isinstance(encoded, MemoryRow):
+            self._put(write, encoded)
+        elif isinstance(write, Log) and isinstance(encoded, str):
+            self._log(encoded)
+        elif isinstance(write, Attach):
+            self._attach(write)
+        elif isinstance(write, Detach):
+            self._detach(write)
+        elif isinstance(write, Erase):
+            self._erase(write.id)
+        elif isinstance(write, PutLink):
+            put_link(self._connection, write.link)
+        elif isinstance(write, EraseLink):
+            erase_link(self._connection, write.source, write.target, write.type)
+        elif isinstance(write, PutScope):
+            put_scope(self._connection, write.scope)
+        elif isinstance(write, EraseScope):
+            erase_scope(self._connection, write.name)
+
+    def _put(self, write: Put, row: MemoryRow) -> None:
+        memory = write.memory
+        found = self._found.pop(memory.id, None) or self._current(memory.id)
+        number, bindings = found.number, row.bindings(self._next())
+        if number is None:
+            if found.was_erased:
+                self._connection.execute("DELETE FROM erased WHERE id = ?", (memory.id,))
+            self._connection.execute(INSERT, (*bindings, self._entry(memory.id)))
+            number = self._connection.last_insert_rowid()
+        else:
+            self._archive(number, memory.id)
+            self._connection.execute("DELETE FROM memory_tags WHERE number = ?", (number,))
+            self._connection.execute("DELETE FROM vectors WHERE number = ?", (number,))
+            self._connection.execute(UPDATE, (*bindings, number))
+        self._index_tags(memory, number)
+        for embedding in write.embeddings:
+            self._embed(memory.id, memory.revision, number, embedding)
+
+    def _attach(self, write: Attach) -> None:
+        found = self._current(write.id)
+        number, revision = found.number, found.revision
+        if number is None or revision != write.revision:
+            return
+        row = self._row(number)
+        self._name_models(write.id, number, row, {*models_of(row), write.embedding.model})
+        self._embed(write.id, revision, number, write.embedding)
+
+    def _detach(self, write: Detach) -> None:
+        number = self._current(write.id).number
+        if number is None:
+            return
+        row = self._row(number)
+        models = set(models_of(row))
+        if models <= {write.keep}:
+            return
+        self._name_models(write.id, number, row, models & {write.keep})
+        self._connection.execute(
+            "DELETE FROM vectors WHERE number = ? AND model <> ?", (number, write.keep)
+        )
+
+    def _name_models(
+        self, memory_id: str, number: int, row: tuple[Any, ...], models: set[str]
+    ) -> None:
+        bindings = with_models(row, models, self._next())
+        if bindings is None:
+            raise self._damage.refuse_record(memory_id)
+        self._connection.execute(UPDATE_MODELS, (*bindings, number))
+
+    def _erase(self, memory_id: str) -> None:
+        self._found.pop(memory_id, None)
+        number = self._current(memory_id).number
+        if number is None:
+            return
+        self._list_maker(memory_id, number)
+        sequence = self._next()
+        self._connection.execute("DELETE FROM memories WHERE number = ?", (number,))
+        self._connection.execute("DELETE FROM revisions WHERE id = ?", (memory_id,))
+        erase_links(self._connection, memory_id)
+        self._connection.execute(
+            "INSERT INTO erased (sequence, id, checksum) VALUES (?, ?, ?)",
+            (sequence, memory_id, seal_erased(memory_id, sequence)),
+        )
+
+    def _current(self, memory_id: str) -> _Found:
+        rows: list[Any] = self._connection.execute(_FIND, (memory_id,)).fetchall()
+        return _Found(*rows[0]) if rows else _NOWHERE
+
+    def _entry(self, memory_id: str) -> int | None:
+        """Return the entry that makes a row, None where none names it or it is listed already."""
+        if memory_id not in self._unnamed:
+            return None
+        self._unnamed.remove(memory_id)
+        return self.journal_end.number + 1
+
+    def _list_maker(self, memory_id: str, number: int) -> None:
+        """Keep what entry made a row, which is about to go."""
+        self._connection.execute(
+            "INSERT OR IGNORE INTO journal_memories (id, number) "
+            "SELECT ?, CAST(entry AS INTEGER) FROM memories WHERE number = ? AND entry IS NOT NULL",
+            (memory_id, number),
+        )
+
+    def _log(self, text: str) -> None:
+        self.journal_end = append_entry(self._connection, self.journal_end, text, self._path)
+        if self._unnamed:
+            self._list(self._unnamed)
+
+    def _list(self, ids: Iterable[str]) -> None:
+        self._connection.executemany(
+            "INSERT OR IGNORE INTO journal_memories (id, number) VALUES (?, ?)",
+            [(memory_id, self.journal_end.number) for memory_id in ids],
+        )
+
+    def _row(self, number: int) -> tuple[Any, ...]:
+        rows: list[Any] = self._connection.execute(
+            f"SELECT {SELECTED} FROM memories m WHERE m.number = ?", (number,)
+        ).fetchall()
+        found: tuple[Any, ...] = rows[0]
+        return found
+
+    def _archive(self, number: int, memory_id: str) -> None:
+        memory = decode_memory(self._row(number))
+        if memory is None:
+            raise self._damage.refuse_record(memory_id)
+        body = json.dumps(to_json(memory), ensure_ascii=False, separators=(",", ":"))
+        self._connection.execute(
+            "INSERT INTO revisions (id, revision, body, checksum) VALUES (?, ?, ?, ?)",
+            (memory.id, memory.revision, body, seal_revision(memory.id, memory.revision, body)),
+        )
+
+    def _index_tags(self, memory: Memory, number: int) -> None:
+        if memory.tags:
+            happened_at = to_micros(memory.happened_at)
+            self._connection.executemany(
+                "INSERT INTO memory_tags (folded, happened_at, id, number) VALUES (?, ?, ?, ?)",
+                [
+                    (folded, happened_at, memory.id, number)
+                    for folded in {fold_name(tag) for tag in memory.tags}
+                ],
+            )
+
+    def _embed(self, memory_id: str, revision: int, number: int, embedding: Embedding) -> None:
+        bindings = encode_embedding(memory_id, revision, embedding)
+        self._connection.execute(INSERT_EMBEDDING, (number, *bindings))
+
+    def _next(self) -> int:
+        self.sequence += 1
+        return self.sequence

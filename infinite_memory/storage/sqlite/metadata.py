@@ -1,0 +1,148 @@
+"""The one row of `ledger`: which store it is, where its feed and its journal end, its last commit.
+
+Up to version 2 of the tables it was in `store`, and there was no journal.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import apsw
+from attrs import field, frozen
+
+from infinite_memory.errors import StoreDamaged
+from infinite_memory.model.entry import JournalEnd, entry_digest
+from infinite_memory.storage.hash_chain import EntryDamaged
+from infinite_memory.storage.seal import seal, seal_fits
+from infinite_memory.storage.sqlite.errors import damaged_database
+
+__all__ = [
+    "Ledger",
+    "append_entry",
+    "insert_ledger",
+    "ledger_table",
+    "read_identity",
+    "read_ledger",
+    "read_older_ledger",
+    "update_ledger",
+]
+
+_KIND = b"ledger"
+_OLDER_KIND = b"store"
+_FIRST_VERSION = 3
+
+
+@frozen(kw_only=True)
+class Ledger:
+    """`token` is random and new with every commit, so that the outcome of one can be looked up."""
+
+    identity: str
+    sequence: int
+    token: bytes
+    end: JournalEnd = field(factory=JournalEnd)
+
+    def after(self, *, token: bytes, sequence: int, end: JournalEnd) -> Ledger:
+        """Return the row that a commit leaves behind."""
+        return Ledger(identity=self.identity, sequence=sequence, token=token, end=end)
+
+    def touched(self, token: bytes) -> Ledger:
+        """Return the row that a commit leaves behind which moves neither feed nor journal."""
+        return self.after(token=token, sequence=self.sequence, end=self.end)
+
+
+def ledger_table(version: int) -> str:
+    """Return the name of the table that has the row, in that version of the tables."""
+    return "store" if version < _FIRST_VERSION else "ledger"
+
+
+def read_identity(connection: apsw.Connection, path: Path) -> str:
+    """Return which store it is, of any version.
+
+    Raises:
+        StoreDamaged: the row is missing, or is not as it was written.
+    """
+    if ledger_table(connection.pragma("user_version")) == "store":
+        return read_older_ledger(connection, path).identity
+    return read_ledger(connection, path).identity
+
+
+def read_ledger(connection: apsw.Connection, path: Path) -> Ledger:
+    """Return the row as it is in the snapshot or transaction of `connection`.
+
+    Raises:
+        StoreDamaged: it is missing, or is not as it was written.
+    """
+    rows: list[Any] = connection.execute(
+        "SELECT CAST(identity AS BLOB), CAST(sequence AS INTEGER), CAST(token AS BLOB), "
+        "CAST(entries AS INTEGER), CAST(digest AS BLOB), CAST(checksum AS BLOB) FROM ledger"
+    ).fetchall()
+    if len(rows) == 1:
+        identity, sequence, token, entries, digest, checksum = rows[0]
+        if seal_fits(_KIND, (sequence, entries), (identity, token, digest), checksum):
+            end = JournalEnd(number=entries, digest=digest)
+            return Ledger(identity=identity.decode(), sequence=sequence, token=token, end=end)
+    raise _damaged(path)
+
+
+def read_older_ledger(connection: apsw.Connection, path: Path) -> Ledger:
+    """Return the row as a version before the journal kept it.
+
+    Raises:
+        StoreDamaged: it is missing, or is not as it was written.
+    """
+    rows: list[Any] = connection.execute(
+        "SELECT CAST(identity AS BLOB), CAST(sequence AS INTEGER), "
+        "CAST(token AS BLOB), CAST(checksum AS BLOB) FROM store"
+    ).fetchall()
+    if len(rows) == 1:
+        identity, sequence, token, checksum = rows[0]
+        if seal_fits(_OLDER_KIND, (sequence,), (identity, token), checksum):
+            return Ledger(identity=identity.decode(), sequence=sequence, token=token)
+    raise _damaged(path)
+
+
+def _damaged(path: Path) -> StoreDamaged:
+    return damaged_database(path, "has lost or altered the row that counts its changes")
+
+
+def insert_ledger(connection: apsw.Connection, ledger: Ledger) -> None:
+    """Write the row of a new store."""
+    connection.execute(
+        "INSERT INTO ledger (one, identity, sequence, token, entries, digest, checksum) "
+        "VALUES (1, ?, ?, ?, ?, ?, ?)",
+        (ledger.identity, *_bindings(ledger)),
+    )
+
+
+def update_ledger(connection: apsw.Connection, ledger: Ledger) -> None:
+    """Replace the row, inside the transaction of the caller."""
+    connection.execute(
+        "UPDATE ledger SET sequence = ?, token = ?, entries = ?, digest = ?, checksum = ?",
+        _bindings(ledger),
+    )
+
+
+def append_entry(connection: apsw.Connection, end: JournalEnd, text: str, path: Path) -> JournalEnd:
+    """Add an entry behind `end`, inside the transaction of the caller; return the new end.
+
+    Raises:
+        EntryDamaged: an entry is in its place that does not belong to the journal.
+    """
+    number = end.number + 1
+    digest = entry_digest(end.digest, number, text)
+    try:
+        connection.execute(
+            "INSERT INTO journal (number, body, digest) VALUES (?, ?, ?)", (number, text, digest)
+        )
+    except apsw.ConstraintError as error:
+        found = f"does not belong to it (the last one is noted as {end.number})"
+        raise EntryDamaged(str(path), number, found) from error
+    return JournalEnd(number=number, digest=digest)
+
+
+def _bindings(ledger: Ledger) -> tuple[Any, ...]:
+    sequence, token, end = ledger.sequence, ledger.token, ledger.end
+    blobs = (ledger.identity.encode(), token, end.digest)
+    checksum = seal(_KIND, (sequence, end.number), blobs)
+    return sequence, token, end.number, end.digest, checksum

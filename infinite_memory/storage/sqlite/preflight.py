@@ -1,0 +1,195 @@
+"""A look at the files of a store before anything opens them for writing; nothing is changed."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import apsw
+
+from infinite_memory.errors import StorageUnavailable, StoreDamaged
+from infinite_memory.storage.sqlite.connection import (
+    connect_alone,
+    connect_immutable,
+    connect_reading,
+)
+from infinite_memory.storage.sqlite.errors import DAMAGE, damaged_database
+from infinite_memory.storage.sqlite.marker import read_marker
+from infinite_memory.storage.sqlite.metadata import ledger_table, read_identity
+from infinite_memory.storage.sqlite.migrations import check_version
+from infinite_memory.storage.sqlite.open_files import tracked
+from infinite_memory.storage.sqlite.paths import Places
+from infinite_memory.storage.sqlite.schema import APPLICATION_ID
+from infinite_memory.storage.sqlite.wal import passed_over
+
+__all__ = ["inspect_store"]
+
+_MAGIC = b"SQLite format 3\0"
+_HEADER_BYTES = 100
+# Every database made by this package has a log (2, 2), no reserved bytes, and these fractions.
+_FIXED_AT = 18
+_FIXED = bytes([2, 2, 0, 64, 32, 32])
+_PAGE_BYTES = slice(16, 18)
+_APPLICATION = slice(68, 72)
+
+
+def inspect_store(places: Places, vfs: str | None) -> str | None:
+    """Return the identity of the store that is there, None where there is nothing at all.
+
+    Raises:
+        StoreDamaged: what is there is suspect.
+        SchemaTooNew: a newer version made it.
+        StorageUnavailable: it is not for us to use, such as a link, or inherited over a fork.
+    """
+    with tracked(places.database):
+        return _inspect(places, vfs)
+
+
+def _inspect(places: Places, vfs: str | None) -> str | None:
+    marked = read_marker(places.marker)
+    size, log_size = _size(places.database), _size(places.log)
+    if size is None:
+        if marked is None and not log_size:
+            return None
+        left = places.log if log_size else places.marker
+        raise damaged_database(places.database, f"is missing, while {left.name} is still there")
+    if size == 0:
+        raise damaged_database(places.database, "is empty, which no store ever is")
+    try:
+        page_bytes = _check_header(places.database, vfs)
+        if size % page_bytes and not log_size:
+            raise apsw.CorruptError("its last page is cut")
+        if log_size:
+            _check_log_header(places, page_bytes, vfs)
+        identity = _identify(places.database, vfs, has_log=bool(log_size))
+    except DAMAGE as error:
+        if log_size and isinstance(error, apsw.CorruptError) and marked is not None:
+            # A checkpoint may have been cut short: then the log has the pages that are missing.
+            _check_with_log(places.database, vfs, marked, whole=True)
+            return marked
+        raise damaged_database(places.database, f"is no sound database ({error})") from error
+    if marked is not None and marked != identity:
+        raise damaged_database(
+            places.database,
+            f"is the store {identity}, while {places.marker.name} speaks of {marked}",
+        )
+    if log_size:
+        _check_with_log(places.database, vfs, identity, whole=False)
+    return identity
+
+
+def _size(path: Path) -> int | None:
+    """Return the size of a regular file, None where there is nothing.
+
+    Raises:
+        StorageUnavailable: it is a link, to which SQLite would give a log in another folder.
+        StoreDamaged: it is no file.
+    """
+    try:
+        found = path.lstat()
+    except FileNotFoundError:
+        return None
+    if stat.S_ISLNK(found.st_mode):
+        raise StorageUnavailable(
+            f"{path} is a link to {path.readlink()}, and the log of a database must lie beside it: "
+            "give --home the folder that holds the database itself"
+        )
+    if stat.S_ISDIR(found.st_mode):
+        raise damaged_database(path, "is a folder where a file should be")
+    if not stat.S_ISREG(found.st_mode):
+        raise damaged_database(path, "is no regular file")
+    return found.st_size
+
+
+def _check_header(path: Path, vfs: str | None) -> int:
+    """Look at what is the same in every database of ours, and return the size of its pages.
+
+    A single altered bit there would have SQLite change the file when it opens it. The file is read
+    through SQLite, whose locks on it would be lost if anybody else closed it.
+    """
+    file = apsw.VFSFile(
+        vfs or "", str(path), [apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY, 0]
+    )
+    try:
+        header = file.xRead(_HEADER_BYTES, 0)
+    finally:
+        file.xClose()
+    if len(header) < _HEADER_BYTES or not header.startswith(_MAGIC):
+        raise apsw.NotADBError("it does not begin like one")
+    if int.from_bytes(header[_APPLICATION], "big") != APPLICATION_ID:
+        raise damaged_database(path, "was made by another program")
+    if header[_FIXED_AT : _FIXED_AT + len(_FIXED)] != _FIXED:
+        raise apsw.NotADBError("its header is not as it was written")
+    return int.from_bytes(header[_PAGE_BYTES], "big") or 1
+
+
+def _identify(path: Path, vfs: str | None, *, has_log: bool) -> str:
+    """Return the identity in the main file of a database of ours."""
+    connection = connect_immutable(path, vfs=vfs)
+    try:
+        version = connection.pragma("user_version")
+        check_version(version, path)
+        if not has_log and version < 1:
+            raise damaged_database(path, f"names version {version}, which no store ever had")
+        table = ledger_table(version)
+        identity = connection.execute(f"SELECT CAST(identity AS BLOB) FROM {table}").get
+        if not isinstance(identity, bytes):
+            raise apsw.CorruptError("it does not say which store it is")
+        return read_identity(connection, path)
+    except apsw.SQLError as error:
+        raise apsw.CorruptError(f"it has not the tables of a store: {error}") from error
+    except StoreDamaged as error:
+        if has_log:
+            raise apsw.CorruptError("its identity may be written by half") from error
+        raise
+    finally:
+        connection.close()
+
+
+def _check_log_header(places: Places, page_bytes: int, vfs: str | None) -> None:
+    """Refuse a log that SQLite would not read, if it holds what the database does not."""
+    lost = passed_over(places.database, places.log, page_bytes, vfs)
+    if lost:
+        raise StoreDamaged(
+            f"{places.log} has a damaged header, so {lost} pages that {places.database.name} has "
+            "not, with the newest memories, would be passed over. Nothing was changed. Keep a copy "
+            "of the whole folder, then restore a backup into a folder that is empty, or move "
+            f"{places.log.name} away to go on without them"
+        )
+
+
+def _check_with_log(path: Path, vfs: str | None, identity: str, *, whole: bool) -> None:
+    """Refuse a database that is not sound, or is another store, once its log is applied to it.
+
+    `whole` looks at every page. Where others have it open, they vouch for the log; where nobody
+    has, it is looked at without even an index of the log being made beside it.
+    """
+    alone = connect_alone(path, vfs=vfs)
+    try:
+        if alone.readonly("main"):
+            return  # said when it is opened for writing
+        found = _look(alone, path, whole=whole)
+    except apsw.BusyError:
+        if not whole:
+            return
+        beside = connect_reading(path, vfs=vfs)
+        try:
+            found = _look(beside, path, whole=True)
+        finally:
+            beside.close()
+    finally:
+        alone.close()
+    if found != identity:
+        raise damaged_database(path, f"is the store {found} with its log, not {identity}")
+
+
+def _look(connection: apsw.Connection, path: Path, *, whole: bool) -> str:
+    try:
+        checked = str(connection.execute("PRAGMA quick_check(1)").get) if whole else "ok"
+        if checked != "ok":
+            raise apsw.CorruptError(checked)
+        return read_identity(connection, path)
+    except (*DAMAGE, apsw.SQLError) as error:
+        raise damaged_database(path, f"is no sound database, even with its log ({error})") from (
+            error
+        )

@@ -1,0 +1,272 @@
+"""A walk through one database: every page, row, checksum and number, in one snapshot."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from infinite_memory.errors import StoreDamaged
+from infinite_memory.model.codec import from_json, to_micros
+from infinite_memory.model.findings import Finding, RecordKind, Verification, Walked
+from infinite_memory.model.memory import Memory
+from infinite_memory.model.record import Record
+from infinite_memory.model.scope import fold_name
+from infinite_memory.storage.damage import USAGE, DamageLog, name_of
+from infinite_memory.storage.soundness import EMBED_AGAIN, check_record
+from infinite_memory.storage.sqlite.database import Snapshot
+from infinite_memory.storage.sqlite.errors import DAMAGE
+from infinite_memory.storage.sqlite.feed import ERASED, erased_fits
+from infinite_memory.storage.sqlite.fingerprints import FINGERPRINTED, wrong_fingerprints
+from infinite_memory.storage.sqlite.journal import misnamed_entries
+from infinite_memory.storage.sqlite.links import damaged_links
+from infinite_memory.storage.sqlite.metadata import Ledger, read_ledger
+from infinite_memory.storage.sqlite.records import SELECTED_REVISION, revision_fits, select_records
+from infinite_memory.storage.sqlite.rows import SELECTED, decode_memory, models_of
+from infinite_memory.storage.sqlite.scopes import damaged_scopes
+from infinite_memory.storage.sqlite.usage import damaged_usage
+
+__all__ = ["RESTORE", "verify_database"]
+
+RESTORE = (
+    "keep a copy of the whole folder, then restore a backup into a folder that is empty; "
+    "what can still be read can be exported before"
+)
+_FORGET = "restore it from a backup, or erase it for good: everything else still works"
+_LINK_AGAIN = "remove it and make it again: the memories that it links are not touched"
+_COUNTED_ANEW = "nothing to do: it is counted anew once the memory is recalled"
+_REVISE = "nothing is lost by it but hints at near-twins: revise the memory, or leave it"
+_MOST_LINES = 100
+_PROGRESS_EVERY = 1000
+
+_TAGGED = (
+    f"SELECT m.number, {SELECTED} FROM memories m WHERE m.tags <> '[]' OR EXISTS "
+    "(SELECT 1 FROM memory_tags t WHERE t.number = m.number) ORDER BY m.number"
+)
+
+_SCALES = (
+    (
+        "SELECT CAST(m.id AS BLOB) FROM memories m JOIN erased e ON e.sequence = m.sequence",
+        "memory {!r} shares its number in the feed with one that was erased",
+    ),
+    (
+        "SELECT CAST(m.id AS BLOB) FROM memories m JOIN erased e ON e.id = m.id",
+        "memory {!r} is there and yet noted as erased",
+    ),
+    (
+        "SELECT CAST(r.id AS BLOB) FROM revisions r LEFT JOIN memories m ON m.id = r.id "
+        "WHERE m.id IS NULL OR m.revision <= r.revision",
+        "the history of {!r} has a revision that its memory does not follow",
+    ),
+    (
+        "SELECT CAST(m.id AS BLOB) FROM memories m JOIN vectors e ON e.number = m.number WHERE "
+        "instr(char(10) || ifnull(m.embedded_by, '') || char(10), char(10) || e.model || char(10))"
+        " = 0",
+        "memory {!r} has an embedding that it does not know of",
+    ),
+    (
+        "SELECT CAST(l.source AS BLOB) FROM links l LEFT JOIN memories s ON s.id = l.source "
+        "LEFT JOIN memories t ON t.id = l.target WHERE s.id IS NULL OR t.id IS NULL",
+        "a link from {!r} has no memory at one of its ends",
+    ),
+)
+
+
+def verify_database(
+    snapshot: Snapshot, path: Path, damage: DamageLog, walked: Walked | None
+) -> Verification:
+    """Look at everything in `snapshot`; what is found damaged is noted in `damage` as well."""
+    walk = _Walk(snapshot, path, damage, walked)
+    for step in (
+        walk.pages,
+        walk.ledger,
+        walk.memories,
+        walk.revisions,
+        walk.tags,
+        walk.fingerprints,
+        walk.erased,
+        walk.scopes,
+        walk.links,
+        walk.usage,
+        walk.journal,
+        walk.scales,
+    ):
+        try:
+            walk.findings.extend(step())
+        except (*DAMAGE, apsw.SQLError, UnicodeDecodeError) as error:
+            walk.findings.append(_broken(path, f"the {step.__name__} cannot be read ({error})"))
+    return Verification(counts=dict(walk.counts), findings=tuple(dict.fromkeys(walk.findings)))
+
+
+def _broken(path: Path, what: str) -> Finding:
+    return Finding(part=RecordKind.DATABASE, what=f"{path}: {what}", way_out=RESTORE)
+
+
+class _Walk:
+    """The steps of the walk; each yields what it found, and what it knew when a page failed."""
+
+    def __init__(
+        self, snapshot: Snapshot, path: Path, damage: DamageLog, walked: Walked | None
+    ) -> None:
+        self._snapshot = snapshot
+        self._path = path
+        self._damage = damage
+        self._walked = walked
+        self._ledger: Ledger | None = None
+        self.findings: list[Finding] = []
+        self.counts: Counter[str] = Counter()
+
+    def pages(self) -> Iterator[Finding]:
+        """Let SQLite check the file: pages, order of rows and indexes, types, references."""
+        for (line,) in self._snapshot.rows(f"PRAGMA integrity_check({_MOST_LINES})"):
+            if line != "ok":
+                yield _broken(self._path, str(line))
+        for table, number, *_ in self._snapshot.rows("PRAGMA foreign_key_check"):
+            yield _broken(self._path, f"row {number} of {table} belongs to no memory")
+        self.counts["pages"] = next(self._snapshot.rows("PRAGMA page_count"))[0]
+
+    def ledger(self) -> Iterator[Finding]:
+        """Look at the row that counts the changes."""
+        try:
+            self._ledger = read_ledger(self._snapshot.connection, self._path)
+        except StoreDamaged as error:
+            yield Finding(part=RecordKind.FEED, what=str(error), way_out=RESTORE)
+
+    def memories(self) -> Iterator[Finding]:
+        """Look at every memory with its embeddings."""
+        total = next(self._snapshot.rows("SELECT count(*) FROM memories"))[0]
+        for row, record in select_records(self._snapshot, self._damage, "ORDER BY m.number"):
+            self.counts["memories"] += 1
+            yield from self._memory(row, record)
+            if self._walked is not None and self.counts["memories"] % _PROGRESS_EVERY == 0:
+                self._walked(self.counts["memories"], max(total, self.counts["memories"]))
+        if self._walked is not None:
+            self._walked(self.counts["memories"], self.counts["memories"])
+
+    def _memory(self, row: tuple[Any, ...], record: Record | None) -> Iterator[Finding]:
+        name = name_of(row[0])
+        if record is None:
+            self._damage.skip_record(name)
+            what = f"memory {name!r} is not as it was written"
+            yield Finding(part=RecordKind.MEMORY, id=name, what=what, way_out=_FORGET)
+            return
+        for model in models_of(row):
+            self.counts["embeddings"] += 1
+            if record.embedding_by(model) is None:
+                what = f"the embedding of memory {name!r} by {model} is not as it was written"
+                yield Finding(part=RecordKind.EMBEDDING, id=name, what=what, way_out=EMBED_AGAIN)
+        yield from check_record(record)
+        yield from self._number(row[16], name)
+
+    def _number(self, sequence: int, name: str) -> Iterator[Finding]:
+        if self._ledger is not None and not 0 < sequence <= self._ledger.sequence:
+            what = f"the last change of {name!r} is number {sequence} of {self._ledger.sequence}"
+            yield Finding(part=RecordKind.FEED, id=name, what=what, way_out=RESTORE)
+
+    def revisions(self) -> Iterator[Finding]:
+        """Look at every earlier revision."""
+        rows = self._snapshot.rows(f"SELECT CAST(id AS BLOB), {SELECTED_REVISION} FROM revisions")
+        for blob, revision, body, checksum in rows:
+            self.counts["revisions"] += 1
+            if not revision_fits(blob, revision, body, checksum):
+                name = name_of(blob)
+                what = f"revision {revision} of memory {name!r} is not as it was written"
+                yield Finding(part=RecordKind.REVISION, id=name, what=what, way_out=_FORGET)
+                continue
+            memory = from_json(json.loads(body))
+            if (memory.id.encode(), memory.revision) != (blob, revision):
+                what = f"revision {revision} of memory {memory.id!r} holds another one"
+                yield Finding(part=RecordKind.REVISION, id=memory.id, what=what, way_out=_FORGET)
+
+    def tags(self) -> Iterator[Finding]:
+        """Compare the table of tags with the memories that they were taken from."""
+        listed = groupby(
+            self._snapshot.rows(
+                "SELECT number, CAST(folded AS BLOB), CAST(happened_at AS INTEGER), "
+                "CAST(id AS BLOB) FROM memory_tags WHERE typeof(number) = 'integer' ORDER BY number"
+            ),
+            itemgetter(0),
+        )
+        entry = next(listed, None)
+        for row in self._snapshot.rows(_TAGGED):
+            number, memory = row[0], decode_memory(row[1:])
+            found: set[tuple[Any, ...]] = set()
+            while entry is not None and entry[0] <= number:
+                if entry[0] == number:
+                    found = {each[1:] for each in entry[1]}
+                entry = next(listed, None)
+            self.counts["tags"] += len(found)
+            if memory is not None and found != _expected_tags(memory):
+                name = memory.id
+                what = f"the list of tags does not agree with memory {name!r}"
+                yield Finding(part=RecordKind.TAGS, id=name, what=what, way_out=RESTORE)
+
+    def fingerprints(self) -> Iterator[Finding]:
+        """Compare the fingerprints with the texts that they were taken from."""
+        for name in wrong_fingerprints(self._snapshot.rows(FINGERPRINTED)):
+            what = f"the fingerprint of memory {name!r} is not that of its text"
+            yield Finding(part=RecordKind.FINGERPRINT, id=name, what=what, way_out=_REVISE)
+
+    def erased(self) -> Iterator[Finding]:
+        """Look at what erased memories leave behind."""
+        rows = self._snapshot.rows(ERASED)
+        for sequence, blob, checksum in rows:
+            self.counts["erased"] += 1
+            name = name_of(blob)
+            if not erased_fits(sequence, blob, checksum):
+                what = f"the note that {name!r} was erased is not as it was written"
+                yield Finding(part=RecordKind.ERASED, id=name, what=what, way_out=RESTORE)
+            yield from self._number(sequence, name)
+
+    def scopes(self) -> Iterator[Finding]:
+        """Look at every scope."""
+        self.counts["scopes"] = next(self._snapshot.rows("SELECT count(*) FROM scopes"))[0]
+        for name in damaged_scopes(self._snapshot):
+            what = f"the scope {name!r} is not as it was written"
+            way_out = "delete it and create it again: the memories in it are not touched"
+            yield Finding(part=RecordKind.SCOPE, id=name, what=what, way_out=way_out)
+
+    def links(self) -> Iterator[Finding]:
+        """Look at every link."""
+        self.counts["links"] = next(self._snapshot.rows("SELECT count(*) FROM links"))[0]
+        for name in damaged_links(self._snapshot):
+            self._damage.skip_record(name)
+            what = f"the {name} is not as it was written"
+            yield Finding(part=RecordKind.LINK, what=what, way_out=_LINK_AGAIN)
+
+    def usage(self) -> Iterator[Finding]:
+        """Look at how often each memory was used."""
+        self.counts["usage"] = next(self._snapshot.rows("SELECT count(*) FROM usage"))[0]
+        for name in damaged_usage(self._snapshot):
+            self._damage.skip_record(USAGE + name)
+            what = f"the usage of memory {name!r} is not as it was written"
+            yield Finding(part=RecordKind.USAGE, id=name, what=what, way_out=_COUNTED_ANEW)
+
+    def journal(self) -> Iterator[Finding]:
+        """Compare the list of the entries of each memory with the journal it was taken from.
+
+        The chain of the journal is looked at by `check_journal`, which does so for every backend.
+        """
+        for number, name in misnamed_entries(self._snapshot):
+            what = f"the list of what changed {name!r} does not agree with entry {number}"
+            yield Finding(part=RecordKind.JOURNAL, id=name, what=what, way_out=RESTORE)
+
+    def scales(self) -> Iterator[Finding]:
+        """Compare the tables with each other."""
+        for sql, what in _SCALES:
+            for (blob,) in self._snapshot.rows(sql):
+                name = name_of(blob)
+                yield Finding(
+                    part=RecordKind.FEED, id=name, what=what.format(name), way_out=RESTORE
+                )
+
+
+def _expected_tags(memory: Memory) -> set[tuple[Any, ...]]:
+    happened_at = to_micros(memory.happened_at)
+    return {(fold_name(tag).encode(), happened_at, memory.id.encode()) for tag in memory.tags}

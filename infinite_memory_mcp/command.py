@@ -1,0 +1,131 @@
+"""The command `infinite-memory-mcp`. Importing this imports nothing heavy, the SDK included."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from importlib.util import find_spec
+from typing import NoReturn
+
+from attrs import evolve
+
+import infinite_memory
+import infinite_memory_mcp
+from infinite_memory.model.address import mask_arguments, masked
+from infinite_memory_mcp.settings import (
+    ALL_TOOLSETS,
+    DEFAULT_TOOLSETS,
+    LOG_LEVELS,
+    Settings,
+    follow,
+    package_version,
+)
+
+__all__ = ["main", "open_store"]
+
+_MISSING_SDK = (
+    'infinite-memory-mcp: the MCP SDK is not installed; run: pip install "infinite-memory[mcp]"'
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the server over standard input and output; return the exit code of the process."""
+    flags = _parser(sys.argv[1:] if arguments is None else arguments).parse_args(arguments)
+    if find_spec("mcp") is None:
+        sys.stderr.write(f"{_MISSING_SDK}\n")
+        return 2
+    settings = Settings(
+        home=flags.home, store=flags.store, log_level=flags.log_level, scopes=flags.scopes
+    )
+    settings.start_logging()
+    with infinite_memory_mcp.LazyStore(
+        lambda: open_store(evolve(settings, client=memory.client))
+    ) as memory:
+        server = infinite_memory_mcp.build_server(memory, flags.toolsets)
+        return infinite_memory_mcp.serve(server, memory)
+
+
+def open_store(settings: Settings) -> infinite_memory.MemoryStore:
+    """Open the store that `settings` ask for.
+
+    Raises:
+        InfiniteMemoryError: a setting cannot be used, or the store cannot be opened.
+    """
+    config = settings.config()
+    follow(config)
+    # Naming the class imports numpy and the database, which the first answers do not need.
+    return infinite_memory.MemoryStore.open(
+        config=config, client=settings.client, scopes=settings.scopes
+    )
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors hide the password of an address among the `given` arguments."""
+
+    given: Sequence[str] = ()
+
+    def error(self, message: str) -> NoReturn:
+        super().error(mask_arguments(message, self.given))
+
+
+def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="infinite-memory-mcp",
+        allow_abbrev=False,
+        description="Serve Infinite Memory to an assistant over the Model Context Protocol.",
+        epilog="It ends with the end of its input, SIGTERM or SIGINT; each gives exit code 0.",
+    )
+    parser.add_argument(
+        "--version", action="version", version=f"infinite-memory-mcp {package_version()}"
+    )
+    parser.given = given
+    place = parser.add_mutually_exclusive_group()
+    place.add_argument("--home", metavar="DIR", help="the home folder (~/.infinite-memory)")
+    place.add_argument(
+        "--store",
+        metavar="URL",
+        help='a folder, "mongodb://HOST/DATABASE", "mongodb+managed://" for a server that is '
+        'started here, or "memory://" to try it out',
+    )
+    parser.add_argument(
+        "--toolsets",
+        metavar="NAMES",
+        type=_toolsets,
+        default=DEFAULT_TOOLSETS,
+        help=f"{', '.join(ALL_TOOLSETS)}, with commas between, or all; "
+        f"by default {','.join(DEFAULT_TOOLSETS)}",
+    )
+    parser.add_argument(
+        "--scopes",
+        metavar="NAMES",
+        type=_scopes,
+        help="the only scopes that exist for this server, with commas between, not even their "
+        "parents and Global unless named; by default all",
+    )
+    parser.add_argument("--log-level", choices=LOG_LEVELS, help="how much goes to standard error")
+    return parser
+
+
+def _scopes(text: str) -> tuple[str, ...]:
+    """Return the scopes that are named in `text`."""
+    names = tuple(name.strip() for name in text.split(",") if name.strip())
+    if not names:
+        raise argparse.ArgumentTypeError(f"{text!r} names no scope: leave it out to open all")
+    return names
+
+
+def _toolsets(text: str) -> tuple[str, ...]:
+    """Return the toolsets that are named in `text`."""
+    if text == "all":
+        return ALL_TOOLSETS
+    names = tuple(name.strip() for name in text.split(",") if name.strip())
+    unknown = [name for name in names if name not in ALL_TOOLSETS]
+    if unknown or not names:
+        # An address may hold commas.
+        secret = masked(text) != text
+        what = repr(unknown[0])[:100] if unknown and not secret else repr(masked(text))
+        raise argparse.ArgumentTypeError(
+            f"{what} is no toolset: there are {', '.join(ALL_TOOLSETS)}, and all"
+        )
+    return names
