@@ -266,7 +266,7 @@ def test_why_not_names_what_took_the_place_of_a_memory(year: MemoryStore) -> Non
         ("over", {"kinds": ["fact"]}, Step.CONDITIONS, "it ended"),
         ("over", {"statuses": ["superseded"]}, Step.CONDITIONS, "it is current"),
         ("over", {"threshold": 1.0}, Step.MODE, "nor does the mode history find it: its score"),
-        ("coming", {}, Step.FOUND, "nothing keeps it out"),
+        ("coming", {}, Step.FOUND, "the search returns it"),
     ],
 )
 def test_why_not_says_when_a_memory_holds(
