@@ -9,7 +9,7 @@ from typing import Annotated, Any, TypeVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from infinite_memory.errors import InvalidInput
-from infinite_memory.model.nearest import nearest
+from infinite_memory.model.suggestion import suggest_name
 
 __all__ = ["Arguments", "Labels", "Limit", "Object", "Scopes", "input_schema", "parse"]
 
@@ -82,7 +82,7 @@ def _describe_unknown(name: str, known: list[str]) -> str:
     if not known:
         return f"there is no argument {name!r:.100}: this tool takes none"
     return (
-        f"there is no argument {name!r:.100}: the nearest is {nearest(name, known)!r},"
+        f"there is no argument {name!r:.100}: the nearest is {suggest_name(name, known)!r},"
         f" all are {', '.join(known)}; nothing was done"
     )
 

@@ -12,7 +12,7 @@ from typing import Any
 from mcp import MCPError
 from mcp_types import CLIENT_INFO_META_KEY, INVALID_PARAMS
 
-from infinite_memory.model.nearest import nearest
+from infinite_memory.model.suggestion import suggest_name
 from infinite_memory_mcp.jsonrpc import replace_surrogates
 from infinite_memory_mcp.quotation import escape_label
 
@@ -76,7 +76,7 @@ def _check_call(
         )
     if name not in tools:
         raise _refusal(
-            f"there is no tool {name!r:.100}: the nearest is {nearest(name, tools)!r},"
+            f"there is no tool {name!r:.100}: the nearest is {suggest_name(name, tools)!r},"
             f" all are {', '.join(tools)}"
         )
     if arguments is not None and not isinstance(arguments, Mapping):

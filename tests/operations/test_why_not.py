@@ -32,7 +32,12 @@ def filled(store: MemoryStore) -> MemoryStore:
         ("closed", {"kinds": ["note"]}, ("kinds",), "its kind is fact; the search wants note"),
         ("past", {}, ("statuses",), "it is forgotten; the search wants current"),
         ("lights", {"conversation_id": "talk"}, ("conversation_id",), "conversation None"),
-        ("lights", {"since": datetime(2026, 7, 1, tzinfo=UTC)}, ("since",), "outside of the requested time"),
+        (
+            "lights",
+            {"since": datetime(2026, 7, 1, tzinfo=UTC)},
+            ("since",),
+            "outside of the requested time",
+        ),
         ("lights", {"until": JUNE}, ("until",), "it happened at 2026-06-01"),
         ("plans", {"kinds": ["fact"]}, ("scope", "kinds"), "; its kind is note"),
     ],
