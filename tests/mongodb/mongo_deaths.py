@@ -31,9 +31,9 @@ from infinite_memory.protocols import Storage
 from infinite_memory.storage.mongodb.connection import connect
 from infinite_memory.storage.mongodb.schema import METADATA, WRITER
 from infinite_memory.storage.mongodb.storage import MongoStorage
-from infinite_memory.testing.contract_base import make_link
-from infinite_memory.testing.contract_journal import make_action
 from infinite_memory.testing.storage_contract import make_embedding, put
+from infinite_memory.testing.storage_contract.base import make_link
+from infinite_memory.testing.storage_contract.journal import make_action
 
 # Of those who die: no machine is so slow that it is over before.
 LEASE_SECONDS = 120.0

@@ -40,9 +40,9 @@ from infinite_memory.model.scope import Scope
 from infinite_memory.model.usage import Usage
 from infinite_memory.protocols import Storage
 from infinite_memory.storage.mongodb import MongoStorage
-from infinite_memory.testing.contract_base import NOW, make_link
-from infinite_memory.testing.contract_journal import make_action
 from infinite_memory.testing.storage_contract import make_embedding, make_memory, put
+from infinite_memory.testing.storage_contract.base import NOW, make_link
+from infinite_memory.testing.storage_contract.journal import make_action
 
 OPERATORS = ["$where", "$ne", "$gt", "$expr", "a.b", "$a.$b", "", '{"$gt": ""}', "{$ne: null}"]
 NASTY = [*OPERATORS, "nul\0nul", "$$NOW", "$_id", "$$ROOT", "#", "a#1#2", "__proto__"]

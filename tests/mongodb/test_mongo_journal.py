@@ -26,10 +26,10 @@ from infinite_memory.model.usage import Usage
 from infinite_memory.protocols import Storage
 from infinite_memory.storage.mongodb import MongoStorage
 from infinite_memory.storage.mongodb.documents import sealed
-from infinite_memory.testing.contract_base import NOW, make_link
-from infinite_memory.testing.contract_journal import make_action
 from infinite_memory.testing.embedders import HashingEmbedder
 from infinite_memory.testing.storage_contract import put
+from infinite_memory.testing.storage_contract.base import NOW, make_link
+from infinite_memory.testing.storage_contract.journal import make_action
 from infinite_memory.text.likeness import fingerprint
 
 Raw = Database[dict[str, Any]]

@@ -16,8 +16,8 @@ from infinite_memory.storage.confined import ConfinedStorage
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.testing.embedders import HashingEmbedder
-from infinite_memory.testing.failing import FailingStorage
 from infinite_memory.testing.storage_contract import make_memory
+from tests.harness.failing import FailingStorage
 
 
 @pytest.fixture

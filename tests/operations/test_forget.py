@@ -23,7 +23,7 @@ from infinite_memory.search.bm25 import hash_term
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.testing.embedders import HashingEmbedder
-from infinite_memory.testing.failing import FailingStorage
+from tests.harness.failing import FailingStorage
 
 SECRET = "zanzibarquokka"
 TRACES = [SECRET.encode(), hash_term(SECRET).to_bytes(8, "little")]

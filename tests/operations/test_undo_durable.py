@@ -9,7 +9,7 @@ import pytest
 from infinite_memory import MemoryStore, Status, StorageUnavailable
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.testing.embedders import HashingEmbedder
-from infinite_memory.testing.failing import FailingStorage
+from tests.harness.failing import FailingStorage
 
 
 class _FailsAfterUndo(FailingStorage):

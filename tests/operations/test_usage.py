@@ -19,8 +19,8 @@ from infinite_memory.model.usage import Usage
 from infinite_memory.operations.using import UsageCounter
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.testing.embedders import HashingEmbedder
-from infinite_memory.testing.failing import FailingStorage
 from infinite_memory.testing.storage_contract import put
+from tests.harness.failing import FailingStorage
 
 NOW = datetime(2026, 6, 5, tzinfo=UTC)
 

@@ -9,7 +9,7 @@ import pytest
 
 from infinite_memory import InfiniteMemoryError, InvalidInput, MemoryStore
 from infinite_memory.model.suggestion import suggest_name
-from infinite_memory.testing.hostile import (
+from tests.harness.hostile import (
     NUMBERS,
     RAW,
     TEXTS,

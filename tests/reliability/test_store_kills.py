@@ -10,7 +10,7 @@ from random import Random
 from typing import NoReturn
 
 from infinite_memory import Conflict, MemoryStore, NotFound
-from infinite_memory.testing.racing import opened
+from tests.harness.racing import opened
 
 
 def change_for_ever(home: str, pipe: int, seed: int) -> NoReturn:

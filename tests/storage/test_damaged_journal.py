@@ -20,8 +20,8 @@ from infinite_memory.operations.verify_journal import check_journal
 from infinite_memory.storage.hash_chain import EntryDamaged
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.storage.sqlite import SqliteStorage
-from infinite_memory.testing.contract_base import NOW, make_link, put
-from infinite_memory.testing.contract_journal import make_action
+from infinite_memory.testing.storage_contract.base import NOW, make_link, put
+from infinite_memory.testing.storage_contract.journal import make_action
 
 _ENTRIES = 9
 

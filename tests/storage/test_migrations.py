@@ -20,10 +20,10 @@ from infinite_memory.operations.verify_journal import check_journal
 from infinite_memory.storage.sqlite import SqliteStorage, migrations
 from infinite_memory.storage.sqlite.disk_reserve import RESERVE_BYTES
 from infinite_memory.storage.sqlite.schema import SCHEMA_VERSION
-from infinite_memory.testing.contract_base import make_link
-from infinite_memory.testing.contract_journal import make_action
-from infinite_memory.testing.power import FragileDisk, restore
 from infinite_memory.testing.storage_contract import make_embedding, make_memory, put
+from infinite_memory.testing.storage_contract.base import make_link
+from infinite_memory.testing.storage_contract.journal import make_action
+from tests.harness.power import FragileDisk, restore
 
 _A = Record(
     memory=make_memory(

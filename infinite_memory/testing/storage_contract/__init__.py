@@ -21,19 +21,19 @@ from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.memory import GLOBAL, Kind
 from infinite_memory.model.usage import Usage
 from infinite_memory.protocols import Storage
-from infinite_memory.testing.contract_base import (
+from infinite_memory.testing.storage_contract.base import (
     NOW,
     make_embedding,
     make_memory,
     put,
 )
-from infinite_memory.testing.contract_commits import CommitTests
-from infinite_memory.testing.contract_feed import FeedTests
-from infinite_memory.testing.contract_finding import FindingTests
-from infinite_memory.testing.contract_journal import JournalTests
-from infinite_memory.testing.contract_links import LinkTests
-from infinite_memory.testing.contract_models import ModelTests
-from infinite_memory.testing.contract_records import RecordTests
+from infinite_memory.testing.storage_contract.commits import CommitTests
+from infinite_memory.testing.storage_contract.feed import FeedTests
+from infinite_memory.testing.storage_contract.finding import FindingTests
+from infinite_memory.testing.storage_contract.journal import JournalTests
+from infinite_memory.testing.storage_contract.links import LinkTests
+from infinite_memory.testing.storage_contract.models import ModelTests
+from infinite_memory.testing.storage_contract.records import RecordTests
 
 __all__ = ["StorageContract", "make_embedding", "make_memory", "put"]
 

@@ -13,7 +13,7 @@ from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.memory import GLOBAL, Kind, Memory, Status
 from infinite_memory.model.record import Erase, ExpectAlike
 from infinite_memory.protocols import Storage
-from infinite_memory.testing.contract_base import (
+from infinite_memory.testing.storage_contract.base import (
     NOW,
     StorageTests,
     put,

@@ -14,7 +14,7 @@ from infinite_memory.model.memory import Status
 from infinite_memory.model.record import Erase, EraseLink, ExpectKey, PutLink
 from infinite_memory.model.usage import Usage
 from infinite_memory.protocols import Storage
-from infinite_memory.testing.contract_base import NOW, StorageTests, make_link, put
+from infinite_memory.testing.storage_contract.base import NOW, StorageTests, make_link, put
 
 __all__ = ["LinkTests"]
 

@@ -17,7 +17,7 @@ from infinite_memory.errors import StorageError
 from infinite_memory.model.memory import Memory
 from infinite_memory.model.record import Put, Write
 from infinite_memory.protocols import Storage
-from infinite_memory.testing.contract_base import make_memory
+from infinite_memory.testing.storage_contract.base import make_memory
 
 __all__ = ["SABOTAGES", "Batch", "Opener", "Writer", "find_losses"]
 

@@ -20,7 +20,7 @@ from infinite_memory.model.entry import (
 from infinite_memory.model.record import Erase, Log
 from infinite_memory.model.scope import Scope, Sensitivity
 from infinite_memory.protocols import Storage
-from infinite_memory.testing.contract_base import NOW, StorageTests, make_link, put
+from infinite_memory.testing.storage_contract.base import NOW, StorageTests, make_link, put
 
 __all__ = ["JournalTests", "make_action"]
 

@@ -24,7 +24,7 @@ from infinite_memory.store import MemoryStore
 from infinite_memory.testing.embedders import HashingEmbedder
 from infinite_memory.testing.storage_machine import Opener
 from infinite_memory.testing.strategies import drafts, profiles, revisions
-from infinite_memory.testing.told import (
+from tests.harness.told import (
     Fields,
     Told,
     begin_of,

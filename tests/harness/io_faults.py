@@ -16,8 +16,8 @@ from attrs import frozen
 from infinite_memory.errors import InfiniteMemoryError, StorageUnavailable
 from infinite_memory.model.record import Write
 from infinite_memory.storage.sqlite import SqliteStorage
-from infinite_memory.testing.power import restore
-from infinite_memory.testing.workload import State, Workload, state_of
+from tests.harness.power import restore
+from tests.harness.workload import State, Workload, state_of
 
 __all__ = ["ERRORS", "FaultyDisk", "Point", "fault_points", "meet_fault"]
 

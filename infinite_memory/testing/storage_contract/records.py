@@ -22,7 +22,7 @@ from infinite_memory.model.record import (
 )
 from infinite_memory.model.scope import Scope, Sensitivity
 from infinite_memory.protocols import Storage
-from infinite_memory.testing.contract_base import (
+from infinite_memory.testing.storage_contract.base import (
     NOW,
     StorageTests,
     make_embedding,

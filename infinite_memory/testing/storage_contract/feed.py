@@ -19,7 +19,7 @@ from infinite_memory.model.record import (
 )
 from infinite_memory.model.scope import Scope
 from infinite_memory.protocols import Storage
-from infinite_memory.testing.contract_base import (
+from infinite_memory.testing.storage_contract.base import (
     StorageTests,
     make_embedding,
     put,

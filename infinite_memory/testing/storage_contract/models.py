@@ -8,7 +8,12 @@ import pytest
 from infinite_memory.model.memory import Status
 from infinite_memory.model.record import Attach, Detach, Embedding, Erase, Put, Record
 from infinite_memory.protocols import Storage
-from infinite_memory.testing.contract_base import StorageTests, make_embedding, make_memory, put
+from infinite_memory.testing.storage_contract.base import (
+    StorageTests,
+    make_embedding,
+    make_memory,
+    put,
+)
 
 __all__ = ["ModelTests"]
 

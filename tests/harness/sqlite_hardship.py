@@ -11,7 +11,7 @@ import apsw
 
 from infinite_memory.protocols import Storage
 from infinite_memory.storage.sqlite import SqliteStorage
-from infinite_memory.testing.power import FragileDisk, Image, restore
+from tests.harness.power import FragileDisk, Image, restore
 
 __all__ = ["SqliteHardship"]
 
