@@ -14,9 +14,10 @@ from zoneinfo import ZoneInfo
 
 from attrs import field, frozen
 
+from infinite_memory.errors import InvalidInput
 from infinite_memory.model.time_range import TimeRange
 
-__all__ = ["HALVED", "Calendar", "Grain", "Period", "WeekStart", "days", "months"]
+__all__ = ["HALVED", "Calendar", "Grain", "Period", "WeekStart", "calendar_at", "days", "months"]
 
 
 class WeekStart(StrEnum):
@@ -80,7 +81,7 @@ class Period:
     grain: Grain = Grain.MOMENT
 
 
-def _in_utc(moment: datetime) -> datetime:
+def _to_utc(moment: datetime) -> datetime:
     # To add hours to a datetime of another zone is to turn the hands of its clock.
     return moment.astimezone(UTC)
 
@@ -92,7 +93,7 @@ class Calendar:
     `zone` is an IANA name, None for the machine's time zone.
     """
 
-    now: datetime = field(converter=_in_utc)
+    now: datetime = field(converter=_to_utc)
     zone: str | None
     week_start: WeekStart
     clock: datetime = field(init=False)
@@ -230,6 +231,23 @@ class Calendar:
             rest += timedelta(minutes=there.minute)
         start = self.utc(there) - rest
         return Period(self.local(start), self.local(start + _ELAPSING[grain]), grain)
+
+
+def calendar_at(now: datetime, zone: str | None, week_start: WeekStart | str) -> Calendar:
+    """Return the user's calendar at the moment `now`.
+
+    Raises:
+        InvalidInput: `now` has no time zone, or the zone or the first day of the week is unknown.
+    """
+    if not isinstance(now, datetime) or now.utcoffset() is None:
+        raise InvalidInput(f"now {now!r:.100} has no time zone: give one, such as tzinfo=UTC")
+    try:
+        return Calendar(now=now, zone=zone, week_start=WeekStart(week_start))
+    except (ValueError, OverflowError, OSError, LookupError) as error:
+        raise InvalidInput(
+            f"now {now.isoformat()}, zone {zone!r:.100}, week_start {week_start!r:.100}"
+            f" cannot be used: {error}"
+        ) from error
 
 
 def days(first: date, number: int, grain: Grain) -> Period:

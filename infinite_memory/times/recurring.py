@@ -14,20 +14,20 @@ __all__ = [
     "Cycle",
     "Time",
     "clock_time",
-    "combined",
     "day_of_month",
     "day_of_year",
-    "following",
+    "intersect",
     "iso_week",
-    "last",
-    "latest",
-    "latest_before",
     "month_of_year",
     "months_of_year",
     "nearest_weekend",
     "part_of_day",
-    "third",
-    "this",
+    "resolve_last",
+    "resolve_latest",
+    "resolve_latest_before",
+    "resolve_next",
+    "resolve_this",
+    "third_of",
     "weekday",
     "weekend",
 ]
@@ -51,95 +51,95 @@ class Cycle:
         """Yield those of the cycles around `day`, in the order of time."""
         for number in range(-_SIGHT, _SIGHT + 1):
             try:
-                found = self.at(_shifted(calendar, self.every, day, number))
+                match = self.at(_day_in_cycle(calendar, self.every, day, number))
             except (ValueError, OverflowError):
                 continue  # Before the year 1, or after 9999.
-            if found is not None:
-                yield found
+            if match is not None:
+                yield match
 
 
 Time = Period | Cycle
 
 
-def latest(time: Time, calendar: Calendar) -> Period:
+def resolve_latest(time: Time, calendar: Calendar) -> Period:
     """Return the last that has begun, which may be going on."""
-    return latest_before(time, calendar, calendar.clock)
+    return resolve_latest_before(time, calendar, calendar.clock)
 
 
-def latest_before(time: Time, calendar: Calendar, limit: datetime) -> Period:
+def resolve_latest_before(time: Time, calendar: Calendar, limit: datetime) -> Period:
     """Return the last that begins at `limit` or before."""
     if isinstance(time, Period):
         return time
     around = time.around(calendar, limit.date())
-    return _one([found for found in around if _start(found) <= limit][-1:])
+    return _require_one([match for match in around if _start(match) <= limit][-1:])
 
 
-def last(time: Cycle, calendar: Calendar) -> Period:
+def resolve_last(time: Cycle, calendar: Calendar) -> Period:
     """Return the last that is over."""
     around = time.around(calendar, calendar.today)
-    return _one([found for found in around if _end(found) <= calendar.clock][-1:])
+    return _require_one([match for match in around if _end(match) <= calendar.clock][-1:])
 
 
-def following(time: Cycle, calendar: Calendar, limit: datetime, *, strictly: bool) -> Period:
+def resolve_next(time: Cycle, calendar: Calendar, limit: datetime, *, strictly: bool) -> Period:
     """Return the first that begins at `limit` or, unless `strictly`, later."""
     around = time.around(calendar, limit.date())
-    return _one(
+    return _require_one(
         [f for f in around if _start(f) > limit or (not strictly and _start(f) == limit)][:1]
     )
 
 
-def this(time: Cycle, calendar: Calendar) -> Period:
+def resolve_this(time: Cycle, calendar: Calendar) -> Period:
     """Return that of the present cycle: this Friday is in this week, this March in this year."""
-    found = time.at(_shifted(calendar, time.every, calendar.today, 0))
-    return _one([] if found is None else [found])
+    match = time.at(_day_in_cycle(calendar, time.every, calendar.today, 0))
+    return _require_one([] if match is None else [match])
 
 
-def combined(first: Time, second: Time, calendar: Calendar) -> Time | None:
+def intersect(first: Time, second: Time, calendar: Calendar) -> Time | None:
     """Return the finer of two times within the coarser, None unless it comes there just once."""
     if first.grain is second.grain is Grain.DAY:
-        return _on_weekday(first, second)
+        return _check_weekday(first, second)
     fine, coarse = (first, second) if first.grain < second.grain else (second, first)
     if fine.grain == coarse.grain or isinstance(fine, Period) or coarse.grain is Grain.MOMENT:
         return None
     if isinstance(coarse, Period):
-        return _within(fine, coarse, calendar)
+        return _select_within(fine, coarse, calendar)
     at = coarse.at
 
     def inner(day: date) -> Period | None:
         outer = at(day)
-        return None if outer is None else _within(fine, outer, calendar)
+        return None if outer is None else _select_within(fine, outer, calendar)
 
     return Cycle(fine.grain, coarse.every, inner)
 
 
-def _on_weekday(first: Time, second: Time) -> Time | None:
+def _check_weekday(first: Time, second: Time) -> Time | None:
     """Return the date in "Friday, 20 November", None where that is no Friday."""
     named, date_ = (first, second) if _is_weekday(first) else (second, first)
     if not isinstance(named, Cycle) or not _is_weekday(named) or _is_weekday(date_):
         return None
 
-    def checked(period: Period | None) -> Period | None:
+    def check(period: Period | None) -> Period | None:
         return None if period is None or named.at(_start(period).date()) != period else period
 
     if isinstance(date_, Period):
-        return checked(date_)
+        return check(date_)
     at = date_.at
-    return Cycle(Grain.DAY, date_.every, lambda day: checked(at(day)))
+    return Cycle(Grain.DAY, date_.every, lambda day: check(at(day)))
 
 
 def _is_weekday(time: Time) -> bool:
     return isinstance(time, Cycle) and time.every is Grain.WEEK
 
 
-def _within(fine: Cycle, coarse: Period, calendar: Calendar) -> Period | None:
+def _select_within(fine: Cycle, coarse: Period, calendar: Calendar) -> Period | None:
     if coarse.start is None or coarse.end is None or coarse.start.tzinfo is not None:
         return None
     if fine.grain is Grain.WEEK and fine.every is coarse.grain:
         return fine.at(coarse.start.date())  # The first week may begin in the year before.
     inside = [
-        found
-        for found in fine.around(calendar, coarse.start.date())
-        if coarse.start <= _start(found) < coarse.end
+        match
+        for match in fine.around(calendar, coarse.start.date())
+        if coarse.start <= _start(match) < coarse.end
     ]
     return inside[0] if len(inside) == 1 else None
 
@@ -222,7 +222,7 @@ def nearest_weekend(calendar: Calendar, offset: int) -> Period:
 
 def part_of_day(begin: float, end: float) -> Cycle:
     """Return the hours from `begin` to `end` of a day, which may lie after its midnight."""
-    return _hours(timedelta(hours=begin), timedelta(hours=end), Grain.PART)
+    return _hours_of_day(timedelta(hours=begin), timedelta(hours=end), Grain.PART)
 
 
 def clock_time(hour: int, minute: int | None = None, second: int | None = None) -> Cycle:
@@ -230,13 +230,13 @@ def clock_time(hour: int, minute: int | None = None, second: int | None = None) 
     begin = datetime(2000, 1, 1, hour, minute or 0, second or 0)  # noqa: DTZ001
     start = begin - datetime(2000, 1, 1)  # noqa: DTZ001
     if minute is None:
-        return _hours(start, start + timedelta(hours=1), Grain.HOUR)
+        return _hours_of_day(start, start + timedelta(hours=1), Grain.HOUR)
     if second is None:
-        return _hours(start, start + timedelta(minutes=1), Grain.MINUTE)
-    return _hours(start, start + timedelta(seconds=1), Grain.SECOND)
+        return _hours_of_day(start, start + timedelta(minutes=1), Grain.MINUTE)
+    return _hours_of_day(start, start + timedelta(seconds=1), Grain.SECOND)
 
 
-def third(time: Time, number: int) -> Time | None:
+def third_of(time: Time, number: int) -> Time | None:
     """Return the beginning (0), middle (1) or end (2) of a month or a year.
 
     Of a month they are the days to the 10th, to the 20th, and the rest; of a year four months each.
@@ -244,17 +244,17 @@ def third(time: Time, number: int) -> Time | None:
     if time.grain not in (Grain.MONTH, Grain.YEAR):
         return None
     if isinstance(time, Period):
-        return _third(time, number)
+        return _third_of_period(time, number)
     at = time.at
 
     def inner(day: date) -> Period | None:
         whole = at(day)
-        return None if whole is None else _third(whole, number)
+        return None if whole is None else _third_of_period(whole, number)
 
     return Cycle(Grain.THIRD, time.every, inner)
 
 
-def _third(whole: Period, number: int) -> Period:
+def _third_of_period(whole: Period, number: int) -> Period:
     start = _start(whole)
     if whole.grain is Grain.YEAR:
         return months(start.year * 12 + 4 * number, 4, Grain.THIRD)
@@ -263,7 +263,7 @@ def _third(whole: Period, number: int) -> Period:
     return Period(begin, end, Grain.THIRD)
 
 
-def _hours(begin: timedelta, end: timedelta, grain: Grain) -> Cycle:
+def _hours_of_day(begin: timedelta, end: timedelta, grain: Grain) -> Cycle:
     def at(day: date) -> Period:
         midnight = datetime.combine(day, datetime.min.time())
         return Period(midnight + begin, midnight + end, grain)
@@ -271,7 +271,7 @@ def _hours(begin: timedelta, end: timedelta, grain: Grain) -> Cycle:
     return Cycle(grain, Grain.DAY, at)
 
 
-def _shifted(calendar: Calendar, every: Grain, day: date, number: int) -> date:
+def _day_in_cycle(calendar: Calendar, every: Grain, day: date, number: int) -> date:
     """Return a day in the cycle that lies `number` from that of `day`."""
     if every is Grain.DAY:
         return day + timedelta(days=number)
@@ -291,7 +291,7 @@ def _end(period: Period) -> datetime:
     return period.end or datetime(9999, 12, 31)  # noqa: DTZ001
 
 
-def _one(found: list[Period]) -> Period:
-    if not found:
+def _require_one(match: list[Period]) -> Period:
+    if not match:
         raise ValueError("there is no such day")
-    return found[0]
+    return match[0]

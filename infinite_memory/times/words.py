@@ -1,23 +1,109 @@
-"""The Chinese words of time, and words that only begin like one."""
+"""The words of time in English and Chinese, and Chinese words that only begin like one."""
 
 from __future__ import annotations
 
+from infinite_memory.times.calendar import Grain
+
 __all__ = [
-    "DAYS",
-    "DAY_PARTS",
-    "DIGITS",
-    "HOLIDAYS",
-    "LONGEST",
-    "MODIFIERS",
-    "MORNINGS",
-    "NIGHTS",
+    "COUNTED",
+    "DAYS_ZH",
+    "DAY_PARTS_ZH",
+    "DIGITS_ZH",
+    "HOLIDAYS_ZH",
+    "LONGEST_ZH",
+    "MODIFIERS_ZH",
+    "MONTHS",
+    "MORNINGS_ZH",
+    "NIGHTS_ZH",
+    "NUMBERS",
+    "ORDINALS",
+    "PARTS",
     "SEASONS",
-    "SIMPLIFIED",
+    "SEASONS_ZH",
+    "SHORT",
+    "SIMPLIFIED_ZH",
+    "THIRDS",
     "UNITS",
+    "UNITS_ZH",
     "WEEKDAYS",
-    "WORDS",
-    "YEARS",
+    "WEEKDAYS_ZH",
+    "WORDS_ZH",
+    "YEARS_ZH",
 ]
+
+_MONTH_NAMES = (
+    *("january", "february", "march", "april", "may", "june", "july", "august"),
+    *("september", "october", "november", "december"),
+)
+_DAY_NAMES = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+MONTHS = {
+    **{name: number for number, name in enumerate(_MONTH_NAMES, 1)},
+    **{name[:3]: number for number, name in enumerate(_MONTH_NAMES, 1)},
+    "sept": 9,
+}
+WEEKDAYS = {
+    **{name: number for number, name in enumerate(_DAY_NAMES)},
+    **{name[:3]: number for number, name in enumerate(_DAY_NAMES)},
+    **{"tues": 1, "weds": 2, "thur": 3, "thurs": 3},
+}
+SHORT = frozenset({*WEEKDAYS, *MONTHS} - {*_MONTH_NAMES, *_DAY_NAMES}) | {
+    *("may", "march", "april", "june", "august")
+}
+"""Names that are also other words or people: in a sentence they need something beside them."""
+
+SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
+"""The first month of each, on the northern half of the earth."""
+
+PARTS = {
+    **{"morning": (5, 12), "afternoon": (12, 18), "evening": (18, 24), "night": (18, 29)},
+    **{"noon": (12, 13), "midday": (12, 13), "midnight": (0, 1)},
+}
+"""Hours of the day, which may lie after its midnight."""
+
+THIRDS = {
+    **dict.fromkeys(("early", "beginning", "start"), 0),
+    **dict.fromkeys(("mid", "middle"), 1),
+    **dict.fromkeys(("late", "end"), 2),
+}
+_ORDINALS = (
+    *("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth"),
+    *("tenth", "eleventh", "twelfth", "thirteenth", "fourteenth", "fifteenth", "sixteenth"),
+    *("seventeenth", "eighteenth", "nineteenth", "twentieth"),
+)
+ORDINALS = {name: number for number, name in enumerate(_ORDINALS, 1)}
+_ONES = (
+    *("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven"),
+    *("twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen"),
+    *("nineteen", "twenty"),
+)
+NUMBERS = {
+    **{name: number for number, name in enumerate(_ONES, 1)},
+    **{"thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80},
+    "ninety": 90,
+}
+_UNIT_NAMES = {
+    **{"second": (Grain.SECOND, 1), "minute": (Grain.MINUTE, 1), "hour": (Grain.HOUR, 1)},
+    **{"day": (Grain.DAY, 1), "week": (Grain.WEEK, 1), "fortnight": (Grain.WEEK, 2)},
+    **{"month": (Grain.MONTH, 1), "quarter": (Grain.QUARTER, 1), "year": (Grain.YEAR, 1)},
+    "decade": (Grain.DECADE, 1),
+}
+UNITS = {
+    **_UNIT_NAMES,
+    **{f"{name}s": unit for name, unit in _UNIT_NAMES.items()},
+    **{"min": (Grain.MINUTE, 1), "mins": (Grain.MINUTE, 1), "secs": (Grain.SECOND, 1)},
+    **{"hr": (Grain.HOUR, 1), "hrs": (Grain.HOUR, 1), "wk": (Grain.WEEK, 1)},
+    **{"wks": (Grain.WEEK, 1), "sec": (Grain.SECOND, 1)},
+    **{"yr": (Grain.YEAR, 1), "yrs": (Grain.YEAR, 1)},
+}
+"""Units of time: the grain, and how many of it they are."""
+
+COUNTED = {
+    **{"h": UNITS["hour"], "d": UNITS["day"], "w": UNITS["week"], "mo": UNITS["month"]},
+    **{"mos": UNITS["month"], "yr": UNITS["year"], "yrs": UNITS["year"]},
+    **{name: UNITS[name] for name in ("hr", "hrs", "wk", "wks", "min", "mins")},
+}
+"""Short names of units, which need a number before them."""
+
 
 _TRADITIONAL = (
     "週周個个後后點点號号禮礼鐘钟這这過过來来兩两從从間间內内現现裡里餅饼燈灯開开結结記记誌志"
@@ -26,24 +112,24 @@ _TRADITIONAL += (
     "語语學学級级紀纪齡龄輕轻華华線线氣气圍围邊边類类數数節节東东國国於于與与訂订貨货東东"
 )
 _TRADITIONAL += "聖圣誕诞勞劳動动"
-SIMPLIFIED = str.maketrans(_TRADITIONAL[::2], _TRADITIONAL[1::2])
+SIMPLIFIED_ZH = str.maketrans(_TRADITIONAL[::2], _TRADITIONAL[1::2])
 """Traditional characters of the words here, one for one."""
 
-DIGITS = {"零": 0, "〇": 0, "一": 1, "二": 2, "两": 2, "三": 3, "四": 4, "五": 5, "六": 6}
-DIGITS |= {"七": 7, "八": 8, "九": 9, "十": 10}
+DIGITS_ZH = {"零": 0, "〇": 0, "一": 1, "二": 2, "两": 2, "三": 3, "四": 4, "五": 5, "六": 6}
+DIGITS_ZH |= {"七": 7, "八": 8, "九": 9, "十": 10}
 
-DAYS = {
+DAYS_ZH = {
     **{"大前天": -3, "前天": -2, "前日": -2, "昨天": -1, "昨日": -1, "今天": 0, "今日": 0},
     **{"明天": 1, "明日": 1, "后天": 2, "大后天": 3},
 }
 """Days by their distance from today."""
 
-NIGHTS = {"昨晚": -1, "昨夜": -1, "今晚": 0, "今夜": 0, "明晚": 1, "前晚": -2}
-MORNINGS = {"今早": 0, "今晨": 0, "明早": 1, "昨早": -1}
-YEARS = {"大前年": -3, "前年": -2, "去年": -1, "今年": 0, "明年": 1, "后年": 2}
-MODIFIERS = {"上上": -2, "上": -1, "这": 0, "本": 0, "下": 1, "下下": 2}
+NIGHTS_ZH = {"昨晚": -1, "昨夜": -1, "今晚": 0, "今夜": 0, "明晚": 1, "前晚": -2}
+MORNINGS_ZH = {"今早": 0, "今晨": 0, "明早": 1, "昨早": -1}
+YEARS_ZH = {"大前年": -3, "前年": -2, "去年": -1, "今年": 0, "明年": 1, "后年": 2}
+MODIFIERS_ZH = {"上上": -2, "上": -1, "这": 0, "本": 0, "下": 1, "下下": 2}
 
-DAY_PARTS = {
+DAY_PARTS_ZH = {
     **dict.fromkeys(("凌晨", "清晨"), (0, 6)),
     **dict.fromkeys(("早上", "早晨", "上午"), (5, 12)),
     **dict.fromkeys(("中午", "正午"), (11, 13)),
@@ -54,17 +140,17 @@ DAY_PARTS = {
 }
 """Hours of the day, which may lie after its midnight."""
 
-WEEKDAYS = {
+WEEKDAYS_ZH = {
     f"{week}{day}": number
     for week in ("周", "星期", "礼拜")
     for day, number in zip("一二三四五六日天", (0, 1, 2, 3, 4, 5, 6, 6), strict=True)
 }
-SEASONS = {
+SEASONS_ZH = {
     f"{season}{end}": first
     for season, first in (("春", 3), ("夏", 6), ("秋", 9), ("冬", 12))
     for end in ("天", "季")
 }
-UNITS = {
+UNITS_ZH = {
     **dict.fromkeys(("秒", "秒钟"), "second"),
     **dict.fromkeys(("分钟",), "minute"),
     **dict.fromkeys(("小时", "钟头"), "hour"),
@@ -74,7 +160,7 @@ UNITS = {
     **dict.fromkeys(("季度", "季"), "quarter"),
     "年": "year",
 }
-HOLIDAYS = {
+HOLIDAYS_ZH = {
     **dict.fromkeys(("元旦", "元旦节"), (1, 1)),
     **{
         "情人节": (2, 14),
@@ -156,21 +242,21 @@ _BLOCKERS = (
     *("以前端", "在线", "点开", "点菜", "日落", "日出", "年会上", "月牙", "月季", "年画", "日内瓦"),
 )
 _KNOWN = {
-    *DIGITS,
-    *DAYS,
-    *NIGHTS,
-    *MORNINGS,
-    *YEARS,
-    *MODIFIERS,
-    *DAY_PARTS,
-    *HOLIDAYS,
-    *WEEKDAYS,
-    *SEASONS,
-    *UNITS,
+    *DIGITS_ZH,
+    *DAYS_ZH,
+    *NIGHTS_ZH,
+    *MORNINGS_ZH,
+    *YEARS_ZH,
+    *MODIFIERS_ZH,
+    *DAY_PARTS_ZH,
+    *HOLIDAYS_ZH,
+    *WEEKDAYS_ZH,
+    *SEASONS_ZH,
+    *UNITS_ZH,
     *_GRAMMAR,
     *("月份", "月上旬", "月中旬", "月下旬", "开始", "起"),
 }
-WORDS = frozenset({*_KNOWN, *_BLOCKERS})
+WORDS_ZH = frozenset({*_KNOWN, *_BLOCKERS})
 """Every word that is read as one, whatever stands around it."""
 
-LONGEST = max(map(len, WORDS))
+LONGEST_ZH = max(map(len, WORDS_ZH))
