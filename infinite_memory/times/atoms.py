@@ -1,4 +1,4 @@
-"""A single time in either language, and a range within one name: March 3-5, 3-5月."""
+"""A single time in either language, and a range that shares a name: March 3-5, 3-5月."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def match_atom(cursor: Cursor, position: int) -> Match | None:
 
 
 def skip_joining_words(cursor: Cursor, position: int) -> int:
-    """Return the position after the words that join a time to a longer one, such as "of the"."""
+    """Return the position after the words that join a time to a longer time, such as "of the"."""
     for _ in range(3):
         values = cursor.word(position), cursor.sign(position), cursor.han(position)
         if _JOINING.isdisjoint(values):

@@ -1,4 +1,4 @@
-"""Chinese words of time."""
+"""Chinese words of time: 昨天, 上周五, 三天前, 三月五日, 下午三点半, 过去十天."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ _COUNTED_THINGS = frozenset("人名位块元次条件家本台张只份组辆万
 
 
 def match_chinese(cursor: Cursor, position: int) -> Match | None:
-    """Return the Chinese time whose words begin at `position`, None if none does.
+    """Return the Chinese time that begins at `position`, or None.
 
     Raises:
         ValueError: there is no such day or time.
@@ -96,27 +96,27 @@ def _match_day(cursor: Cursor, position: int) -> Match | None:
 
 
 def _skip_this_day(cursor: Cursor, position: int) -> int:
-    """Return the position after 的今天 or 今天, 0 if neither is there."""
+    """Return the position after 的今天 or 今天, 0 without them."""
     after = position + 1 if cursor.han(position) == "的" else position
     return after + 1 if cursor.han(after) in ("今天", "今日") else 0
 
 
 def _match_modified(cursor: Cursor, position: int) -> Match | None:
-    """Return what begins with 上, 这 or 下."""
+    """Return a time that begins with 上, 这 or 下."""
     calendar = cursor.calendar
     offset = MODIFIERS_ZH.get(cursor.han(position))
     if offset is None:
         return None
     if cursor.han(position) == "上" and cursor.han(position + 1) == "上":
         position, offset = position + 1, -2
-    one = offset and cursor.han(position + 1) == "一"
-    after = position + 2 if one else position + 1
+    has_one = offset and cursor.han(position + 1) == "一"
+    after = position + 2 if has_one else position + 1
     after = after + 1 if cursor.han(after) == "个" else after
     word = cursor.han(after)
     if word in WEEKDAYS_ZH:
         day = weekday(WEEKDAYS_ZH[word], calendar)
-        match = intersect(day, calendar.unit(Grain.WEEK, offset), calendar)
-        return None if match is None else Match(match, after + 1)
+        period = intersect(day, calendar.unit(Grain.WEEK, offset), calendar)
+        return None if period is None else Match(period, after + 1)
     if word == "周末":
         return Match(_weekend_at(calendar, offset), after + 1)
     if word in _MONTH_THIRDS:
@@ -125,7 +125,7 @@ def _match_modified(cursor: Cursor, position: int) -> Match | None:
     grain = _grain_of(word)
     if grain not in (Grain.WEEK, Grain.MONTH, Grain.QUARTER, Grain.YEAR):
         return None
-    if grain is Grain.YEAR and cursor.han(position) != "本" and not one:
+    if grain is Grain.YEAR and cursor.han(position) != "本" and not has_one:
         return None
     if cursor.han(after + 1) in _BEFORE | _AFTER and word == "月" and after == position + 1:
         return None
@@ -140,7 +140,7 @@ def _weekend_at(calendar: Calendar, offset: int) -> Period:
 
 
 def _match_stretch(cursor: Cursor, position: int) -> Match | None:
-    """Return a number of units up to now, or from now: 过去十天."""
+    """Return a counted length of time up to now, or from now: 过去十天."""
     word = cursor.han(position)
     if word not in ("过去", "最近", "近", "未来", "今后"):
         return None
@@ -162,22 +162,26 @@ def _match_stretch(cursor: Cursor, position: int) -> Match | None:
 
 
 def _read_duration(cursor: Cursor, position: int) -> tuple[int, Grain, int] | None:
-    """Return how many of which unit begin at `position`, and the position after them."""
+    """Return a number, its unit and the next position."""
     number = read_chinese_number(cursor, position)
     if number is None:
         return None
     count, after = number
-    counted = cursor.han(after) == "个"
-    word = cursor.han(after + 1 if counted else after)
+    is_counted = cursor.han(after) == "个"
+    word = cursor.han(after + 1 if is_counted else after)
     grain = _grain_of(word)
     # 三月 is March, 三个月 are three months.
-    if grain is None or (word in ("月", "季") and not counted) or (word == "日" and not counted):
+    if (
+        grain is None
+        or (word in ("月", "季") and not is_counted)
+        or (word == "日" and not is_counted)
+    ):
         return None
-    return count, grain, after + (2 if counted else 1)
+    return count, grain, after + (2 if is_counted else 1)
 
 
 def _match_distance(cursor: Cursor, position: int) -> Match | None:
-    """Return what lies a number of units away: 三天前, 两周后."""
+    """Return a time at a counted distance: 三天前, 两周后."""
     halves = match_halves_ago(cursor, position, read_chinese_number)
     if halves is not None:
         return halves
@@ -185,7 +189,7 @@ def _match_distance(cursor: Cursor, position: int) -> Match | None:
     if duration is None:
         return None
     count, grain, after = duration
-    # 2023年前 is before 2023, and no time two thousand years ago.
+    # 2023年前 means before 2023, not 2,023 years ago.
     if grain is Grain.YEAR and count >= 1000:
         return None
     if cursor.han(after) in _BEFORE:
@@ -218,7 +222,7 @@ def _match_date(cursor: Cursor, position: int) -> Match | None:
 
 
 def _read_century(cursor: Cursor, position: int) -> int | None:
-    """Return the century of the year in 24年3月, None if no month is said with it."""
+    """Return the century of the year in 24年3月, None where no month follows the year."""
     token, month = cursor.at(position), read_chinese_number(cursor, position + 2)
     if token is None or token.kind != "number" or len(token.value) != 2 or month is None:
         return None
@@ -236,7 +240,7 @@ def _match_month(cursor: Cursor, value: int, after: int) -> Match | None:
     day = read_chinese_number(cursor, after + 1)
     if day is not None and cursor.han(day[1]) in ("日", "号"):
         return Match(day_of_year(value, day[0]), day[1] + 1)
-    # Before March, or three months ago?
+    # 三月前 may be before March or three months ago.
     if cursor.han(after + 1) in ("前", "后"):
         return None
     return Match(month, after + 1)
@@ -254,15 +258,15 @@ def _match_numbered(cursor: Cursor, position: int) -> Match | None:
     word = cursor.han(position)
     if word in _HALVES:
         return Match(months_of_year(_HALVES[word], 6, Grain.HALF), position + 1)
-    ordinal = word == "第"
-    number = read_chinese_number(cursor, position + 1 if ordinal else position)
+    is_ordinal = word == "第"
+    number = read_chinese_number(cursor, position + 1 if is_ordinal else position)
     if number is None:
         return None
     value, after = number
     if cursor.han(after) in ("季度", "季") and 1 <= value <= 4:
         quarter = months_of_year(value * 3 - 2, 3, Grain.QUARTER)
-        return Match(quarter, after + 1, Doubt.NONE if ordinal else Doubt.PREPOSITION)
-    if ordinal and cursor.han(after) == "周":
+        return Match(quarter, after + 1, Doubt.NONE if is_ordinal else Doubt.PREPOSITION)
+    if is_ordinal and cursor.han(after) == "周":
         return Match(iso_week(value), after + 1, Doubt.COMPANY)
     return None
 
@@ -278,7 +282,7 @@ def _match_clock(cursor: Cursor, position: int) -> Match | None:
 
 
 def _match_hour(cursor: Cursor, position: int, part: tuple[int, int] | None) -> Match | None:
-    """Return the time of the clock that begins at `position`, in that part of the day."""
+    """Return the time of the clock that begins at `position`, within a part of the day."""
     token = cursor.at(position)
     if (
         part is not None
@@ -286,8 +290,8 @@ def _match_hour(cursor: Cursor, position: int, part: tuple[int, int] | None) -> 
         and token.kind == "clock"
         and not any(token.groups[2:])
     ):
-        shown = _hour_in_part(int(token.groups[0] or "0"), part)
-        return Match(_make_clock_time(shown, int(token.groups[1] or "0")), position + 1)
+        hour = _hour_in_part(int(token.groups[0] or "0"), part)
+        return Match(_make_clock_time(hour, int(token.groups[1] or "0")), position + 1)
     number = read_chinese_number(cursor, position)
     if number is None or cursor.han(number[1]) not in ("点", "点钟", "时"):
         return None
@@ -301,11 +305,11 @@ def _match_hour(cursor: Cursor, position: int, part: tuple[int, int] | None) -> 
 
 
 def _read_minute(cursor: Cursor, position: int) -> tuple[int | None, int]:
-    """Return the minute in 三点半, 三点十五分 and 三点二十, and the position after it."""
+    """Return the minute in 三点半, 三点十五分 or 三点二十, and the next position."""
     word, minutes = cursor.han(position), read_chinese_number(cursor, position)
-    ones = DIGITS_ZH.get(cursor.han(position + 1), 10)
-    if word in ("零", "〇") and 0 < ones < 10:  # 七点零五
-        return ones, position + (3 if cursor.han(position + 2) == "分" else 2)
+    units = DIGITS_ZH.get(cursor.han(position + 1), 10)
+    if word in ("零", "〇") and 0 < units < 10:  # 七点零五
+        return units, position + (3 if cursor.han(position + 2) == "分" else 2)
     if word in _MINUTES:
         return _MINUTES[word], position + 1
     if minutes is None:
@@ -315,9 +319,9 @@ def _read_minute(cursor: Cursor, position: int) -> tuple[int | None, int]:
         return value, after + 1
     token = cursor.at(after)
     # 三点五 is a decimal, and 三点二十个人 are people.
-    bare = 10 <= value < 60 and after - position >= 1 and bool(word)
-    things = token is not None and (token.kind == "han" or token.value in _COUNTED_THINGS)
-    return (value, after) if bare and not things else (None, position)
+    is_bare = 10 <= value < 60 and after - position >= 1 and bool(word)
+    counts_things = token is not None and (token.kind == "han" or token.value in _COUNTED_THINGS)
+    return (value, after) if is_bare and not counts_things else (None, position)
 
 
 def _make_clock_time(hour: int, minute: int | None) -> Cycle:
@@ -327,7 +331,7 @@ def _make_clock_time(hour: int, minute: int | None) -> Cycle:
 
 
 def _hour_in_part(hour: int, part: tuple[int, int]) -> int:
-    """Return the hour of 24 that an hour of 12 is in this part of the day."""
+    """Return the hour of 0 to 24 that an hour of 1 to 12 is within a part of the day."""
     if part[0] < 11:
         return hour % 12 if part[0] == 0 else hour
     if hour == 12:
@@ -338,11 +342,11 @@ def _hour_in_part(hour: int, part: tuple[int, int]) -> int:
 
 
 def _match_name(cursor: Cursor, position: int) -> Match | None:
-    """Return a name that comes again: 周五, 周末, 夏天, 年底."""
+    """Return a recurring time: 周五, 周末, 夏天, 年底."""
     word = cursor.han(position)
-    named = match_chinese_holiday(cursor, position)
-    if named is not None:
-        return named
+    holiday = match_chinese_holiday(cursor, position)
+    if holiday is not None:
+        return holiday
     if word in WEEKDAYS_ZH:
         return Match(weekday(WEEKDAYS_ZH[word], cursor.calendar), position + 1)
     if word == "周末":

@@ -53,7 +53,7 @@ _Clock = tuple[str | None, ...]
 class TwelveHourTime(Cycle):
     """A time of a clock that shows twelve hours; a part of the day may move it by twelve hours.
 
-    `later` is the time in the other half of the day. `clear` says that the time needs no part of
+    `later` is the time twelve hours later. `clear` says that the time needs no part of
     the day. `spoken` says that it was written in words, not in digits.
     """
 
@@ -63,7 +63,7 @@ class TwelveHourTime(Cycle):
 
     @property
     def halves(self) -> tuple[Cycle, Cycle]:
-        """The time in its own half of the day, then in the other half."""
+        """The time in its own half of the day, and twelve hours later or earlier."""
         return (
             Cycle(self.grain, self.every, self.at),
             Cycle(self.grain, self.every, self.later),
@@ -84,7 +84,7 @@ def twelve_hour_time(
 
 
 def combine(first: Time, second: Time, calendar: Calendar) -> Time | None:
-    """Return the finer time within the coarser one, None unless it occurs there exactly once.
+    """Return the finer time within the coarser time, None unless it occurs there exactly once.
 
     Half past nine is 21:30 within an evening.
     """

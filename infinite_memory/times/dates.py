@@ -1,4 +1,4 @@
-"""Times that are written with digits: dates, years, quarters, times of day."""
+"""Times written with digits: dates, years, quarters, times of day."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _SENTENCE_YEARS = range(1900, 2100)
 
 
 def match_digits(cursor: Cursor, position: int) -> Match | None:
-    """Return the time that a single token with digits is, None if it is none.
+    """Return the time that a single token with digits means, None if it means none.
 
     Raises:
-        ValueError: there is no such date or time, or it can be read in two ways.
+        ValueError: there is no such date or time, or the token can be read in two ways.
     """
     token = cursor.at(position)
     if token is None or token.kind not in _READERS:
@@ -30,19 +30,19 @@ def match_digits(cursor: Cursor, position: int) -> Match | None:
     return None if time is None else Match(time, position + 1, doubt)
 
 
-_Read = tuple[Time | None, Doubt]
+_Reading = tuple[Time | None, Doubt]
 
 
-def _read_iso(token: Token) -> _Read:
+def _read_iso(token: Token) -> _Reading:
     year, month, day, hour, minute, second, fraction, offset = token.groups
-    whole = date(_to_int(year), _to_int(month), _to_int(day))
+    day_date = date(_to_int(year), _to_int(month), _to_int(day))
     if hour is None:
-        return days(whole, 1, Grain.DAY), Doubt.NONE
+        return days(day_date, 1, Grain.DAY), Doubt.NONE
     micros = _to_int((fraction or "")[:6].ljust(6, "0"))
     start = datetime(  # noqa: DTZ001 - on the user's clock
-        whole.year,
-        whole.month,
-        whole.day,
+        day_date.year,
+        day_date.month,
+        day_date.day,
         _to_int(hour),
         _to_int(minute),
         _to_int(second or "0"),
@@ -54,24 +54,24 @@ def _read_iso(token: Token) -> _Read:
     if fraction is not None:
         length, grain = timedelta(microseconds=1), Grain.MOMENT
     if offset is not None:
-        # The format of the standard library also reads an offset without minutes.
+        # `datetime.fromisoformat` also reads an offset without minutes.
         zone = datetime.fromisoformat(f"2000-01-01T00:00{offset.upper()}").tzinfo
         start, grain = start.replace(tzinfo=zone).astimezone(UTC), Grain.MOMENT
     try:
         return Period(start, start + length, grain), Doubt.NONE
     except OverflowError:
-        # The last moment there is; as the end of a range it has a use.
+        # The last possible moment, which may still end a range.
         return Period(start, start, grain), Doubt.NONE
 
 
-def _read_iso_span(token: Token) -> _Read:
+def _read_iso_span(token: Token) -> _Reading:
     first, last = (date.fromisoformat(text or "") for text in token.groups)
     if last < first:
         raise ValueError("it ends before it begins")
     return days(first, (last - first).days + 1, Grain.MOMENT), Doubt.NONE
 
 
-def _read_week(token: Token) -> _Read:
+def _read_week(token: Token) -> _Reading:
     year, week, day = token.groups
     first = date.fromisocalendar(_to_int(year), _to_int(week), _to_int(day or "1"))
     if day is not None:
@@ -79,22 +79,22 @@ def _read_week(token: Token) -> _Read:
     return days(first, 7, Grain.WEEK), Doubt.NONE
 
 
-def _read_quarter(token: Token) -> _Read:
+def _read_quarter(token: Token) -> _Reading:
     return _read_part_of_year(token, 3, Grain.QUARTER, Doubt.NONE)
 
 
-def _read_quarters(token: Token) -> _Read:
+def _read_quarters(token: Token) -> _Reading:
     first, last = map(_to_int, token.groups)
     if last <= first:
         return None, Doubt.NONE
     return months_of_year(3 * first - 2, 3 * (last - first + 1), Grain.HALF), Doubt.NONE
 
 
-def _read_half(token: Token) -> _Read:
+def _read_half(token: Token) -> _Reading:
     return _read_part_of_year(token, 6, Grain.HALF, Doubt.PREPOSITION)
 
 
-def _read_part_of_year(token: Token, length: int, grain: Grain, doubt: Doubt) -> _Read:
+def _read_part_of_year(token: Token, length: int, grain: Grain, doubt: Doubt) -> _Reading:
     before, number, after = token.groups
     first = (_to_int(number) - 1) * length + 1
     if before is not None and after is not None:
@@ -105,83 +105,83 @@ def _read_part_of_year(token: Token, length: int, grain: Grain, doubt: Doubt) ->
     return months(_to_int(year) * 12 + first - 1, length, grain), Doubt.NONE
 
 
-def _read_slashed_date(token: Token) -> _Read:
-    one, sign, two, three = (part or "" for part in token.groups)
-    if len(one) == 4 and len(three) <= 2:
-        if sign == "." and len(two + three) < 4:
-            # In a sentence 2024.1.2 is rather a version.
-            if _to_int(one) not in _SENTENCE_YEARS:
+def _read_slashed_date(token: Token) -> _Reading:
+    first, sign, second, third = (part or "" for part in token.groups)
+    if len(first) == 4 and len(third) <= 2:
+        if sign == "." and len(second + third) < 4:
+            # In a sentence 2024.1.2 may be a version.
+            if _to_int(first) not in _SENTENCE_YEARS:
                 return None, Doubt.NONE
-            return _day_of(_to_int(one), _to_int(two), _to_int(three)), Doubt.COMPANY
+            return _day_of(_to_int(first), _to_int(second), _to_int(third)), Doubt.COMPANY
         if sign == "-":
-            return _day_of(_to_int(one), _to_int(two), _to_int(three)), Doubt.PREPOSITION
-        return _day_of(_to_int(one), _to_int(two), _to_int(three)), Doubt.NONE
-    if len(three) != 4 or len(one) > 2 or sign == "-":
+            return _day_of(_to_int(first), _to_int(second), _to_int(third)), Doubt.PREPOSITION
+        return _day_of(_to_int(first), _to_int(second), _to_int(third)), Doubt.NONE
+    if len(third) != 4 or len(first) > 2 or sign == "-":
         return None, Doubt.NONE
-    day, month = _to_int(one), _to_int(two)
+    day, month = _to_int(first), _to_int(second)
     if sign == "/":
         if day <= 12 and month <= 12 and day != month:
             raise ValueError("it may be day and month, or month and day: write YYYY-MM-DD")
         if month > 12:
             day, month = month, day
-    return _day_of(_to_int(three), month, day), Doubt.NONE
+    return _day_of(_to_int(third), month, day), Doubt.NONE
 
 
-def _read_month(token: Token) -> _Read:
+def _read_month(token: Token) -> _Reading:
     year, month = map(_to_int, token.groups)
     date(year, month, 1)
     return months(year * 12 + month - 1, 1, Grain.MONTH), Doubt.NONE
 
 
-def _read_month_year(token: Token) -> _Read:
+def _read_month_year(token: Token) -> _Reading:
     month, year = map(_to_int, token.groups)
-    # In a sentence 12/2500 is rather a fraction.
+    # In a sentence 12/2500 may be a fraction.
     doubt = Doubt.PREPOSITION if year in _SENTENCE_YEARS else Doubt.COMPANY
     return months(year * 12 + month - 1, 1, Grain.MONTH), doubt
 
 
-def _read_years(token: Token) -> _Read:
+def _read_years(token: Token) -> _Reading:
     first, last = map(_to_int, token.groups)
     if last <= first:
         return None, Doubt.NONE
     return Period(_start_of_year(first), _start_of_year(last + 1), Grain.MOMENT), Doubt.PREPOSITION
 
 
-def _read_decade(token: Token) -> _Read:
+def _read_decade(token: Token) -> _Reading:
     full, short = token.groups
     first = _to_int(full) * 10 if full is not None else 1900 + _to_int(short) * 10
     return months(first * 12, 120, Grain.DECADE), Doubt.PREPOSITION
 
 
-def _read_month_name(token: Token) -> _Read:
+def _read_month_name(token: Token) -> _Reading:
     day, month, year = token.groups
     return _day_of(_to_int(year), MONTHS[(month or "").lower()], _to_int(day)), Doubt.NONE
 
 
-def _read_short_year(token: Token) -> _Read:
-    # As POSIX reads two digits: 69 to 99 are of the last century.
+def _read_short_year(token: Token) -> _Reading:
+    # Two digits as POSIX reads them: 69 to 99 belong to the 20th century.
     year = _to_int(token.groups[0])
     return months((year + (1900 if year >= 69 else 2000)) * 12, 12, Grain.YEAR), Doubt.COMPANY
 
 
-def _read_clock(token: Token) -> _Read:
+def _read_clock(token: Token) -> _Reading:
     hour, minute, second, half = token.groups
     seconds = None if second is None else _to_int(second)
-    twelve = 1 <= _to_int(hour) <= 12 and token.value[0] != "0"
-    if twelve and half is None and second is None:
-        # 9:30 is 21:30 where an evening is said.
+    is_twelve_hour = 1 <= _to_int(hour) <= 12 and token.value[0] != "0"
+    if is_twelve_hour and half is None and second is None:
+        # 9:30 is 21:30 beside an evening.
         return twelve_hour_time(
             _to_int(hour), _to_int(minute), clear=True, spoken=False
         ), Doubt.PREPOSITION
     return clock_time(_hour_of_24(hour, half), _to_int(minute), seconds), Doubt.PREPOSITION
 
 
-def _read_ampm(token: Token) -> _Read:
+def _read_ampm(token: Token) -> _Reading:
     hour, half = token.groups
     return clock_time(_hour_of_24(hour, half)), Doubt.NONE
 
 
-def _read_number(token: Token) -> _Read:
+def _read_number(token: Token) -> _Reading:
     number, suffix = token.groups
     if suffix is not None:
         return _read_ordinal(_to_int(number)), Doubt.COMPANY
@@ -194,9 +194,9 @@ def _read_number(token: Token) -> _Read:
     return months(year * 12, 12, Grain.YEAR), doubt
 
 
-def _read_compact_date(number: str) -> _Read:
+def _read_compact_date(number: str) -> _Reading:
     year, month, day = _to_int(number[:4]), _to_int(number[4:6]), _to_int(number[6:])
-    # Eight digits that are no date are a number of something else.
+    # Eight digits that are not a date are another number.
     if year not in _SENTENCE_YEARS or not 1 <= month <= 12:
         return None, Doubt.NONE
     if not 1 <= day <= monthrange(year, month)[1]:
@@ -229,7 +229,7 @@ def _to_int(text: str | None) -> int:
     return int(text or "0")
 
 
-_READERS: dict[str, Callable[[Token], _Read]] = {
+_READERS: dict[str, Callable[[Token], _Reading]] = {
     "iso": _read_iso,
     "isospan": _read_iso_span,
     "isoweek": _read_week,

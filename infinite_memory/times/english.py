@@ -1,4 +1,4 @@
-"""English words of time."""
+"""English words of time: yesterday, last Friday, three days ago, March 3, the past ten days."""
 
 from __future__ import annotations
 
@@ -50,16 +50,16 @@ _ABBREVIATED = frozenset(SHORT - {"may", "march", "april", "june", "august"})
 _DATED = frozenset({Grain.WEEK, Grain.MONTH, Grain.YEAR})
 _LONG = _DATED | {Grain.DECADE}
 _DAYS = {"yesterday": -1, "today": 0, "tomorrow": 1, "yday": -1, "tmrw": 1}
-# Of what is given back.
-_GIVEN = frozenset(
+# Words before a length of time that is given or taken back, as in "get two weeks back".
+_BEFORE_GIVEN_BACK = frozenset(
     "get gets got give gives gave me us you him her them my your our his their its the these those"
     " want wants wanted need needs have has had take takes took win wins won save saves saved of"
     " put puts pay pays paid send sends sent go goes went step steps look looks every".split()
 )
 _MEASURES = UNITS | COUNTED
-# "Last minute" is said of changes, and "last day" of school.
+# "Last minute" may describe a change, and "last day" the end of school.
 _UNCLEAR = frozenset({Grain.SECOND, Grain.MINUTE, Grain.DAY})
-# What makes spring a framework, and fall a verb.
+# Words after which spring is a framework and fall a verb.
 _NO_SEASON = {
     "spring": frozenset(
         "boot framework mvc cloud data security batch roll rolls cleaning back".split()
@@ -71,7 +71,7 @@ _NO_SEASON = {
 
 
 def match_english(cursor: Cursor, position: int) -> Match | None:
-    """Return the English time whose words begin at `position`, None if none does.
+    """Return the English time that begins at `position`, or None.
 
     Raises:
         ValueError: there is no such day or time.
@@ -89,7 +89,7 @@ def match_english(cursor: Cursor, position: int) -> Match | None:
 
 
 def match_month_and_day(cursor: Cursor, position: int) -> Match | None:
-    """Return a month, with its day where one stands before or after it."""
+    """Return a month, with its day if the day stands before or after it."""
     month = MONTHS.get(cursor.word(position))
     if month is not None:
         return _match_named_month(cursor, position, month)
@@ -102,8 +102,8 @@ def match_month_and_day(cursor: Cursor, position: int) -> Match | None:
     month = MONTHS.get(cursor.word(after))
     if month is None:
         return None
-    unsure = token.groups[1] is None and is_verb(cursor, after)
-    doubt = Doubt.PREPOSITION if unsure else Doubt.NONE
+    is_unsure = token.groups[1] is None and is_verb(cursor, after)
+    doubt = Doubt.PREPOSITION if is_unsure else Doubt.NONE
     return Match(day_of_year(month, int(token.groups[0] or "0")), after + 1, doubt)
 
 
@@ -111,20 +111,20 @@ def _match_named_month(cursor: Cursor, position: int, month: int) -> Match:
     after = position + 1
     if cursor.word(position) in _ABBREVIATED and cursor.sign(after) == ".":
         after += 1
-    bare = Match(month_of_year(month), after, _month_doubt(cursor, position))
+    month_alone = Match(month_of_year(month), after, _month_doubt(cursor, position))
     number = after + 1 if cursor.word(after) == "the" else after
     token, ordinal = cursor.at(number), read_ordinal(cursor, number)
     if ordinal is not None and cursor.word(ordinal[1]) not in UNITS:
         if cursor.word(position - 1) in ("in", "of"):
-            return bare  # "In March first" is no day.
+            return month_alone  # "In March first" names no day.
         doubt = Doubt.PREPOSITION if is_verb(cursor, position) else Doubt.NONE
         return Match(day_of_year(month, ordinal[0]), ordinal[1], doubt)
     if token is None or token.kind != "number" or len(token.groups[0] or "") > 2:
-        return bare
+        return month_alone
     if token.groups[1] is None and number != after:
-        return bare
-    sure = token.groups[1] is not None or not is_verb(cursor, position)
-    doubt = Doubt.NONE if sure else Doubt.PREPOSITION
+        return month_alone
+    is_sure = token.groups[1] is not None or not is_verb(cursor, position)
+    doubt = Doubt.NONE if is_sure else Doubt.PREPOSITION
     return Match(day_of_year(month, int(token.groups[0] or "0")), number + 1, doubt)
 
 
@@ -133,7 +133,7 @@ def _month_doubt(cursor: Cursor, position: int) -> Doubt:
 
 
 def is_verb(cursor: Cursor, position: int) -> bool:
-    """Tell whether this may be a verb: may, march in small letters or at the beginning."""
+    """Return whether this may be a verb: may or march in small letters, or as the first word."""
     token = cursor.at(position)
     return (
         token is not None
@@ -150,54 +150,60 @@ def _match_day(cursor: Cursor, position: int) -> Match | None:
         return _match_night(cursor, 0, position + 1)
     if word == "now":
         return Match(Period(calendar.clock, calendar.clock), position + 1, Doubt.COMPANY)
-    three = tuple(cursor.word(position + number) for number in range(3))
-    if three == ("day", "before", "yesterday"):
+    three_words = tuple(cursor.word(position + number) for number in range(3))
+    if three_words == ("day", "before", "yesterday"):
         return Match(calendar.unit(Grain.DAY, -2), position + 3)
-    if three == ("day", "after", "tomorrow"):
+    if three_words == ("day", "after", "tomorrow"):
         return Match(calendar.unit(Grain.DAY, 2), position + 3)
-    if three == ("night", "before", "last"):
+    if three_words == ("night", "before", "last"):
         return _match_night(cursor, -2, position + 3)
-    if three == ("weekend", "before", "last"):
+    if three_words == ("weekend", "before", "last"):
         first = resolve_last(weekend(calendar), calendar).start
         return None if first is None else Match(_week_before(first, 2), position + 3)
     for words, offset in ((("before", "last"), -2), (("after", "next"), 2)):
-        if three[1:] == words and three[0] in UNITS and UNITS[three[0]][0] > Grain.DAY:
-            grain, number = UNITS[three[0]]
+        if (
+            three_words[1:] == words
+            and three_words[0] in UNITS
+            and UNITS[three_words[0]][0] > Grain.DAY
+        ):
+            grain, number = UNITS[three_words[0]]
             return Match(calendar.unit(grain, offset * number), position + 3)
     return None
 
 
 def _match_distance(cursor: Cursor, position: int) -> Match | None:
-    """Return what lies a number of units away: three days ago, two Fridays ago, in a week."""
+    """Return a time at a counted distance: three days ago, two Fridays ago, in a week."""
     calendar = cursor.calendar
     halves = match_halves_ago(cursor, position, read_number)
     if halves is not None:
         return halves
-    ahead = cursor.word(position) == "in"
-    number = read_number(cursor, position + 1 if ahead else position)
+    is_ahead = cursor.word(position) == "in"
+    number = read_number(cursor, position + 1 if is_ahead else position)
     if number is None:
         return None
     count, after = number
     word = cursor.word(after)
-    ago = cursor.word(after + 1) == "ago" or _means_ago(cursor, position, after + 1)
-    hence = (cursor.word(after + 1), cursor.word(after + 2)) == ("from", "now")
-    if word in _MEASURES and (ago or ahead or hence):
+    is_ago = cursor.word(after + 1) == "ago" or _means_ago(cursor, position, after + 1)
+    is_hence = (cursor.word(after + 1), cursor.word(after + 2)) == ("from", "now")
+    if word in _MEASURES and (is_ago or is_ahead or is_hence):
         grain, length = _MEASURES[word]
-        offset = count * length * (-1 if ago else 1)
-        if ahead and (ago or hence):
+        offset = count * length * (-1 if is_ago else 1)
+        if is_ahead and (is_ago or is_hence):
             return None
-        end = after + (2 if ago else 3 if hence else 1)
-        if ago and grain > Grain.DAY and cursor.word(end) == "today":
+        end = after + (2 if is_ago else 3 if is_hence else 1)
+        if is_ago and grain > Grain.DAY and cursor.word(end) == "today":
             return _match_anniversary(cursor, grain, offset, end + 1)
-        if ago and cursor.word(end) in WEEKDAYS:
-            raise ValueError("it may be the day of that week, or so long before the last one")
-        # "Done in two days" says how long it took.
-        doubt = Doubt.COMPANY if ahead else Doubt.NONE
+        if is_ago and cursor.word(end) in WEEKDAYS:
+            raise ValueError(
+                "it may be a day of that week, or a day so long before the last one of that name"
+            )
+        # "Done in two days" is a duration.
+        doubt = Doubt.COMPANY if is_ahead else Doubt.NONE
         return Match(calendar.unit(grain, offset), end, doubt)
     name = word.removesuffix("s") if word not in WEEKDAYS else word
-    if ago and not ahead and name == "night":
+    if is_ago and not is_ahead and name == "night":
         return _match_night(cursor, -count, after + 2)
-    if not ago or ahead or (name not in WEEKDAYS and name != "weekend"):
+    if not is_ago or is_ahead or (name not in WEEKDAYS and name != "weekend"):
         return None
     cycle = weekend(calendar) if name == "weekend" else weekday(WEEKDAYS[name], calendar)
     first = resolve_last(cycle, calendar).start
@@ -209,14 +215,14 @@ def _match_distance(cursor: Cursor, position: int) -> Match | None:
 
 
 def _means_ago(cursor: Cursor, position: int, after: int) -> bool:
-    """Tell whether "back" is "ago": two weeks back, but not "get two weeks back"."""
+    """Return whether "back" means "ago": two weeks back, but not "get two weeks back"."""
     before = cursor.word(position - 1)
-    moved = cursor.word(after + 1) in ("to", "into", "from") or before.endswith("ing")
-    return cursor.word(after) == "back" and before not in _GIVEN and not moved
+    is_moved = cursor.word(after + 1) in ("to", "into", "from") or before.endswith("ing")
+    return cursor.word(after) == "back" and before not in _BEFORE_GIVEN_BACK and not is_moved
 
 
 def _match_relative(cursor: Cursor, position: int) -> Match | None:
-    """Return what begins with last, this or next."""
+    """Return a time that begins with last, this or next."""
     word = cursor.word(position)
     if word in ("this", "these") and cursor.word(position + 1) in _LAST | _NEXT:
         position, word = position + 1, cursor.word(position + 1)
@@ -231,14 +237,14 @@ def _match_relative(cursor: Cursor, position: int) -> Match | None:
 
 
 def _is_qualified(cursor: Cursor, match: Match) -> bool:
-    """Tell whether what follows changes the meaning: the last Friday of March."""
+    """Return whether the next words change the meaning: the last Friday of March."""
     word = cursor.word(match.end)
-    within = word == "in" and cursor.word(match.end + 1) in MONTHS
-    return word == "of" or (within and match.time.grain < Grain.YEAR)
+    is_within = word == "in" and cursor.word(match.end + 1) in MONTHS
+    return word == "of" or (is_within and match.time.grain < Grain.YEAR)
 
 
 def _match_stretch(cursor: Cursor, position: int, word: str) -> Match | None:
-    """Return a number of units up to now, or from now: the past ten days."""
+    """Return a counted length of time up to now, or from now: the past ten days."""
     halves = (
         match_past_halves(cursor, position + 1, read_number) if word in ("last", "past") else None
     )
@@ -251,10 +257,10 @@ def _match_stretch(cursor: Cursor, position: int, word: str) -> Match | None:
         return None
     count, after = number
     if cursor.word(after) == "d" and count in (2, 3):
-        return None  # "The last 3d print" has dimensions.
+        return None  # "The last 3d print" is about dimensions.
     grain, length = _MEASURES[cursor.word(after)]
     if count < 1:
-        raise ValueError("there is no such number of them")
+        raise ValueError("the number must be at least 1")
     calendar = cursor.calendar
     if word in _NEXT:
         return Match(calendar.coming(grain, count * length), after + 1)
@@ -265,7 +271,7 @@ def _match_stretch(cursor: Cursor, position: int, word: str) -> Match | None:
 
 
 def _match_the_last(cursor: Cursor, position: int) -> Match | None:
-    """Return the seven days up to now in "the last week"; "last week" is that of the calendar."""
+    """Return "the last week", the seven days up to now; "last week" is a calendar week."""
     grain, length = UNITS.get(cursor.word(position + 1), (Grain.MOMENT, 0))
     if cursor.word(position + 1).endswith("s") or grain not in _LONG or length > 1:
         return None
@@ -288,7 +294,7 @@ def _match_unit(cursor: Cursor, position: int, word: str) -> Match | None:
 
 
 def _match_modified_name(cursor: Cursor, position: int, word: str) -> Match | None:
-    """Return last Friday, this March, next summer, last night, the last weekend."""
+    """Return a name after last, this or next: last Friday, next summer, the last weekend."""
     calendar, name = cursor.calendar, cursor.word(position + 1)
     if name == "weekend" and word not in _LAST:
         return Match(nearest_weekend(calendar, _offset_of(word)), position + 2)
@@ -304,8 +310,8 @@ def _match_modified_name(cursor: Cursor, position: int, word: str) -> Match | No
     if word in _THIS:
         # "This may work" and "this march" name no month.
         token = cursor.at(position + 1)
-        verb = name in ("may", "march") and token is not None and token.raw[0].islower()
-        doubt = Doubt.COMPANY if verb and match.end == position + 2 else Doubt.NONE
+        may_be_verb = name in ("may", "march") and token is not None and token.raw[0].islower()
+        doubt = Doubt.COMPANY if may_be_verb and match.end == position + 2 else Doubt.NONE
         return Match(resolve_this(match.time, calendar), match.end, doubt)
     period = resolve_next(match.time, calendar, calendar.clock, strictly=True)
     return Match(period, match.end)
@@ -316,11 +322,11 @@ def _offset_of(word: str) -> int:
 
 
 def _match_name(cursor: Cursor, position: int) -> Match | None:
-    """Return a name that comes again: Friday, March, summer, the weekend, Q2, morning."""
+    """Return a recurring time: Friday, March, summer, the weekend, Q2, morning."""
     word, after = cursor.word(position), position + 1
-    named = match_holiday(cursor, position)
-    if named is not None:
-        return named
+    holiday = match_holiday(cursor, position)
+    if holiday is not None:
+        return holiday
     if word in WEEKDAYS:
         cycle = weekday(WEEKDAYS[word], cursor.calendar)
         if (cursor.word(after), cursor.word(after + 1)) == ("before", "last"):
@@ -335,7 +341,7 @@ def _match_name(cursor: Cursor, position: int) -> Match | None:
         return Match(cycle, after, Doubt.PREPOSITION)
     if word in PARTS:
         begin, end = PARTS[word]
-        # A range goes up to noon, and not to one o'clock.
+        # Noon is a time of the clock, so that a range ends at noon and not at one o'clock.
         part = clock_time(begin) if end - begin == 1 else part_of_day(begin, end)
         return Match(part, after, Doubt.COMPANY)
     month = match_month_and_day(cursor, position)
@@ -364,7 +370,7 @@ def _match_anniversary(cursor: Cursor, grain: Grain, offset: int, end: int) -> M
 
 
 def _match_ordinal(cursor: Cursor, position: int) -> Match | None:
-    """Return the second quarter, the first half, the 15th, week 12."""
+    """Return a time by its number: the second quarter, the first half, the 15th, week 12."""
     token, word = cursor.at(position), cursor.word(position)
     number = ORDINALS.get(word)
     if token is not None and token.kind == "number" and token.groups[1] is not None:
@@ -378,9 +384,9 @@ def _match_ordinal(cursor: Cursor, position: int) -> Match | None:
         return Match(cycle, position + 2, Doubt.COMPANY)
     if number is not None and word not in ORDINALS:
         return Match(day_of_month(number), position + 1, Doubt.COMPANY)
-    following_number = read_number(cursor, position + 1)
-    if word == "week" and following_number is not None and following_number[0] < 100:
-        return Match(iso_week(following_number[0]), following_number[1], Doubt.COMPANY)
+    week_number = read_number(cursor, position + 1)
+    if word == "week" and week_number is not None and week_number[0] < 100:
+        return Match(iso_week(week_number[0]), week_number[1], Doubt.COMPANY)
     return None
 
 

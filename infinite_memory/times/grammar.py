@@ -42,7 +42,7 @@ _MOST_PARTS = 4
 
 
 def match_expression(cursor: Cursor, position: int) -> Match | None:
-    """Return the longest expression of time that begins at `position`, None without one.
+    """Return the longest expression of time that begins at `position`, or None.
 
     Raises:
         ValueError: there is no such day or time.
@@ -56,7 +56,7 @@ def match_expression(cursor: Cursor, position: int) -> Match | None:
 
 
 def resolve_period(match: Match, calendar: Calendar) -> Period:
-    """Return the period of a match; of a recurring time, the last one that has begun."""
+    """Return the period of a match; of a recurring time, the last occurrence that has begun."""
     return resolve_latest(match.time, calendar)
 
 
@@ -100,14 +100,14 @@ def _match_addition(cursor: Cursor, position: int, match: Match) -> Match | None
 
 
 def _may_take_part_of_day(first: Grain, second: Grain) -> bool:
-    """Return whether a part of the day may follow: 9 on Monday night, Monday at 9 in the evening."""
+    """Return whether a part of the day may follow: 9 on Monday night, Monday at 9 at night."""
     if first < Grain.PART:
         return second is Grain.DAY
     return Grain.MOMENT < second < Grain.PART
 
 
 def _combine_doubts(first: Match, second: Match) -> Doubt:
-    """Return the doubt of two times together: none beside a sure time, or of a name with a year."""
+    """Return the doubt of a compound: none beside a sure time, or for a name and year."""
     if Doubt.NONE in (first.doubt, second.doubt):
         return Doubt.NONE
     if {first.time.grain, second.time.grain} == {Grain.DAY, Grain.PART}:
@@ -147,11 +147,9 @@ def _match_between(cursor: Cursor, position: int) -> Match | None:
     word, han = cursor.word(position), cursor.han(position)
     if word == "between":
         shared = match_span(cursor, position + 1)
-        return (
-            _match_simple(cursor, position + 1)
-            if shared
-            else _match_joined(cursor, position + 1, _AND)
-        )
+        if shared:
+            return _match_simple(cursor, position + 1)
+        return _match_joined(cursor, position + 1, _AND)
     if han in ("在", "从", "自", "自从"):
         match = _match_range(cursor, position + 1)
         if han == "在" or match is None or _is_open(match) or _is_ambiguous(match.time):
@@ -186,6 +184,7 @@ def _is_open(match: Match) -> bool:
 def _match_joined(
     cursor: Cursor, position: int, words: frozenset[str], *, inclusive: bool = True
 ) -> Match | None:
+    """Return the range of two times that are joined by a word of `words`."""
     first = _match_simple(cursor, position)
     if first is None:
         return None
@@ -217,11 +216,7 @@ def _match_range_end(cursor: Cursor, first: Match, position: int) -> Match | Non
         return Match(day_of_month(int(token.groups[0] or "0")), position + 1)
     if second is None:
         return None
-    return (
-        _move_to_same_half(cursor, first, second)
-        if _lacks_half_of_day(cursor, first, second)
-        else second
-    )
+    return _move_to_same_half(cursor, first, second)
 
 
 def _lacks_half_of_day(cursor: Cursor, first: Match, second: Match) -> bool:
@@ -242,6 +237,8 @@ def _move_to_same_half(cursor: Cursor, first: Match, second: Match) -> Match:
     """Return the second time in the afternoon of the first: 21:30 in 昨晚8:30到9:30."""
     begin, clock = resolve_latest(first.time, cursor.calendar).start, second.time
     if begin is None or not isinstance(clock, Cycle):
+        return second
+    if not _lacks_half_of_day(cursor, first, second):
         return second
     period = clock.at(begin.date())
     if clock.every is not Grain.DAY or begin.hour < 12 or period is None or period.start is None:
@@ -337,11 +334,7 @@ def _match_day_with_hours(cursor: Cursor, day: Match) -> Match | None:
     if second is None or second.time.grain >= Grain.DAY:
         return None
     begin = Match(time, first.end)
-    second = (
-        _move_to_same_half(cursor, begin, second)
-        if _lacks_half_of_day(cursor, begin, second)
-        else second
-    )
+    second = _move_to_same_half(cursor, begin, second)
     return _join_matches(cursor, begin, second, inclusive=True)
 
 
@@ -352,7 +345,7 @@ def _set_period(match: Match, period: Period) -> Match:
 def _join_matches(cursor: Cursor, first: Match, second: Match, *, inclusive: bool) -> Match:
     """Return the range from the start of the first time to the end, or start, of the second.
 
-    A second time that recurs is the next one after the first.
+    A second time that recurs means its next occurrence after the first.
     """
     calendar = cursor.calendar
     start_time: Time = first.time

@@ -1,4 +1,4 @@
-"""Numbers in words, and halves of a unit: twenty-one, 二十一, half an hour ago, 半年前."""
+"""Numbers in words, and halves of a unit: twenty-two, 二十一, half an hour ago, 半年前."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ def read_number(cursor: Cursor, position: int) -> tuple[int, int] | None:
     if word == "couple":
         return 2, position + (2 if cursor.word(position + 1) == "of" else 1)
     if word in NUMBERS:
-        tens, ones = NUMBERS[word], NUMBERS.get(cursor.word(position + 1), 10)
-        if tens >= 20 and ones < 10:
-            return tens + ones, position + 2
+        tens, units = NUMBERS[word], NUMBERS.get(cursor.word(position + 1), 10)
+        if tens >= 20 and units < 10:
+            return tens + units, position + 2
         return tens, position + 1
     joined = cursor.at(position)
     if joined is not None and joined.kind == "name" and joined.value.count("-") == 1:
-        tens, ones = (NUMBERS.get(part, 0) for part in joined.value.split("-"))
-        if tens >= 20 and 0 < ones < 10:
-            return tens + ones, position + 1
+        tens, units = (NUMBERS.get(part, 0) for part in joined.value.split("-"))
+        if tens >= 20 and 0 < units < 10:
+            return tens + units, position + 1
     return None
 
 
@@ -55,9 +55,9 @@ def read_ordinal(cursor: Cursor, position: int) -> tuple[int, int] | None:
     if word in ("twenty", "thirty") and ORDINALS.get(cursor.word(position + 1), 10) < 10:
         return NUMBERS[word] + ORDINALS[cursor.word(position + 1)], position + 2
     if token is not None and token.kind == "name" and token.value.count("-") == 1:
-        tens, ones = token.value.split("-")
-        if tens in ("twenty", "thirty") and ORDINALS.get(ones, 10) < 10:
-            return NUMBERS[tens] + ORDINALS[ones], position + 1
+        tens, units = token.value.split("-")
+        if tens in ("twenty", "thirty") and ORDINALS.get(units, 10) < 10:
+            return NUMBERS[tens] + ORDINALS[units], position + 1
     if word == "thirtieth":
         return 30, position + 1
     return (ORDINALS[word], position + 1) if word in ORDINALS else None
@@ -86,8 +86,8 @@ def _digits_to_number(digits: list[int]) -> int | None:
     if at > 1 or len(digits) - at > 2 or 10 in digits[at + 1 :]:
         return None
     tens = digits[0] if at else 1
-    ones = digits[at + 1] if len(digits) > at + 1 else 0
-    return tens * 10 + ones
+    units = digits[at + 1] if len(digits) > at + 1 else 0
+    return tens * 10 + units
 
 
 def match_halves_ago(cursor: Cursor, position: int, read: NumberReader) -> Match | None:
@@ -100,9 +100,7 @@ def match_halves_ago(cursor: Cursor, position: int, read: NumberReader) -> Match
     quarters = _read_quarters(cursor, position)
     if quarters is not None and _is_ago(cursor, quarters[1]):
         return Match(calendar.quarters_ago(quarters[0]), quarters[1] + 1)
-    measured = _read_english_halves(cursor, position, read) or _read_chinese_halves(
-        cursor, position, read
-    )
+    measured = _read_halves(cursor, position, read)
     if measured is None or not _is_ago(cursor, measured[2]):
         return None
     halves, grain, after = measured
@@ -111,13 +109,19 @@ def match_halves_ago(cursor: Cursor, position: int, read: NumberReader) -> Match
 
 def match_past_halves(cursor: Cursor, position: int, read: NumberReader) -> Match | None:
     """Return the last halves of a unit, up to now: half year, 半个月."""
-    measured = _read_english_halves(cursor, position, read) or _read_chinese_halves(
-        cursor, position, read
-    )
+    measured = _read_halves(cursor, position, read)
     if measured is None or _is_ago(cursor, measured[2]):
         return None
     halves, grain, after = measured
     return Match(cursor.calendar.past_halves(grain, halves), after)
+
+
+def _read_halves(
+    cursor: Cursor, position: int, read: NumberReader
+) -> tuple[int, Grain, int] | None:
+    """Return a number of halves, their unit, and the next position."""
+    english = _read_english_halves(cursor, position, read)
+    return english or _read_chinese_halves(cursor, position, read)
 
 
 def _is_ago(cursor: Cursor, position: int) -> bool:
@@ -135,7 +139,6 @@ def _read_quarters(cursor: Cursor, position: int) -> tuple[int, int] | None:
 def _read_english_halves(
     cursor: Cursor, position: int, read: NumberReader
 ) -> tuple[int, Grain, int] | None:
-    """Return the number of halves, their unit, and the next position."""
     begin = position + 1 if cursor.word(position) == "a" else position
     if cursor.word(begin) == "half":
         article = cursor.word(begin + 1) in ("a", "an")

@@ -1,4 +1,4 @@
-"""Words of time read as a range or a moment, and why some cannot be read."""
+"""Words of time read as a range or a moment, and the reasons for a refusal."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _EXAMPLES = '"last week", "March 2024", "since Monday", "2026-11-20 to 2026-11-2
 
 
 _INSTANT = re.compile(r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}.*", re.ASCII | re.IGNORECASE)
-_LAST = timedelta(microseconds=1)
+_RESOLUTION = timedelta(microseconds=1)
 _NOW = frozenset({"now", "right now", "现在"})
 _VAGUE = re.compile(
     r"\b(?:recent(?:ly)?|lately|soon|nowadays|these days|just now|the other (?:day|night|week)"
@@ -50,9 +50,12 @@ _HALF_DAY = re.compile(
     r"|(?<![上下中]午|早上|晚上|凌晨|傍晚|半夜)(?<![0-9十晚夜里])[一二两三四五六1-6][点點]"
 )
 _REASONS = (
-    (_MOVABLE, "movable holidays are not known, nor those that differ between countries"),
-    (_HOLIDAY, "of holidays only the day is known, not the days around it"),
-    (_VAGUE, "it is too vague to be looked up"),
+    (
+        _MOVABLE,
+        "holidays that move from year to year or differ between countries are not supported",
+    ),
+    (_HOLIDAY, "only the day of a holiday is supported, not the days around it"),
+    (_VAGUE, "it is too vague for a search"),
     (_HALF_DAY, "it may be in either half of the day: say am or pm, or the part of the day"),
 )
 
@@ -64,12 +67,12 @@ def read_range(
     zone: str | None,
     week_start: WeekStart | str = WeekStart.MONDAY,
 ) -> Reading:
-    """Return what `words` mean, all of which are one expression of time.
+    """Return the range that `words` mean, which are a single expression of time.
 
     `now` is aware; `zone` is an IANA name, None for the machine's time zone.
 
     Raises:
-        InvalidInput: they cannot be read, or only in two ways, or mean no time at all.
+        InvalidInput: the words cannot be read, have two meanings, or name no time.
     """
     if not isinstance(words, str) or not words.strip():
         raise InvalidInput(f"the time {words!r:.100} is empty: write one such as {_EXAMPLES}")
@@ -80,7 +83,7 @@ def read_range(
         )
     cursor = Cursor(tokenize(words), calendar_at(now, zone, week_start))
     begin = 0
-    # Not in "in three days", and not in "在三月和五月之间".
+    # Skips a preposition that is not part of an expression, as it is in "in three days".
     while _expression_end(cursor, begin) is None and cursor.word(begin) in _LEADING:
         if cursor.word(begin) == "over" and cursor.word(len(cursor.tokens) - 1) == "ago":
             break  # "Over a year ago" is not a year ago.
@@ -90,14 +93,14 @@ def read_range(
         while cursor.sign(end) in _ENDINGS and cursor.sign(end):
             end += 1
         if end != len(cursor.tokens):
-            left = cursor.tokens[end] if end < len(cursor.tokens) else cursor.tokens[-1]
-            raise ValueError(f"{left.raw!r:.40} is not understood")
+            rest = cursor.tokens[end] if end < len(cursor.tokens) else cursor.tokens[-1]
+            raise ValueError(f"{rest.raw!r:.40} is not understood")
         return reading_of(words, 0, len(words), cursor.calendar, period)
     except (ValueError, OverflowError, OSError) as error:
         reason = _explain_refusal(words) or _describe_error(error)
         within = find_range(words, now=now, zone=zone, week_start=week_start)
-        alone = "" if within is None else f"give {within.words!r} alone, or "
-        way_out = f"{alone}write one such as {_EXAMPLES}"
+        suggestion = "" if within is None else f"give {within.words!r} alone, or "
+        way_out = f"{suggestion}write one such as {_EXAMPLES}"
         raise InvalidInput(
             f"the time {words!r:.100} cannot be read ({reason}): {way_out}"
         ) from error
@@ -110,23 +113,23 @@ def read_as_of(
     zone: str | None,
     week_start: WeekStart | str = WeekStart.MONDAY,
 ) -> datetime:
-    """Return the moment in UTC that "as of" these words means.
+    """Return the moment in UTC that `words` mean after "as of".
 
-    A date with a time of day is that moment. Any other time is its last microsecond: "March 2024"
-    is the end of that month. One that `now` lies in is now.
+    A date with a time of day is that moment. Any other time means its last microsecond: "March
+    2024" is the end of that month. A time that contains `now` means `now`.
 
     Raises:
-        InvalidInput: they cannot be read, or begin after now and never end.
+        InvalidInput: the words cannot be read, or the time begins after `now` and never ends.
     """
     if isinstance(words, str) and _INSTANT.fullmatch(words.strip()):
         return read_moment(words, zone)
     if isinstance(words, str) and " ".join(words.split()).casefold() in _NOW:
         return now
-    stretch = read_range(words, now=now, zone=zone, week_start=week_start).range
-    begun = stretch.start is None or stretch.start <= now
-    if stretch.end is not None and (stretch.end <= now or not begun):
-        return stretch.end - _LAST
-    if begun:
+    time_range = read_range(words, now=now, zone=zone, week_start=week_start).range
+    has_begun = time_range.start is None or time_range.start <= now
+    if time_range.end is not None and (time_range.end <= now or not has_begun):
+        return time_range.end - _RESOLUTION
+    if has_begun:
         return now
     raise InvalidInput(
         f"as_of {words!r:.100} begins after now and never ends: name a moment, such as"
@@ -159,7 +162,7 @@ def _describe_error(error: Exception) -> str:
 
 
 def _explain_refusal(words: str) -> str | None:
-    """Return why `words`, which could not be read, are no time, None if that is not known."""
+    """Return why `words` could not be read, None if no reason is known."""
     plain = " ".join(words.lower().split())
     for pattern, reason in _REASONS:
         if pattern.search(plain):

@@ -36,16 +36,16 @@ _LENGTHS = {Grain.DAY: 1, Grain.WEEK: 7}
 _OF_WEEK = {**dict.fromkeys(("of", "starting", "beginning", "commencing"), 0), "ending": 6}
 
 
-LAST = -1
+_LAST = -1
 _WHOLES = frozenset({Grain.MONTH, Grain.QUARTER, Grain.HALF, Grain.YEAR, Grain.DECADE})
 _MONTHS = {Grain.MONTH: 1, Grain.QUARTER: 3, Grain.HALF: 6, Grain.YEAR: 12}
 
 
 def match_part(cursor: Cursor, position: int) -> Match | None:
-    """Return the part of a longer time that begins at `position`, None if none does.
+    """Return the part of a longer time that begins at `position`, or None.
 
     Raises:
-        ValueError: it has no such part.
+        ValueError: the longer time has no such part.
     """
     return (
         _match_third(cursor, position)
@@ -56,13 +56,13 @@ def match_part(cursor: Cursor, position: int) -> Match | None:
 
 
 def _match_up_to_now(cursor: Cursor, position: int) -> Match | None:
-    """Return what of a present unit is over, or left: earlier today, so far this year."""
+    """Return the past or coming part of a present unit: earlier today, so far this year."""
     begin = position + 1 if cursor.word(position) == "the" else position
     word, calendar = cursor.word(begin), cursor.calendar
-    two = word, cursor.word(begin + 1)
+    two_words = word, cursor.word(begin + 1)
     if word in ("earlier", "later"):
         outer = _match_present(cursor, begin + 1)
-    elif two in (("so", "far"), ("rest", "of")):
+    elif two_words in (("so", "far"), ("rest", "of")):
         outer = _match_present(cursor, begin + 2)
         outer = outer or (_match_present_unit(cursor, begin + 2) if word == "rest" else None)
     elif (cursor.word(begin + 1), cursor.word(begin + 2)) == ("to", "date") and word in UNITS:
@@ -75,8 +75,10 @@ def _match_up_to_now(cursor: Cursor, position: int) -> Match | None:
     if outer is None or not isinstance(outer.time, Period):
         return None
     start, end = outer.time.start, outer.time.end
-    left = word in ("later", "rest")
-    return Match(Period(calendar.clock, end) if left else Period(start, calendar.clock), outer.end)
+    is_left = word in ("later", "rest")
+    return Match(
+        Period(calendar.clock, end) if is_left else Period(start, calendar.clock), outer.end
+    )
 
 
 def _match_present(cursor: Cursor, position: int) -> Match | None:
@@ -90,61 +92,61 @@ def _match_present(cursor: Cursor, position: int) -> Match | None:
 
 
 def _match_week_of(cursor: Cursor, position: int) -> Match | None:
-    """Return the calendar week of a day, or the week from or to it: the week of March 4."""
+    """Return the week of a day, or the seven days from or to it: the week of March 4."""
     begin = position + 1 if cursor.word(position) == "the" else position
-    how = cursor.word(begin + 1)
-    if cursor.word(begin) == "weekend" and how == "of":
+    joint = cursor.word(begin + 1)
+    if cursor.word(begin) == "weekend" and joint == "of":
         return _match_weekend_of(cursor, begin + 2)
-    if cursor.word(begin) != "week" or how not in _OF_WEEK:
+    if cursor.word(begin) != "week" or joint not in _OF_WEEK:
         return None
-    day = match_whole(cursor, begin + 2)
+    day = _match_whole(cursor, begin + 2)
     start = None if day is None else resolve_latest(day.time, cursor.calendar).start
     if day is None or day.time.grain is not Grain.DAY or start is None:
         return None
     first = start.date()
-    if how == "of":
+    if joint == "of":
         first = cursor.calendar.week_of(first)
-    return Match(days(first - timedelta(days=_OF_WEEK[how]), 7, Grain.WEEK), day.end)
+    return Match(days(first - timedelta(days=_OF_WEEK[joint]), 7, Grain.WEEK), day.end)
 
 
 def _match_weekend_of(cursor: Cursor, position: int) -> Match | None:
-    """Return the weekend of the week that a day is in: the weekend of the 6th."""
-    day = match_whole(cursor, position)
+    """Return the weekend in the week of a day: the weekend of the 6th."""
+    day = _match_whole(cursor, position)
     start = None if day is None else resolve_latest(day.time, cursor.calendar).start
     if day is None or day.time.grain is not Grain.DAY or start is None:
         return None
-    match = weekend(cursor.calendar).at(start.date())
-    return None if match is None else Match(match, day.end)
+    period = weekend(cursor.calendar).at(start.date())
+    return None if period is None else Match(period, day.end)
 
 
 def _match_numbered_part(cursor: Cursor, position: int) -> Match | None:
-    """Return the first week of March, the last Friday of last month, the first of May."""
+    """Return a part by its number: the first week of March, the last Friday of last month."""
     begin = position + 1 if cursor.word(position) == "the" else position
-    dated = _match_day_of_month(cursor, begin)
+    day = _match_day_of_month(cursor, begin)
     number = _read_ordinal_or_last(cursor, begin)
-    if dated is not None or number is None:
-        return dated
-    several = _match_several(cursor, begin + 1, number)
-    if several is not None:
-        return several
+    if day is not None or number is None:
+        return day
+    units = _match_several(cursor, begin + 1, number)
+    if units is not None:
+        return units
     inner, after = _read_unit(cursor, begin + 1)
     if inner is None or cursor.word(after) not in ("of", "in"):
         return None
-    outer = _match_present_unit(cursor, after + 1) or match_whole(cursor, after + 1)
+    outer = _match_present_unit(cursor, after + 1) or _match_whole(cursor, after + 1)
     if outer is None:
         return None
     time = select_part(inner, number, outer.time, cursor.calendar)
-    # "The first week of May" is the month, whatever "may" alone is.
+    # No doubt: in "the first week of May" the month is sure, unlike in "may" alone.
     return None if time is None else Match(time, outer.end)
 
 
 def _match_several(cursor: Cursor, position: int, which: int) -> Match | None:
     """Return the days in "the first 10 days of June" and "the last six months of 2025"."""
-    number = read_number(cursor, position) if which in (1, LAST) else None
+    number = read_number(cursor, position) if which in (1, _LAST) else None
     if number is None or cursor.word(number[1] + 1) not in ("of", "in"):
         return None
     grain, length = UNITS.get(cursor.word(number[1]), (Grain.MOMENT, 0))
-    outer = _match_present_unit(cursor, number[1] + 2) or match_whole(cursor, number[1] + 2)
+    outer = _match_present_unit(cursor, number[1] + 2) or _match_whole(cursor, number[1] + 2)
     if grain not in {*_LENGTHS, Grain.MONTH} or outer is None or outer.time.grain <= grain:
         return None
     period = resolve_latest(outer.time, cursor.calendar)
@@ -159,20 +161,20 @@ def _first_or_last(start: datetime, end: datetime, grain: Grain, count: int, whi
     if grain is Grain.MONTH:
         first, stop = start.year * 12 + start.month - 1, end.year * 12 + end.month - 1
         if 0 < count <= stop - first:
-            return months(stop - count if which == LAST else first, count, Grain.HALF)
-        raise ValueError("it has not so many of them")
+            return months(stop - count if which == _LAST else first, count, Grain.HALF)
+        raise ValueError("there are not so many of them in it")
     number = count * _LENGTHS[grain]
     if not 0 < number <= (end - start).days:
-        raise ValueError("it has not so many of them")
-    begin = end - timedelta(days=number) if which == LAST else start
+        raise ValueError("there are not so many of them in it")
+    begin = end - timedelta(days=number) if which == _LAST else start
     return days(begin.date(), number, Grain.FORTNIGHT)
 
 
 def _read_ordinal_or_last(cursor: Cursor, position: int) -> int | None:
-    """Return the number in "second", "2nd" or "last"."""
+    """Return the number of "second", "2nd" or "last"."""
     token, word = cursor.at(position), cursor.word(position)
     if word in ("last", "final"):
-        return LAST
+        return _LAST
     if word in ORDINALS:
         return ORDINALS[word]
     if token is not None and token.kind == "number" and token.groups[1] is not None:
@@ -181,7 +183,7 @@ def _read_ordinal_or_last(cursor: Cursor, position: int) -> int | None:
 
 
 def _read_unit(cursor: Cursor, position: int) -> tuple[Grain | Cycle | None, int]:
-    """Return the unit that is numbered, and the position after it."""
+    """Return the unit or recurring time at `position`, and the next position."""
     word, calendar = cursor.word(position), cursor.calendar
     if word in WEEKDAYS:
         return weekday(WEEKDAYS[word], calendar), position + 1
@@ -194,14 +196,14 @@ def _read_unit(cursor: Cursor, position: int) -> tuple[Grain | Cycle | None, int
 
 
 def _match_day_of_month(cursor: Cursor, position: int) -> Match | None:
-    """Return the day in "the first of May", which has digits in "the 1st of May"."""
+    """Return the day in "the first of May" or "the 1st of May"."""
     named = read_ordinal(cursor, position)
     if named is None or cursor.word(named[1]) != "of":
         return None
     month = MONTHS.get(cursor.word(named[1] + 1))
     if month is not None:
         return Match(day_of_year(month, named[0]), named[1] + 2)
-    outer = _match_present_unit(cursor, named[1] + 1) or match_whole(cursor, named[1] + 1)
+    outer = _match_present_unit(cursor, named[1] + 1) or _match_whole(cursor, named[1] + 1)
     if outer is None or outer.time.grain is not Grain.MONTH or cursor.sign(outer.end) in _OWNING:
         return None
     time = intersect(day_of_month(named[0]), outer.time, cursor.calendar)
@@ -209,7 +211,7 @@ def _match_day_of_month(cursor: Cursor, position: int) -> Match | None:
 
 
 def match_part_after(cursor: Cursor, position: int, outer: Match) -> Match | None:
-    """Return the part of `outer` that is named behind it, at `position`: 三月第一周."""
+    """Return the part of `outer` that follows it at `position`: 三月第一周."""
     which, number = cursor.han(position), read_chinese_number(cursor, position + 1)
     if which not in ("第", "最后") or number is None or (which == "最后" and number[0] != 1):
         return None
@@ -226,52 +228,52 @@ def match_part_after(cursor: Cursor, position: int, outer: Match) -> Match | Non
     # 2024年第12周 is a week of ISO 8601.
     if inner is None or (year and which == "第" and inner is Grain.WEEK):
         return None
-    count = LAST if which == "最后" else number[0]
+    count = _LAST if which == "最后" else number[0]
     time = select_part(inner, count, outer.time, cursor.calendar) if count else None
     return None if time is None else Match(time, after + 1)
 
 
 def _match_third(cursor: Cursor, position: int) -> Match | None:
-    """Return the beginning, middle or end of a month or year: early March, end of last year."""
+    """Return the beginning, middle or end of a month or year: early March, end of 2024."""
     begin = position + 1 if cursor.word(position) == "the" else position
     word = cursor.word(begin).removesuffix("-")
     if word not in THIRDS:
         return None
-    after, noun = begin + 1, cursor.word(begin + 1) == "of"
-    if noun != (word in ("beginning", "start", "middle", "end")):
+    after, has_of = begin + 1, cursor.word(begin + 1) == "of"
+    if has_of != (word in ("beginning", "start", "middle", "end")):
         return None
-    outer = _match_present_unit(cursor, after + 1) if noun else None
-    outer = outer or match_whole(cursor, after + 1 if noun else after)
+    outer = _match_present_unit(cursor, after + 1) if has_of else None
+    outer = outer or _match_whole(cursor, after + 1 if has_of else after)
     time = None if outer is None else third_of(outer.time, THIRDS[word])
     return None if outer is None or time is None else Match(time, outer.end)
 
 
 def match_end_of(cursor: Cursor, position: int) -> Match | None:
-    """Return the moment at which a time ends, as in "until the end of March"."""
+    """Return the end of a time as a moment, as in "until the end of March"."""
     begin = position + 1 if cursor.word(position) == "the" else position
     if (cursor.word(begin), cursor.word(begin + 1)) != ("end", "of"):
         return None
-    outer = _match_present_unit(cursor, begin + 2) or match_whole(cursor, begin + 2)
+    outer = _match_present_unit(cursor, begin + 2) or _match_whole(cursor, begin + 2)
     if outer is None:
         return None
     end = resolve_latest(outer.time, cursor.calendar).end
     return Match(Period(end, end), outer.end)
 
 
-def match_whole(cursor: Cursor, position: int) -> Match | None:
-    """Return a month or year, with its own year: last March, March 2024, 2024."""
+def _match_whole(cursor: Cursor, position: int) -> Match | None:
+    """Return a time together with a year after it: last March, March 2024, 2024."""
     match = match_atom(cursor, position)
     if match is None:
         return None
-    other = match_atom(cursor, skip_joining_words(cursor, match.end))
-    if other is None or other.time.grain is not Grain.YEAR:
+    year = match_atom(cursor, skip_joining_words(cursor, match.end))
+    if year is None or year.time.grain is not Grain.YEAR:
         return match
-    time = intersect(match.time, other.time, cursor.calendar)
-    return match if time is None else Match(time, other.end)
+    time = intersect(match.time, year.time, cursor.calendar)
+    return match if time is None else Match(time, year.end)
 
 
 def _match_present_unit(cursor: Cursor, position: int) -> Match | None:
-    """Return the present year in "the end of the year"."""
+    """Return the present unit of "the year", as in "the end of the year"."""
     unit = UNITS.get(cursor.word(position + 1))
     if cursor.word(position) != "the" or unit is None or cursor.word(position + 1).endswith("s"):
         return None
@@ -279,14 +281,14 @@ def _match_present_unit(cursor: Cursor, position: int) -> Match | None:
 
 
 def select_part(inner: Grain | Cycle, number: int, outer: Time, calendar: Calendar) -> Time | None:
-    """Return a unit, or a day of the week or weekend, by its number within a longer time.
+    """Return a unit, a day of the week or a weekend by its number within a longer time.
 
-    `number` counts from 1; `LAST` is the last. Weeks of a month are its days 1 to 7, 8 to 14 and so
-    on, and its last seven days; a half of it ends with its 15th day, or with its last. None where
-    the two do not go together.
+    `number` counts from 1; `_LAST` is the last. The weeks of a month are its days 1 to 7, 8 to 14
+    and so on; its last week is its last seven days. The first half of a month ends with its 15th
+    day. None if the longer time is not divided into such units.
 
     Raises:
-        ValueError: there are not so many.
+        ValueError: the longer time has fewer of them.
     """
     if not _can_contain(inner, outer.grain):
         return None
@@ -317,21 +319,21 @@ def _select_in_period(
         return None
     first, end = outer.start.date(), outer.end.date()
     if isinstance(inner, Cycle):
-        match = _select_occurrence(inner, number, outer, calendar)
+        selected = _select_occurrence(inner, number, outer, calendar)
     elif inner is Grain.HALF and outer.grain is Grain.MONTH:
-        match = _select_half_of_month(first, end, number)
+        selected = _select_half_of_month(first, end, number)
     elif inner in (Grain.DAY, Grain.WEEK):
-        match = _select_days(first, end, number, 1 if inner is Grain.DAY else 7, inner)
+        selected = _select_days(first, end, number, 1 if inner is Grain.DAY else 7, inner)
     else:
-        match = _select_months(first, end, number, inner)
-    if match is None:
-        raise ValueError("it has not so many of them")
-    return match
+        selected = _select_months(first, end, number, inner)
+    if selected is None:
+        raise ValueError("there are not so many of them in it")
+    return selected
 
 
 def _select_days(first: date, end: date, number: int, length: int, grain: Grain) -> Period | None:
     start = end - timedelta(days=length)
-    if number != LAST:
+    if number != _LAST:
         start = first + (number - 1) * timedelta(days=length)
     if start >= end:
         return None
@@ -342,30 +344,34 @@ def _select_half_of_month(first: date, end: date, number: int) -> Period | None:
     if number == 1:
         return days(first, 15, Grain.HALF)
     start = first + timedelta(days=15)
-    return days(start, (end - start).days, Grain.HALF) if number in (2, LAST) else None
+    return days(start, (end - start).days, Grain.HALF) if number in (2, _LAST) else None
 
 
 def _select_months(first: date, end: date, number: int, grain: Grain) -> Period | None:
     length = _MONTHS[grain]
     begin, stop = first.year * 12 + first.month - 1, end.year * 12 + end.month - 1
-    start = stop - length if number == LAST else begin + (number - 1) * length
+    start = stop - length if number == _LAST else begin + (number - 1) * length
     return months(start, length, grain) if start + length <= stop else None
 
 
 def _select_occurrence(
     inner: Cycle, number: int, outer: Period, calendar: Calendar
 ) -> Period | None:
-    """Return the one of that number of those that begin within `outer`."""
+    """Return the occurrence with that number among the occurrences that begin in `outer`."""
     start, end = outer.start, outer.end
     if start is None or end is None:
         return None
-    match: list[Period] = []
+    occurrences: list[Period] = []
     day = start.date() - timedelta(days=7)
     while day < end.date() + timedelta(days=7):
-        one = inner.at(calendar.week_of(day))
-        if one is not None and one.start is not None and start <= one.start < end:
-            match.append(one)
+        occurrence = inner.at(calendar.week_of(day))
+        if (
+            occurrence is not None
+            and occurrence.start is not None
+            and start <= occurrence.start < end
+        ):
+            occurrences.append(occurrence)
         day += timedelta(days=7)
-    if number == LAST:
-        return match[-1] if match else None
-    return match[number - 1] if number <= len(match) else None
+    if number == _LAST:
+        return occurrences[-1] if occurrences else None
+    return occurrences[number - 1] if number <= len(occurrences) else None

@@ -1,4 +1,4 @@
-"""Times that come again, such as March, Friday or 14:30, and which of them is meant."""
+"""Recurring times such as March, Friday or 14:30, and the choice of an occurrence."""
 
 from __future__ import annotations
 
@@ -32,15 +32,16 @@ __all__ = [
     "weekend",
 ]
 
-# Some times do not come in every cycle: 29 February is up to eight years away.
-_SIGHT = 9
+# The cycles searched on both sides. 29 February occurs up to eight years away.
+_CYCLES_AROUND = 9
 
 
 @frozen
 class Cycle:
-    """A time that comes once every `every`: a day, a week, a month or a year.
+    """A time that recurs once in every cycle: a day, a week, a month or a year.
 
-    `at` returns that of the cycle that the day is in, None where that cycle has none.
+    `every` is the length of a cycle. `at` returns the occurrence in the cycle of a day, None if
+    that cycle has none.
     """
 
     grain: Grain
@@ -48,54 +49,60 @@ class Cycle:
     at: Callable[[date], Period | None]
 
     def around(self, calendar: Calendar, day: date) -> Iterator[Period]:
-        """Yield those of the cycles around `day`, in the order of time."""
-        for number in range(-_SIGHT, _SIGHT + 1):
+        """Yield the occurrences in the cycles around `day`, in the order of time."""
+        for number in range(-_CYCLES_AROUND, _CYCLES_AROUND + 1):
             try:
-                match = self.at(_day_in_cycle(calendar, self.every, day, number))
+                occurrence = self.at(_day_in_cycle(calendar, self.every, day, number))
             except (ValueError, OverflowError):
                 continue  # Before the year 1, or after 9999.
-            if match is not None:
-                yield match
+            if occurrence is not None:
+                yield occurrence
 
 
 Time = Period | Cycle
 
 
 def resolve_latest(time: Time, calendar: Calendar) -> Period:
-    """Return the last that has begun, which may be going on."""
+    """Return the last occurrence that has begun; it may still be going on."""
     return resolve_latest_before(time, calendar, calendar.clock)
 
 
 def resolve_latest_before(time: Time, calendar: Calendar, limit: datetime) -> Period:
-    """Return the last that begins at `limit` or before."""
+    """Return the last occurrence that begins at `limit` or before."""
     if isinstance(time, Period):
         return time
     around = time.around(calendar, limit.date())
-    return _require_one([match for match in around if _start(match) <= limit][-1:])
+    return _require_one([occurrence for occurrence in around if _start(occurrence) <= limit][-1:])
 
 
 def resolve_last(time: Cycle, calendar: Calendar) -> Period:
-    """Return the last that is over."""
+    """Return the last occurrence that is over."""
     around = time.around(calendar, calendar.today)
-    return _require_one([match for match in around if _end(match) <= calendar.clock][-1:])
+    return _require_one(
+        [occurrence for occurrence in around if _end(occurrence) <= calendar.clock][-1:]
+    )
 
 
 def resolve_next(time: Cycle, calendar: Calendar, limit: datetime, *, strictly: bool) -> Period:
-    """Return the first that begins at `limit` or, unless `strictly`, later."""
+    """Return the first occurrence that begins after `limit` or, unless `strictly`, at it."""
     around = time.around(calendar, limit.date())
     return _require_one(
-        [f for f in around if _start(f) > limit or (not strictly and _start(f) == limit)][:1]
+        [
+            occurrence
+            for occurrence in around
+            if _start(occurrence) > limit or (not strictly and _start(occurrence) == limit)
+        ][:1]
     )
 
 
 def resolve_this(time: Cycle, calendar: Calendar) -> Period:
-    """Return that of the present cycle: this Friday is in this week, this March in this year."""
-    match = time.at(_day_in_cycle(calendar, time.every, calendar.today, 0))
-    return _require_one([] if match is None else [match])
+    """Return the occurrence in the present cycle: Friday of this week, March of this year."""
+    occurrence = time.at(_day_in_cycle(calendar, time.every, calendar.today, 0))
+    return _require_one([] if occurrence is None else [occurrence])
 
 
 def intersect(first: Time, second: Time, calendar: Calendar) -> Time | None:
-    """Return the finer of two times within the coarser, None unless it comes there just once."""
+    """Return the finer time within the coarser time, None unless it occurs there exactly once."""
     if first.grain is second.grain is Grain.DAY:
         return _check_weekday(first, second)
     fine, coarse = (first, second) if first.grain < second.grain else (second, first)
@@ -113,18 +120,24 @@ def intersect(first: Time, second: Time, calendar: Calendar) -> Time | None:
 
 
 def _check_weekday(first: Time, second: Time) -> Time | None:
-    """Return the date in "Friday, 20 November", None where that is no Friday."""
-    named, date_ = (first, second) if _is_weekday(first) else (second, first)
-    if not isinstance(named, Cycle) or not _is_weekday(named) or _is_weekday(date_):
+    """Return the date in "Friday, 20 November", None if that day is not a Friday."""
+    weekday_time, date_time = (first, second) if _is_weekday(first) else (second, first)
+    if (
+        not isinstance(weekday_time, Cycle)
+        or not _is_weekday(weekday_time)
+        or _is_weekday(date_time)
+    ):
         return None
 
     def check(period: Period | None) -> Period | None:
-        return None if period is None or named.at(_start(period).date()) != period else period
+        return (
+            None if period is None or weekday_time.at(_start(period).date()) != period else period
+        )
 
-    if isinstance(date_, Period):
-        return check(date_)
-    at = date_.at
-    return Cycle(Grain.DAY, date_.every, lambda day: check(at(day)))
+    if isinstance(date_time, Period):
+        return check(date_time)
+    at = date_time.at
+    return Cycle(Grain.DAY, date_time.every, lambda day: check(at(day)))
 
 
 def _is_weekday(time: Time) -> bool:
@@ -135,11 +148,13 @@ def _select_within(fine: Cycle, coarse: Period, calendar: Calendar) -> Period | 
     if coarse.start is None or coarse.end is None or coarse.start.tzinfo is not None:
         return None
     if fine.grain is Grain.WEEK and fine.every is coarse.grain:
-        return fine.at(coarse.start.date())  # The first week may begin in the year before.
+        return fine.at(
+            coarse.start.date()
+        )  # The first week of a year may begin in the year before.
     inside = [
-        match
-        for match in fine.around(calendar, coarse.start.date())
-        if coarse.start <= _start(match) < coarse.end
+        occurrence
+        for occurrence in fine.around(calendar, coarse.start.date())
+        if coarse.start <= _start(occurrence) < coarse.end
     ]
     return inside[0] if len(inside) == 1 else None
 
@@ -215,18 +230,18 @@ def weekend(calendar: Calendar) -> Cycle:
 
 
 def nearest_weekend(calendar: Calendar, offset: int) -> Period:
-    """Return the weekend that is or comes next, or one that many weeks from it."""
+    """Return the present or next weekend, moved by `offset` weeks."""
     saturday = calendar.today + timedelta(days=5 - calendar.today.weekday())
     return days(saturday + offset * timedelta(days=7), 2, Grain.WEEKEND)
 
 
 def part_of_day(begin: float, end: float) -> Cycle:
-    """Return the hours from `begin` to `end` of a day, which may lie after its midnight."""
+    """Return the hours from `begin` to `end`; more than 24 means the next day."""
     return _hours_of_day(timedelta(hours=begin), timedelta(hours=end), Grain.PART)
 
 
 def clock_time(hour: int, minute: int | None = None, second: int | None = None) -> Cycle:
-    """Return an hour, minute or second of the clock, as long as it lasts."""
+    """Return a whole hour, minute or second of the clock."""
     begin = datetime(2000, 1, 1, hour, minute or 0, second or 0)  # noqa: DTZ001
     start = begin - datetime(2000, 1, 1)  # noqa: DTZ001
     if minute is None:
@@ -239,7 +254,7 @@ def clock_time(hour: int, minute: int | None = None, second: int | None = None) 
 def third_of(time: Time, number: int) -> Time | None:
     """Return the beginning (0), middle (1) or end (2) of a month or a year.
 
-    Of a month they are the days to the 10th, to the 20th, and the rest; of a year four months each.
+    A month is divided after its 10th and 20th day, a year into parts of four months.
     """
     if time.grain not in (Grain.MONTH, Grain.YEAR):
         return None
@@ -272,7 +287,7 @@ def _hours_of_day(begin: timedelta, end: timedelta, grain: Grain) -> Cycle:
 
 
 def _day_in_cycle(calendar: Calendar, every: Grain, day: date, number: int) -> date:
-    """Return a day in the cycle that lies `number` from that of `day`."""
+    """Return a day of the cycle that lies `number` cycles after that of `day`."""
     if every is Grain.DAY:
         return day + timedelta(days=number)
     if every is Grain.WEEK:
@@ -291,7 +306,7 @@ def _end(period: Period) -> datetime:
     return period.end or datetime(9999, 12, 31)  # noqa: DTZ001
 
 
-def _require_one(match: list[Period]) -> Period:
-    if not match:
+def _require_one(occurrences: list[Period]) -> Period:
+    if not occurrences:
         raise ValueError("there is no such day")
-    return match[0]
+    return occurrences[0]

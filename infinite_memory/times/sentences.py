@@ -1,4 +1,4 @@
-"""The time that a sentence speaks of, and the words around it that make another time of it."""
+"""The time that a sentence names, unless the words around it change its meaning."""
 
 from __future__ import annotations
 
@@ -18,16 +18,14 @@ __all__ = ["find_range", "reading_of"]
 _PREPOSITIONS = frozenset({"in", "on", "at", "during", "throughout", "of", "over", "within"})
 _PREPOSITIONS_ZH = frozenset({"在", "于"})
 _VERBS = frozenset({"was", "is", "has", "does", "this", "its", "us", "as", "always", "his"})
-
-
-# "More than a week ago", "not yesterday", "every Friday", "by March": another time than the words.
-# So do "the first Monday of March" and "Black Friday".
+# Before a time they change its meaning: "more than a week ago", "not yesterday", "every Friday",
+# "by March", "the first Monday of March", "Black Friday".
 _BEFORE = frozenset(
     "than not except without every each by besides excluding version a an no any some other"
     " another one first second third fourth fifth last next past previous half black good ash"
     " casual".split()
 )
-# "Two, three days ago" is none of the two.
+# "Two, three days ago" (两三天前) is neither of them.
 _BEFORE_ZH = frozenset({"每", "非", "除", "到", "至", *DIGITS_ZH})
 _LARGE = frozenset("hundred thousand million".split())
 _LARGE_ZH = frozenset("百千万")
@@ -61,7 +59,7 @@ _JOINED = frozenset({"and", "or", "&", "/", ","})
 
 
 class _SeveralTimes(Exception):
-    """The sentence speaks of two times at once."""
+    """The sentence joins two times, as in "in March and May"."""
 
 
 def find_range(
@@ -71,12 +69,16 @@ def find_range(
     zone: str | None,
     week_start: WeekStart | str = WeekStart.MONDAY,
 ) -> Reading | None:
-    """Return the time that a sentence speaks of, None if it names none, or several that differ.
+    """Return the time that a sentence names, None if it names none or several.
 
-    It takes less for a time than `read_range` does: "may" and "2024" alone are none.
+    `find_range` is stricter than `read_range`: within a sentence, "may" and "2024" need a
+    preposition or another expression of time.
+
+    Raises:
+        InvalidInput: `now` has no time zone, or the zone or the first day of the week is unknown.
     """
     cursor = Cursor(tokenize(sentence), calendar_at(now, zone, week_start))
-    match: Reading | None = None
+    first_reading: Reading | None = None
     position = 0
     while position < len(cursor.tokens):
         try:
@@ -84,33 +86,33 @@ def find_range(
         except _SeveralTimes:
             return None
         if reading is not None:
-            if match is not None and match.range != reading.range:
+            if first_reading is not None and first_reading.range != reading.range:
                 return None
-            match = match or reading
+            first_reading = first_reading or reading
         position = max(after, position + 1)
-    return match
+    return first_reading
 
 
 def _read_at(sentence: str, cursor: Cursor, position: int) -> tuple[Reading | None, int]:
-    """Return the reading that begins at a token, if one does, and the position after its words."""
+    """Return the reading that begins at a position, or None, and the next position."""
     try:
         match = match_expression(cursor, position)
         if match is None:
             return None, position
-        other = _match_second(cursor, match.end)
+        second_match = _match_second(cursor, match.end)
         if _is_too_doubtful(cursor, position, match):
-            # The words within it that stand alone are no better, nor is April in "March and April".
-            alike = other is not None and other.time.grain == match.time.grain
-            return None, other.end if other is not None and alike else position
+            # A shorter match within the words is not surer, nor is April in "March and April".
+            is_alike = second_match is not None and second_match.time.grain == match.time.grain
+            return None, second_match.end if second_match is not None and is_alike else position
         if _is_changed_by_context(sentence, cursor, position, match):
             return None, match.end
-        if other is not None:
+        if second_match is not None:
             raise _SeveralTimes
         first, last = cursor.tokens[position], cursor.tokens[match.end - 1]
         period = resolve_period(match, cursor.calendar)
         return reading_of(sentence, first.start, last.end, cursor.calendar, period), match.end
     except (ValueError, OverflowError, OSError):
-        # Such as 30 February, of which February would be left.
+        # Skips the month of a day that does not exist, such as 30 February.
         return None, position + 2 if cursor.word(position + 1) in MONTHS else position
 
 
@@ -123,17 +125,17 @@ def _is_too_doubtful(cursor: Cursor, position: int, match: Match) -> bool:
         return False
     if match.doubt is Doubt.COMPANY:
         return True
-    led = (
+    is_led = (
         cursor.word(position - 1) in _PREPOSITIONS - _weak_prepositions(cursor, position)
         or cursor.han(position - 1) in _PREPOSITIONS_ZH
     )
-    if cursor.word(position) == "the" and not led:
+    if cursor.word(position) == "the" and not is_led:
         return True
-    return not led or _counts_things(cursor, position, match)
+    return not is_led or _counts_things(cursor, position, match)
 
 
 def _weak_prepositions(cursor: Cursor, position: int) -> frozenset[str]:
-    """Return the prepositions that make no time of what follows: a ratio of 4:30."""
+    """Return the prepositions that do not make a time of the token: a ratio of 4:30."""
     if match_holiday(cursor, position) is not None:
         return _PREPOSITIONS - {"on", "at"}
     token = cursor.at(position)
@@ -141,7 +143,7 @@ def _weak_prepositions(cursor: Cursor, position: int) -> frozenset[str]:
 
 
 def _counts_things(cursor: Cursor, position: int, match: Match) -> bool:
-    """Tell whether a year is rather a number of things: in 2024 files."""
+    """Return whether a year may be a number of things: in 2024 files."""
     token = cursor.at(position)
     after: Token | None = cursor.at(match.end)
     return (
@@ -157,8 +159,8 @@ def _counts_things(cursor: Cursor, position: int, match: Match) -> bool:
 
 def _match_second(cursor: Cursor, position: int) -> Match | None:
     """Return a second time that is joined to the first: in March and May."""
-    joined = cursor.word(position) in ("and", "or") or cursor.han(position) in ("和", "与")
-    return match_expression(cursor, position + 1) if joined else None
+    is_joined = cursor.word(position) in ("and", "or") or cursor.han(position) in ("和", "与")
+    return match_expression(cursor, position + 1) if is_joined else None
 
 
 def reading_of(text: str, start: int, end: int, calendar: Calendar, period: Period) -> Reading:
@@ -173,9 +175,9 @@ def reading_of(text: str, start: int, end: int, calendar: Calendar, period: Peri
         raise ValueError(
             "it ends before it begins, or is an hour that the clocks leap over"
         ) from error
-    said = format_range(stretch, calendar.zone)
+    text_of_range = format_range(stretch, calendar.zone)
     words = " ".join(text[start:end].split())
-    return Reading(words=words, range=stretch, span=(start, end), said=f"{words}: {said}")
+    return Reading(words=words, range=stretch, span=(start, end), text_of_range=f"{words}: {said}")
 
 
 def _is_changed_by_context(sentence: str, cursor: Cursor, position: int, match: Match) -> bool:
@@ -187,17 +189,17 @@ def _is_changed_by_context(sentence: str, cursor: Cursor, position: int, match: 
         return True
     return (
         _is_changed_in_chinese(sentence, cursor, position, match.end)
-        or _lies_off(cursor, position, match.end)
+        or _is_at_a_distance(cursor, position, match.end)
         or _is_rest_of_number(cursor, position)
         or _is_one_of_several(cursor, position, match)
         or _is_usual(cursor, position, match.end)
-        or _is_coming(cursor, position, match.end)
+        or _is_any_holiday(cursor, position, match.end)
         or (isinstance(match.time, Cycle) and _is_repeated(cursor, position, match.time.grain))
     )
 
 
 def _is_code(sentence: str, cursor: Cursor, position: int, end: int) -> bool:
-    """Tell whether the words are a handle or a name in code: @yesterday, today = 1."""
+    """Return whether the words are a handle or a name in code: @yesterday, today = 1."""
     start = cursor.tokens[position].start
     return sentence[max(start - 1, 0) : start] in ("@", "#", "$") or cursor.sign(end) == "="
 
@@ -206,12 +208,12 @@ def _is_changed_in_chinese(sentence: str, cursor: Cursor, position: int, end: in
     before = sentence[: cursor.tokens[position].start].rstrip()[-4:]
     after = sentence[cursor.tokens[end - 1].end :][:6].lstrip()
     # 是不是昨天 asks whether it was.
-    denied = before.endswith("不是") and not before.endswith("是不是")
-    return denied or before.endswith(_ENDINGS_ZH) or after.startswith(_BEGINNINGS_ZH)
+    is_denied = before.endswith("不是") and not before.endswith("是不是")
+    return is_denied or before.endswith(_ENDINGS_ZH) or after.startswith(_BEGINNINGS_ZH)
 
 
-def _lies_off(cursor: Cursor, position: int, end: int) -> bool:
-    """Tell whether the time lies at a distance: two days before March 5, over a year ago."""
+def _is_at_a_distance(cursor: Cursor, position: int, end: int) -> bool:
+    """Return whether the time lies at a distance: two days before March 5, over a year ago."""
     word = cursor.word(position - 1)
     if cursor.word(position) in ("before", "after"):
         return word in UNITS or word in _DISTANT
@@ -221,7 +223,7 @@ def _lies_off(cursor: Cursor, position: int, end: int) -> bool:
 
 
 def _is_rest_of_number(cursor: Cursor, position: int) -> bool:
-    """Tell whether the words begin within a number: a hundred and twenty days, 一百二十天."""
+    """Return whether the match begins within a number: a hundred and twenty days, 一百二十天."""
     before = cursor.at(position - 1)
     if before is None:
         return False
@@ -232,38 +234,41 @@ def _is_rest_of_number(cursor: Cursor, position: int) -> bool:
 
 
 def _is_one_of_several(cursor: Cursor, position: int, match: Match) -> bool:
-    """Tell whether other days are named by their numbers: 5, 6 and 7 March, March 5/6."""
+    """Return whether more days of the month are listed: 5, 6 and 7 March, March 5/6."""
     end, last = match.end, cursor.at(match.end - 1)
     if _is_figure(cursor, position) and _is_figure(cursor, position - 2):
         return _is_joint(cursor, position - 1)
     token = cursor.at(end)
     if cursor.word(end - 1) in MONTHS and token is not None and token.kind in ("name", "figures"):
         return token.value[0].isdigit()
-    day = last is not None and last.kind == "number" and match.time.grain is Grain.DAY
+    is_day = last is not None and last.kind == "number" and match.time.grain is Grain.DAY
     return (
-        day and cursor.sign(end) != "," and _is_joint(cursor, end) and _is_figure(cursor, end + 1)
+        is_day
+        and cursor.sign(end) != ","
+        and _is_joint(cursor, end)
+        and _is_figure(cursor, end + 1)
     )
 
 
-def _is_coming(cursor: Cursor, position: int, end: int) -> bool:
-    """Tell whether a holiday may be any, or the next: before Christmas we always argue."""
+def _is_any_holiday(cursor: Cursor, position: int, end: int) -> bool:
+    """Return whether a holiday may be that of any year: before Christmas we always argue."""
     if cursor.word(position) in _BOUNDS:
-        named = match_holiday(cursor, position + 1)
-        return named is not None and named.end == end
+        holiday = match_holiday(cursor, position + 1)
+        return holiday is not None and holiday.end == end
     if cursor.han(end - 1) not in _BOUNDS_ZH:
         return False
-    named = match_chinese_holiday(cursor, position)
-    return named is not None and named.end == end - 1
+    holiday = match_chinese_holiday(cursor, position)
+    return holiday is not None and holiday.end == end - 1
 
 
 def _is_usual(cursor: Cursor, position: int, end: int) -> bool:
-    """Tell whether days of the week are those of every week: open Monday to Friday, Mon-Fri."""
+    """Return whether the days recur in every week: open Monday to Friday, Mon-Fri."""
     word, last = cursor.word(position), cursor.word(end - 1)
     if word not in WEEKDAYS:
         return False
     if last in WEEKDAYS and end - position == 3:
-        short = word in SHORT and last in SHORT
-        return short or cursor.word(position - 1) in _USUAL
+        are_short = word in SHORT and last in SHORT
+        return are_short or cursor.word(position - 1) in _USUAL
     # "A week ago Friday" is not the last one.
     return cursor.word(position - 1) in ("ago", "back")
 
@@ -278,17 +283,21 @@ def _is_figure(cursor: Cursor, position: int) -> bool:
 
 
 def _is_repeated(cursor: Cursor, position: int, grain: Grain) -> bool:
-    """Tell whether a name is said of all that bear it: every day at 3 pm, on Mondays at 9 am.
+    """Return whether the time recurs within a longer time: every day at 3 pm, on Mondays at 9 am.
 
-    "Every day in March" is of one March.
+    "Every day in March" does not recur, as it names a single March.
     """
-    at = position - 1
+    index = position - 1
     for _ in range(2):
-        at = at - 1 if cursor.word(at) in _JOINTS else at
-    word, before = cursor.word(at), cursor.word(at - 1)
-    adverb = _ADVERBS.get(word, _PLURALS.get(word))
-    if adverb is not None:
-        return adverb > grain
-    often = cursor.word(at - 2) in ("once", "twice", "times") and before in ("a", "per")
-    named = _NAMED.get(word)
-    return named is not None and named > grain and (often or before in ("every", "each"))
+        index = index - 1 if cursor.word(index) in _JOINTS else index
+    word, before = cursor.word(index), cursor.word(index - 1)
+    adverb_grain = _ADVERBS.get(word, _PLURALS.get(word))
+    if adverb_grain is not None:
+        return adverb_grain > grain
+    is_frequency = cursor.word(index - 2) in ("once", "twice", "times") and before in ("a", "per")
+    grain_of_name = _NAMED.get(word)
+    return (
+        grain_of_name is not None
+        and grain_of_name > grain
+        and (is_frequency or before in ("every", "each"))
+    )

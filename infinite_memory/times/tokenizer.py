@@ -78,7 +78,7 @@ class Token:
 
 
 class Doubt(IntEnum):
-    """What else a sentence must hold so that a match in it is a time.
+    """The words that a sentence must add to a match to make it a time.
 
     `NONE`: nothing else. `PREPOSITION`: a preposition before the match, as in "in May". `COMPANY`:
     another expression of time beside it.
@@ -207,7 +207,7 @@ def _split_amount(match: re.Match[str]) -> tuple[Token, Token]:
 
 
 def _read_chinese_word(text: str, position: int) -> Token:
-    """Return the longest known Chinese word that begins at `position`, else one character."""
+    """Return the longest known Chinese word that begins at `position`, else a character."""
     plain = text[position : position + LONGEST_ZH].translate(SIMPLIFIED_ZH)
     for length in range(len(plain), 0, -1):
         if plain[:length] in WORDS_ZH:

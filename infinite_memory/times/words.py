@@ -1,4 +1,4 @@
-"""The words of time in English and Chinese, and Chinese words that only begin like one."""
+"""The words of time in English and Chinese, and Chinese words that only look like them."""
 
 from __future__ import annotations
 
@@ -49,16 +49,16 @@ WEEKDAYS = {
 SHORT = frozenset({*WEEKDAYS, *MONTHS} - {*_MONTH_NAMES, *_DAY_NAMES}) | {
     *("may", "march", "april", "june", "august")
 }
-"""Names that are also other words or people: in a sentence they need something beside them."""
+"""Names that are also other words or people: in a sentence they need a preposition."""
 
 SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
-"""The first month of each, on the northern half of the earth."""
+"""The first month of a season on the northern half of the earth."""
 
 PARTS = {
     **{"morning": (5, 12), "afternoon": (12, 18), "evening": (18, 24), "night": (18, 29)},
     **{"noon": (12, 13), "midday": (12, 13), "midnight": (0, 1)},
 }
-"""Hours of the day, which may lie after its midnight."""
+"""Start and end as hours of the day; more than 24 means the next day."""
 
 THIRDS = {
     **dict.fromkeys(("early", "beginning", "start"), 0),
@@ -95,7 +95,7 @@ UNITS = {
     **{"wks": (Grain.WEEK, 1), "sec": (Grain.SECOND, 1)},
     **{"yr": (Grain.YEAR, 1), "yrs": (Grain.YEAR, 1)},
 }
-"""Units of time: the grain, and how many of it they are."""
+"""Units of time, as a grain and a number of it."""
 
 COUNTED = {
     **{"h": UNITS["hour"], "d": UNITS["day"], "w": UNITS["week"], "mo": UNITS["month"]},
@@ -106,14 +106,12 @@ COUNTED = {
 
 
 _TRADITIONAL = (
-    "週周個个後后點点號号禮礼鐘钟這这過过來来兩两從从間间內内現现裡里餅饼燈灯開开結结記记誌志"
-)
-_TRADITIONAL += (
-    "語语學学級级紀纪齡龄輕轻華华線线氣气圍围邊边類类數数節节東东國国於于與与訂订貨货東东"
-)
-_TRADITIONAL += "聖圣誕诞勞劳動动"
-SIMPLIFIED_ZH = str.maketrans(_TRADITIONAL[::2], _TRADITIONAL[1::2])
-"""Traditional characters of the words here, one for one."""
+    "週周 個个 後后 點点 號号 禮礼 鐘钟 這这 過过 來来 兩两 從从 間间 內内 現现 裡里 餅饼 燈灯 "
+    "開开 結结 記记 誌志 語语 學学 級级 紀纪 齡龄 輕轻 華华 線线 氣气 圍围 邊边 類类 數数 節节 "
+    "東东 國国 於于 與与 訂订 貨货 聖圣 誕诞 勞劳 動动"
+).split()
+SIMPLIFIED_ZH = str.maketrans({pair[0]: pair[1] for pair in _TRADITIONAL})
+"""Simplified characters by the traditional ones in the words below."""
 
 DIGITS_ZH = {"零": 0, "〇": 0, "一": 1, "二": 2, "两": 2, "三": 3, "四": 4, "五": 5, "六": 6}
 DIGITS_ZH |= {"七": 7, "八": 8, "九": 9, "十": 10}
@@ -138,7 +136,7 @@ DAY_PARTS_ZH = {
     **dict.fromkeys(("晚上", "晚间", "夜里", "夜间", "夜晚"), (18, 29)),
     **dict.fromkeys(("半夜", "深夜"), (22, 29)),
 }
-"""Hours of the day, which may lie after its midnight."""
+"""Start and end as hours of the day; more than 24 means the next day."""
 
 WEEKDAYS_ZH = {
     f"{week}{day}": number
@@ -162,13 +160,8 @@ UNITS_ZH = {
 }
 HOLIDAYS_ZH = {
     **dict.fromkeys(("元旦", "元旦节"), (1, 1)),
-    **{
-        "情人节": (2, 14),
-        "植树节": (3, 12),
-        "愚人节": (4, 1),
-        "光棍节": (11, 11),
-        **{"双十一": (11, 11), "双十二": (12, 12)},
-    },
+    **{"情人节": (2, 14), "植树节": (3, 12), "愚人节": (4, 1), "光棍节": (11, 11)},
+    **{"双十一": (11, 11), "双十二": (12, 12)},
     **dict.fromkeys(("妇女节", "三八妇女节"), (3, 8)),
     **dict.fromkeys(("劳动节", "五一劳动节", "五一节"), (5, 1)),
     **dict.fromkeys(("青年节", "五四青年节"), (5, 4)),
@@ -178,69 +171,28 @@ HOLIDAYS_ZH = {
     **dict.fromkeys(("圣诞", "圣诞节"), (12, 25)),
     "跨年夜": (12, 31),
 }
-"""Holidays that have one date, by month and day."""
+"""Holidays with a fixed date, by month and day."""
 
 _GRAMMAR = (
-    *(
-        "年",
-        "月",
-        "日",
-        "号",
-        "点",
-        "点钟",
-        "时",
-        "分",
-        "半",
-        "一刻",
-        "三刻",
-        "个",
-        "的",
-        "初",
-        "底",
-    ),
-    *("末", "年初", "年中", "年底", "年末", "月初", "月中", "月底"),
-    *("月末", "周末", "上半年", "下半年", "第", "季度", "在", "于", "从", "自", "自从", "到"),
-    *("至", "和", "与", "之间", "以来", "至今", "之前", "以前", "之后", "以后", "前", "后"),
-    *(
-        "过去",
-        "最近",
-        "近",
-        "未来",
-        "今后",
-        "期间",
-        "内",
-        "之内",
-        "以内",
-        "里",
-        "来",
-        "那天",
-        "现在",
-        "目前",
-        "为止",
-    ),
-    *("最后", "一刻钟", "三刻钟", "年代"),
-)
-# What only looks like a time: a moon cake is no month, and Japan no day.
+    "年 月 日 号 点 点钟 时 分 半 一刻 三刻 个 的 初 底 末 年初 年中 年底 年末 月初 月中 月底 "
+    "月末 周末 上半年 下半年 第 季度 在 于 从 自 自从 到 至 和 与 之间 以来 至今 之前 以前 之后 "
+    "以后 前 后 过去 最近 近 未来 今后 期间 内 之内 以内 里 来 那天 现在 目前 为止 最后 一刻钟 "
+    "三刻钟 年代 月份 月上旬 月中旬 月下旬 开始 起"
+).split()
+# Words that only look like a time: a moon cake is not a month, and Japan is not a day.
 _BLOCKERS = (
-    *("月饼", "月球", "月亮", "月光", "月薪", "月租", "月票", "月台", "月刊", "月嫂", "日光灯"),
-    *("日本", "日语", "日文", "日记", "日志", "日常", "日元", "日历", "日期", "日用", "天生"),
-    *("年轻", "年龄", "年级", "年糕", "年纪", "年货", "年薪", "年度", "年费", "年华"),
-    *("天气", "天空", "天才", "天使", "天然", "天线", "天津", "天平", "天天", "天下", "天鹅"),
-    *("周围", "周边", "周期", "周长", "周杰伦", "周刊", "月度", "月费", "年年", "月月", "日日"),
-    *("号码", "号线", "号楼", "号称", "号召", "点击", "点赞", "点心", "点评", "点名", "点子"),
-    *("分享", "分析", "分支", "分类", "分布", "分数", "分之", "季节", "季风", "季军", "秒杀"),
-    *("一下", "一些", "一样", "一般", "一起", "一直", "一定", "一边", "三角", "三明治", "三国"),
-    *("四川", "五金", "六神", "七夕", "八卦", "九寨沟", "上海", "上班", "上次", "上级", "上网"),
-    *("上线", "上传", "上面", "上司", "上学", "上课", "下载", "下班", "下面", "下级", "下次"),
-    *("下列", "下一步", "下来", "下去", "下午茶", "下午好", "早上好", "上午好", "中午好"),
-    *("晚上好", "晚安", "早安", "本地", "本人", "本来", "本质", "本身", "这些", "这样", "这里"),
-    *("前端", "前后", "前台", "前者", "后端", "后台", "后面", "后来"),
-    *("后果", "后悔", "后者", "近视", "近似", "过去式", "到底", "到处", "从来", "从而", "从事"),
-    *("今天头条", "后天性", "周末愉快", "半天", "半年", "半个", "第一时间", "从前端", "之前端"),
-    *("初中", "初级", "初始", "初步", "初稿", "底层", "底线", "底部", "末日", "末尾"),
-    *("时间", "时候", "时代", "时机", "时刻", "时区", "时常", "时尚", "时速", "一月一次"),
-    *("以前端", "在线", "点开", "点菜", "日落", "日出", "年会上", "月牙", "月季", "年画", "日内瓦"),
-)
+    "月饼 月球 月亮 月光 月薪 月租 月票 月台 月刊 月嫂 日光灯 日本 日语 日文 日记 日志 日常 日元 "
+    "日历 日期 日用 天生 年轻 年龄 年级 年糕 年纪 年货 年薪 年度 年费 年华 天气 天空 天才 天使 "
+    "天然 天线 天津 天平 天天 天下 天鹅 周围 周边 周期 周长 周杰伦 周刊 月度 月费 年年 月月 日日 "
+    "号码 号线 号楼 号称 号召 点击 点赞 点心 点评 点名 点子 分享 分析 分支 分类 分布 分数 分之 "
+    "季节 季风 季军 秒杀 一下 一些 一样 一般 一起 一直 一定 一边 三角 三明治 三国 四川 五金 六神 "
+    "七夕 八卦 九寨沟 上海 上班 上次 上级 上网 上线 上传 上面 上司 上学 上课 下载 下班 下面 下级 "
+    "下次 下列 下一步 下来 下去 下午茶 下午好 早上好 上午好 中午好 晚上好 晚安 早安 本地 本人 "
+    "本来 本质 本身 这些 这样 这里 前端 前后 前台 前者 后端 后台 后面 后来 后果 后悔 后者 近视 "
+    "近似 过去式 到底 到处 从来 从而 从事 今天头条 后天性 周末愉快 半天 半年 半个 第一时间 从前端 "
+    "之前端 初中 初级 初始 初步 初稿 底层 底线 底部 末日 末尾 时间 时候 时代 时机 时刻 时区 时常 "
+    "时尚 时速 一月一次 以前端 在线 点开 点菜 日落 日出 年会上 月牙 月季 年画 日内瓦"
+).split()
 _KNOWN = {
     *DIGITS_ZH,
     *DAYS_ZH,
@@ -254,9 +206,8 @@ _KNOWN = {
     *SEASONS_ZH,
     *UNITS_ZH,
     *_GRAMMAR,
-    *("月份", "月上旬", "月中旬", "月下旬", "开始", "起"),
 }
 WORDS_ZH = frozenset({*_KNOWN, *_BLOCKERS})
-"""Every word that is read as one, whatever stands around it."""
+"""Every word that becomes one token, regardless of the characters around it."""
 
 LONGEST_ZH = max(map(len, WORDS_ZH))
