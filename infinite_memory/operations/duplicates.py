@@ -16,7 +16,7 @@ from datetime import timedelta
 
 from attrs import evolve, field, frozen
 
-from infinite_memory.model.content_hash import content_hash
+from infinite_memory.model.content_hash import content_hash, normalize_content
 from infinite_memory.model.memory import GLOBAL, Kind, Memory, Origin, Status
 from infinite_memory.model.record import ExpectContent, Write
 from infinite_memory.operations.load_memories import sound_memories
@@ -200,7 +200,7 @@ def _find_repeated(
 
     A text that may mean something else at another moment repeats nothing: see `is_relative`.
     """
-    if not candidates or is_relative(new.memory.text):
+    if not candidates or is_relative(normalize_content(new.memory.text)):
         return None
     for candidate in reversed(candidates):
         if (
