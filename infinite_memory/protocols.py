@@ -58,7 +58,7 @@ class Storage(Protocol):
         Raises:
             Conflict: a `Put` or an `Erase` expected another revision than the one that is there, or
                 the scopes are not as an `ExpectScopes` says, or others hold a key than an
-                `ExpectKey` says, or may say the same than an `ExpectAlike` says, or a `Log`
+                `ExpectKey` says, or have the same content than an `ExpectContent` says, or a `Log`
                 expected another number.
             InvalidInput: a `Put` does not raise the revision, an embedding is malformed, or there
                 is more than one `Log`.

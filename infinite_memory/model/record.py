@@ -10,6 +10,7 @@ import numpy as np
 from attrs import cmp_using, field, frozen
 from numpy.typing import NDArray
 
+from infinite_memory.model.content_hash import content_hash
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.entry import Action
 from infinite_memory.model.link import Link, LinkType
@@ -26,7 +27,7 @@ __all__ = [
     "Erase",
     "EraseLink",
     "EraseScope",
-    "ExpectAlike",
+    "ExpectContent",
     "ExpectKey",
     "ExpectScopes",
     "Log",
@@ -80,6 +81,11 @@ class Put:
     memory: Memory
     expected: int
     embeddings: tuple[Embedding, ...] = ()
+
+    @property
+    def content_hash(self) -> bytes:
+        """The content hash of `memory`, 32 bytes that a storage keeps and never computes."""
+        return content_hash(self.memory)
 
 
 @frozen(kw_only=True)
@@ -155,22 +161,22 @@ class ExpectKey:
 
 
 @frozen(kw_only=True)
-class ExpectAlike:
-    """Carry out the writes beside it only if these memories may say the same, and no others.
+class ExpectContent:
+    """Carry out the writes beside it only if the memories `ids` have this content, and no others.
 
-    Those are the current memories in one of the `scopes` whose texts have, before the writes, one
-    of the `fingerprints`.
+    Counted are the current memories in one of the `scopes` that have, before the writes, one of
+    the `content_hashes`.
     """
 
     scopes: frozenset[str]
-    fingerprints: frozenset[int]
+    content_hashes: frozenset[bytes]
     ids: frozenset[str] = frozenset()
 
     @property
     def criteria(self) -> Criteria:
-        """What `Storage.find` gives these memories for."""
+        """The criteria by which `Storage.find` returns the memories that count."""
         statuses = frozenset({Status.CURRENT})
-        return Criteria(scopes=self.scopes, statuses=statuses, fingerprints=self.fingerprints)
+        return Criteria(scopes=self.scopes, statuses=statuses, content_hashes=self.content_hashes)
 
 
 @frozen(kw_only=True)
@@ -212,7 +218,7 @@ Write: TypeAlias = (
     | EraseScope
     | ExpectScopes
     | ExpectKey
-    | ExpectAlike
+    | ExpectContent
     | PutLink
     | EraseLink
     | Log

@@ -1,7 +1,8 @@
 """The index as a file that is mapped into memory, so that starting is a map and not a load.
 
-The file begins with a line of JSON: format, identity of the store, model, cursor, names, and for
-each array its type, shape, place and checksum; the arrays follow, each at a multiple of 64 bytes.
+The file begins with a line of JSON: format, version of the canonical form of texts, identity of the
+store, model, cursor, names, and for each array its type, shape, place and checksum; the arrays
+follow, each at a multiple of 64 bytes.
 It holds nothing that the store does not: a file that is missing, damaged, foreign or of another
 format is passed over, and the index is built from the store. Every byte is verified by the first
 process that maps it, see `vouching`; the others map what they search.
@@ -28,6 +29,7 @@ from infinite_memory.search.quantization import RowsInFile
 from infinite_memory.search.reader import Part, View
 from infinite_memory.search.segment import ARRAYS, Segment
 from infinite_memory.search.vouching import is_vouched_for, vouch
+from infinite_memory.text.canonical import CANONICAL_VERSION
 
 if sys.platform != "win32":
     import fcntl
@@ -174,10 +176,11 @@ class Snapshot:
     def _is_ours(self, header: Any) -> bool:
         return isinstance(header, dict) and (
             header.get("format"),
+            header.get("canonical"),
             header.get("identity"),
             header.get("model"),
             header.get("dimensions"),
-        ) == (_FORMAT, self._identity, self._model, self._dimensions)
+        ) == (_FORMAT, CANONICAL_VERSION, self._identity, self._model, self._dimensions)
 
     def _encoded(self, segment: Segment, cursor: int) -> tuple[bytes, list[NDArray[np.generic]]]:
         arrays = [np.ascontiguousarray(getattr(segment, name)) for name in ARRAYS]
@@ -187,6 +190,7 @@ class Snapshot:
             offset = _aligned(offset + array.nbytes)
         body: dict[str, Any] = {
             "format": _FORMAT,
+            "canonical": CANONICAL_VERSION,
             "identity": self._identity,
             "model": self._model,
             "dimensions": self._dimensions,

@@ -15,7 +15,7 @@ from infinite_memory.model.record import (
     Embedding,
     Erase,
     EraseScope,
-    ExpectAlike,
+    ExpectContent,
     ExpectKey,
     ExpectScopes,
     Log,
@@ -56,7 +56,7 @@ class Present(Protocol):
     def holders(self, expected: ExpectKey) -> Collection[str]:
         """Return the ids of the memories with that key in that scope that have its statuses."""
 
-    def alike(self, expected: ExpectAlike) -> Collection[str]:
+    def with_content(self, expected: ExpectContent) -> Collection[str]:
         """Return the ids of the memories that meet its criteria; one more than it has will do."""
 
 
@@ -139,9 +139,11 @@ def refuse_changes(writes: Sequence[Write], present: Present) -> None:
         elif isinstance(write, ExpectKey):
             if write.ids != frozenset(present.holders(write)):
                 raise _conflict([f"who holds the key {write.key!r} in the scope {write.scope!r}"])
-        elif isinstance(write, ExpectAlike):
-            if write.ids != frozenset(present.alike(write)):
-                raise _conflict([f"what may say the same in {', '.join(sorted(write.scopes))}"])
+        elif isinstance(write, ExpectContent):
+            if write.ids != frozenset(present.with_content(write)):
+                raise _conflict(
+                    [f"which memories in {', '.join(sorted(write.scopes))} have the same content"]
+                )
         elif isinstance(write, Log):
             _refuse_other_number(write, present.journal_end)
 

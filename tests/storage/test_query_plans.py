@@ -12,6 +12,7 @@ import apsw
 import numpy as np
 import pytest
 
+from infinite_memory.model.content_hash import content_hash
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.link import Link, LinkType
 from infinite_memory.model.memory import Kind, Memory
@@ -21,7 +22,7 @@ from infinite_memory.model.record import (
     Embedding,
     Erase,
     EraseLink,
-    ExpectAlike,
+    ExpectContent,
     ExpectKey,
     Log,
     Put,
@@ -30,7 +31,6 @@ from infinite_memory.model.record import (
 from infinite_memory.model.usage import Usage
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.testing.storage_contract.journal import make_action
-from infinite_memory.text.likeness import fingerprint
 
 _AT = datetime(2026, 1, 1, tzinfo=UTC)
 _MODELS = ("first", "second")
@@ -61,10 +61,14 @@ def _embedding(model: str) -> Embedding:
     return Embedding(model=model, spans=np.zeros((1, 2), np.int32), vectors=np.eye(1, 4, 0, "f4"))
 
 
+def _memory(number: int) -> Memory:
+    key = f"key {number}"
+    return Memory(id=f"m{number}", text="x", key=key, happened_at=_AT, stored_at=_AT)
+
+
 def _fill(storage: SqliteStorage) -> None:
     for number in range(50):
-        key = f"key {number}"
-        memory = Memory(id=f"m{number}", text="x", key=key, happened_at=_AT, stored_at=_AT)
+        memory = _memory(number)
         embeddings = tuple(map(_embedding, _MODELS))
         writes = [
             Put(memory=memory, expected=0, embeddings=embeddings),
@@ -77,9 +81,10 @@ def _link(number: int) -> Link:
     return Link(source="m0", target=f"m{number}", type=LinkType.CONTEXT, made_at=_AT)
 
 
-_ALIKE = ExpectAlike(
+_HASHES = frozenset({bytes(32), *(content_hash(_memory(number)) for number in range(50))})
+_CONTENT = ExpectContent(
     scopes=frozenset({"Global"}),
-    fingerprints=frozenset({1, fingerprint("x")}),
+    content_hashes=_HASHES,
     ids=frozenset(f"m{number}" for number in range(50)),
 )
 _CALLS: dict[str, Callable[[SqliteStorage], object]] = {
@@ -110,10 +115,9 @@ _CALLS: dict[str, Callable[[SqliteStorage], object]] = {
     "expect a key": lambda storage: storage.commit(
         [ExpectKey(scope="Global", key="key 7", ids=frozenset({"m7"}))]
     ),
-    "expect what may be alike": lambda storage: storage.commit([_ALIKE]),
-    "find what may be alike": lambda storage: storage.find(
-        Criteria(fingerprints=frozenset({1, fingerprint("x")}), scopes=frozenset({"Global"})),
-        limit=3,
+    "expect a content": lambda storage: storage.commit([_CONTENT]),
+    "find a content": lambda storage: storage.find(
+        Criteria(content_hashes=_HASHES, scopes=frozenset({"Global"})), limit=3
     ),
     "find a key": lambda storage: storage.find(Criteria(key="key 7", as_of=_AT), limit=3),
 }

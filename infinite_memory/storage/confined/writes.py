@@ -15,7 +15,7 @@ from infinite_memory.model.record import (
     Erase,
     EraseLink,
     EraseScope,
-    ExpectAlike,
+    ExpectContent,
     ExpectKey,
     ExpectScopes,
     Log,
@@ -107,7 +107,7 @@ class Translation:
         return changed_by_others(f"{memory_id!r} (expected revision {expected}, found none)")
 
     def _translated_condition(
-        self, write: PutScope | EraseScope | ExpectScopes | ExpectKey | ExpectAlike
+        self, write: PutScope | EraseScope | ExpectScopes | ExpectKey | ExpectContent
     ) -> Write:
         if isinstance(write, PutScope):
             return PutScope(scope=self._with_hidden_parent(write.scope))
@@ -119,7 +119,7 @@ class Translation:
         if isinstance(write, ExpectKey):
             self.confinement.check(write.scope)
             return write
-        if isinstance(write, ExpectAlike):
+        if isinstance(write, ExpectContent):
             return evolve(write, scopes=frozenset(filter(self.confinement.allows, write.scopes)))
         # A kind of write that nobody has thought of here must not pass.
         assert_never(write)

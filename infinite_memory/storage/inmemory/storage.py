@@ -80,7 +80,7 @@ class InMemoryStorage:
         check_limit(limit)
         bound = None if after is None else decode_cursor(after)
         with self._lock:
-            everything = self._open().memories(criteria.fingerprints)
+            everything = self._open().memories(criteria.content_hashes)
         found = sorted(
             (
                 memory

@@ -12,7 +12,7 @@ from pymongo.database import Database
 
 from infinite_memory.errors import StorageUnavailable
 from infinite_memory.model.memory import Status
-from infinite_memory.model.record import ExpectAlike, ExpectKey, Write
+from infinite_memory.model.record import ExpectContent, ExpectKey, Write
 from infinite_memory.model.scope import Scope
 from infinite_memory.model.usage import Usage
 from infinite_memory.storage.damage import DamageLog
@@ -175,10 +175,10 @@ class _Present:
             }
         )
 
-    def alike(self, expected: ExpectAlike) -> list[str]:
+    def with_content(self, expected: ExpectContent) -> list[str]:
         return self._sound(
             {
-                "fingerprint": {"$in": sorted(expected.fingerprints)},
+                "content_hash": {"$in": sorted(expected.content_hashes)},
                 "scope": {"$in": sorted(expected.scopes)},
                 "status": {"$eq": Status.CURRENT.value},
             }

@@ -187,7 +187,9 @@ class _Planning:
         stamp = self._next()
         state.fresh = []
         stored = [self._add(state, memory, each, stamp) for each in write.embeddings]
-        state.document = encode_memory(memory, sequence=stamp, stored=stored)
+        state.document = encode_memory(
+            memory, content_hash=write.content_hash, sequence=stamp, stored=stored
+        )
         state.touched = True
         state.erased_at = None
 
@@ -199,7 +201,10 @@ class _Planning:
         stamp = self._next()
         kept = [s for s in stored_of(state.document) if s.model != write.embedding.model]
         stored = [*kept, self._add(state, memory, write.embedding, stamp)]
-        state.document = encode_memory(memory, sequence=stamp, stored=stored)
+        content_hash = state.document["content_hash"]
+        state.document = encode_memory(
+            memory, content_hash=content_hash, sequence=stamp, stored=stored
+        )
         state.touched = True
 
     def _detach(self, write: Detach) -> None:
@@ -210,7 +215,10 @@ class _Planning:
         stored = stored_of(state.document)
         kept = [each for each in stored if each.model == write.keep]
         if len(kept) < len(stored):
-            state.document = encode_memory(memory, sequence=self._next(), stored=kept)
+            content_hash = state.document["content_hash"]
+            state.document = encode_memory(
+                memory, content_hash=content_hash, sequence=self._next(), stored=kept
+            )
             state.touched = True
 
     def _erase(self, memory_id: str) -> None:

@@ -19,7 +19,7 @@ from infinite_memory.model.record import (
     Erase,
     EraseLink,
     EraseScope,
-    ExpectAlike,
+    ExpectContent,
     ExpectKey,
     Log,
     Put,
@@ -34,7 +34,7 @@ from infinite_memory.storage.sqlite.database import Snapshot
 from infinite_memory.storage.sqlite.feed import seal_erased
 from infinite_memory.storage.sqlite.links import erase_link, erase_links, put_link
 from infinite_memory.storage.sqlite.metadata import Ledger, append_entry
-from infinite_memory.storage.sqlite.queries import find_page, is_fingerprinted
+from infinite_memory.storage.sqlite.queries import find_page, has_content
 from infinite_memory.storage.sqlite.records import seal_revision
 from infinite_memory.storage.sqlite.rows import (
     INSERT,
@@ -71,7 +71,8 @@ def encode_rows(writes: Sequence[Write]) -> list[Encoded]:
 
 def _encoded(write: Write) -> Encoded:
     if isinstance(write, Put):
-        return MemoryRow.encode(write.memory, [each.model for each in write.embeddings])
+        models = [embedding.model for embedding in write.embeddings]
+        return MemoryRow.encode(write.memory, write.content_hash, models)
     return action_text(write.action) if isinstance(write, Log) else None
 
 
@@ -140,9 +141,9 @@ class Writing:
         ).fetchall()
         return [each for each, status in rows if status in expected.statuses]
 
-    def alike(self, expected: ExpectAlike) -> list[str]:
+    def with_content(self, expected: ExpectContent) -> list[str]:
         """Return the ids of the memories that meet its criteria, one more than it has at most."""
-        if not is_fingerprinted(self._connection, expected.fingerprints):
+        if not has_content(self._connection, expected.content_hashes):
             return []  # nearly always
         with closing(Snapshot(self._connection)) as seen:
             limit = len(expected.ids) + 1

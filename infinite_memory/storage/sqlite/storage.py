@@ -23,7 +23,7 @@ from infinite_memory.model.record import (
     Erase,
     EraseLink,
     EraseScope,
-    ExpectAlike,
+    ExpectContent,
     ExpectKey,
     ExpectScopes,
     Log,
@@ -57,7 +57,7 @@ from infinite_memory.storage.sqlite.verify import RESTORE, verify_database
 __all__ = ["SqliteStorage"]
 
 
-_BESIDE = (Log, ExpectAlike, ExpectKey, ExpectScopes)
+_BESIDE = (Log, ExpectContent, ExpectKey, ExpectScopes)
 _TAKING = (Detach, Erase, EraseLink, EraseScope)
 # The end of a process waits for the counts of its last moments, which are not worth more.
 _USAGE_SECONDS = 2.0
