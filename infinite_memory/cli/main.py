@@ -62,7 +62,7 @@ class LazyGroup(click.Group):
             near = get_close_matches(cmd_name, list(_COMMANDS), n=1)
             hint = f" Did you mean {near[0]!r}?" if near else ""
             ctx.fail(f"No such command {masked(cmd_name)!r:.100}.{hint}")
-        module = import_module(f"infinite_memory.cli.{cmd_name.replace('-', '_')}")
+        module = import_module(f"infinite_memory.cli.commands.{cmd_name.replace('-', '_')}")
         command: click.Command = module.command
         return command
 

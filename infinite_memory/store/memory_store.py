@@ -19,7 +19,6 @@ from infinite_memory.model.checks import check_label
 from infinite_memory.model.entry import Actor
 from infinite_memory.model.ids import RandomBytes
 from infinite_memory.operations.active_model import Models, former_of
-from infinite_memory.operations.scope_group import Scopes
 from infinite_memory.operations.scopes import check_scope_names
 from infinite_memory.operations.services import Services
 from infinite_memory.operations.using import UsageCounter
@@ -31,6 +30,7 @@ from infinite_memory.storage.open import open_storage, resolve, snapshot_folder
 from infinite_memory.store.changing import Changing
 from infinite_memory.store.keeping import Keeping
 from infinite_memory.store.recalling import Recalling
+from infinite_memory.store.scopes import Scopes
 from infinite_memory.store.tracing import Tracing
 
 __all__ = ["MemoryStore"]

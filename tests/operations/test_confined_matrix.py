@@ -17,8 +17,8 @@ import pytest
 from confined_pairs import INSIDE, Pair, markers_in, opened_pair, outside_of
 
 from infinite_memory import Config, IdTaken, InfiniteMemoryError, MemoryStore
-from infinite_memory.operations.scope_group import Scopes
 from infinite_memory.storage.paging import encode_position
+from infinite_memory.store.scopes import Scopes
 
 Call = Callable[[MemoryStore], Any]
 

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 
 from benchmarks.soak.flips import flip_bits, make_store
 from infinite_memory import Config, MemoryStore, NotFound, StoreDamaged
-from infinite_memory.cli.verify import command
+from infinite_memory.cli.commands.verify import command
 from infinite_memory.model.entry import Action, MemoryStep, Operation
 from infinite_memory.model.findings import Finding, RecordKind, Verification
 from infinite_memory.model.link import Link, LinkType

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import apsw
 
-from infinite_memory.cli.checks import Finding, State
 from infinite_memory.cli.render import count, size
 from infinite_memory.config import Config
 from infinite_memory.embedding import configured_embedder
@@ -16,6 +15,7 @@ from infinite_memory.model.address import masked
 from infinite_memory.model.memory import Status
 from infinite_memory.model.record import Size
 from infinite_memory.operations.active_model import Models, former_of
+from infinite_memory.operations.diagnose import Finding, State
 from infinite_memory.protocols import Embedder, Storage
 from infinite_memory.search.snapshot import Snapshot
 from infinite_memory.storage.open import (

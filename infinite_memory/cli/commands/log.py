@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from infinite_memory.cli.entries import entry_json, said
+from infinite_memory.cli.commands.entries import entry_json, said
 from infinite_memory.cli.opening import opened
 from infinite_memory.cli.options import common_options, wants_json
 from infinite_memory.cli.output import emit_json, emit_table, remark

@@ -6,19 +6,19 @@ from collections.abc import Iterator
 
 import click
 
-from infinite_memory.cli.checks import (
+from infinite_memory.cli.exits import ExitCode
+from infinite_memory.cli.options import common_options, refuse_scopes, wants_json
+from infinite_memory.cli.output import emit_json, emit_table
+from infinite_memory.cli.settings import effective
+from infinite_memory.errors import ConfigurationError
+from infinite_memory.operations.diagnose import (
     Finding,
     State,
     check_home,
     check_model,
     check_platform,
 )
-from infinite_memory.cli.exits import ExitCode
-from infinite_memory.cli.options import common_options, refuse_scopes, wants_json
-from infinite_memory.cli.output import emit_json, emit_table
-from infinite_memory.cli.settings import effective
-from infinite_memory.cli.store_checks import check_store
-from infinite_memory.errors import ConfigurationError
+from infinite_memory.operations.diagnose_store import check_store
 
 __all__ = ["command"]
 

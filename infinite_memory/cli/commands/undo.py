@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import click
 
-from infinite_memory.cli.entries import change_json, change_line, entry_json, said
+from infinite_memory.cli.commands.entries import change_json, change_line, entry_json, said
 from infinite_memory.cli.opening import opened
 from infinite_memory.cli.options import common_options, wants_json
 from infinite_memory.cli.output import Line, emit_json, emit_lines, remark
