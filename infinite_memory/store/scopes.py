@@ -12,17 +12,13 @@ from infinite_memory.operations.scopes import (
     known_scope,
     update_scope,
 )
-from infinite_memory.operations.services import Services
+from infinite_memory.store.lifetime import Group
 
 __all__ = ["Scopes"]
 
 
-class Scopes:
+class Scopes(Group):
     """The scopes of a store, by name; letter case does not count."""
-
-    def __init__(self, services: Services) -> None:
-        """Work on the store that `services` belong to."""
-        self._services = services
 
     def __iter__(self) -> Iterator[Scope]:
         """Yield every scope, in the order of their names, `Global` first."""

@@ -92,7 +92,7 @@ def test_a_repeat_is_counted_and_not_stored_again(
     assert (again.id, again.outcome, again.revision) == (first.id, Outcome.STRENGTHENED, 1)
     assert again.searchable == first.searchable
     assert storage.usage([first.id])[first.id].count == 1
-    assert len(store.log(limit=9)) == 1
+    assert len(store.journal.entries(limit=9)) == 1
     assert texts_of(store) == Counter(["Alice likes tea"])
 
 
@@ -192,12 +192,12 @@ def test_a_twin_is_linked_to_the_oldest_in_one_entry_and_undone_with_it(
         LinkType.NEAR_DUPLICATE_OF,
     )
     assert (link.made_by, link.weight) == ("python", 1.0)
-    (entry,) = store.log(memory_id=third.id)
+    (entry,) = store.journal.entries(memory_id=third.id)
     assert [step.after.target for step in entry.action.links if step.after] == [first.id]
     store.undo(entry.number)
     assert links(storage, third) == []
     assert store.get(third.id).status is Status.FORGOTTEN
-    store.undo(store.log(limit=1)[0].number)
+    store.undo(store.journal.entries(limit=1)[0].number)
     assert [each.target for each in links(storage, third)] == [first.id]
 
 

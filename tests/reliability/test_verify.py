@@ -178,7 +178,7 @@ def test_a_damaged_memory_is_never_good_data_and_can_be_erased(
     assert parts_of(store.verify()) == [(RecordKind.MEMORY, "m1")]
     for call in (
         lambda: store.get("m1"),
-        lambda: store.history("m1"),
+        lambda: store.journal.history("m1"),
         lambda: store.revise("m1", revision=1, text="x"),
         lambda: store.forget("m1"),
     ):
@@ -186,7 +186,7 @@ def test_a_damaged_memory_is_never_good_data_and_can_be_erased(
             call()
     assert "m1" not in [memory.id for memory in store.browse().memories]
     assert "m1" not in [hit.memory.id for hit in store.search("red harbour")]
-    assert store.catch_up() == 0
+    assert store.models.catch_up() == 0
     receipt = store.forget("m1", hard=True)
     assert receipt.erased == ("memory m1, which was damaged",)
     with pytest.raises(NotFound):
@@ -221,7 +221,7 @@ def test_a_damaged_vector_is_mended_from_the_text(store: MemoryStore, home: Path
     damage = "UPDATE vectors SET vectors = zeroblob(64) WHERE number = 2"
     alter(home, damage)
     assert parts_of(store.verify()) == [(RecordKind.EMBEDDING, "m1")]
-    assert store.catch_up() == 1
+    assert store.models.catch_up() == 1
     assert store._services.storage.get(["m1"])["m1"] == good
     alter(home, damage)
     verified = store.verify(mend=True)

@@ -33,7 +33,7 @@ def command(context: click.Context, *, scopes: tuple[str, ...]) -> None:
     each memory is a line: scope, key, when it began, text and id, with tabs between.
     """
     with opened(context) as store:
-        groups = store.conflicts(scope=list(scopes) or None)
+        groups = store.journal.conflicts(scope=list(scopes) or None)
         zone = store.config.time_zone
     if wants_json(context):
         emit_json({"conflicts": [[to_json(memory) for memory in group] for group in groups]})

@@ -29,10 +29,10 @@ def command(context: click.Context, *, drop_others: bool) -> None:
     done = 0
     dropped: dict[str, int] = {}
     with opened(context) as store:
-        while batch := store.catch_up():
+        while batch := store.models.catch_up():
             done += batch
         if drop_others:
-            dropped = store.drop_other_models()
+            dropped = store.models.drop_others()
     if wants_json(context):
         emit_json({"embedded": done, **({"dropped": dropped} if drop_others else {})})
         return

@@ -37,7 +37,7 @@ def command(context: click.Context, id_or_key: str, *, scopes: tuple[str, ...]) 
     it. Into a pipe each is a line: from, to, status, text, id and revision, with tabs between.
     """
     with opened(context) as store:
-        memories = store.history(id_or_key, scope=list(scopes) or None)
+        memories = store.journal.history(id_or_key, scope=list(scopes) or None)
         zone = store.config.time_zone
     if wants_json(context):
         emit_json({"history": [to_json(memory) for memory in memories]})

@@ -28,7 +28,7 @@ def command(
     between.
     """
     with opened(context) as store:
-        entries = store.log(limit=limit, before=before, memory_id=memory_id)
+        entries = store.journal.entries(limit=limit, before=before, memory_id=memory_id)
         zone = store.config.time_zone
     if wants_json(context):
         emit_json({"entries": [entry_json(entry) for entry in entries]})

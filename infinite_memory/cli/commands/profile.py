@@ -55,7 +55,7 @@ def update(context: click.Context, changes: str, *, user: str) -> None:
     """
     with opened(context) as store:
         text = read_text(changes, max_bytes=store.config.limits.max_context_bytes)
-        profile = store.update_user_profile(_read(text), user=user)
+        profile = store.profile.update(_read(text), user=user)
     _report(context, profile)
 
 
@@ -65,7 +65,7 @@ def update(context: click.Context, changes: str, *, user: str) -> None:
 def users(context: click.Context) -> None:
     """List the users of whom anything is known."""
     with opened(context) as store:
-        names = store.users()
+        names = store.profile.users()
     if wants_json(context):
         emit_json({"users": names})
         return
@@ -74,7 +74,7 @@ def users(context: click.Context) -> None:
 
 def _show(context: click.Context, user: str) -> None:
     with opened(context) as store:
-        profile = store.get_user_profile(user)
+        profile = store.profile.get(user)
     _report(context, profile)
 
 

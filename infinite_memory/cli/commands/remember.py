@@ -86,7 +86,7 @@ def _embed_the_rest(store: MemoryStore, receipts: Sequence[Receipt]) -> None:
         )
         sys.stdout.flush()
         # Those that waited longest come first, so this goes on until nothing waits.
-        while store.catch_up():
+        while store.models.catch_up():
             pass
 
 

@@ -26,7 +26,7 @@ def command(context: click.Context, memory_id: str, *, history: bool, usage: boo
     """Show the whole text and every field of the memory with this ID, whatever its status."""
     with opened(context) as store:
         memory = store.get(memory_id)
-        revisions = store.history(memory_id) if history else []
+        revisions = store.journal.history(memory_id) if history else []
         used = store.usage(memory_id) if usage else None
         zone = store.config.time_zone
     if wants_json(context):
