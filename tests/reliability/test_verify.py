@@ -16,7 +16,7 @@ from click.testing import CliRunner
 
 from benchmarks.soak.flips import flip_bits, make_store
 from infinite_memory import Config, MemoryStore, NotFound, StoreDamaged
-from infinite_memory.cli.commands.verify import command
+from infinite_memory.cli.commands.maintenance import verify_command
 from infinite_memory.model.entry import Action, MemoryStep, Operation
 from infinite_memory.model.findings import Finding, RecordKind, Verification
 from infinite_memory.model.link import Link, LinkType
@@ -413,17 +413,17 @@ def test_the_command_prints_what_was_found_and_exits_with_its_code(
     store: MemoryStore, home: Path
 ) -> None:
     run = CliRunner()
-    sound = run.invoke(command, ["--home", str(home)], standalone_mode=False)
+    sound = run.invoke(verify_command, ["--home", str(home)], standalone_mode=False)
     assert sound.return_value == 0
     assert "Everything is as it was written." in sound.output
     alter(home, "UPDATE memories SET text = 'lies' WHERE id = 'm1'")
-    damaged = run.invoke(command, ["--home", str(home), "--json"], standalone_mode=False)
+    damaged = run.invoke(verify_command, ["--home", str(home), "--json"], standalone_mode=False)
     assert damaged.return_value == 4
     document = json.loads(damaged.stdout)
     assert document["sound"] is False
     first = document["findings"][0]
     assert (first["part"], first["id"]) == ("memory", "m1")
-    table = run.invoke(command, ["--home", str(home), "--mend"], standalone_mode=False)
+    table = run.invoke(verify_command, ["--home", str(home), "--mend"], standalone_mode=False)
     assert table.return_value == 4
     assert "memory\tmemory 'm1' is not as it was written\trestore it from a backup" in table.output
 

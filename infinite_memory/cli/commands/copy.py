@@ -18,7 +18,8 @@ from infinite_memory.model.copying import Copied, CopyProgress, CopyStep
 from infinite_memory.model.findings import Finding
 from infinite_memory.operations.copy import copy_store
 
-__all__ = ["command"]
+__all__ = ["copy_command"]
+
 
 _ONE = {
     "entries": "entry",
@@ -35,7 +36,7 @@ _ONE = {
 @click.argument("target", metavar="TO")
 @common_options
 @click.pass_context
-def command(context: click.Context, /, source: str, target: str) -> int:
+def copy_command(context: click.Context, /, source: str, target: str) -> int:
     """Copy everything that the store FROM holds into the store TO, and compare the two.
 
     Each is a folder, mongodb://HOST/DATABASE, or mongodb+managed:// for the server in the home

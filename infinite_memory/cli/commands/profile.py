@@ -17,7 +17,8 @@ from infinite_memory.model.codec import iso
 from infinite_memory.model.memory import JsonValue
 from infinite_memory.model.profile import Profile
 
-__all__ = ["command"]
+__all__ = ["profile_command"]
+
 
 _user = click.option("--user", default="user", show_default=True, help="Whose profile.")
 _UPDATE_EXAMPLE = '\'{"preferences": {"editor": "vim"}}\''
@@ -27,13 +28,13 @@ _UPDATE_EXAMPLE = '\'{"preferences": {"editor": "vim"}}\''
 @_user
 @common_options
 @click.pass_context
-def command(context: click.Context, *, user: str) -> None:
+def profile_command(context: click.Context, *, user: str) -> None:
     """Show what is known of a user: name, preferences, facts, contacts and notes; or change it."""
     if context.invoked_subcommand is None:
         _show(context, user)
 
 
-@command.command("show")
+@profile_command.command("show")
 @_user
 @common_options
 @click.pass_context
@@ -42,7 +43,7 @@ def show(context: click.Context, *, user: str) -> None:
     _show(context, user)
 
 
-@command.command("update")
+@profile_command.command("update")
 @click.argument("changes", metavar="JSON")
 @_user
 @common_options
@@ -59,7 +60,7 @@ def update(context: click.Context, changes: str, *, user: str) -> None:
     _report(context, profile)
 
 
-@command.command("users")
+@profile_command.command("users")
 @common_options
 @click.pass_context
 def users(context: click.Context) -> None:

@@ -21,7 +21,7 @@ from infinite_memory.model.receipt import Outcome, Receipt, Searchable
 from infinite_memory.operations.remember import Progress
 from infinite_memory.store import MemoryStore
 
-__all__ = ["command"]
+__all__ = ["remember_command"]
 
 
 @click.command("remember")
@@ -38,7 +38,7 @@ __all__ = ["command"]
 @click.option("--important", is_flag=True, default=None, help="It matters more than others.")
 @common_options
 @click.pass_context
-def command(
+def remember_command(
     context: click.Context, /, text: str | None, source_file: str | None, **given: Any
 ) -> None:
     """Store TEXT, or standard input where TEXT is -, and print the receipt.

@@ -11,7 +11,8 @@ from infinite_memory.cli.options import common_options, wants_json
 from infinite_memory.cli.output import Line, emit_json, emit_lines, emit_table
 from infinite_memory.model.scope import Scope, Sensitivity
 
-__all__ = ["command"]
+__all__ = ["scopes_command"]
+
 
 _description = click.option("--description", metavar="TEXT", help="What belongs in it.")
 _keyword = click.option(
@@ -26,13 +27,13 @@ _keyword = click.option(
 @click.group("scopes", invoke_without_command=True)
 @common_options
 @click.pass_context
-def command(context: click.Context) -> None:
+def scopes_command(context: click.Context) -> None:
     """List the scopes with the number of their memories; or create, change or delete one."""
     if context.invoked_subcommand is None:
         _list(context)
 
 
-@command.command("list")
+@scopes_command.command("list")
 @common_options
 @click.pass_context
 def list_scopes(context: click.Context) -> None:
@@ -40,7 +41,7 @@ def list_scopes(context: click.Context) -> None:
     _list(context)
 
 
-@command.command("create")
+@scopes_command.command("create")
 @click.argument("name")
 @_description
 @click.option("--parent", metavar="NAME", help="A search of this scope sees that one too.")
@@ -69,7 +70,7 @@ def create(
     _report(context, scope, f"The scope {scope.name} is there.")
 
 
-@command.command("update")
+@scopes_command.command("update")
 @click.argument("name")
 @_description
 @click.option("--parent", metavar="NAME", help='A search of it sees that one too; "" for none.')
@@ -99,7 +100,7 @@ def update(
     _report(context, scope, f"The scope {scope.name} was changed.")
 
 
-@command.command("delete")
+@scopes_command.command("delete")
 @click.argument("name")
 @common_options
 @click.pass_context

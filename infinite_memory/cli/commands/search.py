@@ -1,4 +1,4 @@
-"""`infinite-memory search`: find what answers a question."""
+"""The commands that answer a question: `search` and `why-not`."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from typing import Any
 import click
 from attrs import asdict
 
-from infinite_memory.cli.elsewhere import elsewhere
 from infinite_memory.cli.exits import ExitCode
 from infinite_memory.cli.fields import depth_option, filter_options, filter_values
-from infinite_memory.cli.hits import emit_hits
+from infinite_memory.cli.hits import emit_hits, explained
 from infinite_memory.cli.opening import opened
 from infinite_memory.cli.options import common_options, wants_json
 from infinite_memory.cli.output import Line, emit_json, emit_lines, remark
 from infinite_memory.cli.render import count, listed, scope_names
+from infinite_memory.cli.scope_hints import elsewhere
 from infinite_memory.model.codec import iso, predecessor_json, reading_json, to_json
-from infinite_memory.model.hits import Hit, Hits
+from infinite_memory.model.hits import Hit, Hits, Step
 from infinite_memory.model.search_options import Depth
 from infinite_memory.model.timestamps import show_moment
 
-__all__ = ["command"]
+__all__ = ["search_command", "why_not_command"]
 
 
 @click.command("search")
@@ -40,7 +40,7 @@ __all__ = ["command"]
 @click.option("--explain", is_flag=True, help="Show how each came to its score.")
 @common_options
 @click.pass_context
-def command(
+def search_command(
     context: click.Context, /, question: tuple[str, ...], *, explain: bool, **given: Any
 ) -> int:
     """Find the memories that answer QUESTION, by meaning and by words, best first.
@@ -163,3 +163,38 @@ def _looked_at(hits: Hits, zone: str | None) -> str:
     if hits.as_of is not None:
         time = f"{time}, as of {show_moment(hits.as_of, zone)}"
     return f"{where} ({count(hits.eligible, 'memory', 'memories')}{time})"
+
+
+@click.command("why-not")
+@click.argument("memory_id", metavar="ID")
+@click.argument("question", nargs=-1, required=True)
+@filter_options
+@depth_option
+@click.option("--limit", "-n", type=int, help="That of the search.")
+@click.option("--threshold", type=float, metavar="SCORE", help="That of the search, 0 to 1.")
+@common_options
+@click.pass_context
+def why_not_command(
+    context: click.Context, /, memory_id: str, question: tuple[str, ...], **given: Any
+) -> int:
+    """Say why a search for QUESTION, with the same options, does not return the memory ID.
+
+    Exits with 0 if something keeps it out, and with 1 if the search returns it.
+    """
+    query = " ".join(question)
+    with opened(context) as store:
+        absence = store.why_not(
+            query,
+            memory_id,
+            **filter_values(given, store.config.time_zone),
+            depth=given["depth"],
+            limit=given["limit"],
+            threshold=given["threshold"],
+        )
+    if wants_json(context):
+        emit_json({"query": query, **asdict(absence), "step": str(absence.step)})
+    else:
+        emit_lines([Line([(f"{absence.step}: {absence.reason}.", "")])])
+        if absence.explanation is not None:
+            emit_lines([Line([(explained(absence.explanation), "dim")], 3)])
+    return ExitCode.NO if absence.step is Step.FOUND else ExitCode.DONE

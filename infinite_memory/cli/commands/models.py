@@ -1,4 +1,4 @@
-"""`infinite-memory model`: look at the embedding model, or export another."""
+"""The commands on embedding models: `model` and `embed`."""
 
 from __future__ import annotations
 
@@ -8,15 +8,17 @@ from typing import Any
 import click
 
 from infinite_memory.cli.exits import ExitCode
+from infinite_memory.cli.opening import opened
 from infinite_memory.cli.options import common_options, wants_json
-from infinite_memory.cli.output import emit_json, emit_table
-from infinite_memory.cli.render import size
+from infinite_memory.cli.output import Line, emit_json, emit_lines, emit_table
+from infinite_memory.cli.render import count, size
 from infinite_memory.cli.settings import set_up
 from infinite_memory.embedding import configured_model
 from infinite_memory.embedding.export import Precision, export_model
 from infinite_memory.embedding.manifest import Manifest, check_digest
 
-__all__ = ["command"]
+__all__ = ["embed_command", "model_command"]
+
 
 _PRECISIONS = [str(precision) for precision in Precision]
 
@@ -24,13 +26,13 @@ _PRECISIONS = [str(precision) for precision in Precision]
 @click.group("model", invoke_without_command=True)
 @common_options
 @click.pass_context
-def command(context: click.Context) -> None:
+def model_command(context: click.Context) -> None:
     """Look at the embedding model in use, or export another of its family."""
     if context.invoked_subcommand is None:
         raise click.UsageError("say what to do with the model: info or export", context)
 
 
-@command.command("info")
+@model_command.command("info")
 @common_options
 @click.pass_context
 def info(context: click.Context) -> int:
@@ -47,7 +49,7 @@ def info(context: click.Context) -> int:
     return ExitCode.DONE
 
 
-@command.command("export")
+@model_command.command("export")
 @click.argument("source", metavar="DIRECTORY")
 @click.argument("out")
 @click.option("--precision", type=click.Choice(_PRECISIONS), default="int8", show_default=True)
@@ -111,3 +113,37 @@ def _shown(value: object) -> str:
     if isinstance(value, list):
         return ", ".join(value)
     return "yes" if value is True else str(value) or "-"
+
+
+@click.command("embed")
+@click.option(
+    "--drop-others",
+    is_flag=True,
+    help="Then remove the vectors of every other model, once this one has embedded everything.",
+)
+@common_options
+@click.pass_context
+def embed_command(context: click.Context, *, drop_others: bool) -> None:
+    """Embed what waits for the configured model.
+
+    Some memories wait where a process ended between storing and embedding, where a text is very
+    long, and after another model was configured. This may be interrupted and started again.
+    """
+    done = 0
+    dropped: dict[str, int] = {}
+    with opened(context) as store:
+        while batch := store.models.catch_up():
+            done += batch
+        if drop_others:
+            dropped = store.models.drop_others()
+    if wants_json(context):
+        emit_json({"embedded": done, **({"dropped": dropped} if drop_others else {})})
+        return
+    lines = [f"Embedded {count(done, 'memory', 'memories')}."]
+    lines += [
+        f"Removed the vectors of {count(number, 'memory', 'memories')} by {name}."
+        for name, number in dropped.items()
+    ]
+    if drop_others and not dropped:
+        lines.append("No other model has vectors here.")
+    emit_lines([Line([(line, "")]) for line in lines])

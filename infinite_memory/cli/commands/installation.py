@@ -1,8 +1,9 @@
-"""`infinite-memory doctor`: is everything as it should be, and if not, what to do."""
+"""The commands on the installation: `config` and `doctor`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import click
 
@@ -11,6 +12,7 @@ from infinite_memory.cli.options import common_options, refuse_scopes, wants_jso
 from infinite_memory.cli.output import emit_json, emit_table
 from infinite_memory.cli.settings import effective
 from infinite_memory.errors import ConfigurationError
+from infinite_memory.model.address import masked
 from infinite_memory.operations.diagnose import (
     Finding,
     State,
@@ -20,13 +22,35 @@ from infinite_memory.operations.diagnose import (
 )
 from infinite_memory.operations.diagnose_store import check_store
 
-__all__ = ["command"]
+__all__ = ["config_command", "doctor_command"]
+
+
+@click.command("config")
+@common_options
+@click.pass_context
+def config_command(context: click.Context) -> None:
+    """Print every setting in force, with its value and where that came from.
+
+    An option wins over the environment, the environment over the file in the home folder.
+    """
+    rows = [(key, _value(value), origin) for key, value, origin in effective(context).rows()]
+    if wants_json(context):
+        emit_json({key: {"value": value, "origin": origin} for key, value, origin in rows})
+        return
+    shown = ((key, "-" if value is None else str(value), origin) for key, value, origin in rows)
+    emit_table(("Setting", "Value", "From"), shown)
+
+
+def _value(value: object) -> object:
+    if isinstance(value, Path):
+        return str(value)
+    return masked(value) if isinstance(value, str) else value
 
 
 @click.command("doctor")
 @common_options
 @click.pass_context
-def command(context: click.Context) -> int:
+def doctor_command(context: click.Context) -> int:
     """Check the installation, the settings, the store and the model, a sentence each.
 
     Nothing is changed, and a store that does not exist is not made. Exits with 1 if there is a

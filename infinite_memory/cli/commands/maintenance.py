@@ -1,4 +1,4 @@
-"""`infinite-memory verify`: look at everything that is stored, and say what is damaged."""
+"""The commands that look after a store: `stats` and `verify`."""
 
 from __future__ import annotations
 
@@ -13,11 +13,50 @@ from infinite_memory.cli.exits import ExitCode
 from infinite_memory.cli.opening import opened
 from infinite_memory.cli.options import common_options, wants_json
 from infinite_memory.cli.output import Line, emit_json, emit_lines, emit_table, terminal
-from infinite_memory.cli.render import count
+from infinite_memory.cli.render import count, size
+from infinite_memory.model.codec import iso
 from infinite_memory.model.findings import Verification
+from infinite_memory.model.timestamps import show_moment
 from infinite_memory.operations.remember import Progress
+from infinite_memory.operations.stats import Stats
 
-__all__ = ["command"]
+__all__ = ["stats_command", "verify_command"]
+
+
+@click.command("stats")
+@common_options
+@click.pass_context
+def stats_command(context: click.Context) -> None:
+    """Count what is stored, by scope, kind and status."""
+    with opened(context) as store:
+        counted, zone = store.stats(), store.config.time_zone
+    if wants_json(context):
+        times = {"oldest": iso(counted.oldest), "newest": iso(counted.newest)}
+        emit_json({**asdict(counted), **times})
+        return
+    emit_table(("What", "How much"), _rows(counted, zone))
+
+
+def _rows(stats: Stats, zone: str | None) -> list[tuple[str, str]]:
+    rows = [("memories", f"{stats.memories:,}")]
+    for noun, counts in (
+        ("scope", stats.by_scope),
+        ("kind", stats.by_kind),
+        ("status", stats.by_status),
+    ):
+        rows += [(f"{noun} {name}", f"{number:,}") for name, number in counts.items()]
+    rows += [("found by meaning", f"{stats.embedded:,}")]
+    rows += [(f"vectors by {name}", f"{number:,}") for name, number in stats.by_model.items()]
+    rows += [("earlier revisions", f"{stats.revisions:,}"), ("size", size(stats.size_bytes))]
+    if stats.oldest is not None and stats.newest is not None:
+        rows += [("oldest", show_moment(stats.oldest, zone))]
+        rows += [("newest", show_moment(stats.newest, zone))]
+    rows += [("model", stats.model)]
+    if stats.answering != stats.model:
+        done = stats.by_model.get(stats.model, 0)
+        rows += [("change of the model", f"{done:,} of {stats.memories:,} memories embedded anew")]
+        rows += [("answers meanwhile", stats.answering)]
+    return rows
 
 
 @click.command("verify")
@@ -28,7 +67,7 @@ __all__ = ["command"]
 )
 @common_options
 @click.pass_context
-def command(context: click.Context, /, *, mend: bool) -> int:
+def verify_command(context: click.Context, /, *, mend: bool) -> int:
     """Look at every record, its history and vectors, and the index, and say what is damaged.
 
     Nothing is changed, unless --mend is given; a record is never repaired. Exits with 4 if
