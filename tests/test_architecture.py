@@ -30,6 +30,7 @@ LAYERS = [
     "infinite_memory.config",
     "infinite_memory.text",
     "infinite_memory.times",
+    "infinite_memory.files",
     "infinite_memory.storage",
     "infinite_memory.embedding",
     "infinite_memory.search",
