@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 
@@ -191,3 +192,21 @@ def test_no_broad_except_stands_without_a_reason() -> None:
                     reraises = any(isinstance(inner, ast.Raise) for inner in ast.walk(node))
                     commented = "#" in lines[node.lineno - 1] or "#" in lines[node.lineno]
                     assert reraises or commented, f"{path}:{node.lineno}"
+
+
+def inner_imports(module: str, imported: Iterable[str]) -> list[str]:
+    """Return what the command line or the adapter imports from inside a backend, or from search."""
+    if not module.startswith(("infinite_memory.cli", "infinite_memory_mcp")):
+        return []
+    inside = re.compile(r"infinite_memory\.(storage\.(?!open$)\w+|search)(\.|$)")
+    return [name for name in imported if inside.match(name)]
+
+
+def test_command_line_and_adapter_import_nothing_from_inside_a_backend_or_from_search() -> None:
+    for module in MODULES:
+        names = [name for name, _ in imports_of(module)]
+        assert not inner_imports(module, names), f"{module} imports an inner part"
+    forbidden = ["infinite_memory.storage.sqlite.lock", "infinite_memory.search.snapshot"]
+    allowed = ["infinite_memory.storage.open", "infinite_memory.operations.search"]
+    assert inner_imports("infinite_memory.cli.commands.search", forbidden + allowed) == forbidden
+    assert inner_imports("infinite_memory_mcp.tool", ["infinite_memory.search"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from infinite_memory.cli.render import count
+from infinite_memory.model.quantities import format_count
 from infinite_memory.model.scope import Scope, Sensitivity, visible_from
 from infinite_memory.store import MemoryStore
 
@@ -32,7 +32,7 @@ def elsewhere(store: MemoryStore, searched: Collection[str] | None) -> str | Non
     largest = sorted(others, key=lambda name: (-others[name], name))[:_MOST_NAMED]
     named = ", ".join(f"{name} {others[name]:,}" for name in largest)
     dots = ", ..." if len(others) > _MOST_NAMED else ""
-    total = count(sum(others.values()), "memory", "memories")
+    total = format_count(sum(others.values()), "memory", "memories")
     return f"Other scopes hold {total} ({named}{dots}): try --scope ALL."
 
 

@@ -12,10 +12,10 @@ from attrs import asdict
 from infinite_memory.cli.exits import ExitCode
 from infinite_memory.cli.options import common_options, refuse_scopes, wanted_store, wants_json
 from infinite_memory.cli.output import Line, emit_json, emit_lines, emit_table, terminal
-from infinite_memory.cli.render import count
 from infinite_memory.cli.settings import set_up
 from infinite_memory.model.copying import Copied, CopyProgress, CopyStep
 from infinite_memory.model.findings import Finding
+from infinite_memory.model.quantities import format_count
 from infinite_memory.operations.copy import copy_store
 
 __all__ = ["copy_command"]
@@ -75,18 +75,20 @@ def _document(finding: Finding) -> dict[str, object]:
 
 def _summary(copied: Copied) -> Iterator[Line]:
     went_on = " more, going on with an earlier copy" if copied.resumed else ""
-    yield Line([(f"Copied {count(copied.copied, 'memory', 'memories')}{went_on}.", "")])
+    yield Line([(f"Copied {format_count(copied.copied, 'memory', 'memories')}{went_on}.", "")])
     equal = ", ".join(
-        count(number, _ONE.get(part, part), part)
+        format_count(number, _ONE.get(part, part), part)
         for part, number in sorted(copied.compared.items())
     )
     yield Line([(f"Compared, and the same in both: {equal or 'nothing'}.", "")])
     if copied.whole:
         yield Line([("The target holds everything that the source does.", "green")])
     if copied.left_out:
-        yield Line([(f"{count(len(copied.left_out), 'thing', 'things')} left out:", "red")])
+        yield Line([(f"{format_count(len(copied.left_out), 'thing', 'things')} left out:", "red")])
     if copied.different:
-        yield Line([(f"{count(len(copied.different), 'difference', 'differences')}:", "red")])
+        yield Line(
+            [(f"{format_count(len(copied.different), 'difference', 'differences')}:", "red")]
+        )
 
 
 @contextmanager

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import click
+from attrs import asdict
 
 from infinite_memory.cli.exits import ExitCode
 from infinite_memory.cli.options import common_options, refuse_scopes, wants_json
@@ -13,14 +14,7 @@ from infinite_memory.cli.output import emit_json, emit_table
 from infinite_memory.cli.settings import effective
 from infinite_memory.errors import ConfigurationError
 from infinite_memory.model.address import masked
-from infinite_memory.operations.diagnose import (
-    Finding,
-    State,
-    check_home,
-    check_model,
-    check_platform,
-)
-from infinite_memory.operations.diagnose_store import check_store
+from infinite_memory.model.diagnosis import Diagnosis, State
 
 __all__ = ["config_command", "doctor_command"]
 
@@ -57,29 +51,26 @@ def doctor_command(context: click.Context) -> int:
     problem.
     """
     refuse_scopes(context, "doctor")
-    as_json = wants_json(context)
-    found = list(_findings(context))
-    healthy = all(finding.state is not State.PROBLEM for finding in found)
-    if as_json:
-        checks = [
-            {"about": finding.about, "state": str(finding.state), "sentence": finding.sentence}
-            for finding in found
-        ]
-        emit_json({"healthy": healthy, "checks": checks})
+    diagnoses = list(_diagnose(context))
+    is_healthy = all(diagnosis.state is not State.PROBLEM for diagnosis in diagnoses)
+    if wants_json(context):
+        checks = [{**asdict(diagnosis), "state": str(diagnosis.state)} for diagnosis in diagnoses]
+        emit_json({"healthy": is_healthy, "checks": checks})
     else:
-        rows = [(str(finding.state), finding.about, finding.sentence) for finding in found]
+        rows = [(str(item.state), item.about, item.sentence) for item in diagnoses]
         emit_table(("State", "About", "Finding"), rows)
-    return ExitCode.DONE if healthy else ExitCode.NO
+    return ExitCode.DONE if is_healthy else ExitCode.NO
 
 
-def _findings(context: click.Context) -> Iterator[Finding]:
-    yield from check_platform()
+def _diagnose(context: click.Context) -> Iterator[Diagnosis]:
+    # Late: the checks load the model and the database, which `config` does without.
+    from infinite_memory.operations.diagnose import diagnose_installation, diagnose_platform
+
+    yield from diagnose_platform()
     try:
         config = effective(context).config
     except ConfigurationError as error:
-        yield Finding("configuration", State.PROBLEM, f"{error}.")
+        yield Diagnosis("configuration", State.PROBLEM, f"{error}.")
         return
-    yield Finding("configuration", State.OK, "Every setting can be used.")
-    yield from check_home(config.home)
-    yield from check_store(config)
-    yield from check_model(config)
+    yield Diagnosis("configuration", State.OK, "Every setting can be used.")
+    yield from diagnose_installation(config)

@@ -10,9 +10,10 @@ import click
 from infinite_memory.cli.opening import opened
 from infinite_memory.cli.options import common_options, wants_json
 from infinite_memory.cli.output import Line, emit_json, emit_lines, emit_table, remark
-from infinite_memory.cli.render import count, one_line
+from infinite_memory.cli.render import one_line
 from infinite_memory.model.codec import iso
 from infinite_memory.model.entry import Action, Entry
+from infinite_memory.model.quantities import format_count
 from infinite_memory.model.timestamps import show_moment
 from infinite_memory.operations.reversal import MemoryChange
 from infinite_memory.operations.undo import Undone
@@ -94,7 +95,9 @@ def undo_command(context: click.Context, entry: int | None, *, dry_run: bool) ->
     for skipped, reason in done.skipped[:_LISTED]:
         remark(f"Skipped entry {skipped.number}: {reason}.")
     if len(done.skipped) > _LISTED:
-        remark(f"Skipped {count(len(done.skipped) - _LISTED, 'more entry', 'more entries')}.")
+        remark(
+            f"Skipped {format_count(len(done.skipped) - _LISTED, 'more entry', 'more entries')}."
+        )
 
 
 def _undo_lines(done: Undone) -> Iterator[Line]:
@@ -107,11 +110,11 @@ def _undo_lines(done: Undone) -> Iterator[Line]:
     for change in done.changes[:_LISTED]:
         yield Line([(change_line(change), "")], indent=2)
     if len(done.changes) > _LISTED:
-        more = count(len(done.changes) - _LISTED, "more memory", "more memories")
+        more = format_count(len(done.changes) - _LISTED, "more memory", "more memories")
         yield Line([(f"and {more}", "")], indent=2)
     if done.scopes:
         yield Line(
-            [(f"{count(len(done.scopes), 'scope')}: {', '.join(done.scopes)}", "")], indent=2
+            [(f"{format_count(len(done.scopes), 'scope')}: {', '.join(done.scopes)}", "")], indent=2
         )
     if done.erased:
         listed = ", ".join(done.erased[:_LISTED])
@@ -152,12 +155,14 @@ def said(action: Action) -> str:
     ids = [step.id for step in action.memories]
     if ids:
         more = f" and {len(ids) - _NAMED:,} more" if len(ids) > _NAMED else ""
-        parts.append(f"{count(len(ids), 'memory', 'memories')} ({', '.join(ids[:_NAMED])}{more})")
+        parts.append(
+            f"{format_count(len(ids), 'memory', 'memories')} ({', '.join(ids[:_NAMED])}{more})"
+        )
     names = _scope_names(action)
     if names:
-        parts.append(f"{count(len(names), 'scope')} ({', '.join(names)})")
+        parts.append(f"{format_count(len(names), 'scope')} ({', '.join(names)})")
     if action.links:
-        parts.append(count(len(action.links), "link"))
+        parts.append(format_count(len(action.links), "link"))
     if action.reason:
         parts.append(action.reason)
     return ", ".join(parts)

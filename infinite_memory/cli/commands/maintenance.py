@@ -13,9 +13,9 @@ from infinite_memory.cli.exits import ExitCode
 from infinite_memory.cli.opening import opened
 from infinite_memory.cli.options import common_options, wants_json
 from infinite_memory.cli.output import Line, emit_json, emit_lines, emit_table, terminal
-from infinite_memory.cli.render import count, size
 from infinite_memory.model.codec import iso
 from infinite_memory.model.findings import Verification
+from infinite_memory.model.quantities import format_count, format_size
 from infinite_memory.model.timestamps import show_moment
 from infinite_memory.operations.remember import Progress
 from infinite_memory.operations.stats import Stats
@@ -47,7 +47,7 @@ def _rows(stats: Stats, zone: str | None) -> list[tuple[str, str]]:
         rows += [(f"{noun} {name}", f"{number:,}") for name, number in counts.items()]
     rows += [("found by meaning", f"{stats.embedded:,}")]
     rows += [(f"vectors by {name}", f"{number:,}") for name, number in stats.by_model.items()]
-    rows += [("earlier revisions", f"{stats.revisions:,}"), ("size", size(stats.size_bytes))]
+    rows += [("earlier revisions", f"{stats.revisions:,}"), ("size", format_size(stats.size_bytes))]
     if stats.oldest is not None and stats.newest is not None:
         rows += [("oldest", show_moment(stats.oldest, zone))]
         rows += [("newest", show_moment(stats.newest, zone))]
@@ -100,7 +100,7 @@ def _summary(verified: Verification) -> Iterator[Line]:
     if verified.sound:
         yield Line([("Everything is as it was written.", "green")])
     else:
-        yield Line([(f"{count(len(verified.findings), 'finding', 'findings')}:", "red")])
+        yield Line([(f"{format_count(len(verified.findings), 'finding', 'findings')}:", "red")])
     if verified.mended:
         yield Line([(f"{verified.mended:,} made anew.", "")])
 

@@ -13,10 +13,11 @@ from infinite_memory.cli.fields import field_options, field_values, read_text
 from infinite_memory.cli.opening import opened
 from infinite_memory.cli.options import common_options, wants_json
 from infinite_memory.cli.output import Line, emit_json, emit_lines, emit_table, remark, terminal
-from infinite_memory.cli.render import count, memory_lines, one_line, receipt_json, receipt_sentence
+from infinite_memory.cli.render import memory_lines, one_line, receipt_json, receipt_sentence
 from infinite_memory.errors import NotFound, StoreDamaged
 from infinite_memory.model.codec import iso, to_json
 from infinite_memory.model.memory import Memory, Status
+from infinite_memory.model.quantities import format_count
 from infinite_memory.model.receipt import Receipt
 from infinite_memory.model.timestamps import show_moment
 from infinite_memory.model.usage import Usage
@@ -55,7 +56,7 @@ def show_command(context: click.Context, memory_id: str, *, history: bool, usage
             emit_lines([Line([("", "")])])
         emit_lines(memory_lines(revision, zone))
     if used is not None:
-        times = count(used.count, "time")
+        times = format_count(used.count, "time")
         remark(f"Recalled {times}, last {show_moment(used.last, zone)}.")
     elif usage:
         remark("Never recalled.")
@@ -192,7 +193,7 @@ def _confirmed(lines: Sequence[str]) -> bool:
         raise click.UsageError("--hard erases for good: give --yes, or run it on a terminal")
     for line in lines:
         remark(line, style="")
-    number = count(len(lines), "memory", "memories")
+    number = format_count(len(lines), "memory", "memories")
     return click.confirm(f"Erase {number} for good?", err=True)
 
 

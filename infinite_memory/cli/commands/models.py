@@ -11,11 +11,11 @@ from infinite_memory.cli.exits import ExitCode
 from infinite_memory.cli.opening import opened
 from infinite_memory.cli.options import common_options, wants_json
 from infinite_memory.cli.output import Line, emit_json, emit_lines, emit_table
-from infinite_memory.cli.render import count, size
 from infinite_memory.cli.settings import set_up
 from infinite_memory.embedding import configured_model
 from infinite_memory.embedding.export import Precision, export_model
 from infinite_memory.embedding.manifest import Manifest, check_digest
+from infinite_memory.model.quantities import format_count, format_size
 
 __all__ = ["embed_command", "model_command"]
 
@@ -102,7 +102,7 @@ def _report(
     if wants_json(context):
         emit_json(document)
         return
-    document["size_bytes"] = size(size_bytes)
+    document["size_bytes"] = format_size(size_bytes)
     emit_table(
         ("What", "Value"),
         [(name.replace("_bytes", "").replace("_", " "), _shown(v)) for name, v in document.items()],
@@ -139,9 +139,9 @@ def embed_command(context: click.Context, *, drop_others: bool) -> None:
     if wants_json(context):
         emit_json({"embedded": done, **({"dropped": dropped} if drop_others else {})})
         return
-    lines = [f"Embedded {count(done, 'memory', 'memories')}."]
+    lines = [f"Embedded {format_count(done, 'memory', 'memories')}."]
     lines += [
-        f"Removed the vectors of {count(number, 'memory', 'memories')} by {name}."
+        f"Removed the vectors of {format_count(number, 'memory', 'memories')} by {name}."
         for name, number in dropped.items()
     ]
     if drop_others and not dropped:

@@ -14,11 +14,12 @@ from infinite_memory.cli.fields import conditions_but_when, filter_options, filt
 from infinite_memory.cli.opening import opened
 from infinite_memory.cli.options import common_options, wants_json
 from infinite_memory.cli.output import emit_json, emit_table, remark, terminal
-from infinite_memory.cli.render import count, one_line, standing
+from infinite_memory.cli.render import one_line, standing
 from infinite_memory.cli.scope_hints import elsewhere, opened_scopes
 from infinite_memory.clock import system_clock
 from infinite_memory.model.codec import iso, landmark_json, reading_json, to_json
 from infinite_memory.model.memory import Memory, Status
+from infinite_memory.model.quantities import format_count
 from infinite_memory.model.recall_page import Digest, Landmark, Recalled
 from infinite_memory.model.timestamps import show_moment
 from infinite_memory.times import read_as_of
@@ -77,9 +78,9 @@ def _sentences(recalled: Recalled, zone: str | None) -> Iterator[str]:
                 yield f"The nearest {side}: {_shown(landmark, zone)}"
         return
     if not recalled:
-        yield f"There is nothing after the {count(recalled.total, 'memory', 'memories')}."
+        yield f"There is nothing after the {format_count(recalled.total, 'memory', 'memories')}."
         return
-    shown = count(recalled.total, "memory", "memories")
+    shown = format_count(recalled.total, "memory", "memories")
     if len(recalled) < recalled.total:
         shown = f"{len(recalled):,} of {shown}"
     yield f"{shown}, {recalled.order}."

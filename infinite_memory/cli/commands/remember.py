@@ -15,8 +15,9 @@ from infinite_memory.cli.jsonl import Drafts, max_line_bytes, read_drafts
 from infinite_memory.cli.opening import opened
 from infinite_memory.cli.options import common_options, wants_json
 from infinite_memory.cli.output import Line, emit_json, emit_lines, remark, terminal
-from infinite_memory.cli.render import count, receipt_json, receipt_sentence
+from infinite_memory.cli.render import receipt_json, receipt_sentence
 from infinite_memory.model.memory import Origin
+from infinite_memory.model.quantities import format_count
 from infinite_memory.model.receipt import Outcome, Receipt, Searchable
 from infinite_memory.operations.remember import Progress
 from infinite_memory.store import MemoryStore
@@ -81,7 +82,7 @@ def _embed_the_rest(store: MemoryStore, receipts: Sequence[Receipt]) -> None:
     waiting = sum(receipt.searchable is Searchable.WORDS for receipt in receipts)
     if waiting:
         remark(
-            f"Embedding {count(waiting, 'long text', 'long texts')}, so that meaning finds"
+            f"Embedding {format_count(waiting, 'long text', 'long texts')}, so that meaning finds"
             " them too; this may be interrupted."
         )
         sys.stdout.flush()
@@ -143,13 +144,13 @@ def _report(receipts: Sequence[Receipt], *, as_json: bool) -> None:
     repeats = f", {again:,} there already" if again else ""
     embedded = sum(receipt.searchable is Searchable.MEANING for receipt in receipts)
     sentence = (
-        f"Stored {count(stored, 'memory', 'memories')}, {unchanged:,} unchanged{repeats};"
+        f"Stored {format_count(stored, 'memory', 'memories')}, {unchanged:,} unchanged{repeats};"
         f" {embedded:,} of {len(receipts):,} found by meaning."
     )
     emit_lines([Line([(sentence, "")])])
     disputed = [receipt for receipt in receipts if receipt.conflicts]
     if disputed:
         remark(
-            f"{count(len(disputed), 'memory conflicts', 'memories conflict')} with another of the"
+            f"{format_count(len(disputed), 'memory conflicts', 'memories conflict')} with another of the"
             " same key: see `infinite-memory conflicts`."
         )

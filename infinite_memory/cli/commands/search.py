@@ -13,10 +13,11 @@ from infinite_memory.cli.hits import emit_hits, explained
 from infinite_memory.cli.opening import opened
 from infinite_memory.cli.options import common_options, wants_json
 from infinite_memory.cli.output import Line, emit_json, emit_lines, remark
-from infinite_memory.cli.render import count, listed, scope_names
+from infinite_memory.cli.render import listed, scope_names
 from infinite_memory.cli.scope_hints import elsewhere
 from infinite_memory.model.codec import iso, predecessor_json, reading_json, to_json
 from infinite_memory.model.hits import Hit, Hits, Step
+from infinite_memory.model.quantities import format_count
 from infinite_memory.model.search_options import Depth
 from infinite_memory.model.timestamps import show_moment
 
@@ -148,7 +149,7 @@ def _summary(hits: Hits, zone: str | None) -> str:
 
 def _nothing(hits: Hits, zone: str | None, hint: str | None) -> str:
     if hits.offset and hits.matches:
-        return f"There is nothing after the {count(hits.matches, 'match', 'matches')}."
+        return f"There is nothing after the {format_count(hits.matches, 'match', 'matches')}."
     sentences = [f"Nothing found in {_looked_at(hits, zone)}."]
     if hits.below:
         sentences.append(f"{hits.below:,} scored too low; try --threshold 0.")
@@ -162,7 +163,7 @@ def _looked_at(hits: Hits, zone: str | None) -> str:
     time = "" if hits.when is None else f", {hits.when.said}"
     if hits.as_of is not None:
         time = f"{time}, as of {show_moment(hits.as_of, zone)}"
-    return f"{where} ({count(hits.eligible, 'memory', 'memories')}{time})"
+    return f"{where} ({format_count(hits.eligible, 'memory', 'memories')}{time})"
 
 
 @click.command("why-not")
