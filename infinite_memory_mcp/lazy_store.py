@@ -152,8 +152,8 @@ class LazyStore:
             with self._scheduling:
                 self._warming = True
             store = self.get()
-            store.warm_up()
-            store.catch_up(limit=_EVERYTHING, stop=self._closed.is_set)
+            store.models.warm_up()
+            store.models.catch_up(limit=_EVERYTHING, stop=self._closed.is_set)
         except StoreClosed:
             return
         except InfiniteMemoryError as error:

@@ -26,7 +26,7 @@ _HELD = frozenset({Status.CURRENT, Status.SUPERSEDED, Status.ARCHIVED})
 def history(
     services: Services, id_or_key: str, *, scope: str | Iterable[str] | None
 ) -> list[Memory]:
-    """Return the revisions of a memory or a key, oldest first; see `MemoryStore.history`.
+    """Return the revisions of a memory or a key, oldest first; see `Journal.history`.
 
     Raises:
         NotFound: no memory has the id, and none in these scopes has the key.
@@ -44,7 +44,7 @@ def history(
 
 
 def conflicts(services: Services, *, scope: str | Iterable[str] | None) -> list[tuple[Memory, ...]]:
-    """Return the groups of memories that disagree about a key; see `MemoryStore.conflicts`."""
+    """Return the groups of memories that disagree about a key; see `Journal.conflicts`."""
     criteria = Criteria(
         scopes=searched_scopes(scope, services),
         statuses=frozenset({Status.CURRENT}),

@@ -50,13 +50,13 @@ class UndoChange(Arguments):
 
 def memory_history(store: MemoryStore, asked: MemoryHistory) -> Answer:
     """Tell all that a memory or the key of a fact was, oldest first."""
-    memories = store.history(asked.id_or_key, scope=asked.scope)
+    memories = store.journal.history(asked.id_or_key, scope=asked.scope)
     return Answer(text=whole_text(memories), data=page_data(memories, None))
 
 
 def memory_log(store: MemoryStore, asked: MemoryLog) -> Answer:
     """List the changes, newest first: who did what, and when."""
-    entries = store.log(limit=asked.limit, before=asked.before, memory_id=asked.id)
+    entries = store.journal.entries(limit=asked.limit, before=asked.before, memory_id=asked.id)
     lines = [_line(entry) for entry in entries] or ["There is nothing in the journal."]
     return Answer(text="\n".join(lines), data={"entries": [_entry_data(each) for each in entries]})
 

@@ -38,12 +38,12 @@ class UpdateUserProfile(Arguments):
 
 def get_user_profile(store: MemoryStore, asked: GetUserProfile) -> Answer:
     """Tell who the user is: name, preferences, facts, contacts, notes. Use it at the start."""
-    return _answer(store.get_user_profile(asked.user))
+    return _answer(store.profile.get(asked.user))
 
 
 def update_user_profile(store: MemoryStore, asked: UpdateUserProfile) -> Answer:
     """Note what lasts about the user; old values stay in the history."""
-    return _answer(store.update_user_profile(asked.changes, user=asked.user, origin="assistant"))
+    return _answer(store.profile.update(asked.changes, user=asked.user, origin="assistant"))
 
 
 def _answer(profile: Profile) -> Answer:

@@ -99,7 +99,7 @@ def test_a_hard_forget_leaves_nothing_of_a_fact_and_its_key_in_the_journal(tmp_p
         store.search(SECRET)
         for place in ("Acme", "Globex"):
             store.forget(place, hard=True)
-        assert [str(entry.action.operation) for entry in store.log()] == [
+        assert [str(entry.action.operation) for entry in store.journal.entries()] == [
             *("erase", "erase", "undo", "undo", "remember", "remember")
         ]
         assert store.verify().sound

@@ -37,7 +37,7 @@ def year(open_store: OpenStore) -> MemoryStore:
     """The clock stands at Friday, 1 May 2026, after the last month of the year."""
     store = open_store(time_zone="UTC")
     live_through(store._services.storage)
-    store.catch_up()
+    store.models.catch_up()
     return store
 
 

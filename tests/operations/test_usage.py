@@ -53,7 +53,7 @@ def test_listing_and_looking_are_no_use(store: MemoryStore) -> None:
     store.remember("the red harbour", id="a", happened_at=NOW)
     store.browse()
     store.get("a")
-    store.history("a")
+    store.journal.history("a")
     store.why_not("harbour", "a")
     store.search("harbour", depth="exhaustive")
     store.verify()

@@ -87,7 +87,7 @@ def refuse(home: Path, kind: type[StorageError], sentence: str) -> None:
 def test_a_database_that_was_cut_is_refused_at_any_length(home: Path, length: int) -> None:
     size = (home / "memory.db").stat().st_size
     os.truncate(home / "memory.db", length if length > 0 else size + length)
-    refuse(home, StoreDamaged, "is no sound database")
+    refuse(home, StoreDamaged, "is damaged")
 
 
 @pytest.mark.parametrize("length", [0, 1, 100, PAGE, 5 * PAGE, 20 * PAGE + 512])
@@ -95,7 +95,7 @@ def test_a_database_that_was_cut_is_refused_beside_its_log_too(home: Path, lengt
     home = crashed(home)
     size = (home / "memory.db").stat().st_size
     os.truncate(home / "memory.db", length if length >= 0 else size + length)
-    refuse(home, StoreDamaged, r"is empty|is no sound database")
+    refuse(home, StoreDamaged, r"is empty|is damaged")
 
 
 def test_a_log_that_a_crash_left_is_no_damage(home: Path) -> None:
