@@ -271,9 +271,11 @@ class MongoStorage:
             return seconds < self._connection.seconds_without_primary() and has_answering_member(
                 self._connection.client
             )
-        # What was waited for is not waited for again.
+        # The driver reports a lost connection also after it has looked in vain for another server,
+        # and that wait is not repeated.
+        waited = seconds >= self._connection.client.options.server_selection_timeout
         lost = isinstance(cause, ConnectionFailure) and not isinstance(cause, NetworkTimeout)
-        return lost and tries == 1
+        return lost and tries == 1 and not waited
 
     def _check_usable(self, error: StorageUnavailable | None = None) -> None:
         place = self._connection.place
