@@ -226,10 +226,10 @@ def test_a_store_of_another_version_is_left_alone(
     with single.members[0].client() as client:
         database = client["another_version"]
         try:
-            database["metadata"].update_one({"_id": "store"}, change)
-            before = database["metadata"].find_one({"_id": "store"})
+            database["metadata"].update_one({"_id": "infinite-memory"}, change)
+            before = database["metadata"].find_one({"_id": "infinite-memory"})
             with pytest.raises(error):
                 MongoStorage.open(address)
-            assert database["metadata"].find_one({"_id": "store"}) == before
+            assert database["metadata"].find_one({"_id": "infinite-memory"}) == before
         finally:
             client.drop_database("another_version")

@@ -195,7 +195,7 @@ def test_an_edited_scope_is_left_out(storage: Storage, raw: Raw) -> None:
 def test_a_store_that_lost_its_count_is_not_written(
     storage: Storage, raw: Raw, change: dict[str, Any]
 ) -> None:
-    raw["metadata"].update_one({"_id": "store"}, change)
+    raw["metadata"].update_one({"_id": "infinite-memory"}, change)
     with pytest.raises(StoreDamaged, match="backup"):
         storage.position()
     with pytest.raises(StoreDamaged, match="backup"):

@@ -114,7 +114,7 @@ def test_a_journal_written_anew_does_not_end_as_it_was_noted(
 def test_a_store_that_lost_the_end_of_its_journal_is_not_written(
     storage: MongoStorage, raw: Raw, change: dict[str, Any]
 ) -> None:
-    raw["metadata"].update_one({"_id": "store"}, change)
+    raw["metadata"].update_one({"_id": "infinite-memory"}, change)
     with pytest.raises(StoreDamaged, match=r"end of its journal.*backup"):
         storage.journal_end()
     with pytest.raises(StoreDamaged, match=r"end of its journal.*backup"):

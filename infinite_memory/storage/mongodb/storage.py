@@ -38,7 +38,7 @@ from infinite_memory.storage.mongodb.creation import ensure_store, has_store
 from infinite_memory.storage.mongodb.errors import translated
 from infinite_memory.storage.mongodb.journal import JournalReader
 from infinite_memory.storage.mongodb.links import links_of
-from infinite_memory.storage.mongodb.migrations import bring_up_to_date
+from infinite_memory.storage.mongodb.migrations import migrate
 from infinite_memory.storage.mongodb.patience import (
     close_client,
     has_answering_member,
@@ -78,7 +78,7 @@ class MongoStorage:
         self._committer = Committer(connection, self._damage, self._scopes)
         with translated(connection.place):
             self._identity = ensure_store(connection)
-            bring_up_to_date(connection, self._committer)
+            migrate(connection)
 
     @classmethod
     def open(cls, address: str) -> MongoStorage:
@@ -91,6 +91,7 @@ class MongoStorage:
             StorageUnavailable: the server cannot be reached, is too old, stands alone, or refuses
                 the user.
             SchemaTooNew: a newer version of this package wrote it.
+            SchemaTooOld: a development version before schema 1 wrote it.
             StoreDamaged: the document that counts its changes cannot be read.
         """
         connection = connect(address)
