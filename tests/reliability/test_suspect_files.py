@@ -16,6 +16,7 @@ from infinite_memory import MemoryStore, StorageError, StorageUnavailable, Store
 from infinite_memory.config import Config
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.storage.sqlite.creation import PAGE_BYTES
+from infinite_memory.storage.sqlite.schema import APPLICATION_ID
 from infinite_memory.testing.embedders import HashingEmbedder
 from infinite_memory.testing.storage_contract import put
 
@@ -220,7 +221,7 @@ def _empty_marker(home: Path) -> None:
 def _no_tables(home: Path) -> None:
     (home / "memory.db").unlink()
     connection = apsw.Connection(str(home / "memory.db"))
-    connection.execute(f"PRAGMA application_id = {0x494E464D}; PRAGMA user_version = 1")
+    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = 1")
     connection.execute("CREATE TABLE other (a)")
     connection.pragma("journal_mode", "wal")
     connection.close()

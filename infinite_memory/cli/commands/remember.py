@@ -45,8 +45,8 @@ def remember_command(
     """Store TEXT, or standard input where TEXT is -, and print the receipt.
 
     With --from every line of FILE (- for standard input) is an object with a text and any other
-    field of a memory. All lines are checked before the first is stored; the options are the fields
-    that a line leaves out.
+    field of a memory, or FILE is what `list --json` has printed. All of it is checked before the
+    first memory is stored; the options are the fields that a line leaves out.
     """
     if (text is None) == (source_file is None):
         raise click.UsageError("give a TEXT, - for standard input, or --from FILE")
@@ -151,6 +151,6 @@ def _report(receipts: Sequence[Receipt], *, as_json: bool) -> None:
     disputed = [receipt for receipt in receipts if receipt.conflicts]
     if disputed:
         remark(
-            f"{format_count(len(disputed), 'memory conflicts', 'memories conflict')} with another of the"
-            " same key: see `infinite-memory conflicts`."
+            f"{format_count(len(disputed), 'memory conflicts', 'memories conflict')} with another"
+            " memory of the same key: see `infinite-memory conflicts`."
         )
