@@ -22,7 +22,6 @@ from infinite_memory.search.collapsing import Group, Place, best, place_of, rank
 from infinite_memory.search.conversation_scoring import InContext, in_context
 from infinite_memory.search.cosine import QueryVector, approximate_cosines
 from infinite_memory.search.depths import Reasons, groups_of, nudged, raised_by, reasons_of
-from infinite_memory.search.doc_filter import Selection
 from infinite_memory.search.explain import explain
 from infinite_memory.search.neighbours import surroundings
 from infinite_memory.search.phrases import Texts, quoted_in, quoted_parts
@@ -30,7 +29,6 @@ from infinite_memory.search.query import Arm, Candidate, Question, Ranking
 from infinite_memory.search.reader import View
 from infinite_memory.search.rescoring import Settling
 from infinite_memory.search.scoring import Scored, scored, without_meaning, without_words
-from infinite_memory.search.segment import Segment
 from infinite_memory.search.sentences import gained_by_parts, parts_of
 from infinite_memory.search.speakers import named_speakers, spoken_by, without_names
 from infinite_memory.search.weights import DEFAULT_WEIGHTS, Weights
@@ -191,9 +189,8 @@ def _look_around(
     quoted = np.zeros(len(near), np.float32)
     if quotes and texts is not None:
         quoted = quoted_in(quotes, scores, near, texts)
-    newest = max(_newest(s.segment, s.selection) for s in scores if len(s.selection))
     gained = gained_by_parts(scores, near, queries[1:], weights.parts)
-    context = in_context(scores, near, asked, weights, parts=gained, quoted=quoted, newest=newest)
+    context = in_context(scores, near, asked, weights, parts=gained, quoted=quoted)
     for part, s in enumerate(scores):
         rows = near.wanted[near.part[near.wanted] == part]
         s.total[s.selection.places(near.doc[rows].astype(np.int32))] = context.total[rows]
@@ -201,13 +198,6 @@ def _look_around(
         shown = min(question.offset + question.limit, _CANDIDATES)
         settling.shown(shown, near, context.total, raised_by(question.depth))
     return context
-
-
-def _newest(segment: Segment, selection: Selection) -> int:
-    """Return the latest moment of the selected documents, in microseconds since the epoch."""
-    if selection.docs is None:
-        return segment.newest
-    return int(selection.take(segment.happened).max())
 
 
 def _embedded(

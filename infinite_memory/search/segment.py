@@ -150,11 +150,6 @@ class Segment:
         return _held(self.status)
 
     @cached_property
-    def newest(self) -> int:
-        """The latest `happened` of a document, of which there is at least one."""
-        return int(self.happened.max())
-
-    @cached_property
     def last_beginning(self) -> int:
         """The latest `held_from` of a document."""
         return int(self.held_from.max(initial=-NEVER))
