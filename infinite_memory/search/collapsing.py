@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from infinite_memory.search.scoring import Scored
 
-__all__ = ["Group", "Place", "best", "best_groups", "place_of", "rank_of", "reached_by_groups"]
+__all__ = ["Group", "Place", "best", "best_groups", "place_of", "rank_of"]
 
 # Differences in the seventh place come from the order of additions and must not decide a rank.
 _PLACES = 6
@@ -50,14 +50,6 @@ def best_groups(scores: Sequence[Scored], limit: int, least: float) -> list[Grou
             if matches:
                 members[twin].append((s, place))
     return [_group(first[twin], found) for twin, found in members.items()]
-
-
-def reached_by_groups(scores: Sequence[Scored], number: int) -> float:
-    """Return what the best of each of the best `number` groups reach, 0 where there are fewer."""
-    first = _first_of_groups(scores, number, 0.0)
-    if len(first) < number:
-        return 0.0
-    return min(float(s.total[place]) for s, place in first.values())
 
 
 def _first_of_groups(scores: Sequence[Scored], limit: int, least: float) -> dict[_Twin, Place]:

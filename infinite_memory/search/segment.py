@@ -180,11 +180,6 @@ class Segment:
         return len(self.high) == len(self) and not len(self.unembedded)
 
     @cached_property
-    def greatest_scale(self) -> float:
-        """The greatest `scale` of a passage, 0 without one."""
-        return float(self.scale.max(initial=0))
-
-    @cached_property
     def unembedded(self) -> Codes:
         """The documents that have no vector, ascending."""
         return np.flatnonzero(np.diff(self.passage_start) == 0)
