@@ -247,7 +247,7 @@ def _check_snapshot(folder: Path, storage: Storage, embedder: Embedder) -> Findi
         dimensions=embedder.dimensions,
     )
     try:
-        view = ours.verified(whole=False)
+        view = ours.verified()
     except ValueError as error:
         return Finding(
             "index",
