@@ -265,13 +265,11 @@ def _explained(explanation: Explanation) -> str:
     cosine = "" if explanation.cosine is None else f", cosine {explanation.cosine:.3f}"
     steps = (
         (explanation.parts, "its sentences one by one"),
-        (explanation.coverage, "every word of the query"),
         (explanation.speaker, "its speaker is named in the query"),
         (explanation.around, "what was said around it"),
         (explanation.quoted, "what the query quotes"),
         (explanation.asks, "it is a question itself"),
         (explanation.important, "marked important"),
-        (explanation.recency, "its age"),
         (explanation.conversation, "its conversation"),
         (explanation.summary, "it is a summary"),
     )

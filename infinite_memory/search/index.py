@@ -110,7 +110,7 @@ class SearchIndex:
         Raises:
             ValueError: it is damaged; the message says how.
         """
-        return None if self._snapshot is None else self._snapshot.verified(whole=True)
+        return None if self._snapshot is None else self._snapshot.verified()
 
     def rebuild(self) -> None:
         """Let go of the snapshot and of what was read from it; the next search reads the store."""

@@ -128,14 +128,6 @@ def test_what_may_not_be_seen_moves_no_score() -> None:
     assert found.candidates == without.candidates
 
 
-def test_every_word_of_the_question_counts_however_long_the_text() -> None:
-    long = turn(0, "much ado about nothing in particular " * 500 + "quokka", conversation_id=None)
-    view = view_of([long, *(turn(i, f"note {i}", conversation_id=None) for i in range(1, 30))])
-    (first,) = ask(view, "quokka").candidates
-    assert first.explanation is not None
-    assert first.explanation.coverage == pytest.approx(DEFAULT_WEIGHTS.coverage, rel=1e-5)
-
-
 @settings(deadline=None, max_examples=30)
 @given(st.randoms(use_true_random=False))
 def test_the_order_of_arrival_and_the_segments_change_nothing(random: Random) -> None:
