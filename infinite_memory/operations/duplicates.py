@@ -18,9 +18,9 @@ from zoneinfo import ZoneInfo
 
 from attrs import evolve, field, frozen
 
+from infinite_memory.model.commit import Expect, ExpectAlike
 from infinite_memory.model.link import Link, LinkType
 from infinite_memory.model.memory import GLOBAL, Kind, Memory, Origin, Status
-from infinite_memory.model.record import ExpectAlike, PutLink, Write
 from infinite_memory.operations.recent_writes import RecentWrites
 from infinite_memory.operations.services import Services
 from infinite_memory.operations.supersession import with_key
@@ -54,14 +54,13 @@ class Wanted:
 class Recognised:
     """What new memories are, each by its id: `fresh` ones are stored, with their `twins`.
 
-    `expected` refuses the commit if it was made of something else than what there is by then. Where
-    too many may say the same to be named there, `entry` is the number that the entry in the journal
-    must get: nothing at all was changed meanwhile.
+    `expect` refuses the commit if it was made of something else than what there is by then. Where
+    too many may say the same to be named, it gives the number of the journal entry: nothing at all
+    was changed meanwhile.
     """
 
     fresh: list[Wanted] = field(factory=list)
-    expected: tuple[Write, ...] = ()
-    entry: int | None = None
+    expect: Expect = field(factory=Expect)
     repeats: dict[str, Memory] = field(factory=dict)
     echoes: dict[str, Memory] = field(factory=dict)
     twins: dict[str, Memory] = field(factory=dict)
@@ -70,15 +69,15 @@ class Recognised:
 def recognise(services: Services, wanted: Iterable[Wanted], *, unseen: bool = False) -> Recognised:
     """Compare new memories with those that are there, and each with the ones before it.
 
-    Those that are there are not looked at if they are taken to be `unseen`: what is `expected` then
+    Those that are there are not looked at if they are taken to be `unseen`: what `expect` says then
     refuses the commit if any may say the same.
 
     A message is always stored, and has no twins: who says "ok" again has said it twice. One with an
     id of its own is always stored as well.
     """
     new = list(wanted)
-    known, expected, entry = _known(services, [each.memory for each in new], unseen=unseen)
-    found = Recognised(expected=expected, entry=entry)
+    known, expect = _known(services, [each.memory for each in new], unseen=unseen)
+    found = Recognised(expect=expect)
     told_last = _ToldLast(services, found.fresh)
     holders: dict[tuple[str, str], str] = {}
     for each in new:
@@ -106,18 +105,16 @@ def recognise(services: Services, wanted: Iterable[Wanted], *, unseen: bool = Fa
 
 def twin_links(
     services: Services, twins: Mapping[str, Memory], superseded: Mapping[str, Sequence[str]]
-) -> list[PutLink]:
+) -> list[Link]:
     """Return the links from new memories to their twins, but for those that they replace."""
     return [
-        PutLink(
-            link=Link(
-                source=source,
-                target=twin.id,
-                type=LinkType.NEAR_DUPLICATE_OF,
-                made_by=services.actor.client,
-                reason=_REASON,
-                made_at=services.clock(),
-            )
+        Link(
+            source=source,
+            target=twin.id,
+            type=LinkType.NEAR_DUPLICATE_OF,
+            made_by=services.actor.client,
+            reason=_REASON,
+            made_at=services.clock(),
         )
         for source, twin in twins.items()
         if twin.id not in superseded.get(source, ())
@@ -126,7 +123,7 @@ def twin_links(
 
 def _known(
     services: Services, new: Sequence[Memory], *, unseen: bool
-) -> tuple[defaultdict[int, list[Memory]], tuple[Write, ...], int | None]:
+) -> tuple[defaultdict[int, list[Memory]], Expect]:
     """Return the current memories that may say the same, by fingerprint, oldest first.
 
     And what to expect so that no others do; where there are too many to be compared, the number of
@@ -135,27 +132,26 @@ def _known(
     compared = [memory for memory in new if memory.kind is not Kind.MESSAGE]
     known: defaultdict[int, list[Memory]] = defaultdict(list)
     if not compared:
-        return known, (), None
+        return known, Expect()
     alike = ExpectAlike(
         scopes=frozenset({GLOBAL, *(memory.scope for memory in compared)}),
         fingerprints=frozenset(fingerprint(memory.text) for memory in compared),
     )
     if unseen:
-        return known, (alike,), None
-    expected: tuple[Write, ...] = ()
-    entry: int | None = None
+        return known, Expect(contents=(alike,))
     limit = _COMPARED * len(alike.fingerprints)
     page = services.storage.find(alike.criteria, limit=limit)
     if page.next is None:
-        expected = (evolve(alike, ids=frozenset(memory.id for memory in page.memories)),)
+        alike = evolve(alike, ids=frozenset(memory.id for memory in page.memories))
+        expect = Expect(contents=(alike,))
     else:
-        entry = services.storage.journal_end().number + 1
+        expect = Expect(entry_number=services.storage.journal_end().number + 1)
         page = services.storage.find(alike.criteria, limit=limit)
     now = services.clock()
     for memory in sorted(page.memories, key=lambda each: (each.stored_at, each.id)):
         if memory.kind is not Kind.MESSAGE and not memory.ended_by(now):
             known[fingerprint(memory.text)].append(memory)
-    return known, expected, entry
+    return known, expect
 
 
 class _ToldLast:

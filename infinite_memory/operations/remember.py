@@ -10,11 +10,13 @@ from attrs import evolve, frozen
 
 from infinite_memory.errors import Conflict, IdTaken, InfiniteMemoryError, InvalidInput
 from infinite_memory.model.checks import check_labels
+from infinite_memory.model.commit import Commit, Expect, merge_commits
 from infinite_memory.model.draft import Draft
 from infinite_memory.model.entry import Operation
+from infinite_memory.model.link import Link
 from infinite_memory.model.memory import GLOBAL, Memory, Status
 from infinite_memory.model.receipt import Outcome, Receipt, Searchable
-from infinite_memory.model.record import PutLink, Record, Write
+from infinite_memory.model.record import Record
 from infinite_memory.model.scope import Scope, fold_name
 from infinite_memory.model.usage import Usage
 from infinite_memory.operations.after_commit import AfterCommit
@@ -22,7 +24,7 @@ from infinite_memory.operations.duplicates import Recognised, Wanted, recognise,
 from infinite_memory.operations.embed import embed_new
 from infinite_memory.operations.journal import with_entry
 from infinite_memory.operations.retry import attempts
-from infinite_memory.operations.scopes import scope_writes, settled
+from infinite_memory.operations.scopes import create_missing_scopes, settled
 from infinite_memory.operations.services import Services
 from infinite_memory.operations.supersession import Placement, Superseding
 from infinite_memory.operations.validation import memory_of
@@ -163,7 +165,7 @@ class _Committed:
 
     found: Recognised
     placed: Placement
-    links: Sequence[PutLink]
+    links: Sequence[Link]
     earlier: Mapping[str, Receipt]
 
 
@@ -200,15 +202,17 @@ def _committed(
         # One alone is nearly always new: the commit tells if it may not be.
         unseen = attempt == 1 and len(wanted) == 1
         found = recognise(services, fresh.values(), unseen=unseen)
-        expected, number = (found.expected, found.entry) if attempt <= _EXPECTING else ((), None)
+        expect = found.expect if attempt <= _EXPECTING else Expect()
         try:
             placed = _placed_among_others(services, found.fresh)
             links = twin_links(services, found.twins, placed.superseded)
             if found.fresh:
-                writes = [*expected, *_scope_writes(placed, scopes), *placed.writes, *links]
-                services.storage.commit(
-                    with_entry(services, Operation.REMEMBER, writes, number=number)
+                commit = merge_commits(
+                    create_missing_scopes({m.scope for m in placed.memories.values()}, scopes),
+                    placed.commit,
+                    Commit(expect=expect, links=links),
                 )
+                services.storage.commit(with_entry(services, Operation.REMEMBER, commit))
             return _Committed(found=found, placed=placed, links=links, earlier=earlier)
         except Conflict as error:
             if last or isinstance(error, IdTaken):
@@ -234,7 +238,7 @@ def _first(memory: Memory, done: _Committed, *, meaning: bool) -> Receipt:
         superseded=placed.superseded.get(memory.id, ()),
         superseded_by=placed.superseded_by.get(memory.id),
         conflicts=placed.conflicts.get(memory.id, ()),
-        twins=tuple([each.link.target for each in done.links if each.link.source == memory.id]),
+        twins=tuple([link.target for link in done.links if link.source == memory.id]),
     )
 
 
@@ -293,10 +297,6 @@ def _placed_among_others(services: Services, fresh: Sequence[Wanted]) -> Placeme
     for each in fresh:
         superseding.place(each.memory, each.supersedes, timed=each.timed)
     return superseding.placement()
-
-
-def _scope_writes(placed: Placement, scopes: Mapping[str, Scope]) -> list[Write]:
-    return scope_writes({memory.scope for memory in placed.memories.values()}, scopes)
 
 
 def _unchanged(services: Services, memory: Memory, record: Record, timed: bool) -> Receipt:
