@@ -48,7 +48,6 @@ if TYPE_CHECKING:
         Storage,
         SupportsCopyMark,
         SupportsDamage,
-        SupportsVectorSearch,
         SupportsVerify,
     )
     from infinite_memory.store import MemoryStore
@@ -109,7 +108,6 @@ __all__ = [
     "StoreDamaged",
     "SupportsCopyMark",
     "SupportsDamage",
-    "SupportsVectorSearch",
     "SupportsVerify",
     "TimeRange",
     "Undone",
@@ -163,7 +161,6 @@ _HOMES = {
         "Storage",
         "SupportsCopyMark",
         "SupportsDamage",
-        "SupportsVectorSearch",
         "SupportsVerify",
     ),
     "store": ("MemoryStore",),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import time
-from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
 
@@ -29,7 +28,6 @@ from infinite_memory.storage.mongodb.schema import (
     SCHEMA_VERSION,
     SCOPES,
     STORE,
-    WRITER,
 )
 
 __all__ = ["create_collections", "ensure_store", "has_store"]
@@ -87,16 +85,6 @@ def _create(database: Database[dict[str, Any]]) -> None:
     create_collections(database)
     # The document that makes this a store comes last: before it, others create it all again.
     _insert(database, SCOPES, encode_scope(Scope(name=GLOBAL)))
-    _insert(
-        database,
-        METADATA,
-        {
-            "_id": WRITER,
-            "owner": None,
-            "until": datetime.fromtimestamp(0, UTC),
-            "commit": None,
-        },
-    )
     store = {
         "_id": STORE,
         "identity": str(uuid4()),
@@ -148,7 +136,7 @@ def _insert(database: Database[dict[str, Any]], name: str, document: dict[str, A
 
 def _refuse_foreign(connection: Connection) -> None:
     """Refuse a database whose collections hold what no store counts: not ours, or cut off."""
-    first = {SCOPES: [GLOBAL], METADATA: [WRITER, STORE]}
+    first = {SCOPES: [GLOBAL], METADATA: [STORE]}
     for name in COLLECTIONS:
         others = {"_id": {"$nin": first.get(name, [])}}
         if connection.database.get_collection(name).find_one(others, {"_id": 1}) is not None:

@@ -28,7 +28,6 @@ from infinite_memory.storage.mongodb.schema import (
     SCHEMA_VERSION,
     STORE,
     USAGE,
-    WRITER,
 )
 from infinite_memory.text.likeness import fingerprint
 
@@ -99,7 +98,6 @@ def _let_old_commits_end(database: Database[dict[str, Any]]) -> None:
     """Remove what the rule forbids: who is in the middle of a commit ends it, and begins none."""
     metadata = database.get_collection(METADATA)
     metadata.update_one({"_id": STORE}, {"$unset": {"commits": 1}})
-    metadata.update_one({"_id": WRITER}, {"$unset": {"leases": 1}})
 
 
 def _fill_fingerprints(database: Database[dict[str, Any]]) -> None:

@@ -11,7 +11,6 @@ __all__ = [
     "INDEXES",
     "JOURNAL",
     "LINKS",
-    "LOGGED",
     "MEMORIES",
     "METADATA",
     "METADATA_RULE",
@@ -21,7 +20,6 @@ __all__ = [
     "SCOPES",
     "STORE",
     "USAGE",
-    "WRITER",
 ]
 
 SCHEMA_VERSION = 2
@@ -36,19 +34,14 @@ JOURNAL = "journal"
 LINKS = "links"
 USAGE = "usage"
 METADATA = "metadata"
-LOGGED = "logged_writes"
-"""What a commit without transactions is about to do; empty but while one is under way."""
 
 COLLECTIONS = (
     *(MEMORIES, PASSAGES, REVISIONS, SCOPES, ERASED, JOURNAL, LINKS, USAGE),
-    *(METADATA, LOGGED),
+    METADATA,
 )
 
 STORE = "store"
 """The document of `metadata` that counts the changes, and says where the journal ends."""
-
-WRITER = "writer"
-"""The document of `metadata` that says who may write, where there are no transactions."""
 
 COPY = "copy"
 """The document of `metadata` that says of which other store this one is the copy."""
