@@ -13,8 +13,8 @@ from pymongo.database import Database
 from pymongo.errors import OperationFailure
 
 from infinite_memory.errors import StorageUnavailable
+from infinite_memory.model.commit import Commit
 from infinite_memory.model.entry import Action, JournalEnd, Operation
-from infinite_memory.model.record import Log, Write
 from infinite_memory.storage.mongodb.commit import Committer
 from infinite_memory.storage.mongodb.connection import Connection
 from infinite_memory.storage.mongodb.creation import create_collections
@@ -82,16 +82,17 @@ def _refuse_foreign(connection: Connection) -> None:
             )
 
 
-def _first_entry(connection: Connection, session: ClientSession | None) -> list[Write]:
+def _first_entry(connection: Connection, session: ClientSession | None) -> Commit:
     """Return the entry with which the journal of a store begins that holds memories already."""
     store = store_document(connection.database, connection.place, session)
     if end_in(store, connection.place) != JournalEnd():
-        return []
+        return Commit()
     count = connection.database.get_collection(MEMORIES).count_documents({}, session=session)
     if not count:
-        return []
+        return Commit()
     reason = f"the store held {count:,} memories before it had a journal"
-    return [Log(action=Action(at=datetime.now(UTC), operation=Operation.BEGIN, reason=reason))]
+    action = Action(at=datetime.now(UTC), operation=Operation.BEGIN, reason=reason)
+    return Commit(entry=action)
 
 
 def _let_old_commits_end(database: Database[dict[str, Any]]) -> None:
