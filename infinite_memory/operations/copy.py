@@ -16,6 +16,8 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TypeAlias
 
+from attrs import frozen
+
 from infinite_memory.config import Config, load
 from infinite_memory.errors import (
     ConfigurationError,

@@ -9,9 +9,9 @@ import pytest
 from attrs import evolve
 
 from infinite_memory.errors import Conflict, InvalidInput
+from infinite_memory.model.commit import Commit, Erase, Expect, ExpectAlike
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.memory import GLOBAL, Kind, Memory, Status
-from infinite_memory.model.record import Erase, ExpectAlike
 from infinite_memory.protocols import Storage
 from infinite_memory.testing.contract_base import (
     NOW,
@@ -29,13 +29,15 @@ class FindingTests(StorageTests):
     def test_find_returns_the_newest_first_and_equal_times_by_id(self, storage: Storage) -> None:
         hour = timedelta(hours=1)
         storage.commit(
-            [
-                put("b"),
-                put("c"),
-                put("a"),
-                put("old", happened_at=NOW - hour),
-                put("new", happened_at=NOW + hour),
-            ]
+            Commit(
+                puts=[
+                    put("b"),
+                    put("c"),
+                    put("a"),
+                    put("old", happened_at=NOW - hour),
+                    put("new", happened_at=NOW + hour),
+                ]
+            )
         )
         found = storage.find(Criteria(), limit=9)
         assert [memory.id for memory in found.memories] == ["new", "c", "b", "a", "old"]
@@ -43,7 +45,9 @@ class FindingTests(StorageTests):
 
     def test_pages_join_up_even_if_something_is_stored_between_them(self, storage: Storage) -> None:
         for number in range(7):
-            storage.commit([put(f"m{number}", happened_at=NOW + timedelta(seconds=number // 2))])
+            storage.commit(
+                Commit(puts=[put(f"m{number}", happened_at=NOW + timedelta(seconds=number // 2))])
+            )
         whole = storage.find(Criteria(), limit=7).memories
         pages: list[Memory] = []
         cursor = None
@@ -53,11 +57,13 @@ class FindingTests(StorageTests):
             cursor = page.next
             if cursor is None:
                 break
-            storage.commit([put(f"later-{len(pages)}", happened_at=NOW + timedelta(days=1))])
+            storage.commit(
+                Commit(puts=[put(f"later-{len(pages)}", happened_at=NOW + timedelta(days=1))])
+            )
         assert tuple(pages) == whole
 
     def test_the_last_page_names_no_next_one(self, storage: Storage) -> None:
-        storage.commit([put("a"), put("b")])
+        storage.commit(Commit(puts=[put("a"), put("b")]))
         first = storage.find(Criteria(), limit=1)
         assert first.next is not None
         assert storage.find(Criteria(), limit=1, after=first.next).next is None
@@ -106,17 +112,19 @@ class FindingTests(StorageTests):
         self, storage: Storage, criteria: Criteria, found: str
     ) -> None:
         storage.commit(
-            [
-                put("a", scope="apollo", tags=("Red",), conversation_id="talk"),
-                put(
-                    "b",
-                    scope="apollo",
-                    tags=("rEd", "red", " Straße"),
-                    kind=Kind.FACT,
-                    happened_at=NOW + timedelta(hours=2),
-                ),
-                put("c", status=Status.ARCHIVED, happened_at=NOW - timedelta(microseconds=1)),
-            ]
+            Commit(
+                puts=[
+                    put("a", scope="apollo", tags=("Red",), conversation_id="talk"),
+                    put(
+                        "b",
+                        scope="apollo",
+                        tags=("rEd", "red", " Straße"),
+                        kind=Kind.FACT,
+                        happened_at=NOW + timedelta(hours=2),
+                    ),
+                    put("c", status=Status.ARCHIVED, happened_at=NOW - timedelta(microseconds=1)),
+                ]
+            )
         )
         page = storage.find(criteria, limit=9)
         assert {memory.id for memory in page.memories} == set(found)
@@ -128,14 +136,18 @@ class FindingTests(StorageTests):
 
     def test_texts_that_may_be_alike_are_found_by_their_fingerprint(self, storage: Storage) -> None:
         storage.commit(
-            [
-                put("a", text="The deadline is June 5"),
-                put("b", text="the deadline is 5 June.", scope="s", key="k"),
-                put("c", text="The deadline is June 6"),
-                put("d", text="gone"),
-            ]
+            Commit(
+                puts=[
+                    put("a", text="The deadline is June 5"),
+                    put("b", text="the deadline is 5 June.", scope="s", key="k"),
+                    put("c", text="The deadline is June 6"),
+                    put("d", text="gone"),
+                ]
+            )
         )
-        storage.commit([put("c", revision=2, text="Deadline: June 5th"), Erase(id="d")])
+        storage.commit(
+            Commit(erases=[Erase(id="d")], puts=[put("c", revision=2, text="Deadline: June 5th")])
+        )
         five, six = fingerprint("The deadline is June 5"), fingerprint("The deadline is June 6")
         for criteria, found in (
             (Criteria(fingerprints=frozenset({five})), "abc"),
@@ -153,37 +165,60 @@ class FindingTests(StorageTests):
 
     def test_writes_may_expect_what_may_be_alike(self, storage: Storage) -> None:
         storage.commit(
-            [
-                put("a", text="The deadline is June 5"),
-                put("b", text="the deadline is 5 June.", scope="s"),
-                put("c", text="the deadline is 5 June.", status=Status.SUPERSEDED),
-            ]
+            Commit(
+                puts=[
+                    put("a", text="The deadline is June 5"),
+                    put("b", text="the deadline is 5 June.", scope="s"),
+                    put("c", text="the deadline is 5 June.", status=Status.SUPERSEDED),
+                ]
+            )
         )
         alike = ExpectAlike(
             scopes=frozenset({GLOBAL}), fingerprints=frozenset({fingerprint("Deadline: June 5th")})
         )
-        storage.commit([evolve(alike, ids=frozenset("a")), put("d")])
+        storage.commit(
+            Commit(expect=Expect(contents=[evolve(alike, ids=frozenset("a"))]), puts=[put("d")])
+        )
         both = evolve(alike, scopes=frozenset({GLOBAL, "s"}), ids=frozenset("ab"))
-        storage.commit([both, put("e")])
-        storage.commit([evolve(alike, fingerprints=frozenset({1})), put("f")])
-        storage.commit([evolve(alike, fingerprints=frozenset()), put("g")])
-        storage.commit([evolve(alike, scopes=frozenset()), put("h")])
+        storage.commit(Commit(expect=Expect(contents=[both]), puts=[put("e")]))
+        storage.commit(
+            Commit(
+                expect=Expect(contents=[evolve(alike, fingerprints=frozenset({1}))]),
+                puts=[put("f")],
+            )
+        )
+        storage.commit(
+            Commit(
+                expect=Expect(contents=[evolve(alike, fingerprints=frozenset())]), puts=[put("g")]
+            )
+        )
+        storage.commit(
+            Commit(expect=Expect(contents=[evolve(alike, scopes=frozenset())]), puts=[put("h")])
+        )
         for ids in ("", "b", "ab", "ac"):
             with pytest.raises(Conflict, match="what may say the same in Global"):
-                storage.commit([put("i"), evolve(alike, ids=frozenset(ids))])
-        storage.commit([evolve(alike, ids=frozenset("a")), Erase(id="a")])
-        storage.commit([alike, put("i")])
+                storage.commit(
+                    Commit(
+                        expect=Expect(contents=[evolve(alike, ids=frozenset(ids))]), puts=[put("i")]
+                    )
+                )
+        storage.commit(
+            Commit(
+                expect=Expect(contents=[evolve(alike, ids=frozenset("a"))]), erases=[Erase(id="a")]
+            )
+        )
+        storage.commit(Commit(expect=Expect(contents=[alike]), puts=[put("i")]))
         assert set(storage.get([*"abcdefghi"])) == {*"bcdefghi"}
 
     @pytest.mark.parametrize("name", ["scopes", "kinds", "statuses"])
     def test_a_key_in_none_of_no_values_is_nowhere(self, storage: Storage, name: str) -> None:
-        storage.commit([put("a", key="k")])
+        storage.commit(Commit(puts=[put("a", key="k")]))
         nothing: dict[str, Any] = {name: frozenset()}
         assert storage.find(Criteria(key="k", **nothing), limit=1).memories == ()
 
     def test_find_follows_a_revision(self, storage: Storage) -> None:
-        storage.commit([put("a", tags=("old", "both"), scope="s")])
-        storage.commit([put("a", revision=2, tags=("new", "both"), scope="t")])
+        storage.commit(Commit(puts=[put("a", tags=("old", "both"), scope="s")]))
+        storage.commit(Commit(puts=[put("a", revision=2, tags=("new", "both"), scope="t")]))
         for criteria, count in (
             (Criteria(tags=("old",)), 0),
             (Criteria(tags=("new",)), 1),

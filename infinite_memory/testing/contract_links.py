@@ -8,10 +8,10 @@ import pytest
 from attrs import evolve
 
 from infinite_memory.errors import Conflict, InvalidInput
+from infinite_memory.model.commit import Commit, Erase, Expect, ExpectKey
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.link import Link, LinkType
 from infinite_memory.model.memory import Status
-from infinite_memory.model.record import Erase, EraseLink, ExpectKey, PutLink
 from infinite_memory.model.usage import Usage
 from infinite_memory.protocols import Storage
 from infinite_memory.testing.contract_base import NOW, StorageTests, make_link, put
@@ -50,7 +50,7 @@ class LinkTests(StorageTests):
         storage.commit([_put(make_link("a", "b")), put("a"), _put(make_link("a", "b"))])
         assert _links(storage, "a", "b") == []
         storage.commit([put("b"), put("c"), _put(make_link("a", "b")), _put(make_link("b", "c"))])
-        storage.commit([Erase(id="b")])
+        storage.commit(Commit(erases=[Erase(id="b")]))
         assert _links(storage, "a", "b", "c") == []
         storage.commit([put("b"), _put(make_link("c", "b")), Erase(id="c"), put("c")])
         assert _links(storage, "a", "b", "c") == []
@@ -64,38 +64,56 @@ class LinkTests(StorageTests):
 
     def test_a_key_is_found_with_its_holders(self, storage: Storage) -> None:
         storage.commit(
-            [
-                put("a", key="job"),
-                put("b", key="job", scope="other"),
-                put("c", key="Job"),
-                put("d", key="job", status=Status.SUPERSEDED),
-            ]
+            Commit(
+                puts=[
+                    put("a", key="job"),
+                    put("b", key="job", scope="other"),
+                    put("c", key="Job"),
+                    put("d", key="job", status=Status.SUPERSEDED),
+                ]
+            )
         )
         found = storage.find(Criteria(key="job"), limit=9).memories
         assert [memory.id for memory in found] == ["d", "b", "a"]
         none = Criteria(key="job", statuses=frozenset())
         assert storage.find(none, limit=9).memories == ()
-        storage.commit([ExpectKey(scope="Global", key="job", ids=frozenset({"a"})), put("e")])
+        storage.commit(
+            Commit(
+                expect=Expect(keys=[ExpectKey(scope="Global", key="job", ids=frozenset({"a"}))]),
+                puts=[put("e")],
+            )
+        )
         for ids in ({"a", "d"}, set(), {"b"}):
             with pytest.raises(Conflict, match=r"'job'.*'Global'"):
-                storage.commit([put("f"), ExpectKey(scope="Global", key="job", ids=frozenset(ids))])
+                storage.commit(
+                    Commit(
+                        expect=Expect(
+                            keys=[ExpectKey(scope="Global", key="job", ids=frozenset(ids))]
+                        ),
+                        puts=[put("f")],
+                    )
+                )
         ever = frozenset({Status.CURRENT, Status.SUPERSEDED})
         both = ExpectKey(scope="Global", key="job", ids=frozenset({"a", "d"}), statuses=ever)
-        storage.commit([both, put("g")])
+        storage.commit(Commit(expect=Expect(keys=[both]), puts=[put("g")]))
         with pytest.raises(Conflict, match="'job'"):
-            storage.commit([put("f"), evolve(both, ids=frozenset({"a"}))])
+            storage.commit(
+                Commit(expect=Expect(keys=[evolve(both, ids=frozenset({"a"}))]), puts=[put("f")])
+            )
         assert storage.get(["f"]) == {}
 
     def test_what_held_at_a_moment_is_found(self, storage: Storage) -> None:
         day = timedelta(days=1)
         storage.commit(
-            [
-                put("began", valid_from=NOW - day),
-                put("ended", valid_from=NOW - 2 * day, valid_to=NOW - day),
-                put("happened"),
-                put("later", valid_from=NOW + day, happened_at=NOW - 9 * day),
-                put("until-later", happened_at=NOW - 9 * day, valid_to=NOW + day),
-            ]
+            Commit(
+                puts=[
+                    put("began", valid_from=NOW - day),
+                    put("ended", valid_from=NOW - 2 * day, valid_to=NOW - day),
+                    put("happened"),
+                    put("later", valid_from=NOW + day, happened_at=NOW - 9 * day),
+                    put("until-later", happened_at=NOW - 9 * day, valid_to=NOW + day),
+                ]
+            )
         )
 
         def held(moment: int) -> set[str]:
@@ -109,7 +127,7 @@ class LinkTests(StorageTests):
         assert held(1) == {"began", "happened", "later"}
 
     def test_usage_is_counted_beside_the_memory(self, storage: Storage) -> None:
-        storage.commit([put("a"), put("b")])
+        storage.commit(Commit(puts=[put("a"), put("b")]))
         position = storage.position()
         later = NOW + timedelta(seconds=1)
         storage.count_usage({"a": Usage(count=2, last=later), "none": Usage(count=1, last=NOW)})
@@ -120,9 +138,9 @@ class LinkTests(StorageTests):
         assert storage.usage(["a"]) == {"a": expected["a"]}
         assert storage.usage([]) == {}
         assert storage.position() == position
-        storage.commit([put("a", revision=2, text="other")])
+        storage.commit(Commit(puts=[put("a", revision=2, text="other")]))
         assert storage.usage(["a"]) == {"a": expected["a"]}
-        storage.commit([Erase(id="a"), put("a")])
+        storage.commit(Commit(erases=[Erase(id="a")], puts=[put("a")]))
         assert storage.usage(["a"]) == {}
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from attrs import asdict, evolve
 
 from infinite_memory.model.codec import to_json
+from infinite_memory.model.commit import Commit, Erase, Put
 from infinite_memory.model.entry import (
     Action,
     Actor,
@@ -21,7 +22,7 @@ from infinite_memory.model.entry import (
 )
 from infinite_memory.model.link import Link, LinkType
 from infinite_memory.model.memory import Kind, Memory, Origin, Status
-from infinite_memory.model.record import Embedding, Erase, Log, Put, PutLink, PutScope, Write
+from infinite_memory.model.record import Embedding
 from infinite_memory.model.scope import Scope, Sensitivity
 from infinite_memory.model.usage import Usage
 from infinite_memory.protocols import Storage
@@ -38,13 +39,17 @@ def fill(storage: Storage, *, plain: int = 0) -> None:
     storage.commit([*_memories(), Log(action=_action("plain", "erased"))])
     storage.commit(list(_links("erased", "used-again")))
     storage.count_usage({each: Usage(count=7, last=_DAY) for each in ("erased", "used-again")})
-    storage.commit([Erase(id="erased"), Erase(id="used-again"), Log(action=_action("erased"))])
-    storage.commit([Put(memory=_memory("used-again", text="The second life."), expected=0)])
+    storage.commit(
+        Commit(erases=[Erase(id="erased"), Erase(id="used-again")], entry=_action("erased"))
+    )
+    storage.commit(
+        Commit(puts=[Put(memory=_memory("used-again", text="The second life."), expected=0)])
+    )
     storage.commit([*_links("used-again", "history"), Log(action=_everything_done())])
     storage.count_usage({"plain": Usage(count=2**40, last=_DAY + timedelta(microseconds=1))})
     for first in range(0, plain, _FEED_BATCH):
         numbers = range(first, min(first + _FEED_BATCH, plain))
-        storage.commit([_plain(number) for number in numbers])
+        storage.commit(Commit(puts=[_plain(number) for number in numbers]))
 
 
 def dump(storage: Storage) -> Iterator[str]:

@@ -14,7 +14,6 @@ import apsw
 from attrs import frozen
 
 from infinite_memory.errors import InfiniteMemoryError, StorageUnavailable
-from infinite_memory.model.record import Write
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.testing.power import restore
 from infinite_memory.testing.workload import State, Workload, state_of

@@ -14,8 +14,8 @@ from zlib import crc32
 from attrs import frozen
 
 from infinite_memory.errors import StorageError
+from infinite_memory.model.commit import Put
 from infinite_memory.model.memory import Memory
-from infinite_memory.model.record import Put, Write
 from infinite_memory.protocols import Storage
 from infinite_memory.testing.contract_base import make_memory
 

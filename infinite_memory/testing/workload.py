@@ -9,17 +9,9 @@ from typing import Any
 import numpy as np
 from attrs import field, frozen
 
+from infinite_memory.model.commit import Attach, Commit, Detach, Erase, Put
 from infinite_memory.model.memory import Memory
-from infinite_memory.model.record import (
-    Attach,
-    Change,
-    Detach,
-    Embedding,
-    Erase,
-    Put,
-    PutScope,
-    Write,
-)
+from infinite_memory.model.record import Change, Embedding
 from infinite_memory.model.scope import Scope
 from infinite_memory.protocols import Storage
 from infinite_memory.storage.inmemory import InMemoryStorage
@@ -98,15 +90,17 @@ class Workload:
             return [self._new() for _ in range(self._random.choice((1, 1, 2, 5)))]
         memory = current[self._random.choice(sorted(current))]
         if way < 0.65:
-            return [self._put(memory.id, memory.revision)]
+            return Commit(puts=[self._put(memory.id, memory.revision)])
         if way < 0.68:
-            return [Detach(id=memory.id, keep=self._random.choice(_MODELS))]
+            return Commit(detaches=[Detach(id=memory.id, keep=self._random.choice(_MODELS))])
         if way < 0.8:
             embedding = self._embedding()
-            return [Attach(id=memory.id, revision=memory.revision, embedding=embedding)]
+            return Commit(
+                attaches=[Attach(id=memory.id, revision=memory.revision, embedding=embedding)]
+            )
         if way < 0.95:
-            return [Erase(id=memory.id), *([self._new()] if way < 0.85 else [])]
-        return [PutScope(scope=Scope(name=self._random.choice("xyz"), description=self._text()))]
+            return [Erase(id=memory.id), *(Commit(puts=[self._new()]) if way < 0.85 else [])]
+        return Commit(scopes=[Scope(name=self._random.choice("xyz"), description=self._text())])
 
     def _new(self) -> Put:
         self._made += 1

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from infinite_memory.model.commit import Commit, Put
 from infinite_memory.model.criteria import Criteria
-from infinite_memory.model.record import Put
 from infinite_memory.search.document import describe
 from infinite_memory.search.index import SearchIndex
 from infinite_memory.search.query import Arm, Question
@@ -131,7 +131,7 @@ def test_the_order_of_arrival_and_the_segments_are_no_matter() -> None:
         storage = InMemoryStorage()
         index = SearchIndex(storage, EMBEDDER)
         for one in order:
-            storage.commit([Put(memory=one.memory, expected=0)])
+            storage.commit(Commit(puts=[Put(memory=one.memory, expected=0)]))
             index.refresh()
         candidates = index.search(question).candidates
         found.add(tuple(sorted((c.id, c.twins) for c in candidates)))

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from infinite_memory.model.commit import Commit, Put
 from infinite_memory.model.memory import Memory
-from infinite_memory.model.record import Put
 from infinite_memory.search import snapshot as snapshots
 from infinite_memory.search import vouching
 from infinite_memory.search.index import SearchIndex
@@ -42,10 +42,12 @@ def written(tmp_path: Path) -> Snapshot:
     storage = InMemoryStorage()
     texts = [f"tea number {number}" for number in range(20)]
     storage.commit(
-        [
-            Put(memory=Memory(id=text, text=text, happened_at=MAY, stored_at=MAY), expected=0)
-            for text in texts
-        ]
+        Commit(
+            puts=[
+                Put(memory=Memory(id=text, text=text, happened_at=MAY, stored_at=MAY), expected=0)
+                for text in texts
+            ]
+        )
     )
     snapshot = Snapshot(tmp_path, **FIELDS)
     assert snapshot.write(SearchIndex(storage, HashingEmbedder()).refresh().compact())

@@ -12,9 +12,10 @@ import apsw
 import pytest
 
 from infinite_memory.errors import StorageUnavailable
+from infinite_memory.model.commit import Attach, Commit, Detach, Erase
 from infinite_memory.model.entry import JournalEnd, Operation
 from infinite_memory.model.memory import Kind, Status
-from infinite_memory.model.record import Attach, Change, Detach, Erase, Log, PutLink, Record
+from infinite_memory.model.record import Change, Record
 from infinite_memory.model.scope import Scope
 from infinite_memory.operations.verify_journal import check_journal
 from infinite_memory.storage.sqlite import SqliteStorage, migrations
@@ -112,10 +113,10 @@ def test_an_older_store_has_everything_it_had_and_takes_a_second_model(
     assert _version(home) == version
     storage = SqliteStorage.open(home)
     _check(storage)
-    storage.commit([PutLink(link=make_link("a", "b")), Log(action=make_action("a"))])
+    storage.commit(Commit(links=[make_link("a", "b")], entry=make_action("a")))
     assert storage.journal_end().number == 2
     more = make_embedding(7, model="model-b")
-    storage.commit([Attach(id="a", revision=1, embedding=more), put("new")])
+    storage.commit(Commit(puts=[put("new")], attaches=[Attach(id="a", revision=1, embedding=more)]))
     storage.close()
     assert _version(home) == SCHEMA_VERSION
     storage = SqliteStorage.open(home)
@@ -184,7 +185,7 @@ def test_a_damaged_vector_does_not_keep_the_store_from_opening(
     wrong = {each.what for each in storage.verify().findings if "not as it was" in each.what}
     assert sorted(wrong) == found
     assert ("a" in storage.pending("model-a", limit=9)) == bool(found)
-    storage.commit([Attach(id="a", revision=1, embedding=_A.embeddings[0])])
+    storage.commit(Commit(attaches=[Attach(id="a", revision=1, embedding=_A.embeddings[0])]))
     assert storage.get(["a"])["a"] == _A
     assert "a" not in storage.pending("model-a", limit=9)
     wrong = {each.what for each in storage.verify().findings if "cannot be right" not in each.what}
@@ -239,7 +240,7 @@ def test_a_store_without_memories_begins_its_journal_with_what_is_stored_next(
     connection.close()
     storage = SqliteStorage.open(home)
     assert storage.journal_end() == JournalEnd()
-    storage.commit([put("a"), Log(action=make_action("a"))])
+    storage.commit(Commit(puts=[put("a")], entry=make_action("a")))
     assert check_journal(storage) == (1, [])
     storage.close()
 
@@ -273,14 +274,14 @@ def test_a_power_cut_in_the_middle_loses_nothing(
 def test_what_is_erased_after_it_leaves_no_byte_of_the_older_table_either(home: Path) -> None:
     more = make_embedding(7, model="model-b")
     storage = SqliteStorage.open(home)
-    storage.commit([Attach(id="a", revision=1, embedding=more)])
+    storage.commit(Commit(attaches=[Attach(id="a", revision=1, embedding=more)]))
     held = [_A.embeddings[0].vectors.tobytes(), more.vectors.tobytes()]
     storage.scrub()
     assert [_holds(home, each) for each in held] == [True, True]
-    storage.commit([Detach(id="a", keep="model-a")])
+    storage.commit(Commit(detaches=[Detach(id="a", keep="model-a")]))
     storage.scrub()
     assert [_holds(home, each) for each in held] == [True, False]
-    storage.commit([Erase(id="a")])
+    storage.commit(Commit(erases=[Erase(id="a")]))
     storage.scrub()
     assert [_holds(home, each) for each in held] == [False, False]
     storage.close()

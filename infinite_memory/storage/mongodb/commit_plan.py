@@ -9,7 +9,6 @@ from attrs import field, frozen
 from infinite_memory.errors import StoreDamaged
 from infinite_memory.model.commit import Attach, Commit, Detach, Erase, Put
 from infinite_memory.model.entry import Action, JournalEnd
-from infinite_memory.model.link import Link
 from infinite_memory.model.memory import Memory
 from infinite_memory.model.record import Embedding
 from infinite_memory.storage.mongodb.document_writes import DocumentWrites
@@ -111,20 +110,31 @@ class _Planner:
             self._attach(attach)
         for detach in commit.detaches:
             self._detach(detach)
-        for models in self._passages.values():
-            for passages in models.values():
+        self._put_passages()
+        self._apply_links(commit)
+        self._apply_scopes(commit)
+        if commit.entry is not None:
+            self._log(commit.entry)
+
+    def _put_passages(self) -> None:
+        for by_model in self._passages.values():
+            for passages in by_model.values():
                 for passage in passages:
                     self.writes.put(PASSAGES, passage)
+
+    def _apply_links(self, commit: Commit) -> None:
         for key in commit.erased_links:
             self.writes.delete_id(LINKS, link_id(key))
         for link in commit.links:
-            self._link(link)
+            document = encode_link(link)
+            if link.source in self._existing and link.target in self._existing:
+                self.writes.put(LINKS, document)
+
+    def _apply_scopes(self, commit: Commit) -> None:
         for name in commit.erased_scopes:
             self.writes.delete_id(SCOPES, name)
         for scope in commit.scopes:
             self.writes.put(SCOPES, encode_scope(scope))
-        if commit.entry is not None:
-            self._log(commit.entry)
 
     def _erase(self, erase: Erase) -> None:
         if self._documents.pop(erase.id, None) is None:
@@ -173,11 +183,6 @@ class _Planner:
             self._drop_passages(detach.id, dropped)
             kept = [embedding for embedding in stored if embedding.model == detach.keep]
             self._keep(memory, kept, self._next())
-
-    def _link(self, link: Link) -> None:
-        document = encode_link(link)
-        if link.source in self._existing and link.target in self._existing:
-            self.writes.put(LINKS, document)
 
     def _log(self, action: Action) -> None:
         entry = next_entry(self.journal, action)

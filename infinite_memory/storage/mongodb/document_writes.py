@@ -1,4 +1,4 @@
-"""Writes of documents: what one transaction deletes from each collection, and what it puts there."""
+"""Document writes: what one transaction deletes from each collection, and what it puts there."""
 
 from __future__ import annotations
 
