@@ -7,7 +7,7 @@ import pytest
 from attrs import evolve
 
 from infinite_memory.errors import Conflict, InvalidInput
-from infinite_memory.model.commit import Attach, Commit, Erase, Put
+from infinite_memory.model.commit import Attach, Commit, Detach, Erase, Put
 from infinite_memory.model.memory import GLOBAL
 from infinite_memory.model.record import Record
 from infinite_memory.model.scope import Scope
@@ -15,6 +15,7 @@ from infinite_memory.protocols import Storage
 from infinite_memory.testing.contract_base import (
     StorageTests,
     make_embedding,
+    make_link,
     make_memory,
     put,
 )
@@ -44,28 +45,33 @@ class CommitTests(StorageTests):
         assert storage.scopes() == {GLOBAL: Scope(name=GLOBAL)}
 
     def test_a_conflict_of_many_memories_is_told_in_a_short_message(self, storage: Storage) -> None:
-        writes = [put(f"m{number}") for number in range(50)]
-        storage.commit(writes)
+        commit = Commit(puts=[put(f"m{number}") for number in range(50)])
+        storage.commit(commit)
         with pytest.raises(Conflict, match="and 30 more"):
-            storage.commit(writes)
+            storage.commit(commit)
 
-    def test_writes_are_carried_out_in_their_order(self, storage: Storage) -> None:
+    def test_a_commit_erases_then_puts_then_attaches_then_detaches(self, storage: Storage) -> None:
+        storage.commit(Commit(puts=[put("b", embedding=make_embedding(5))]))
+        dropped = make_embedding(7, model="model-b")
         storage.commit(
             Commit(
-                erases=[Erase(id="b")],
+                erases=[Erase(id="b", expected=1)],
                 puts=[
                     put("a"),
-                    put("a", revision=2, text="second"),
-                    put("b"),
+                    put("a", revision=2, text="second", embedding=dropped),
                     put("b", text="again"),
                 ],
                 attaches=[Attach(id="a", revision=2, embedding=make_embedding())],
+                detaches=[Detach(id="a", keep="model-a")],
             )
         )
         assert storage.get(["a"])["a"] == Record(
             memory=make_memory("a", revision=2, text="second"), embeddings=(make_embedding(),)
         )
         assert storage.history("b") == [make_memory("b", text="again")]
+        assert storage.history("a")[0] == make_memory("a")
+        assert storage.get(["b"])["b"].embeddings == ()
+        assert storage.erased(["b"]) == frozenset()
 
     def test_an_id_that_is_free_again_after_an_erase_can_conflict_later_on(
         self, storage: Storage
@@ -108,6 +114,22 @@ class CommitTests(StorageTests):
             storage.commit(Commit(puts=[put("b", embeddings=(good, make_embedding(2)))]))
         assert storage.get(["a", "b"]) == {"a": Record(memory=make_memory("a"))}
 
-    def test_no_writes_change_nothing(self, storage: Storage) -> None:
+    def test_what_is_written_twice_is_refused(self, storage: Storage) -> None:
+        storage.commit(Commit(puts=[put("a"), put("b")], links=[make_link("a", "b")]))
+        before = storage.position()
+        link, scope = make_link("a", "b"), Scope(name="s")
+        for commit, match in (
+            (Commit(erases=[Erase(id="a"), Erase(id="a", expected=1)]), "erase the memory 'a'"),
+            (Commit(links=[link, evolve(link, weight=0.5)]), "write the link"),
+            (Commit(links=[link], erased_links=[link.key]), "write the link"),
+            (Commit(scopes=[scope, evolve(scope, description="other")]), "write the scope 's'"),
+            (Commit(scopes=[scope], erased_scopes=["s"]), "write the scope 's'"),
+        ):
+            with pytest.raises(InvalidInput, match=match):
+                storage.commit(evolve(commit, puts=[put("new")]))
+        assert storage.position() == before
+        assert storage.links(["a"]) == [link]
+
+    def test_an_empty_commit_changes_nothing(self, storage: Storage) -> None:
         storage.commit(Commit(puts=[put("a")]))
         assert storage.commit(Commit()) == storage.position()

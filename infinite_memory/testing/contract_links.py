@@ -10,7 +10,7 @@ from attrs import evolve
 from infinite_memory.errors import Conflict, InvalidInput
 from infinite_memory.model.commit import Commit, Erase, Expect, ExpectKey
 from infinite_memory.model.criteria import Criteria
-from infinite_memory.model.link import Link, LinkType
+from infinite_memory.model.link import Link, LinkKey, LinkType
 from infinite_memory.model.memory import Status
 from infinite_memory.model.usage import Usage
 from infinite_memory.protocols import Storage
@@ -30,36 +30,46 @@ class LinkTests(StorageTests):
         one = make_link("a", "b", weight=0.25, reason="grün", made_by="somebody")
         two = make_link("b", "a")
         three = make_link("a", "b", type=LinkType.SUPERSEDES)
-        storage.commit([put("a"), put("b"), put("c"), *map(_put, (two, three, one))])
+        storage.commit(Commit(puts=[put("a"), put("b"), put("c")], links=[two, three, one]))
         assert _links(storage, "a") == _links(storage, "a", "b") == [one, three, two]
         assert _links(storage, "b") == [one, three, two]
         assert _links(storage, "c") == _links(storage) == _links(storage, "none") == []
         assert storage.measure().links == 3
 
     def test_a_link_is_replaced_and_removed(self, storage: Storage) -> None:
-        storage.commit([put("a"), put("b"), _put(make_link("a", "b"))])
+        storage.commit(Commit(puts=[put("a"), put("b")], links=[make_link("a", "b")]))
         position = storage.position()
-        storage.commit([_put(make_link("a", "b", weight=0.5))])
+        storage.commit(Commit(links=[make_link("a", "b", weight=0.5)]))
         assert _links(storage, "a") == [make_link("a", "b", weight=0.5)]
-        gone = EraseLink(source="a", target="b", type=LinkType.SEMANTIC)
-        storage.commit([EraseLink(source="a", target="b", type=LinkType.INTENT), gone, gone])
+        unknown, known = LinkKey("a", "b", LinkType.INTENT), LinkKey("a", "b", LinkType.SEMANTIC)
+        storage.commit(Commit(erased_links=[unknown, known]))
+        assert _links(storage, "a") == []
+        storage.commit(Commit(erased_links=[known]))
         assert _links(storage, "a") == []
         assert storage.position() == position
 
     def test_a_link_needs_both_ends_and_goes_with_either(self, storage: Storage) -> None:
-        storage.commit([_put(make_link("a", "b")), put("a"), _put(make_link("a", "b"))])
+        storage.commit(Commit(puts=[put("a")], links=[make_link("a", "b"), make_link("b", "a")]))
         assert _links(storage, "a", "b") == []
-        storage.commit([put("b"), put("c"), _put(make_link("a", "b")), _put(make_link("b", "c"))])
+        storage.commit(
+            Commit(puts=[put("b"), put("c")], links=[make_link("a", "b"), make_link("b", "c")])
+        )
+        assert len(_links(storage, "b")) == 2
         storage.commit(Commit(erases=[Erase(id="b")]))
         assert _links(storage, "a", "b", "c") == []
-        storage.commit([put("b"), _put(make_link("c", "b")), Erase(id="c"), put("c")])
+        again = make_link("c", "b", reason="of the new one")
+        storage.commit(Commit(puts=[put("b")], links=[make_link("c", "b"), make_link("b", "a")]))
+        storage.commit(Commit(erases=[Erase(id="c")], puts=[put("c")], links=[again]))
+        assert _links(storage, "c") == [again]
+        storage.commit(Commit(erases=[Erase(id="b")], links=[make_link("a", "b")]))
         assert _links(storage, "a", "b", "c") == []
         assert storage.measure().links == 0
 
     @pytest.mark.parametrize("weight", [0, -1, 1.01, float("nan")])
     def test_a_weight_out_of_range_is_refused(self, storage: Storage, weight: float) -> None:
+        link = make_link("a", "b", weight=weight)
         with pytest.raises(InvalidInput, match="weight"):
-            storage.commit([put("a"), put("b"), _put(make_link("a", "b", weight=weight))])
+            storage.commit(Commit(puts=[put("a"), put("b")], links=[link]))
         assert storage.get(["a"]) == {}
 
     def test_a_key_is_found_with_its_holders(self, storage: Storage) -> None:
@@ -142,7 +152,3 @@ class LinkTests(StorageTests):
         assert storage.usage(["a"]) == {"a": expected["a"]}
         storage.commit(Commit(erases=[Erase(id="a")], puts=[put("a")]))
         assert storage.usage(["a"]) == {}
-
-
-def _put(link: Link) -> PutLink:
-    return PutLink(link=link)

@@ -104,7 +104,7 @@ class ModelTests(StorageTests):
             Detach(id="c", keep="model-b"),
             Detach(id="nobody", keep="model-b"),
         ):
-            assert storage.commit([nothing]) == before
+            assert storage.commit(Commit(detaches=[nothing])) == before
         storage.commit(Commit(detaches=[Detach(id="a", keep="model-b")]))
         assert storage.get(["a"])["a"].embeddings == (_B,)
         assert [change.id for change in storage.changes(before, limit=9).items] == ["a"]

@@ -9,7 +9,7 @@ import pytest
 from attrs import evolve
 
 from infinite_memory.errors import Conflict
-from infinite_memory.model.commit import Attach, Commit, Erase, Put
+from infinite_memory.model.commit import Attach, Commit, Erase, Expect, Put
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.memory import GLOBAL, Kind, Memory, Origin, Status
 from infinite_memory.model.record import Record
@@ -220,7 +220,8 @@ class RecordTests(StorageTests):
         assert storage.erased([]) == frozenset()
 
     def test_an_erased_id_can_be_used_again(self, storage: Storage) -> None:
-        storage.commit(Commit(erases=[Erase(id="a")], puts=[put("a")]))
+        storage.commit(Commit(puts=[put("a")]))
+        storage.commit(Commit(erases=[Erase(id="a")]))
         storage.commit(Commit(puts=[put("a", text="new")]))
         assert storage.history("a") == [make_memory("a", text="new")]
         feed = storage.changes(0, limit=10).items
@@ -259,23 +260,21 @@ class RecordTests(StorageTests):
         storage.commit(Commit(scopes=[scope, Scope(name="child", parent="s")]))
         storage.commit(Commit(puts=[put("a", scope="child")]))
         for expected in (
-            ExpectScopes(scopes={"s": None}),
-            ExpectScopes(scopes={"S": None}),
-            ExpectScopes(scopes={"s": Scope(name="s")}),
-            ExpectScopes(scopes={"other": scope}),
-            ExpectScopes(scopes={}, unused=frozenset({"s"})),
-            ExpectScopes(scopes={}, unused=frozenset({"child"})),
+            Expect(scopes={"s": None}),
+            Expect(scopes={"S": None}),
+            Expect(scopes={"s": Scope(name="s")}),
+            Expect(scopes={"other": scope}),
+            Expect(unused=frozenset({"s"})),
+            Expect(unused=frozenset({"child"})),
         ):
             with pytest.raises(Conflict, match="the scope"):
-                storage.commit([put("b"), expected, EraseScope(name="s")])
+                storage.commit(Commit(expect=expected, puts=[put("b")], erased_scopes=["s"]))
             assert storage.get(["b"]) == {}
             assert storage.scopes()["s"] == scope
         forgotten = make_memory("a", scope="child", revision=2, status=Status.FORGOTTEN)
         storage.commit(Commit(puts=[Put(memory=forgotten, expected=1)]))
-        fitting = ExpectScopes(
-            scopes={"s": scope, "new": None}, unused=frozenset({"child", "never was"})
-        )
-        storage.commit([fitting, put("b")])
+        fitting = Expect(scopes={"s": scope, "new": None}, unused=frozenset({"child", "never was"}))
+        storage.commit(Commit(expect=fitting, puts=[put("b")]))
         assert set(storage.get(["b"])) == {"b"}
 
     def test_whether_a_scope_is_unused_is_seen_after_the_writes(self, storage: Storage) -> None:
@@ -283,20 +282,21 @@ class RecordTests(StorageTests):
         storage.commit(Commit(puts=[put("a", scope="s"), put("b", scope="s")]))
         forgotten = make_memory("a", scope="s", revision=2, status=Status.FORGOTTEN)
         moved = make_memory("b", scope="t", revision=2)
-        unused = ExpectScopes(scopes={}, unused=frozenset({"s"}))
-        child = PutScope(scope=Scope(name="t", parent="s"))
+        unused = Expect(unused=frozenset({"s"}))
+        child = Scope(name="t", parent="s")
         forget, move = Put(memory=forgotten, expected=1), Put(memory=moved, expected=1)
-        for writes in (
-            [forget],
-            [move],
-            [forget, move, put("c", scope="s")],
-            [forget, move, child],
+        for commit in (
+            Commit(puts=[forget]),
+            Commit(puts=[move]),
+            Commit(puts=[forget, move, put("c", scope="s")]),
+            Commit(puts=[forget, move], scopes=[child]),
         ):
             with pytest.raises(Conflict, match="the scope 's', which is in use by now"):
-                storage.commit([unused, *writes, EraseScope(name="s")])
-        storage.commit([child])
-        orphan = EraseScope(name="t")
-        storage.commit([unused, forget, Erase(id="b"), EraseScope(name="s"), orphan])
+                storage.commit(evolve(commit, expect=unused, erased_scopes=["s"]))
+        storage.commit(Commit(scopes=[child]))
+        storage.commit(
+            Commit(expect=unused, erases=[Erase(id="b")], puts=[forget], erased_scopes=["s", "t"])
+        )
         assert set(storage.scopes()) == {GLOBAL}
 
     def test_erasing_a_scope_leaves_its_memories(self, storage: Storage) -> None:

@@ -124,16 +124,16 @@ class _StorageMachine(RuleBasedStateMachine):
         self.turn += 1
         return self.handles[self.turn % len(self.handles)]
 
-    def commit(self, writes: list[Write]) -> None:
+    def commit(self, commit: Commit) -> None:
         """Commit to both, which agree about the outcome."""
         try:
-            self.model.commit(writes)
+            self.model.commit(commit)
         except Conflict:
             with pytest.raises(Conflict):
-                self.storage.commit(writes)
+                self.storage.commit(commit)
         else:
             storage = self.storage
-            assert storage.commit(writes) == storage.position()
+            assert storage.commit(commit) == storage.position()
 
     def revision(self, memory_id: str) -> int:
         """Return the revision that the model holds, 0 for none."""
@@ -154,8 +154,8 @@ class _StorageMachine(RuleBasedStateMachine):
     def put_many(self, batch: list[Memory], wrong: int) -> None:
         """Store several at once, all or none."""
         unique = {memory.id: memory for memory in batch}
-        writes: list[Write] = [self._put(memory, 0) for memory in list(unique.values())[1:]]
-        self.commit([*writes, self._put(batch[0], wrong)] if writes else [])
+        puts = [self._put(memory, 0) for memory in list(unique.values())[1:]]
+        self.commit(Commit(puts=[*puts, self._put(batch[0], wrong)] if puts else []))
 
     def _put(self, memory: Memory, wrong: int, made: tuple[Embedding, ...] = ()) -> Put:
         expected = max(0, self.revision(memory.id) + wrong)
@@ -230,13 +230,8 @@ class _StorageMachine(RuleBasedStateMachine):
     )
     def expect_key(self, scope: str, key: str, statuses: frozenset[Status]) -> None:
         """Commit only if nobody holds a key."""
-        self.commit(
-            Commit(
-                expect=Expect(
-                    keys=[ExpectKey(scope=scope, key=key, ids=frozenset(), statuses=statuses)]
-                )
-            )
-        )
+        expected = ExpectKey(scope=scope, key=key, ids=frozenset(), statuses=statuses)
+        self.commit(Commit(expect=Expect(keys=[expected])))
 
     @rule(
         scopes=st.sets(st.sampled_from(["Global", "apollo"])).map(frozenset),
@@ -248,7 +243,8 @@ class _StorageMachine(RuleBasedStateMachine):
         expected = ExpectAlike(scopes=scopes, fingerprints=frozenset(map(fingerprint, texts)))
         there = {each.id for each in self.model.find(expected.criteria, limit=100).memories}
         wrong = data.draw(st.sampled_from([set(), {self.known_id(data)}]))
-        self.commit([evolve(expected, ids=frozenset(there ^ wrong))])
+        expected = evolve(expected, ids=frozenset(there ^ wrong))
+        self.commit(Commit(expect=Expect(contents=[expected])))
 
     @rule(data=st.data(), count=st.integers(1, 3), last=moments)
     def count_usage(self, data: st.DataObject, count: int, last: datetime) -> None:
