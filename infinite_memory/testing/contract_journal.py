@@ -137,11 +137,9 @@ class JournalTests(StorageTests):
         self, storage: Storage
     ) -> None:
         storage.commit(Commit(puts=[put("a"), put("b")], entry=make_action("a")))
+        storage.commit(Commit(puts=[put("c"), put("d")], entry=make_action("c", "d")))
         storage.commit(
-            Commit(erases=[Erase(id="d")], puts=[put("c"), put("d")], entry=make_action("c", "d"))
-        )
-        storage.commit(
-            Commit(erases=[Erase(id="d")], puts=[put("d"), put("d")], entry=make_action("d", "d"))
+            Commit(erases=[Erase(id="d")], puts=[put("d")], entry=make_action("d", "d"))
         )
         names = {
             each: [entry.number for entry in storage.journal(limit=9, memory_id=each)]
