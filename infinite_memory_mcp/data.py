@@ -63,8 +63,6 @@ def receipt_data(receipt: Receipt) -> dict[str, Any]:
         data["superseded"] = list(receipt.superseded)
     if receipt.superseded_by is not None:
         data["superseded_by"] = receipt.superseded_by
-    if receipt.twins:
-        data["twins"] = list(receipt.twins)
     if receipt.conflicts:
         data["conflicts"] = list(receipt.conflicts)
     if receipt.pending:

@@ -64,8 +64,6 @@ def _hints(receipt: Receipt) -> str:
     hints = ""
     if receipt.superseded_by is not None:
         hints += f" It is history already: {receipt.superseded_by} began later and holds now."
-    if receipt.twins:
-        hints += f" It says the same as {', '.join(receipt.twins)}, and is linked to it."
     if receipt.superseded:
         hints += f" It supersedes {', '.join(receipt.superseded)}."
     if receipt.conflicts:

@@ -141,7 +141,6 @@ def receipt_json(receipt: Receipt) -> dict[str, Any]:
         "superseded": list(receipt.superseded),
         "superseded_by": receipt.superseded_by,
         "conflicts": list(receipt.conflicts),
-        "twins": list(receipt.twins),
         "pending": list(receipt.pending),
     }
 
@@ -162,8 +161,6 @@ def receipt_hints(receipt: Receipt) -> Iterator[str]:
     """Yield a sentence for each thing that a write met and whoever wrote should know."""
     if receipt.superseded_by is not None:
         yield f"It is history already: {receipt.superseded_by} began later and holds now."
-    if receipt.twins:
-        yield f"It says the same as {listed(receipt.twins)} and is linked to it."
     if receipt.superseded:
         yield f"It supersedes {listed(receipt.superseded)}."
     if receipt.conflicts:

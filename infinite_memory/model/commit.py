@@ -8,6 +8,7 @@ from typing import Any
 from attrs import field, fields, frozen
 
 from infinite_memory.errors import InvalidInput
+from infinite_memory.model.content_hash import content_hash
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.entry import Action
 from infinite_memory.model.link import Link, LinkKey
@@ -21,7 +22,7 @@ __all__ = [
     "Detach",
     "Erase",
     "Expect",
-    "ExpectAlike",
+    "ExpectContent",
     "ExpectKey",
     "Put",
     "merge_commits",
@@ -39,6 +40,11 @@ class Put:
     memory: Memory
     expected: int
     embeddings: tuple[Embedding, ...] = ()
+
+    @property
+    def content_hash(self) -> bytes:
+        """The content hash of `memory`, 32 bytes that a storage keeps and never computes."""
+        return content_hash(self.memory)
 
 
 @frozen(kw_only=True)
@@ -87,22 +93,22 @@ class ExpectKey:
 
 
 @frozen(kw_only=True)
-class ExpectAlike:
-    """These memories, and no others, may say the same.
+class ExpectContent:
+    """The memories `ids`, and no others, have a content.
 
-    Counted are the current memories in one of the `scopes` whose texts have, before the commit, one
-    of the `fingerprints`.
+    Counted are the current memories in one of the `scopes` that have, before the commit, one of
+    the `content_hashes`.
     """
 
     scopes: frozenset[str]
-    fingerprints: frozenset[int]
+    content_hashes: frozenset[bytes]
     ids: frozenset[str] = frozenset()
 
     @property
     def criteria(self) -> Criteria:
-        """What `Storage.find` gives these memories for."""
+        """The criteria by which `Storage.find` returns the memories that count."""
         statuses = frozenset({Status.CURRENT})
-        return Criteria(scopes=self.scopes, statuses=statuses, fingerprints=self.fingerprints)
+        return Criteria(scopes=self.scopes, statuses=statuses, content_hashes=self.content_hashes)
 
 
 @frozen(kw_only=True)
@@ -118,7 +124,7 @@ class Expect:
     scopes: Mapping[str, Scope | None] = field(factory=dict)
     unused: frozenset[str] = frozenset()
     keys: Sequence[ExpectKey] = ()
-    contents: Sequence[ExpectAlike] = ()
+    contents: Sequence[ExpectContent] = ()
     entry_number: int | None = None
 
 

@@ -38,7 +38,6 @@ class Receipt:
     same, in every field, was stored within the hour, with nothing else in its scope since: nothing
     was stored again, and `id` is that of the memory which is there. `echo` is the same for what
     recall had just returned to the assistant that stored it.
-    `twins` are the ids of memories that say the same in trivially other words, linked to this one.
     `erased` lists what a hard forget removed for good. `superseded` are the ids of the memories
     that this one replaced, and `superseded_by` is the one that replaced it, where it was told late.
     `conflicts` are those with the same key that begin at the same moment and say something else:
@@ -57,5 +56,4 @@ class Receipt:
     superseded: tuple[str, ...] = ()
     superseded_by: str | None = None
     conflicts: tuple[str, ...] = ()
-    twins: tuple[str, ...] = ()
     pending: tuple[str, ...] = ()

@@ -13,14 +13,13 @@ from infinite_memory.model.checks import check_labels
 from infinite_memory.model.commit import Commit, Expect, merge_commits
 from infinite_memory.model.draft import Draft
 from infinite_memory.model.entry import Operation
-from infinite_memory.model.link import Link
 from infinite_memory.model.memory import GLOBAL, Memory, Status
 from infinite_memory.model.receipt import Outcome, Receipt, Searchable
 from infinite_memory.model.record import Record
 from infinite_memory.model.scope import Scope, fold_name
 from infinite_memory.model.usage import Usage
 from infinite_memory.operations.after_commit import AfterCommit
-from infinite_memory.operations.duplicates import Recognised, Wanted, recognise, twin_links
+from infinite_memory.operations.duplicates import Duplicates, NewMemory, find_duplicates
 from infinite_memory.operations.embed import embed_new
 from infinite_memory.operations.journal import with_entry
 from infinite_memory.operations.retry import attempts
@@ -117,11 +116,11 @@ def _prepared(
     scopes: Mapping[str, Scope],
     *,
     number: bool = False,
-) -> list[Wanted]:
+) -> list[NewMemory]:
     now = services.clock()
     spelling: dict[str, str] = {}
     seen: dict[str, Memory] = {}
-    wanted: list[Wanted] = []
+    wanted: list[NewMemory] = []
     for position, draft in enumerate(drafts, 1):
         try:
             # One after the other, so that a conversation keeps the order it was given in.
@@ -138,7 +137,7 @@ def _prepared(
                 raise
             raise type(error)(f"memory {position} of {len(drafts)}: {error}") from error
         supersedes = check_labels(draft.supersedes, "supersedes")
-        wanted.append(Wanted(memory, timed, draft.id is not None, supersedes))
+        wanted.append(NewMemory(memory, timed, draft.id is not None, supersedes))
     return wanted
 
 
@@ -146,8 +145,8 @@ def _placed(memory: Memory, scope: str) -> Memory:
     return memory if memory.scope == scope else evolve(memory, scope=scope)
 
 
-def _batches(wanted: Sequence[Wanted]) -> Iterator[list[Wanted]]:
-    batch: list[Wanted] = []
+def _batches(wanted: Sequence[NewMemory]) -> Iterator[list[NewMemory]]:
+    batch: list[NewMemory] = []
     size = 0
     for item in wanted:
         batch.append(item)
@@ -161,28 +160,27 @@ def _batches(wanted: Sequence[Wanted]) -> Iterator[list[Wanted]]:
 
 @frozen(kw_only=True)
 class _Committed:
-    """What a commit left: what was new, its place and its links, and what was there before."""
+    """What a commit left: duplicates, the place of what is new, and what was there before."""
 
-    found: Recognised
+    duplicates: Duplicates
     placed: Placement
-    links: Sequence[Link]
     earlier: Mapping[str, Receipt]
 
 
 def _stored(
-    services: Services, wanted: Sequence[Wanted], scopes: Mapping[str, Scope] | None = None
+    services: Services, wanted: Sequence[NewMemory], scopes: Mapping[str, Scope] | None = None
 ) -> list[Receipt]:
     """Store one batch as a whole, then embed it; `scopes` as they were read a moment ago."""
     done = _committed(services, wanted, scopes)
     new = done.placed.memories
     embedded = embed_new(services, list(new.values()))
     first = {each: _first(memory, done, meaning=each in embedded) for each, memory in new.items()}
-    again = _again(services, done.found, first)
+    again = _again(services, done.duplicates, first)
     return _in_order([each.memory.id for each in wanted], {**first, **done.earlier, **again})
 
 
 def _committed(
-    services: Services, wanted: Sequence[Wanted], scopes: Mapping[str, Scope] | None
+    services: Services, wanted: Sequence[NewMemory], scopes: Mapping[str, Scope] | None
 ) -> _Committed:
     """Commit one batch, looking again at what is there where others changed it meanwhile."""
     for attempt, last in enumerate(attempts(), 1):
@@ -200,20 +198,18 @@ def _committed(
         }
         fresh = {each.memory.id: each for each in wanted if each.memory.id not in existing}
         # One alone is nearly always new: the commit tells if it may not be.
-        unseen = attempt == 1 and len(wanted) == 1
-        found = recognise(services, fresh.values(), unseen=unseen)
-        expect = found.expect if attempt <= _EXPECTING else Expect()
+        assume_none = attempt == 1 and len(wanted) == 1
+        duplicates = find_duplicates(services, list(fresh.values()), assume_none=assume_none)
+        expect = duplicates.expect if attempt <= _EXPECTING else Expect()
         try:
-            placed = _placed_among_others(services, found.fresh)
-            links = twin_links(services, found.twins, placed.superseded)
-            if found.fresh:
+            placed = _placed_among_others(services, duplicates.fresh)
+            if duplicates.fresh:
+                names = {memory.scope for memory in placed.memories.values()}
                 commit = merge_commits(
-                    create_missing_scopes({m.scope for m in placed.memories.values()}, scopes),
-                    placed.commit,
-                    Commit(expect=expect, links=links),
+                    Commit(expect=expect), create_missing_scopes(names, scopes), placed.commit
                 )
                 services.storage.commit(with_entry(services, Operation.REMEMBER, commit))
-            return _Committed(found=found, placed=placed, links=links, earlier=earlier)
+            return _Committed(duplicates=duplicates, placed=placed, earlier=earlier)
         except Conflict as error:
             if last or isinstance(error, IdTaken):
                 raise
@@ -238,25 +234,24 @@ def _first(memory: Memory, done: _Committed, *, meaning: bool) -> Receipt:
         superseded=placed.superseded.get(memory.id, ()),
         superseded_by=placed.superseded_by.get(memory.id),
         conflicts=placed.conflicts.get(memory.id, ()),
-        twins=tuple([link.target for link in done.links if link.source == memory.id]),
     )
 
 
 def _again(
-    services: Services, found: Recognised, first: Mapping[str, Receipt]
+    services: Services, duplicates: Duplicates, first: Mapping[str, Receipt]
 ) -> dict[str, Receipt]:
     """Strengthen what was repeated; return the receipts of repeats and echoes."""
-    if not found.repeats and not found.echoes:
+    if not duplicates.repeats and not duplicates.echoes:
         return {}
-    counts = Counter(each.id for each in found.repeats.values())
+    counts = Counter(memory.id for memory in duplicates.repeats.values())
     now = services.clock()
     with AfterCommit("the count of repeats"):
         services.storage.count_usage(
             {each: Usage(count=count, last=now) for each, count in counts.items()}
         )
     told = {
-        **{new: (Outcome.STRENGTHENED, memory) for new, memory in found.repeats.items()},
-        **{new: (Outcome.ECHO, memory) for new, memory in found.echoes.items()},
+        **{new: (Outcome.STRENGTHENED, memory) for new, memory in duplicates.repeats.items()},
+        **{new: (Outcome.ECHO, memory) for new, memory in duplicates.echoes.items()},
     }
     ids = {memory.id for _, memory in told.values()} - set(first)
     by_meaning = _found_by_meaning(services, ids) if ids else frozenset()
@@ -290,7 +285,7 @@ def _in_order(ids: Sequence[str], receipts: Mapping[str, Receipt]) -> list[Recei
     return ordered
 
 
-def _placed_among_others(services: Services, fresh: Sequence[Wanted]) -> Placement:
+def _placed_among_others(services: Services, fresh: Sequence[NewMemory]) -> Placement:
     if all(each.memory.key is None and not each.supersedes for each in fresh):
         return Placement.alone(each.memory for each in fresh)
     superseding = Superseding(services, services.clock())

@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from infinite_memory.errors import Conflict, InvalidInput
-from infinite_memory.model.commit import Commit, ExpectAlike, ExpectKey, Put
+from infinite_memory.model.commit import Commit, ExpectContent, ExpectKey, Put
 from infinite_memory.model.entry import JournalEnd
 from infinite_memory.model.memory import Status
 from infinite_memory.model.record import Embedding
@@ -43,7 +43,7 @@ class Present(Protocol):
     def holders(self, expected: ExpectKey) -> Collection[str]:
         """Return the ids of the memories with that key in that scope that have its statuses."""
 
-    def alike(self, expected: ExpectAlike) -> Collection[str]:
+    def with_content(self, expected: ExpectContent) -> Collection[str]:
         """Return the ids of the memories that meet its criteria; one more than it has will do."""
 
 
@@ -134,8 +134,9 @@ def refuse_changes(commit: Commit, present: Present) -> None:
         if key.ids != frozenset(present.holders(key)):
             raise _conflict([f"who holds the key {key.key!r} in the scope {key.scope!r}"])
     for content in expect.contents:
-        if content.ids != frozenset(present.alike(content)):
-            raise _conflict([f"what may say the same in {', '.join(sorted(content.scopes))}"])
+        if content.ids != frozenset(present.with_content(content)):
+            names = ", ".join(sorted(content.scopes))
+            raise _conflict([f"which memories in {names} have the same content"])
     if expect.entry_number is not None:
         _refuse_other_number(expect.entry_number, present.journal_end)
 

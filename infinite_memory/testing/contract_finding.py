@@ -9,16 +9,16 @@ import pytest
 from attrs import evolve
 
 from infinite_memory.errors import Conflict, InvalidInput
-from infinite_memory.model.commit import Commit, Erase, Expect, ExpectAlike
+from infinite_memory.model.commit import Attach, Commit, Detach, Erase, Expect, ExpectContent
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.memory import GLOBAL, Kind, Memory, Status
 from infinite_memory.protocols import Storage
 from infinite_memory.testing.contract_base import (
     NOW,
     StorageTests,
+    make_embedding,
     put,
 )
-from infinite_memory.text.likeness import fingerprint
 
 __all__ = ["FindingTests"]
 
@@ -134,80 +134,83 @@ class FindingTests(StorageTests):
             if criteria.admit(memory)
         )
 
-    def test_texts_that_may_be_alike_are_found_by_their_fingerprint(self, storage: Storage) -> None:
+    def test_memories_are_found_by_their_content_hash(self, storage: Storage) -> None:
+        five = "The deadline is June 5"
+        commit = Commit(
+            puts=[
+                put("a", text=five),
+                put("b", text=f"{five} \n", tags=("tag",), stored_at=NOW + timedelta(days=1)),
+                put("c", text="The deadline is June 6"),
+                put("d", text=five, scope="s"),
+                put("e", text=five, key="k"),
+                put("f", text=five),
+            ]
+        )
+        hashes = {write.memory.id: write.content_hash for write in commit.puts}
+        storage.commit(commit)
+        storage.commit(Commit(puts=[put("c", revision=2, text=five, status=Status.ARCHIVED)]))
         storage.commit(
             Commit(
-                puts=[
-                    put("a", text="The deadline is June 5"),
-                    put("b", text="the deadline is 5 June.", scope="s", key="k"),
-                    put("c", text="The deadline is June 6"),
-                    put("d", text="gone"),
-                ]
+                erases=[Erase(id="e")], puts=[put("f", revision=2, text="The deadline is June 7")]
             )
         )
-        storage.commit(
-            Commit(erases=[Erase(id="d")], puts=[put("c", revision=2, text="Deadline: June 5th")])
-        )
-        five, six = fingerprint("The deadline is June 5"), fingerprint("The deadline is June 6")
-        for criteria, found in (
-            (Criteria(fingerprints=frozenset({five})), "abc"),
-            (Criteria(fingerprints=frozenset({five}), scopes=frozenset({"s"})), "b"),
-            (Criteria(fingerprints=frozenset({five}), key="k"), "b"),
-            (Criteria(fingerprints=frozenset({six, fingerprint("gone")})), ""),
-            (Criteria(fingerprints=frozenset()), ""),
+        for ids, more, found in (
+            ("a", {}, "abc"),
+            ("a", {"statuses": frozenset({Status.ARCHIVED})}, "c"),
+            ("a", {"tags": ("tag",)}, "b"),
+            ("ad", {"scopes": frozenset({"s"})}, "d"),
+            ("ad", {}, "abcd"),
+            ("a", {"key": "k"}, ""),
+            ("ce", {}, ""),
+            ("", {}, ""),
         ):
+            conditions: dict[str, Any] = more
+            criteria = Criteria(
+                content_hashes=frozenset(hashes[memory_id] for memory_id in ids), **conditions
+            )
             assert {each.id for each in storage.find(criteria, limit=9).memories} == set(found)
-        first = storage.find(Criteria(fingerprints=frozenset({five, six})), limit=2)
-        rest = storage.find(
-            Criteria(fingerprints=frozenset({five, six})), limit=2, after=first.next
-        )
-        assert [each.id for each in (*first.memories, *rest.memories)] == ["c", "b", "a"]
+        criteria = Criteria(content_hashes=frozenset({hashes["a"], hashes["d"]}))
+        first = storage.find(criteria, limit=3)
+        rest = storage.find(criteria, limit=3, after=first.next)
+        assert [each.id for each in (*first.memories, *rest.memories)] == ["d", "c", "b", "a"]
 
-    def test_writes_may_expect_what_may_be_alike(self, storage: Storage) -> None:
-        storage.commit(
+    def test_an_embedding_leaves_the_content_hash(self, storage: Storage) -> None:
+        write = put("a")
+        criteria = Criteria(content_hashes=frozenset({write.content_hash}))
+        storage.commit(Commit(puts=[write, put("b")]))
+        for change in (
+            Commit(attaches=[Attach(id="a", revision=1, embedding=make_embedding())]),
             Commit(
-                puts=[
-                    put("a", text="The deadline is June 5"),
-                    put("b", text="the deadline is 5 June.", scope="s"),
-                    put("c", text="the deadline is 5 June.", status=Status.SUPERSEDED),
-                ]
-            )
+                attaches=[Attach(id="a", revision=1, embedding=make_embedding(model="model-b"))]
+            ),
+            Commit(detaches=[Detach(id="a", keep="model-b")]),
+        ):
+            storage.commit(change)
+            assert [each.id for each in storage.find(criteria, limit=9).memories] == ["a"]
+
+    def test_writes_may_expect_which_memories_have_a_content(self, storage: Storage) -> None:
+        text = "The deadline is June 5"
+        first = put("a", text=text)
+        superseded = put("c", text=text, status=Status.SUPERSEDED)
+        storage.commit(Commit(puts=[first, put("b", text=text, scope="s"), superseded]))
+        expected = ExpectContent(
+            scopes=frozenset({GLOBAL}), content_hashes=frozenset({first.content_hash})
         )
-        alike = ExpectAlike(
-            scopes=frozenset({GLOBAL}), fingerprints=frozenset({fingerprint("Deadline: June 5th")})
-        )
-        storage.commit(
-            Commit(expect=Expect(contents=[evolve(alike, ids=frozenset("a"))]), puts=[put("d")])
-        )
-        both = evolve(alike, scopes=frozenset({GLOBAL, "s"}), ids=frozenset("ab"))
-        storage.commit(Commit(expect=Expect(contents=[both]), puts=[put("e")]))
-        storage.commit(
-            Commit(
-                expect=Expect(contents=[evolve(alike, fingerprints=frozenset({1}))]),
-                puts=[put("f")],
-            )
-        )
-        storage.commit(
-            Commit(
-                expect=Expect(contents=[evolve(alike, fingerprints=frozenset())]), puts=[put("g")]
-            )
-        )
-        storage.commit(
-            Commit(expect=Expect(contents=[evolve(alike, scopes=frozenset())]), puts=[put("h")])
-        )
+
+        def commit(condition: ExpectContent, **writes: Any) -> None:
+            storage.commit(Commit(expect=Expect(contents=[condition]), **writes))
+
+        commit(evolve(expected, ids=frozenset("a")), puts=[put("d")])
+        both = evolve(expected, scopes=frozenset({GLOBAL, "s"}), ids=frozenset("a"))
+        commit(both, puts=[put("e")])
+        commit(evolve(expected, content_hashes=frozenset({bytes(32)})), puts=[put("f")])
+        commit(evolve(expected, content_hashes=frozenset()), puts=[put("g")])
+        commit(evolve(expected, scopes=frozenset()), puts=[put("h")])
         for ids in ("", "b", "ab", "ac"):
-            with pytest.raises(Conflict, match="what may say the same in Global"):
-                storage.commit(
-                    Commit(
-                        expect=Expect(contents=[evolve(alike, ids=frozenset(ids))]), puts=[put("i")]
-                    )
-                )
-        storage.commit(
-            Commit(
-                expect=Expect(contents=[evolve(alike, ids=frozenset("a"))]), erases=[Erase(id="a")]
-            )
-        )
-        storage.commit(Commit(expect=Expect(contents=[alike]), puts=[put("i")]))
+            with pytest.raises(Conflict, match="which memories in Global have the same content"):
+                commit(evolve(expected, ids=frozenset(ids)), puts=[put("i")])
+        commit(evolve(expected, ids=frozenset("a")), erases=[Erase(id="a")])
+        commit(expected, puts=[put("i")])
         assert set(storage.get([*"abcdefghi"])) == {*"bcdefghi"}
 
     @pytest.mark.parametrize("name", ["scopes", "kinds", "statuses"])

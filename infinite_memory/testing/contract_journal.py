@@ -138,9 +138,7 @@ class JournalTests(StorageTests):
     ) -> None:
         storage.commit(Commit(puts=[put("a"), put("b")], entry=make_action("a")))
         storage.commit(Commit(puts=[put("c"), put("d")], entry=make_action("c", "d")))
-        storage.commit(
-            Commit(erases=[Erase(id="d")], puts=[put("d")], entry=make_action("d", "d"))
-        )
+        storage.commit(Commit(erases=[Erase(id="d")], puts=[put("d")], entry=make_action("d", "d")))
         names = {
             each: [entry.number for entry in storage.journal(limit=9, memory_id=each)]
             for each in "abcd"

@@ -21,10 +21,11 @@ from infinite_memory.model.commit import (
     Detach,
     Erase,
     Expect,
-    ExpectAlike,
+    ExpectContent,
     ExpectKey,
     Put,
 )
+from infinite_memory.model.content_hash import content_hash
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.entry import Action
 from infinite_memory.model.link import Link, LinkKey
@@ -45,7 +46,6 @@ from infinite_memory.testing.strategies import (
     several_criteria,
     several_embeddings,
 )
-from infinite_memory.text.likeness import fingerprint
 
 __all__ = ["Hardship", "Opener", "storage_machine"]
 
@@ -145,6 +145,13 @@ class _StorageMachine(RuleBasedStateMachine):
         stored = [change.id for change in self.model.changes(0, limit=1000).items]
         return data.draw(st.sampled_from(stored) | ids if stored else ids)
 
+    def known_hashes(self, data: st.DataObject) -> frozenset[bytes]:
+        """Choose content hashes, mostly of memories that are stored."""
+        chosen = {self.known_id(data) for _ in range(data.draw(st.integers(0, 2)))}
+        records = self.model.get(chosen, models=()).values()
+        hashes = {content_hash(record.memory) for record in records}
+        return frozenset(hashes | data.draw(st.sampled_from([set(), {bytes(32)}])))
+
     @rule(memory=memories(), wrong=_revision_errors, made=several_embeddings)
     def put(self, memory: Memory, wrong: int, made: tuple[Embedding, ...]) -> None:
         """Store or replace a memory, now and then expecting a wrong revision."""
@@ -235,12 +242,11 @@ class _StorageMachine(RuleBasedStateMachine):
 
     @rule(
         scopes=st.sets(st.sampled_from(["Global", "apollo"])).map(frozenset),
-        texts=st.sets(st.sampled_from(["", "0"])),
         data=st.data(),
     )
-    def expect_alike(self, scopes: frozenset[str], texts: set[str], data: st.DataObject) -> None:
-        """Commit only if those are there that are there, or one more or less."""
-        expected = ExpectAlike(scopes=scopes, fingerprints=frozenset(map(fingerprint, texts)))
+    def expect_content(self, scopes: frozenset[str], data: st.DataObject) -> None:
+        """Commit only if the memories with some content are as they are, or one more or less."""
+        expected = ExpectContent(scopes=scopes, content_hashes=self.known_hashes(data))
         there = {each.id for each in self.model.find(expected.criteria, limit=100).memories}
         wrong = data.draw(st.sampled_from([set(), {self.known_id(data)}]))
         expected = evolve(expected, ids=frozenset(there ^ wrong))
@@ -272,9 +278,11 @@ class _StorageMachine(RuleBasedStateMachine):
         everything = self.model.changes(0, limit=10_000).items
         assert reader.records == {c.id: c.record for c in everything if c.record is not None}
 
-    @rule(criteria=several_criteria, limit=st.integers(1, 3))
-    def find(self, criteria: Criteria, limit: int) -> None:
+    @rule(criteria=several_criteria, limit=st.integers(1, 3), data=st.data(), hashed=st.booleans())
+    def find(self, criteria: Criteria, limit: int, data: st.DataObject, hashed: bool) -> None:
         """Page through what meets `criteria`, and find the same on every page."""
+        if hashed:
+            criteria = evolve(criteria, content_hashes=self.known_hashes(data))
         cursor = None
         while True:
             page = self.storage.find(criteria, limit=limit, after=cursor)

@@ -18,7 +18,7 @@ from infinite_memory.model.commit import (
     Detach,
     Erase,
     Expect,
-    ExpectAlike,
+    ExpectContent,
     ExpectKey,
 )
 from infinite_memory.model.criteria import Criteria
@@ -166,7 +166,11 @@ def test_writes_about_an_operator_touch_nothing_else(storage: Storage) -> None:
                     scopes={text: None},
                     unused=frozenset([text]),
                     keys=[ExpectKey(scope=text, key=text, ids=frozenset())],
-                    contents=[ExpectAlike(scopes=frozenset([text]), fingerprints=frozenset([0]))],
+                    contents=[
+                        ExpectContent(
+                            scopes=frozenset([text]), content_hashes=frozenset([bytes(32)])
+                        )
+                    ],
                 ),
                 erases=[Erase(id=text)],
                 attaches=[Attach(id=text, revision=1, embedding=make_embedding())],
@@ -200,7 +204,7 @@ LONE_WRITES: list[Write] = [
     PutLink(link=make_link("a", "a", reason=LONE)),
     EraseLink(source=LONE, target="a", type=LinkType.SEMANTIC),
     ExpectKey(scope="s", key=LONE, ids=frozenset()),
-    ExpectAlike(scopes=frozenset([LONE]), fingerprints=frozenset([0])),
+    ExpectContent(scopes=frozenset([LONE]), content_hashes=frozenset([bytes(32)])),
     Log(action=make_action(LONE)),
     Log(action=Action(at=NOW, actor=Actor(client=LONE), operation=Operation.LINK)),
     Log(action=Action(at=NOW, operation=Operation.UNDO, undoes=2**70)),

@@ -18,10 +18,11 @@ from infinite_memory.model.commit import (
     Detach,
     Erase,
     Expect,
-    ExpectAlike,
+    ExpectContent,
     ExpectKey,
     Put,
 )
+from infinite_memory.model.content_hash import content_hash
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.link import Link, LinkKey, LinkType
 from infinite_memory.model.memory import Kind, Memory
@@ -29,7 +30,6 @@ from infinite_memory.model.record import Embedding
 from infinite_memory.model.usage import Usage
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.testing.contract_journal import make_action
-from infinite_memory.text.likeness import fingerprint
 
 _AT = datetime(2026, 1, 1, tzinfo=UTC)
 _MODELS = ("first", "second")
@@ -60,10 +60,14 @@ def _embedding(model: str) -> Embedding:
     return Embedding(model=model, spans=np.zeros((1, 2), np.int32), vectors=np.eye(1, 4, 0, "f4"))
 
 
+def _memory(number: int) -> Memory:
+    key = f"key {number}"
+    return Memory(id=f"m{number}", text="x", key=key, happened_at=_AT, stored_at=_AT)
+
+
 def _fill(storage: SqliteStorage) -> None:
     for number in range(50):
-        key = f"key {number}"
-        memory = Memory(id=f"m{number}", text="x", key=key, happened_at=_AT, stored_at=_AT)
+        memory = _memory(number)
         embeddings = tuple(map(_embedding, _MODELS))
         writes = Commit(
             puts=[Put(memory=memory, expected=0, embeddings=embeddings)], links=[_link(number)]
@@ -75,9 +79,10 @@ def _link(number: int) -> Link:
     return Link(source="m0", target=f"m{number}", type=LinkType.CONTEXT, made_at=_AT)
 
 
-_ALIKE = ExpectAlike(
+_HASHES = frozenset({bytes(32), *(content_hash(_memory(number)) for number in range(50))})
+_CONTENT = ExpectContent(
     scopes=frozenset({"Global"}),
-    fingerprints=frozenset({1, fingerprint("x")}),
+    content_hashes=_HASHES,
     ids=frozenset(f"m{number}" for number in range(50)),
 )
 _CALLS: dict[str, Callable[[SqliteStorage], object]] = {
@@ -110,12 +115,9 @@ _CALLS: dict[str, Callable[[SqliteStorage], object]] = {
     "expect a key": lambda storage: storage.commit(
         Commit(expect=Expect(keys=[ExpectKey(scope="Global", key="key 7", ids=frozenset({"m7"}))]))
     ),
-    "expect what may be alike": lambda storage: storage.commit(
-        Commit(expect=Expect(contents=[_ALIKE]))
-    ),
-    "find what may be alike": lambda storage: storage.find(
-        Criteria(fingerprints=frozenset({1, fingerprint("x")}), scopes=frozenset({"Global"})),
-        limit=3,
+    "expect a content": lambda storage: storage.commit(Commit(expect=Expect(contents=[_CONTENT]))),
+    "find a content": lambda storage: storage.find(
+        Criteria(content_hashes=_HASHES, scopes=frozenset({"Global"})), limit=3
     ),
     "find a key": lambda storage: storage.find(Criteria(key="key 7", as_of=_AT), limit=3),
 }

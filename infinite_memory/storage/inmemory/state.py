@@ -11,7 +11,7 @@ from infinite_memory.model.commit import (
     Attach,
     Commit,
     Detach,
-    ExpectAlike,
+    ExpectContent,
     ExpectKey,
     Put,
 )
@@ -21,7 +21,6 @@ from infinite_memory.model.memory import GLOBAL, Memory, Status
 from infinite_memory.model.record import Embedding, Record
 from infinite_memory.model.scope import Scope
 from infinite_memory.model.usage import Usage
-from infinite_memory.text.likeness import fingerprint
 
 __all__ = ["State"]
 
@@ -30,8 +29,8 @@ __all__ = ["State"]
 class State:
     """Everything stored; `changed` has the sequence of the last change by id, latest last.
 
-    `links` are by source, target and type; `with_print` are the ids by the fingerprints of their
-    texts.
+    `links` are by source, target and type; `content_hashes` has the hash of each memory by id, and
+    `ids_by_hash` the ids of the memories with each hash.
     """
 
     sequence: int = 0
@@ -42,19 +41,24 @@ class State:
     links: dict[LinkKey, Link] = attrs.Factory(dict)
     entries: list[Entry] = attrs.Factory(list)
     usage: dict[str, Usage] = attrs.Factory(dict)
-    with_print: dict[int, set[str]] = attrs.Factory(dict)
+    content_hashes: dict[str, bytes] = attrs.Factory(dict)
+    ids_by_hash: dict[bytes, set[str]] = attrs.Factory(dict)
 
     def revision(self, memory_id: str) -> int:
         """Return the current revision of a memory, 0 if there is none of that id."""
         record = self.records.get(memory_id)
         return 0 if record is None else record.memory.revision
 
-    def memories(self, fingerprints: Collection[int] | None = None) -> list[Memory]:
-        """Return every memory, or those whose texts have these fingerprints."""
-        if fingerprints is None:
+    def memories(self, content_hashes: Collection[bytes] | None = None) -> list[Memory]:
+        """Return every memory, or those that have one of these content hashes."""
+        if content_hashes is None:
             return [record.memory for record in self.records.values()]
-        ids = [each for value in fingerprints for each in self.with_print.get(value, ())]
-        return [self.records[each].memory for each in ids]
+        ids = [
+            memory_id
+            for content_hash in content_hashes
+            for memory_id in self.ids_by_hash.get(content_hash, ())
+        ]
+        return [self.records[memory_id].memory for memory_id in ids]
 
     def scopes(self) -> dict[str, Scope]:
         """Return every scope by name, and `Global` in any case."""
@@ -78,11 +82,11 @@ class State:
             and record.memory.status in expected.statuses
         ]
 
-    def alike(self, expected: ExpectAlike) -> list[str]:
+    def with_content(self, expected: ExpectContent) -> list[str]:
         """Return the ids of the memories that meet its criteria."""
         criteria = expected.criteria
-        found = self.memories(criteria.fingerprints)
-        return [memory.id for memory in found if criteria.admit(memory)]
+        candidates = self.memories(criteria.content_hashes)
+        return [memory.id for memory in candidates if criteria.admit(memory)]
 
     @property
     def journal_end(self) -> JournalEnd:
@@ -148,7 +152,7 @@ class State:
     def _erase(self, memory_id: str) -> None:
         record = self.records.pop(memory_id, None)
         if record is not None:
-            self.with_print[fingerprint(record.memory.text)].discard(memory_id)
+            self._forget_hash(memory_id)
             self.earlier.pop(memory_id, None)
             self.usage.pop(memory_id, None)
             self.links = {k: link for k, link in self.links.items() if memory_id not in k[:2]}
@@ -159,9 +163,16 @@ class State:
         if memory.id in self.records:
             replaced = self.records[memory.id].memory
             self.earlier[memory.id] = (*self.earlier.get(memory.id, ()), replaced)
-            self.with_print[fingerprint(replaced.text)].discard(memory.id)
-        self.with_print.setdefault(fingerprint(memory.text), set()).add(memory.id)
+            self._forget_hash(memory.id)
+        self.content_hashes[memory.id] = put.content_hash
+        self.ids_by_hash.setdefault(put.content_hash, set()).add(memory.id)
         self._keep(memory, tuple(map(_own, put.embeddings)))
+
+    def _forget_hash(self, memory_id: str) -> None:
+        content_hash = self.content_hashes.pop(memory_id)
+        self.ids_by_hash[content_hash].remove(memory_id)
+        if not self.ids_by_hash[content_hash]:
+            del self.ids_by_hash[content_hash]
 
     def _keep(self, memory: Memory, embeddings: tuple[Embedding, ...]) -> None:
         in_order = tuple(sorted(embeddings, key=lambda each: each.model))

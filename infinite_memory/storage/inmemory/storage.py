@@ -15,13 +15,7 @@ from infinite_memory.model.entry import Entry, JournalEnd
 from infinite_memory.model.findings import Verification, Walked
 from infinite_memory.model.link import Link
 from infinite_memory.model.memory import Memory, Status
-from infinite_memory.model.record import (
-    Change,
-    Changes,
-    Page,
-    Record,
-    Size,
-)
+from infinite_memory.model.record import Change, Changes, Page, Record, Size
 from infinite_memory.model.scope import Scope
 from infinite_memory.model.usage import Usage
 from infinite_memory.storage.inmemory.state import State
@@ -79,7 +73,7 @@ class InMemoryStorage:
         check_limit(limit)
         bound = None if after is None else decode_cursor(after)
         with self._lock:
-            everything = self._open().memories(criteria.fingerprints)
+            everything = self._open().memories(criteria.content_hashes)
         found = sorted(
             (
                 memory

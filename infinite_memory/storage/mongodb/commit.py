@@ -11,7 +11,7 @@ from pymongo.client_session import ClientSession
 from pymongo.database import Database
 
 from infinite_memory.errors import StorageUnavailable
-from infinite_memory.model.commit import Commit, ExpectAlike, ExpectKey
+from infinite_memory.model.commit import Commit, ExpectContent, ExpectKey
 from infinite_memory.model.memory import Status
 from infinite_memory.model.scope import Scope
 from infinite_memory.model.usage import Usage
@@ -176,10 +176,10 @@ class _Present:
             }
         )
 
-    def alike(self, expected: ExpectAlike) -> list[str]:
+    def with_content(self, expected: ExpectContent) -> list[str]:
         return self._sound(
             {
-                "fingerprint": {"$in": sorted(expected.fingerprints)},
+                "content_hash": {"$in": sorted(expected.content_hashes)},
                 "scope": {"$in": sorted(expected.scopes)},
                 "status": {"$eq": Status.CURRENT.value},
             }

@@ -159,7 +159,7 @@ class _Planner:
             self.writes.delete_id(ERASED, memory.id)
         stamp = self._next()
         stored = [self._embed(memory, embedding, stamp) for embedding in put.embeddings]
-        self._keep(memory, stored, stamp)
+        self._keep(memory, put.content_hash, stored, stamp)
 
     def _attach(self, attach: Attach) -> None:
         document = self._documents.get(attach.id)
@@ -170,7 +170,8 @@ class _Planner:
         kept = [stored for stored in stored_of(document) if stored.model != model]
         self._drop_passages(attach.id, [model])
         stamp = self._next()
-        self._keep(memory, [*kept, self._embed(memory, attach.embedding, stamp)], stamp)
+        stored = [*kept, self._embed(memory, attach.embedding, stamp)]
+        self._keep(memory, document["content_hash"], stored, stamp)
 
     def _detach(self, detach: Detach) -> None:
         document = self._documents.get(detach.id)
@@ -182,15 +183,15 @@ class _Planner:
         if dropped:
             self._drop_passages(detach.id, dropped)
             kept = [embedding for embedding in stored if embedding.model == detach.keep]
-            self._keep(memory, kept, self._next())
+            self._keep(memory, document["content_hash"], kept, self._next())
 
     def _log(self, action: Action) -> None:
         entry = next_entry(self.journal, action)
         self.writes.put(JOURNAL, encode_entry(entry))
         self.journal = JournalEnd(number=entry.number, digest=entry.digest)
 
-    def _keep(self, memory: Memory, stored: list[Stored], stamp: int) -> None:
-        document = encode_memory(memory, sequence=stamp, stored=stored)
+    def _keep(self, memory: Memory, content_hash: bytes, stored: list[Stored], stamp: int) -> None:
+        document = encode_memory(memory, content_hash=content_hash, sequence=stamp, stored=stored)
         self._documents[memory.id] = document
         self._existing.add(memory.id)
         self.writes.put(MEMORIES, document)

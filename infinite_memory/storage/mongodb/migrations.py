@@ -1,4 +1,4 @@
-"""Stores of version 1, without journal, links, usage and fingerprints, brought to version 2."""
+"""Stores of version 1, without journal, links and usage, brought to version 2."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import logging
 from datetime import UTC, datetime
 from typing import Any
 
-from bson.int64 import Int64
 from pymongo import WriteConcern
 from pymongo.client_session import ClientSession
 from pymongo.database import Database
@@ -18,7 +17,6 @@ from infinite_memory.model.entry import Action, JournalEnd, Operation
 from infinite_memory.storage.mongodb.commit import Committer
 from infinite_memory.storage.mongodb.connection import Connection
 from infinite_memory.storage.mongodb.creation import create_collections
-from infinite_memory.storage.mongodb.documents import decode_memory, sealed
 from infinite_memory.storage.mongodb.metadata import encode_end, end_in, store_document
 from infinite_memory.storage.mongodb.schema import (
     JOURNAL,
@@ -29,7 +27,6 @@ from infinite_memory.storage.mongodb.schema import (
     STORE,
     USAGE,
 )
-from infinite_memory.text.likeness import fingerprint
 
 __all__ = ["bring_up_to_date"]
 
@@ -57,7 +54,6 @@ def bring_up_to_date(connection: Connection, committer: Committer) -> None:
         committer.carry_out(
             lambda session: committer.plan(_first_entry(connection, session), session)
         )
-        _fill_fingerprints(connection.database)
         _raise_version(connection.database)
     except OperationFailure as error:
         if error.code != _UNAUTHORIZED:
@@ -99,23 +95,6 @@ def _let_old_commits_end(database: Database[dict[str, Any]]) -> None:
     """Remove what the rule forbids: who is in the middle of a commit ends it, and begins none."""
     metadata = database.get_collection(METADATA)
     metadata.update_one({"_id": STORE}, {"$unset": {"commits": 1}})
-
-
-def _fill_fingerprints(database: Database[dict[str, Any]]) -> None:
-    """Give every memory its fingerprint, one after the other; a damaged one is passed over."""
-    memories = database.get_collection(MEMORIES)
-    for document in memories.find({"fingerprint": {"$exists": False}}, batch_size=100):
-        memory = decode_memory(document)
-        if memory is None:
-            continue
-        before = document.pop("checksum")
-        document["fingerprint"] = Int64(fingerprint(memory.text))
-        after = sealed(b"memory", f"memory {memory.id!r}", document)
-        # Whoever has changed it since has given it one.
-        memories.update_one(
-            {"_id": memory.id, "checksum": before},
-            {"$set": {name: after[name] for name in ("fingerprint", "checksum")}},
-        )
 
 
 def _raise_version(database: Database[dict[str, Any]]) -> None:

@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 SCHEMA_VERSION = 2
-"""1 had no journal, no links, no usage and no fingerprints."""
+"""1 had no journal, no links and no usage."""
 
 MEMORIES = "memories"
 PASSAGES = "passages"
@@ -70,7 +70,7 @@ INDEXES: dict[str, list[IndexModel]] = {
             name="by_key",
             partialFilterExpression={"key": {"$type": "string"}},
         ),
-        IndexModel([("fingerprint", ASCENDING)], name="by_fingerprint"),
+        IndexModel([("content_hash", ASCENDING)], name="by_content"),
         IndexModel([("sequence", ASCENDING)], name="by_sequence", unique=True),
         IndexModel(
             [("embedded_by", ASCENDING), ("status", ASCENDING), ("sequence", ASCENDING)],

@@ -22,12 +22,7 @@ from infinite_memory.model.entry import Entry, JournalEnd
 from infinite_memory.model.findings import Finding
 from infinite_memory.model.link import Link
 from infinite_memory.model.memory import Memory
-from infinite_memory.model.record import (
-    Changes,
-    Page,
-    Record,
-    Size,
-)
+from infinite_memory.model.record import Changes, Page, Record, Size
 from infinite_memory.model.scope import Scope
 from infinite_memory.model.usage import Usage
 from infinite_memory.storage.damage import USAGE, DamageLog

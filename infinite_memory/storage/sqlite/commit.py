@@ -16,7 +16,7 @@ from infinite_memory.model.commit import (
     Attach,
     Commit,
     Detach,
-    ExpectAlike,
+    ExpectContent,
     ExpectKey,
     Put,
 )
@@ -29,7 +29,7 @@ from infinite_memory.storage.sqlite.database import Snapshot
 from infinite_memory.storage.sqlite.feed import seal_erased
 from infinite_memory.storage.sqlite.links import erase_link, erase_links, put_link
 from infinite_memory.storage.sqlite.metadata import Ledger, append_entry
-from infinite_memory.storage.sqlite.queries import find_page, is_fingerprinted
+from infinite_memory.storage.sqlite.queries import find_page, has_content
 from infinite_memory.storage.sqlite.records import seal_revision
 from infinite_memory.storage.sqlite.rows import (
     INSERT,
@@ -70,7 +70,7 @@ def encode_commit(commit: Commit) -> Encoded:
     return Encoded(
         commit=commit,
         rows=[
-            MemoryRow.encode(put.memory, [embedding.model for embedding in put.embeddings])
+            MemoryRow.encode(put.memory, put.content_hash, [e.model for e in put.embeddings])
             for put in commit.puts
         ],
         entry=None if commit.entry is None else action_text(commit.entry),
@@ -142,9 +142,9 @@ class Writing:
         ).fetchall()
         return [each for each, status in rows if status in expected.statuses]
 
-    def alike(self, expected: ExpectAlike) -> list[str]:
+    def with_content(self, expected: ExpectContent) -> list[str]:
         """Return the ids of the memories that meet its criteria, one more than it has at most."""
-        if not is_fingerprinted(self._connection, expected.fingerprints):
+        if not has_content(self._connection, expected.content_hashes):
             return []  # nearly always
         with closing(Snapshot(self._connection)) as seen:
             limit = len(expected.ids) + 1

@@ -16,7 +16,6 @@ from infinite_memory.errors import SchemaTooNew, StorageUnavailable
 from infinite_memory.model.entry import Action, JournalEnd, Operation
 from infinite_memory.storage.hash_chain import action_text
 from infinite_memory.storage.sqlite.errors import damaged_database
-from infinite_memory.storage.sqlite.fingerprints import fill_fingerprints
 from infinite_memory.storage.sqlite.metadata import (
     Ledger,
     append_entry,
@@ -62,7 +61,7 @@ def _several_models(connection: apsw.Connection) -> None:
 
 
 def _journal(connection: apsw.Connection) -> None:
-    """Begin a journal, and make room for links, usage and fingerprints; no memory is touched.
+    """Begin a journal, and make room for links and usage; no memory is touched.
 
     What the store already holds is in the journal as one entry, without which a memory that no
     entry names would look like a foreign one. The table `store` has a new name, so that a process
@@ -73,7 +72,6 @@ def _journal(connection: apsw.Connection) -> None:
     connection.execute(JOURNAL + DERIVED)
     connection.execute("DROP INDEX memories_by_time; DROP INDEX memories_by_kind")
     connection.execute(INDEX_TIME)
-    fill_fingerprints(connection)
     connection.execute("DROP TABLE store")
     rows: list[Any] = connection.execute("SELECT count(*) FROM memories").fetchall()
     ((held,),) = rows
