@@ -12,13 +12,14 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from infinite_memory.model.commit import Commit
 from infinite_memory.model.copying import CopyMark
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.entry import Entry, JournalEnd
 from infinite_memory.model.findings import Finding, Verification, Walked
 from infinite_memory.model.link import Link
 from infinite_memory.model.memory import Memory
-from infinite_memory.model.record import Changes, Page, Record, Size, Write
+from infinite_memory.model.record import Changes, Page, Record, Size
 from infinite_memory.model.scope import Scope
 from infinite_memory.model.usage import Usage
 
@@ -47,20 +48,19 @@ class Storage(Protocol):
     def identity(self) -> str:
         """The UUID that this store was given when it was created; it never changes."""
 
-    def commit(self, writes: Sequence[Write]) -> int:
-        """Carry out all of `writes` in order, or none; return the cursor of the feed after them.
+    def commit(self, commit: Commit) -> int:
+        """Carry out all of `commit`, or nothing; return the cursor of the feed after it.
 
-        To erase what does not exist, where no revision is expected, to attach to a revision that is
-        not current, and to detach what is not there, changes nothing. Writes of scopes, links and
-        the journal do not move the feed. A damaged memory can be erased, not revised.
+        `Commit` gives the order in which its fields are applied. To erase what does not exist,
+        where no revision is expected, to attach to a revision that is not current, and to detach or
+        unlink what is not there, changes nothing. Scopes, links and the journal do not move the
+        feed. A damaged memory can be erased, not revised.
 
         Raises:
-            Conflict: a `Put` or an `Erase` expected another revision than the one that is there, or
-                the scopes are not as an `ExpectScopes` says, or others hold a key than an
-                `ExpectKey` says, or have the same content than an `ExpectContent` says, or a `Log`
-                expected another number.
-            InvalidInput: a `Put` does not raise the revision, an embedding is malformed, or there
-                is more than one `Log`.
+            Conflict: a `Put` or an `Erase` expected another revision than the current one, or
+                `commit.expect` does not hold.
+            InvalidInput: a `Put` does not raise the revision, an embedding is malformed, a weight
+                is out of its range, or the same id, link or scope is written twice.
             StorageUnavailable: it was not carried out; or the message says that the outcome is
                 unknown, and then the caller looks before it tries again.
         """

@@ -1,10 +1,11 @@
 """The index as a file that is mapped into memory, so that starting is a map and not a load.
 
 The file begins with a line of JSON: format, version of the canonical form of texts, identity of the
-store, model, cursor, names, the type, shape and position of each array, a checksum of all arrays, and a digest of the line itself. The
-arrays follow, each at a multiple of 64 bytes. The file holds nothing that the store does not: a
-file that is missing, damaged, foreign or of another format is passed over, and the index is rebuilt
-from the store. Each process checks the whole file before it maps it: 0.2 s a gigabyte.
+store, model, cursor, names, the type, shape and position of each array, a checksum of all arrays,
+and a digest of the line itself. The arrays follow, each at a multiple of 64 bytes. The file holds
+nothing that the store does not: a file that is missing, damaged, foreign or of another format is
+passed over, and the index is rebuilt from the store. Each process checks the whole file before it
+maps it: 0.2 s a gigabyte.
 """
 
 from __future__ import annotations

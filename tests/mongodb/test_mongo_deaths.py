@@ -24,8 +24,8 @@ from mongo_servers import Deployment, deployment
 from pymongo import MongoClient
 
 from infinite_memory.errors import Conflict, InfiniteMemoryError, StorageUnavailable
+from infinite_memory.model.commit import Commit, Erase
 from infinite_memory.model.entry import JournalEnd
-from infinite_memory.model.record import Erase
 from infinite_memory.protocols import Storage
 from infinite_memory.storage.mongodb import MongoStorage
 from infinite_memory.storage.mongodb.metadata import encode_end
@@ -124,7 +124,7 @@ def _look_after_a_death(
     if found == after:
         assert {change.id for change in changes.items} == {"changed", "erased", "new", "embedded"}
     position = another.position()
-    assert another.commit([put("next")]) > position
+    assert another.commit(Commit(puts=[put("next")])) > position
     more = read_feed(storage, changes.cursor)
     assert [change.id for change in more.items] == ["next"]
     another.close()
@@ -188,7 +188,7 @@ def test_a_client_that_halts_at_any_step_undoes_nothing_of_what_others_did(
             # It may go on with its own only where that does not contradict.
             assert everything(other) == expected
             assert all(isinstance(e, Conflict | StorageUnavailable) for e in errors), errors
-            assert other.commit([put("next")]) == other.position()
+            assert other.commit(Commit(puts=[put("next")])) == other.position()
             assert _leftovers(address) == []
         slow.close()
         other.close()
@@ -211,10 +211,12 @@ def _take_over(other: Storage) -> None:
 
 def _change(other: Storage, *, revision: int) -> None:
     other.commit(
-        [
-            put("changed", revision=revision, text="by the other"),
-            put("embedded", revision=2, text="by the other"),
-            *(Erase(id=each) for each in ("new", "erased")),
-        ]
+        Commit(
+            erases=[Erase(id=each) for each in ("new", "erased")],
+            puts=[
+                put("changed", revision=revision, text="by the other"),
+                put("embedded", revision=2, text="by the other"),
+            ],
+        )
     )
-    other.commit([put("erased", text="used again by the other")])
+    other.commit(Commit(puts=[put("erased", text="used again by the other")]))

@@ -12,14 +12,14 @@ from multiprocessing.synchronize import Event
 
 import pytest
 from attrs import frozen
+from infinite_memory.storage.mongodb.carrying_out import carry_out
+from infinite_memory.storage.mongodb.planning import Before, plan_of
 from mongo_deaths import Steps, open_listening
 from mongo_servers import Deployment
 from pymongo import MongoClient, ReturnDocument
 
-from infinite_memory.model.record import Write
+from infinite_memory.model.commit import Commit
 from infinite_memory.storage.mongodb import MongoStorage
-from infinite_memory.storage.mongodb.carrying_out import carry_out
-from infinite_memory.storage.mongodb.planning import Before, plan_of
 from infinite_memory.storage.mongodb.schema import METADATA, STORE
 from infinite_memory.testing.storage_contract import put
 
@@ -63,7 +63,7 @@ def write(storage: type[MongoStorage], address: str, name: str, start: Event) ->
     opened = storage.open(address)
     start.wait()
     for number in range(COMMITS):
-        opened.commit([put(f"{name}-{number}"), put(f"{name}-twin-{number}")])
+        opened.commit(Commit(puts=[put(f"{name}-{number}"), put(f"{name}-twin-{number}")]))
     opened.close()
 
 
@@ -130,10 +130,10 @@ def test_a_memory_that_is_changed_while_the_feed_is_read_is_in_it_all_the_same(
     address = single.address(f"meanwhile{limit}")
     for step in range(1, MOST_STEPS):
         with closing(MongoStorage.open(address)) as other:
-            position = other.commit([put("one")])
+            position = other.commit(Commit(puts=[put("one")]))
 
             def change(other: MongoStorage = other) -> None:
-                other.commit([put("one", revision=2, text="the second")])
+                other.commit(Commit(puts=[put("one", revision=2, text="the second")]))
 
             steps = Steps(step, change)
             with closing(open_listening(address, steps)) as storage:

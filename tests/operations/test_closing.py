@@ -15,7 +15,6 @@ import pytest
 from numpy.typing import NDArray
 
 from infinite_memory import Config, InfiniteMemoryError, MemoryStore, Status, StoreClosed
-from infinite_memory.model.record import Log, Write
 from infinite_memory.model.usage import Usage
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.storage.sqlite import storage as sqlite_storage

@@ -22,7 +22,8 @@ from infinite_memory import (
     StorageUnavailable,
     copy_store,
 )
-from infinite_memory.model.record import Attach, Detach, Embedding, Erase, Put, PutScope, Write
+from infinite_memory.model.commit import Attach, Commit, Detach, Erase, Put
+from infinite_memory.model.record import Embedding
 from infinite_memory.model.scope import Scope
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.storage.sqlite import SqliteStorage
@@ -166,14 +167,17 @@ def test_what_is_written_meanwhile_comes_over_too(source: Path, tmp_path: Path) 
         with closing(SqliteStorage.open(source)) as storage:
             for number in range(60):
                 storage.commit(
-                    [
-                        Put(memory=memory(f"late-{number}"), expected=0),
-                        Put(
-                            memory=memory(f"plain-{number:06}", f"Revised {number}.", 2), expected=1
-                        ),
-                        Erase(id=f"plain-{number + 100:06}"),
-                        PutScope(scope=Scope(name=f"scope {number}")),
-                    ]
+                    Commit(
+                        erases=[Erase(id=f"plain-{number + 100:06}")],
+                        puts=[
+                            Put(memory=memory(f"late-{number}"), expected=0),
+                            Put(
+                                memory=memory(f"plain-{number:06}", f"Revised {number}.", 2),
+                                expected=1,
+                            ),
+                        ],
+                        scopes=[Scope(name=f"scope {number}")],
+                    )
                 )
 
     writer = threading.Thread(target=write)

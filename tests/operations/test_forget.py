@@ -17,7 +17,7 @@ from infinite_memory import (
     Status,
     StorageUnavailable,
 )
-from infinite_memory.model.record import Write
+from infinite_memory.model.commit import Commit
 from infinite_memory.protocols import Storage
 from infinite_memory.search.bm25 import hash_term
 from infinite_memory.storage.inmemory import InMemoryStorage
@@ -66,7 +66,7 @@ def test_a_hard_forget_that_was_cut_after_erasing_is_finished_by_repeating_it(
     (index,) = (home / "index").iterdir()
     old = index.read_bytes()
     failing = FailingStorage(SqliteStorage.open(home))
-    failing.commit([])  # nothing is in the log yet
+    failing.commit(Commit())  # nothing is in the log yet
     with opened(home, failing) as store:
         failing.calls, failing.fail_at, failing.when = 0, call, when
         if when == "after":

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from infinite_memory.model.record import Attach, Changes, Detach, Record, Write
+from infinite_memory.model.commit import Attach, Commit, Detach
+from infinite_memory.model.record import Changes, Record
 from infinite_memory.protocols import Storage
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.testing.storage_contract import StorageContract
@@ -63,7 +64,9 @@ class _KeepsOneModel(InMemoryStorage):
         position = super().commit(writes)
         for write in writes:
             if isinstance(write, Attach):
-                position = super().commit([Detach(id=write.id, keep=write.embedding.model)])
+                position = super().commit(
+                    Commit(detaches=[Detach(id=write.id, keep=write.embedding.model)])
+                )
         return position
 
 
