@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Unpack
 
+from infinite_memory.model.checks import check_flag
 from infinite_memory.model.draft import Details, Draft
 from infinite_memory.model.receipt import Receipt
 from infinite_memory.operations.calls import counted
@@ -31,6 +32,7 @@ class Changing(StorePart):
         scope: str | None = None,
         tags: Sequence[str] = (),
         happened_at: datetime | None = None,
+        similar: bool = True,
         **details: Unpack[Details],
     ) -> Receipt:
         """Store one memory; when this returns, it is durable and every process finds it.
@@ -41,7 +43,9 @@ class Changing(StorePart):
         earlier memory is stored, dated and linked to it, with two exceptions, for a memory that was
         stored within the hour with nothing else stored in its scope since: without an id of your
         own, the same in every field strengthens it, and what an assistant has just recalled from it
-        is an echo. Neither is stored again; kind "message" always is. `details` are title, context,
+        is an echo. Neither is stored again; kind "message" always is. The receipt names up to three
+        `similar` memories, which this one may replace: see `Receipt`; False spares the look for
+        them. `details` are title, context,
         conversation_id, speaker, origin, valid_from, valid_to, key, important, sources and
         attachments.
 
@@ -61,7 +65,7 @@ class Changing(StorePart):
                 **details,
             }
         )
-        return remember(self._services, draft)
+        return remember(self._services, draft, similar=check_flag(similar, "similar"))
 
     @counted
     def remember_many(
