@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from infinite_memory.model.memory import Kind, Memory, Origin, Status
     from infinite_memory.model.profile import Profile
     from infinite_memory.model.recall_page import Digest, Landmark, Recalled
-    from infinite_memory.model.receipt import Outcome, Receipt, Searchable
+    from infinite_memory.model.receipt import Outcome, Receipt, Searchable, Similar
     from infinite_memory.model.record import Page
     from infinite_memory.model.scope import Scope, Sensitivity
     from infinite_memory.model.search_options import Depth, Mode
@@ -100,6 +100,7 @@ __all__ = [
     "Scope",
     "Searchable",
     "Sensitivity",
+    "Similar",
     "Stats",
     "Status",
     "Step",
@@ -150,7 +151,7 @@ _HOMES = {
     "model.memory": ("Kind", "Memory", "Origin", "Status"),
     "model.search_options": ("Depth", "Mode"),
     "model.profile": ("Profile",),
-    "model.receipt": ("Outcome", "Receipt", "Searchable"),
+    "model.receipt": ("Outcome", "Receipt", "Searchable", "Similar"),
     "model.recall_page": ("Digest", "Landmark", "Recalled"),
     "model.record": ("Page",),
     "model.scope": ("Scope", "Sensitivity"),

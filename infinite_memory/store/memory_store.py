@@ -9,6 +9,7 @@ from typing import Any, Self, Unpack
 
 from infinite_memory.clock import Clock, system_clock
 from infinite_memory.config import Config
+from infinite_memory.model.checks import check_flag
 from infinite_memory.model.criteria import Conditions
 from infinite_memory.model.draft import Details, Draft
 from infinite_memory.model.findings import Verification
@@ -151,6 +152,7 @@ class MemoryStore:
         scope: str | None = None,
         tags: Sequence[str] = (),
         happened_at: datetime | None = None,
+        similar: bool = True,
         **details: Unpack[Details],
     ) -> Receipt:
         """Store one memory; when this returns, it is durable and every process finds it.
@@ -161,8 +163,9 @@ class MemoryStore:
         repeats an earlier one, with two exceptions, within an hour and with nothing else stored in
         its scope since: an exact repeat without an id of your own strengthens the earlier memory,
         and a text that an assistant has just recalled is an echo. Kind "message" is always stored.
-        `details` are title, context, conversation_id, speaker, origin, valid_from, valid_to, key,
-        important, sources, attachments and supersedes.
+        The receipt names up to three `similar` memories, which the new one may replace; with False
+        it names none. `details` are title, context, conversation_id, speaker, origin, valid_from,
+        valid_to, key, important, sources, attachments and supersedes.
 
         Raises:
             InvalidInput: a value cannot be used; the message shows it and the way out.
@@ -171,7 +174,7 @@ class MemoryStore:
         """
         fields = {"text": text, "id": id, "kind": kind, "scope": scope, "tags": tags}
         draft = Draft.of({**fields, "happened_at": happened_at, **details})
-        return remember(self._services, draft)
+        return remember(self._services, draft, similar=check_flag(similar, "similar"))
 
     @counted
     def remember_many(
