@@ -177,7 +177,7 @@ def reading_of(text: str, start: int, end: int, calendar: Calendar, period: Peri
         ) from error
     text_of_range = format_range(stretch, calendar.zone)
     words = " ".join(text[start:end].split())
-    return Reading(words=words, range=stretch, span=(start, end), text_of_range=f"{words}: {said}")
+    return Reading(words=words, range=stretch, span=(start, end), said=f"{words}: {text_of_range}")
 
 
 def _is_changed_by_context(sentence: str, cursor: Cursor, position: int, match: Match) -> bool:
