@@ -28,7 +28,6 @@ __all__ = [
     "SupportsBriefCalls",
     "SupportsCopyMark",
     "SupportsDamage",
-    "SupportsVectorSearch",
     "SupportsVerify",
     "limit_to_brief_calls",
 ]
@@ -214,26 +213,6 @@ class SupportsDamage(Protocol):
 
     def damage(self) -> tuple[Finding, ...]:
         """Return what this object has found damaged so far, a finding each."""
-
-
-@runtime_checkable
-class SupportsVectorSearch(Protocol):
-    """A storage that can compare vectors itself, for a store too large for one process.
-
-    Experimental: the search of a `MemoryStore` does not use it, and it may still change.
-    """
-
-    def vector_search(
-        self, query: NDArray[np.float32], criteria: Criteria, *, model: str, limit: int
-    ) -> list[tuple[str, float]]:
-        """Return at most `limit` ids of memories that meet `criteria`, with their cosines to it.
-
-        Best first; equal ones by id. `query` is a unit vector, shape (dimensions,), by `model`; of
-        several passages of a memory the best counts.
-
-        Raises:
-            StorageUnavailable: this deployment does not offer it, or has no index for it.
-        """
 
 
 class Embedder(Protocol):

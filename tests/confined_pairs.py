@@ -164,8 +164,8 @@ def _outside(store: MemoryStore, storage: Storage) -> list[Any]:
             store.remember("Alice works at zzcorp", id="zz-job", key="job", kind="fact"),
         ],
         lambda: [
-            store.update_user_profile({"name": "zzname"}, user="zz-user"),
-            store.update_user_profile({"facts": ["zzfact"]}),
+            store.profile.update({"name": "zzname"}, user="zz-user"),
+            store.profile.update({"facts": ["zzfact"]}),
         ],
         erase,
         forget,

@@ -278,7 +278,7 @@ def _asked(
     for memory_id in ids:
         for ask in (
             lambda name: [store.get(name)],
-            lambda name: store.history(name)[-1:],
+            lambda name: store.journal.history(name)[-1:],
             lambda name: [
                 hit.memory for hit in store.search(originals[name].memory.text, scope="ALL")
             ],

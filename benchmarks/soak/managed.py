@@ -25,7 +25,7 @@ from attrs import define, field
 from benchmarks.soak.report import bound, conclude, scratch
 from infinite_memory.model.record import Put
 from infinite_memory.storage.mongodb.managed import open_managed
-from infinite_memory.testing.contract_base import make_memory
+from infinite_memory.testing.storage_contract.base import make_memory
 
 __all__ = ["BROKEN", "Outcome", "run"]
 

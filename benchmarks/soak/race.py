@@ -30,7 +30,7 @@ from benchmarks.soak.starting import Start
 from infinite_memory.errors import StorageError
 from infinite_memory.model.record import Put
 from infinite_memory.storage.sqlite import SqliteStorage
-from infinite_memory.testing.contract_base import make_memory
+from infinite_memory.testing.storage_contract.base import make_memory
 
 __all__ = ["LIBRARIES", "Outcome", "run"]
 

@@ -19,7 +19,7 @@ from attrs import evolve, field, frozen
 from infinite_memory.model.content_hash import content_hash, normalize_content
 from infinite_memory.model.memory import GLOBAL, Kind, Memory, Origin, Status
 from infinite_memory.model.record import ExpectContent, Write
-from infinite_memory.operations.load_memories import sound_memories
+from infinite_memory.operations.load_memories import load_memories
 from infinite_memory.operations.recent_writes import RecentWrites
 from infinite_memory.operations.services import Services
 from infinite_memory.operations.supersession import with_key
@@ -162,7 +162,7 @@ def _find_echoed(services: Services, new: NewMemory, last_stored: _LastStored) -
     ids = services.lately.ids_with_text(memory.text, now)
     if not ids:
         return None
-    for recalled in sound_memories(services, ids).values():
+    for recalled in load_memories(services, ids).values():
         if (
             recalled.status is Status.CURRENT
             and recalled.kind is not Kind.MESSAGE

@@ -13,7 +13,6 @@ from __future__ import annotations
 import json
 import logging
 import os
-import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from hashlib import blake2b
@@ -25,14 +24,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from infinite_memory.errors import StorageUnavailable
+from infinite_memory.files.locks import FileLock
 from infinite_memory.search.quantization import RowsInFile
 from infinite_memory.search.reader import Part, View
 from infinite_memory.search.segment import ARRAYS, Segment
 from infinite_memory.search.vouching import is_vouched_for, vouch
 from infinite_memory.text.canonical import CANONICAL_VERSION
-
-if sys.platform != "win32":
-    import fcntl
 
 __all__ = ["Snapshot", "confined_folder"]
 
@@ -250,20 +247,21 @@ def _delete(paths: Iterable[Path]) -> None:
 
 @contextmanager
 def _alone(path: Path) -> Iterator[IO[bytes] | None]:
-    """Open a file that one process at a time writes; None while another one does.
+    """Open a file that one process at a time writes; None while another process does.
 
-    What a process that was killed has left of it is written over.
+    It holds what a process left there that was killed.
     """
-    with path.open("ab") as file:
-        if sys.platform != "win32":
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                yield None
-                return
-        # Whoever held the lock before may have renamed the file: then it is not to be touched.
-        ours = path.exists() and path.stat().st_ino == os.fstat(file.fileno()).st_ino
-        yield file if ours else None
+    lock = FileLock(path)
+    if not lock.try_acquire():
+        yield None
+        return
+    try:
+        # The previous holder may have renamed the file: then this is the snapshot in use.
+        is_ours = path.exists() and path.stat().st_ino == os.fstat(lock.fileno()).st_ino
+        with open(lock.fileno(), "wb", closefd=False) as file:
+            yield file if is_ours else None
+    finally:
+        lock.release()
 
 
 def _aligned(offset: int) -> int:

@@ -28,15 +28,15 @@ Raw = Database[dict[str, Any]]
 
 
 @pytest.fixture
-def raw(standalone: Deployment) -> Iterator[Raw]:
-    with standalone.members[0].client() as client:
+def raw(single: Deployment) -> Iterator[Raw]:
+    with single.members[0].client() as client:
         yield client["damage"]
         client.drop_database("damage")
 
 
 @pytest.fixture
-def storage(standalone: Deployment, raw: Raw) -> Iterator[Storage]:
-    storage = MongoStorage.open(standalone.address(raw.name))
+def storage(single: Deployment, raw: Raw) -> Iterator[Storage]:
+    storage = MongoStorage.open(single.address(raw.name))
     storage.commit([put("good", embedding=make_embedding(1)), put("bad", text="before")])
     storage.commit([put("bad", revision=2, text="after", embedding=make_embedding(2))])
     yield storage
@@ -139,9 +139,9 @@ def test_an_altered_passage_costs_the_embedding_alone_and_it_is_made_anew(
 
 @pytest.mark.parametrize("change", [{"$set": {"text": "edited"}}, {"$unset": {"sequence": 1}}])
 def test_verify_names_what_is_damaged_and_mends_what_can_be_made_anew(
-    standalone: Deployment, raw: Raw, change: dict[str, Any]
+    single: Deployment, raw: Raw, change: dict[str, Any]
 ) -> None:
-    storage = MongoStorage.open(standalone.address(raw.name))
+    storage = MongoStorage.open(single.address(raw.name))
     embedder = HashingEmbedder()
     with closing(storage), MemoryStore.open(storage=storage, embedder=embedder) as store:
         for name in ("edited", "without", "good"):
@@ -196,7 +196,7 @@ def test_an_edited_scope_is_left_out(storage: Storage, raw: Raw) -> None:
 def test_a_store_that_lost_its_count_is_not_written(
     storage: Storage, raw: Raw, change: dict[str, Any]
 ) -> None:
-    raw["metadata"].update_one({"_id": "store"}, change)
+    raw["metadata"].update_one({"_id": "infinite-memory"}, change)
     with pytest.raises(StoreDamaged, match="backup"):
         storage.position()
     with pytest.raises(StoreDamaged, match="backup"):
@@ -204,28 +204,10 @@ def test_a_store_that_lost_its_count_is_not_written(
     assert raw["memories"].find_one({"_id": "more"}) is None
 
 
-def test_a_store_that_lost_its_writer_is_not_written(storage: Storage, raw: Raw) -> None:
-    raw["metadata"].delete_one({"_id": "writer"})
-    with pytest.raises(StoreDamaged, match="'writer'"):
-        storage.commit([put("more")])
-    assert storage.get(["more"]) == {}
-
-
-def test_a_named_commit_without_its_log_is_damage_and_nothing_more_is_written(
-    storage: Storage, raw: Raw
-) -> None:
-    commit = {"name": "gone", "parts": 2, "sequence": 99}
-    raw["metadata"].update_one({"_id": "writer"}, {"$set": {"commit": commit}})
-    with pytest.raises(StoreDamaged, match="log of a commit"):
-        storage.commit([put("more")])
-    assert list(storage.get(["good"])) == ["good"]
-    assert storage.position() == 3
-
-
 def test_a_database_dropped_while_it_is_open_is_said_so(
-    standalone: Deployment, storage: Storage, raw: Raw
+    single: Deployment, storage: Storage, raw: Raw
 ) -> None:
-    with MongoClient(standalone.address(raw.name)) as client:
+    with MongoClient(single.address(raw.name)) as client:
         client.drop_database(raw.name)
     with pytest.raises((StoreDamaged, StorageUnavailable)):
         storage.commit([put("more")])

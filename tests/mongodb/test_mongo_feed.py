@@ -112,12 +112,8 @@ def everything() -> frozenset[str]:
     )
 
 
-@pytest.mark.parametrize("kind", ["standalone", "single"])
-def test_no_reader_misses_what_processes_write_at_once(
-    kind: str, request: pytest.FixtureRequest
-) -> None:
-    servers: Deployment = request.getfixturevalue(kind)
-    for followed in race(MongoStorage, servers.address("race")):
+def test_no_reader_misses_what_processes_write_at_once(single: Deployment) -> None:
+    for followed in race(MongoStorage, single.address("race")):
         assert followed.ids == everything()
         assert list(followed.cursors) == sorted(followed.cursors)
 
@@ -127,13 +123,11 @@ def test_numbers_that_become_visible_out_of_order_are_caught(single: Deployment)
     assert any(missed)
 
 
-@pytest.mark.parametrize("kind", ["standalone", "single"])
 @pytest.mark.parametrize("limit", [1, 100])
 def test_a_memory_that_is_changed_while_the_feed_is_read_is_in_it_all_the_same(
-    kind: str, limit: int, request: pytest.FixtureRequest
+    limit: int, single: Deployment
 ) -> None:
-    servers: Deployment = request.getfixturevalue(kind)
-    address = servers.address(f"meanwhile{limit}")
+    address = single.address(f"meanwhile{limit}")
     for step in range(1, MOST_STEPS):
         with closing(MongoStorage.open(address)) as other:
             position = other.commit([put("one")])

@@ -33,16 +33,18 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 def test_a_full_disk_loses_nothing_that_was_acknowledged(small_disk: Path) -> None:
     with reserved_ports(1) as (port,):
-        member = Member(small_disk / "data", port, replica_set=None, extra=())
+        member = Member(small_disk / "data", port, replica_set="tests", extra=())
         _fill_the_disk_of(member, small_disk)
 
 
 def _fill_the_disk_of(member: Member, small_disk: Path) -> None:
     member.start()
     try:
-        address = Deployment([member], None).address("full")
+        servers = Deployment([member], "tests")
+        servers.initiate()
+        address = servers.address("full")
         connection = connect(address, serverSelectionTimeoutMS=2000, timeoutMS=5000)
-        storage = MongoStorage(connection, lease_seconds=2)
+        storage = MongoStorage(connection)
         storage.commit([put("first")])
         hog = small_disk / "hog"
         with pytest.raises(OSError, match="No space"):

@@ -29,10 +29,10 @@ SHORT = ("serverSelectionTimeoutMS=500", "socketTimeoutMS=1000", "connectTimeout
 SIGNALS = [signal.SIGKILL, signal.SIGSTOP]
 
 
-@pytest.fixture(params=["standalone", "single"])
-def own(request: pytest.FixtureRequest) -> Iterator[Deployment]:
+@pytest.fixture
+def own() -> Iterator[Deployment]:
     """Give a server that may be killed: nobody else uses it."""
-    with deployment(1, standalone=request.param == "standalone") as servers:
+    with deployment(1) as servers:
         yield servers
 
 

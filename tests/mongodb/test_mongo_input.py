@@ -40,9 +40,9 @@ from infinite_memory.model.scope import Scope
 from infinite_memory.model.usage import Usage
 from infinite_memory.protocols import Storage
 from infinite_memory.storage.mongodb import MongoStorage
-from infinite_memory.testing.contract_base import NOW, make_link
-from infinite_memory.testing.contract_journal import make_action
 from infinite_memory.testing.storage_contract import make_embedding, make_memory, put
+from infinite_memory.testing.storage_contract.base import NOW, make_link
+from infinite_memory.testing.storage_contract.journal import make_action
 
 OPERATORS = ["$where", "$ne", "$gt", "$expr", "a.b", "$a.$b", "", '{"$gt": ""}', "{$ne: null}"]
 NASTY = [*OPERATORS, "nul\0nul", "$$NOW", "$_id", "$$ROOT", "#", "a#1#2", "__proto__"]
@@ -57,10 +57,9 @@ def nested(depth: int) -> dict[str, Any]:
     return value
 
 
-@pytest.fixture(params=["standalone", "single"])
-def address(request: pytest.FixtureRequest) -> Iterator[str]:
-    servers: Deployment = request.getfixturevalue(request.param)
-    address = servers.address("bad_input")
+@pytest.fixture
+def address(single: Deployment) -> Iterator[str]:
+    address = single.address("bad_input")
     yield address
     with MongoClient(address, timeoutMS=60_000) as client:
         client.drop_database("bad_input")
@@ -270,9 +269,8 @@ def test_a_commit_may_be_larger_than_a_document(storage: Storage) -> None:
     _commit_large(storage, 20)
 
 
-@pytest.mark.parametrize("alone", [True, False])
-def test_a_commit_may_be_larger_than_a_message(alone: bool) -> None:
-    with deployment(1, standalone=alone, extra=("--wiredTigerCacheSizeGB", "1")) as servers:
+def test_a_commit_may_be_larger_than_a_message() -> None:
+    with deployment(1, extra=("--wiredTigerCacheSizeGB", "1")) as servers:
         storage = MongoStorage.open(servers.address("large"))
         _commit_large(storage, 60)
         storage.close()

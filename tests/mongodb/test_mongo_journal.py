@@ -1,33 +1,31 @@
-"""The journal, links and usage in a database: altered by others, in a race, and from version 1."""
+"""The journal, links and usage in a database: altered by others, and in a race."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from multiprocessing import get_context
 from multiprocessing.synchronize import Event
 from typing import Any
 
 import pytest
-from mongo_deaths import KILLED, Steps, end_lease, open_listening
+from mongo_deaths import KILLED, Steps, abort_transactions, open_listening
 from mongo_servers import Deployment
 from pymongo import MongoClient
 from pymongo.database import Database
-from pymongo.errors import OperationFailure
 
 from infinite_memory import MemoryStore
-from infinite_memory.errors import StorageUnavailable, StoreDamaged
-from infinite_memory.model.entry import JournalEnd, Operation, entry_digest
+from infinite_memory.errors import StoreDamaged
+from infinite_memory.model.entry import JournalEnd, entry_digest
 from infinite_memory.model.findings import RecordKind
 from infinite_memory.model.record import Erase, Log, PutLink
 from infinite_memory.model.usage import Usage
-from infinite_memory.protocols import Storage
 from infinite_memory.storage.mongodb import MongoStorage
-from infinite_memory.testing.contract_base import NOW, make_link
-from infinite_memory.testing.contract_journal import make_action
 from infinite_memory.testing.embedders import HashingEmbedder
 from infinite_memory.testing.storage_contract import put
+from infinite_memory.testing.storage_contract.base import NOW, make_link
+from infinite_memory.testing.storage_contract.journal import make_action
 
 Raw = Database[dict[str, Any]]
 WRITERS = 3
@@ -35,10 +33,9 @@ COMMITS = 30
 LINKED = '["a", "b", "semantic"]'
 
 
-@pytest.fixture(params=["standalone", "single"])
-def servers(request: pytest.FixtureRequest) -> Deployment:
-    found: Deployment = request.getfixturevalue(request.param)
-    return found
+@pytest.fixture
+def servers(single: Deployment) -> Deployment:
+    return single
 
 
 @pytest.fixture
@@ -117,7 +114,7 @@ def test_a_journal_written_anew_does_not_end_as_it_was_noted(
 def test_a_store_that_lost_the_end_of_its_journal_is_not_written(
     storage: MongoStorage, raw: Raw, change: dict[str, Any]
 ) -> None:
-    raw["metadata"].update_one({"_id": "store"}, change)
+    raw["metadata"].update_one({"_id": "infinite-memory"}, change)
     with pytest.raises(StoreDamaged, match=r"end of its journal.*backup"):
         storage.journal_end()
     with pytest.raises(StoreDamaged, match=r"end of its journal.*backup"):
@@ -206,9 +203,9 @@ def count_and_die(address: str, at: int) -> None:
 
 
 def test_a_count_that_was_killed_at_any_step_is_whole_or_not_there(
-    standalone: Deployment,
+    single: Deployment,
 ) -> None:
-    address = standalone.address("killed_counts")
+    address = single.address("killed_counts")
     spawn = get_context("forkserver")
     seen = []
     try:
@@ -218,7 +215,8 @@ def test_a_count_that_was_killed_at_any_step_is_whole_or_not_there(
                 child = spawn.Process(target=count_and_die, args=(address, step))
                 child.start()
                 child.join()
-                end_lease(address)
+                if step % 8:
+                    abort_transactions(address)
                 with closing(MongoStorage.open(address)) as other:
                     found = other.usage(["a", "b"])
                     assert storage.usage(["a", "b"]) == found
@@ -231,113 +229,3 @@ def test_a_count_that_was_killed_at_any_step_is_whole_or_not_there(
             client.drop_database("killed_counts")
     assert child.exitcode == 0, "the count has no end"
     assert min(seen.count(True), seen.count(False)) >= 2
-
-
-def to_version_1(raw: Raw) -> None:
-    """Leave the store as version 1 had it."""
-    raw.command("collMod", "metadata", validator={})
-    for name in ("journal", "links", "usage"):
-        raw.drop_collection(name)
-    raw["metadata"].update_one(
-        {"_id": "store"},
-        {"$set": {"version": 1, "commits": 3}, "$unset": {"journal": 1, "turns": 1}},
-    )
-    raw["metadata"].update_one({"_id": "writer"}, {"$rename": {"turns": "leases"}})
-
-
-@pytest.fixture
-def old(address: str, raw: Raw) -> Raw:
-    with closing(MongoStorage.open(address)) as storage:
-        storage.commit([put("a"), put("b"), put("c")])
-    to_version_1(raw)
-    return raw
-
-
-def test_a_store_of_version_1_gets_a_journal_that_says_so(address: str, old: Raw) -> None:
-    with closing(MongoStorage.open(address)) as storage:
-        (entry,) = storage.journal(limit=9)
-        assert entry.action.operation is Operation.BEGIN
-        assert entry.action.reason == "the store held 3 memories before it had a journal"
-        assert storage.journal_end() == JournalEnd(number=1, digest=entry.digest)
-        assert storage.get(["b"])["b"].memory.text == "text of b"
-        storage.commit([PutLink(link=make_link("a", "b")), Log(action=make_action("a"))])
-        storage.count_usage({"a": Usage(count=1, last=NOW)})
-        with closing(MongoStorage.open(address)) as other:
-            assert len(other.journal(limit=9)) == 2
-            assert list(other.get(["a", "b", "c"])) == ["a", "b", "c"]
-    assert sorted(old["links"].index_information()) == ["_id_", "by_source", "by_target"]
-
-
-def test_an_empty_store_of_version_1_begins_with_an_empty_journal(address: str, raw: Raw) -> None:
-    MongoStorage.open(address).close()
-    to_version_1(raw)
-    with closing(MongoStorage.open(address)) as storage:
-        assert storage.journal_end() == JournalEnd()
-        storage.commit([put("a"), Log(action=make_action("a"))])
-
-
-def open_and_close(address: str) -> None:
-    MongoStorage.open(address).close()
-
-
-def test_processes_that_open_a_store_of_version_1_at_once_write_one_entry(
-    address: str, old: Raw
-) -> None:
-    spawn = get_context("forkserver")
-    openers = [spawn.Process(target=open_and_close, args=(address,)) for _ in range(4)]
-    for process in openers:
-        process.start()
-    for process in openers:
-        process.join()
-    assert [process.exitcode for process in openers] == [0] * 4
-    assert old["journal"].count_documents({}) == 1
-
-
-def _begins_a_transaction(raw: Raw) -> object:
-    return raw["metadata"].update_one({"_id": "store"}, {"$inc": {"commits": 1}})
-
-
-def _takes_the_lease(raw: Raw) -> object:
-    return raw["metadata"].update_one(
-        {"_id": "writer"}, [{"$set": {"owner": "old", "leases": {"$add": [1, 2]}}}]
-    )
-
-
-@pytest.mark.parametrize("begins", [_begins_a_transaction, _takes_the_lease])
-def test_the_first_write_of_a_commit_of_version_1_is_refused_from_then_on(
-    address: str, old: Raw, begins: Callable[[Raw], object]
-) -> None:
-    """What a process of that version, which still runs, does before anything else."""
-    begins(old)
-    with closing(MongoStorage.open(address)) as storage:
-        with pytest.raises(OperationFailure, match="failed validation"):
-            begins(old)
-        storage.commit([put("d"), Log(action=make_action("d"))])
-
-
-def test_a_collection_of_somebody_else_is_not_taken(address: str, old: Raw) -> None:
-    old["links"].insert_one({"_id": "theirs"})
-    with pytest.raises(StorageUnavailable, match="'links' that is not of Infinite Memory"):
-        MongoStorage.open(address)
-    assert old["metadata"].find_one({"_id": "store", "version": 1}) is not None
-    assert list(old["links"].find()) == [{"_id": "theirs"}]
-
-
-def test_what_version_1_left_in_the_middle_of_a_commit_is_finished_first(
-    standalone: Deployment,
-) -> None:
-    address = standalone.address("left_by_1")
-    with MongoClient(address, timeoutMS=30_000) as client:
-        raw = client["left_by_1"]
-        storage: Storage
-        with closing(MongoStorage.open(address)) as storage:
-            storage.commit([put("a")])
-        to_version_1(raw)
-        # Named, and nothing of it to be carried out but the count.
-        commit = {"name": "theirs", "parts": 0, "sequence": 7}
-        raw["metadata"].update_one({"_id": "writer"}, {"$set": {"commit": commit}})
-        with closing(MongoStorage.open(address)) as storage:
-            assert storage.position() == 7
-            assert storage.journal_end().number == 1
-            assert storage.links(["a"]) == []
-        client.drop_database("left_by_1")

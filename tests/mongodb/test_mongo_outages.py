@@ -25,12 +25,12 @@ MOST_STEPS = 60
 ROUNDS = 30
 
 
-@pytest.fixture(scope="module", params=["standalone", "single"])
-def own(request: pytest.FixtureRequest) -> Iterator[Deployment]:
+@pytest.fixture(scope="module")
+def own() -> Iterator[Deployment]:
     """Give a server that may be killed: nobody else uses it."""
     # How long the transaction of a client that is not heard of is kept; a minute by default.
     lifetime = ("--setParameter", "transactionLifetimeLimitSeconds=2")
-    with deployment(1, standalone=request.param == "standalone", extra=lifetime) as found:
+    with deployment(1, extra=lifetime) as found:
         yield found
 
 
@@ -39,11 +39,11 @@ def _open(servers: Deployment, name: str, steps: Steps | None = None) -> MongoSt
     _patient(servers, name).close()
     listeners = [] if steps is None else [steps]
     connection = connect(servers.address(name), event_listeners=listeners, **IMPATIENT)
-    return MongoStorage(evolve(connection, patience_seconds=1), lease_seconds=2)
+    return MongoStorage(evolve(connection, patience_seconds=1))
 
 
 def _patient(servers: Deployment, name: str) -> MongoStorage:
-    return MongoStorage(connect(servers.address(name)), lease_seconds=2)
+    return MongoStorage(connect(servers.address(name)))
 
 
 def test_a_server_that_is_not_there_is_named_with_the_cause() -> None:
@@ -56,7 +56,7 @@ def test_a_server_that_is_not_there_is_named_with_the_cause() -> None:
 
 def test_a_server_killed_between_calls_is_an_error_that_names_it(own: Deployment) -> None:
     connection = connect(own.address("killed"))
-    storage = MongoStorage(evolve(connection, patience_seconds=1), lease_seconds=2)
+    storage = MongoStorage(evolve(connection, patience_seconds=1))
     storage.commit([put("a")])
     own.members[0].kill()
     try:
@@ -85,7 +85,7 @@ def test_what_is_at_work_when_the_store_is_closed_ends_soon_and_says_so(own: Dep
         opened: list[MongoStorage] = []
         steps = Steps(step, lambda opened=opened: opened[0].close())  # type: ignore[misc]
         connection = connect(own.address(f"closing{step}"), event_listeners=[steps])
-        opened.append(storage := MongoStorage(connection, lease_seconds=2))
+        opened.append(storage := MongoStorage(connection))
         steps.armed = True
         with suppress(StoreClosed):
             storage.commit(BEFORE)

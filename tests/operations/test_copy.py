@@ -26,7 +26,7 @@ from infinite_memory.model.record import Attach, Detach, Embedding, Erase, Put, 
 from infinite_memory.model.scope import Scope
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.storage.sqlite import SqliteStorage
-from infinite_memory.testing.everything import dump, fill
+from tests.harness.everything import dump, fill
 
 NOW = datetime(2026, 6, 5, tzinfo=UTC)
 

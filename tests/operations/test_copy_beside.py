@@ -18,9 +18,9 @@ from infinite_memory.model.usage import Usage
 from infinite_memory.protocols import Storage
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.storage.sqlite import SqliteStorage
-from infinite_memory.testing.contract_base import NOW, make_link, put
-from infinite_memory.testing.contract_journal import make_action
-from infinite_memory.testing.everything import dump
+from infinite_memory.testing.storage_contract.base import NOW, make_link, put
+from infinite_memory.testing.storage_contract.journal import make_action
+from tests.harness.everything import dump
 
 
 @pytest.fixture

@@ -19,8 +19,8 @@ from infinite_memory.model.usage import Usage
 from infinite_memory.operations.using import UsageCounter
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.testing.embedders import HashingEmbedder
-from infinite_memory.testing.failing import FailingStorage
 from infinite_memory.testing.storage_contract import put
+from tests.harness.failing import FailingStorage
 
 NOW = datetime(2026, 6, 5, tzinfo=UTC)
 
@@ -53,7 +53,7 @@ def test_listing_and_looking_are_no_use(store: MemoryStore) -> None:
     store.remember("the red harbour", id="a", happened_at=NOW)
     store.browse()
     store.get("a")
-    store.history("a")
+    store.journal.history("a")
     store.why_not("harbour", "a")
     store.search("harbour", depth="exhaustive")
     store.verify()

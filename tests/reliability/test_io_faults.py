@@ -10,8 +10,8 @@ import pytest
 from benchmarks.soak.io_faults import run
 from infinite_memory.errors import StorageUnavailable
 from infinite_memory.storage.sqlite import SqliteStorage
-from infinite_memory.testing.contract_base import put
-from infinite_memory.testing.io_faults import FaultyDisk, Point, meet_fault
+from infinite_memory.testing.storage_contract.base import put
+from tests.harness.io_faults import FaultyDisk, Point, meet_fault
 
 
 def test_a_disk_that_fails_at_any_call_loses_and_doubles_nothing(quick_folder: Path) -> None:

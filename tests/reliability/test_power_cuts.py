@@ -10,8 +10,8 @@ import pytest
 from benchmarks.soak.power_cuts import run
 from infinite_memory.model.record import Erase
 from infinite_memory.storage.sqlite import SqliteStorage
-from infinite_memory.testing.contract_base import put
-from infinite_memory.testing.power import FragileDisk, restore
+from infinite_memory.testing.storage_contract.base import put
+from tests.harness.power import FragileDisk, restore
 
 
 def test_no_power_cut_loses_what_was_acknowledged(quick_folder: Path) -> None:

@@ -16,6 +16,7 @@ from infinite_memory import MemoryStore, StorageError, StorageUnavailable, Store
 from infinite_memory.config import Config
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.storage.sqlite.creation import PAGE_BYTES
+from infinite_memory.storage.sqlite.schema import APPLICATION_ID
 from infinite_memory.testing.embedders import HashingEmbedder
 from infinite_memory.testing.storage_contract import put
 
@@ -87,7 +88,7 @@ def refuse(home: Path, kind: type[StorageError], sentence: str) -> None:
 def test_a_database_that_was_cut_is_refused_at_any_length(home: Path, length: int) -> None:
     size = (home / "memory.db").stat().st_size
     os.truncate(home / "memory.db", length if length > 0 else size + length)
-    refuse(home, StoreDamaged, "is no sound database")
+    refuse(home, StoreDamaged, "is damaged")
 
 
 @pytest.mark.parametrize("length", [0, 1, 100, PAGE, 5 * PAGE, 20 * PAGE + 512])
@@ -95,7 +96,7 @@ def test_a_database_that_was_cut_is_refused_beside_its_log_too(home: Path, lengt
     home = crashed(home)
     size = (home / "memory.db").stat().st_size
     os.truncate(home / "memory.db", length if length >= 0 else size + length)
-    refuse(home, StoreDamaged, r"is empty|is no sound database")
+    refuse(home, StoreDamaged, r"is empty|is damaged")
 
 
 def test_a_log_that_a_crash_left_is_no_damage(home: Path) -> None:
@@ -220,7 +221,7 @@ def _empty_marker(home: Path) -> None:
 def _no_tables(home: Path) -> None:
     (home / "memory.db").unlink()
     connection = apsw.Connection(str(home / "memory.db"))
-    connection.execute(f"PRAGMA application_id = {0x494E464D}; PRAGMA user_version = 1")
+    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = 1")
     connection.execute("CREATE TABLE other (a)")
     connection.pragma("journal_mode", "wal")
     connection.close()

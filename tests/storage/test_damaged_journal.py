@@ -20,8 +20,8 @@ from infinite_memory.operations.verify_journal import check_journal
 from infinite_memory.storage.hash_chain import EntryDamaged
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.storage.sqlite import SqliteStorage
-from infinite_memory.testing.contract_base import NOW, make_link, put
-from infinite_memory.testing.contract_journal import make_action
+from infinite_memory.testing.storage_contract.base import NOW, make_link, put
+from infinite_memory.testing.storage_contract.journal import make_action
 
 _ENTRIES = 9
 
@@ -108,15 +108,15 @@ _END = f"the last one is noted as {_ENTRIES}"
             "INSERT INTO journal SELECT number + 9, body, digest FROM journal "
             "WHERE number IN (1, 3)",
             [
-                "entry 12 does not belong to the journal, which is noted to end at 9",
-                "entry 10 does not belong to the journal, which is noted to end at 9",
+                "entry 12 does not belong to the journal, which ends with entry 9",
+                "entry 10 does not belong to the journal, which ends with entry 9",
             ],
         ),
         (
             "INSERT INTO journal SELECT number - 9, body, digest FROM journal WHERE number > 7",
             [
-                "entry 0 does not belong to the journal, which is noted to end at 9",
-                "entry -1 does not belong to the journal, which is noted to end at 9",
+                "entry 0 does not belong to the journal, which ends with entry 9",
+                "entry -1 does not belong to the journal, which ends with entry 9",
             ],
         ),
         (
@@ -145,7 +145,7 @@ def test_a_tail_that_was_written_anew_in_a_sound_chain_is_found(storage: SqliteS
             storage, "INSERT OR REPLACE INTO journal (number, body, digest) VALUES (?, ?, ?)", *row
         )
     assert _found(storage) == [
-        "entry 10 does not belong to the journal, which is noted to end at 9",
+        "entry 10 does not belong to the journal, which ends with entry 9",
         f"entry 9 of the journal {_CHANGED}",
     ]
     with pytest.raises(EntryDamaged, match=rf"entry 10 .*does not belong to it \({_END}\)"):
@@ -212,8 +212,8 @@ def test_a_memory_that_is_not_as_the_journal_left_it_is_found(storage: SqliteSto
     assert sorted(_about(storage), key=str) == [
         ("foreign", "memory 'foreign' is at revision 1, but no entry of the journal names it"),
         ("m2", "memory 'm2' is at revision 2, but the journal left it at revision 1"),
-        ("m3", "memory 'm3' is not there, but the journal left it at revision 1"),
-        ("m4", "memory 'm4' is not there, but the journal left it at revision 1"),
+        ("m3", "memory 'm3' does not exist, but the journal left it at revision 1"),
+        ("m4", "memory 'm4' does not exist, but the journal left it at revision 1"),
     ]
 
 

@@ -30,7 +30,7 @@ from infinite_memory.model.record import (
 )
 from infinite_memory.model.usage import Usage
 from infinite_memory.storage.sqlite import SqliteStorage
-from infinite_memory.testing.contract_journal import make_action
+from infinite_memory.testing.storage_contract.journal import make_action
 
 _AT = datetime(2026, 1, 1, tzinfo=UTC)
 _MODELS = ("first", "second")

@@ -15,7 +15,6 @@ import pytest
 from infinite_memory.errors import SchemaTooNew, StorageError, StorageUnavailable, StoreDamaged
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.storage.sqlite.creation import PAGE_BYTES
-from infinite_memory.storage.sqlite.migrations import migrate
 from infinite_memory.storage.sqlite.schema import SCHEMA_VERSION
 from infinite_memory.testing.storage_contract import put
 
@@ -101,9 +100,9 @@ def _bad_marker(home: Path) -> None:
         (_remove_with_lock, "is missing"),
         (_empty, "is empty"),
         (_empty_without_marker, "is empty"),
-        (_truncate, "is no sound database"),
-        (_text_file, "is no sound database"),
-        (_text_file_alone, "is no sound database"),
+        (_truncate, "is damaged"),
+        (_text_file, "is damaged"),
+        (_text_file_alone, "is damaged"),
         (_other_program, "was made by another program"),
         (_other_store, "speaks of"),
         (_no_identity, "does not say which store it is"),
@@ -228,43 +227,3 @@ def test_a_marker_that_cannot_be_read_is_named(home: Path) -> None:
     (home / "memory.db.marker").mkdir()
     with pytest.raises(StorageUnavailable, match=r"memory\.db\.marker cannot be read"):
         SqliteStorage.open(home)
-
-
-def _add_column(connection: apsw.Connection) -> None:
-    connection.execute("ALTER TABLE things ADD COLUMN colour TEXT")
-
-
-def _fill_column(connection: apsw.Connection) -> None:
-    connection.execute("UPDATE things SET colour = 'blue'")
-
-
-def _fail(connection: apsw.Connection) -> None:
-    _add_column(connection)
-    raise KeyError("no such colour")
-
-
-def _old_database() -> apsw.Connection:
-    connection = apsw.Connection(":memory:")
-    connection.execute("CREATE TABLE things (a); INSERT INTO things VALUES (1)")
-    return connection
-
-
-def test_steps_lead_from_version_to_version() -> None:
-    connection = _old_database()
-    steps = {0: _add_column, 1: _fill_column}
-    assert migrate(connection, Path("memory.db"), steps=steps, target=2)
-    assert connection.execute("SELECT * FROM things").fetchall() == [(1, "blue")]
-    assert connection.pragma("user_version") == 2
-    assert not migrate(connection, Path("memory.db"), steps=steps, target=2)
-
-
-def test_a_step_that_fails_leaves_the_old_version_whole() -> None:
-    connection = _old_database()
-    with pytest.raises(KeyError):
-        migrate(connection, Path("memory.db"), steps={0: _fill_nothing, 1: _fail}, target=2)
-    assert connection.pragma("user_version") == 0
-    assert connection.execute("SELECT * FROM things").fetchall() == [(1,)]
-
-
-def _fill_nothing(connection: apsw.Connection) -> None:
-    connection.execute("UPDATE things SET a = a")

@@ -11,14 +11,14 @@ from pymongo.database import Database
 
 from infinite_memory.storage.mongodb.planning import Operation
 
-__all__ = ["carry_out", "stretches"]
+__all__ = ["carry_out"]
 
 
 def carry_out(
     database: Database[dict[str, Any]], operations: Sequence[Operation], *, session: ClientSession
 ) -> None:
     """Carry out `operations` in their order, in the transaction of `session`."""
-    for collection, batch in stretches(operations):
+    for collection, batch in _stretches(operations):
         requests = [
             DeleteMany(each.where)
             if each.document is None
@@ -28,7 +28,7 @@ def carry_out(
         database.get_collection(collection).bulk_write(requests, ordered=True, session=session)
 
 
-def stretches(operations: Sequence[Operation]) -> Iterator[tuple[str, list[Operation]]]:
+def _stretches(operations: Sequence[Operation]) -> Iterator[tuple[str, list[Operation]]]:
     """Yield the operations in their order, those on the same collection together."""
     batch: list[Operation] = []
     for each in operations:

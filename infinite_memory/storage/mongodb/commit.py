@@ -31,31 +31,27 @@ from infinite_memory.storage.mongodb.schema import ERASED, MEMORIES, METADATA, S
 from infinite_memory.storage.mongodb.scopes import ScopeReader
 from infinite_memory.storage.mongodb.transactions import in_transaction
 from infinite_memory.storage.mongodb.usage import counted
-from infinite_memory.storage.mongodb.write_ahead import WriteAhead
 from infinite_memory.storage.preconditions import refuse_changes
 
 __all__ = ["Committer"]
 
 _IDS_AT_ONCE = 1000
-_Session = ClientSession | None
 _Document = dict[str, Any]
 
 
 class Committer:
-    """Commits in one database, in transactions or, without `ahead`, under a lease. Thread-safe."""
+    """Commits in one database, each in a transaction. Thread-safe."""
 
     def __init__(
         self,
         connection: Connection,
         damage: DamageLog,
         scopes: ScopeReader,
-        ahead: WriteAhead | None,
     ) -> None:
         self._connection = connection
         self._database = connection.database
         self._damage = damage
         self._scopes = scopes
-        self._ahead = ahead
         self._alone = threading.Lock()
 
     def commit(self, writes: Sequence[Write]) -> int:
@@ -66,12 +62,10 @@ class Committer:
         """Add these counts; see `Storage.count_usage`."""
         self.carry_out(lambda session: self._count(used, session))
 
-    def carry_out(self, planned: Callable[[ClientSession | None], Plan]) -> int:
+    def carry_out(self, planned: Callable[[ClientSession], Plan]) -> int:
         """Carry out what `planned` returns while nobody else commits; return the last number."""
         # One at a time in this process: others would only meet it as a write conflict.
         with self._turn():
-            if self._ahead is not None:
-                return self._ahead.commit(lambda: planned(None))
             return in_transaction(self._connection, lambda session: self._within(planned, session))
 
     @contextmanager
@@ -86,9 +80,7 @@ class Committer:
         finally:
             self._alone.release()
 
-    def _within(
-        self, planned: Callable[[ClientSession | None], Plan], session: ClientSession
-    ) -> int:
+    def _within(self, planned: Callable[[ClientSession], Plan], session: ClientSession) -> int:
         metadata = self._database.get_collection(METADATA)
         # First of all, so that whoever else commits now is met here.
         metadata.update_one({"_id": STORE}, {"$inc": {"turns": 1}}, session=session)
@@ -98,8 +90,8 @@ class Committer:
         metadata.update_one({"_id": STORE}, {"$set": ends}, session=session)
         return plan.sequence
 
-    def plan(self, writes: Sequence[Write], session: ClientSession | None) -> Plan:
-        """Return what `writes` leave behind, in the transaction of `session` if there is one."""
+    def plan(self, writes: Sequence[Write], session: ClientSession) -> Plan:
+        """Return what `writes` leave behind, in the transaction of `session`."""
         ids = ids_of(writes)
         documents = {each["_id"]: each for each in self._having(MEMORIES, ids, session)}
         place = self._connection.place
@@ -114,7 +106,7 @@ class Committer:
         refuse_changes(writes, _Present(self._database, self._scopes, before, session))
         return plan_of(writes, before, refuse=self._damage.refuse_record)
 
-    def _count(self, used: Mapping[str, Usage], session: _Session) -> Plan:
+    def _count(self, used: Mapping[str, Usage], session: ClientSession) -> Plan:
         place = self._connection.place
         store = store_document(self._database, place, session)
         there = self._there(MEMORIES, list(used), session)
@@ -130,7 +122,7 @@ class Committer:
         self,
         name: str,
         ids: Sequence[str],
-        session: _Session,
+        session: ClientSession,
         shown: Mapping[str, int] | None = None,
     ) -> Iterator[dict[str, Any]]:
         """Yield the documents with these ids, so many at once as fit into a question."""
@@ -139,15 +131,19 @@ class Committer:
             part = list(ids[start : start + _IDS_AT_ONCE])
             yield from collection.find({"_id": {"$in": part}}, shown, session=session)
 
-    def _there(self, name: str, ids: Sequence[str], session: _Session) -> frozenset[str]:
+    def _there(self, name: str, ids: Sequence[str], session: ClientSession) -> frozenset[str]:
         return frozenset(each["_id"] for each in self._having(name, ids, session, {"_id": 1}))
 
 
 class _Present:
-    """What there is before the writes of a commit, in its transaction if it has a session."""
+    """What there is before the writes of a commit, in its transaction."""
 
     def __init__(
-        self, database: Database[_Document], scopes: ScopeReader, before: Before, session: _Session
+        self,
+        database: Database[_Document],
+        scopes: ScopeReader,
+        before: Before,
+        session: ClientSession,
     ) -> None:
         self.journal_end = before.journal
         self._memories = database.get_collection(MEMORIES)

@@ -251,7 +251,7 @@ class _Planning:
         return memory_id in self._ends if state is None else state.document is not None
 
     def _add(self, state: _State, memory: Memory, embedding: Embedding, stamp: int) -> Stored:
-        state.fresh.extend(passage_documents(memory, embedding, stamp=stamp))
+        state.fresh.extend(passage_documents(memory.id, embedding, stamp=stamp))
         return stored_as(memory.id, memory.revision, embedding, stamp=stamp)
 
     def _state(self, memory_id: str) -> _State:
