@@ -52,6 +52,7 @@ def storage(single: Deployment, raw: Raw) -> Iterator[Storage]:
         {"$set": {"scope": {"$literal": 1}}},
         {"$set": {"revision": 7}},
         {"$set": {"note": "an extra field"}},
+        {"$set": {"content_hash": bytes(32)}},
         {"$set": {"embeddings": 3}},
         {"$set": {"embedded_by": 5}},
         {"$set": {"checksum": "none"}},

@@ -44,6 +44,7 @@ _COLUMNS = [
     "sources",
     "attachments",
     "embedded_by",
+    "content_hash",
     "checksum",
 ]
 
@@ -77,13 +78,24 @@ def _unlike(storage: SqliteStorage) -> list[str]:
 
 @pytest.mark.parametrize("column", _COLUMNS)
 def test_a_change_to_any_column_is_noticed(storage: SqliteStorage, home: Path, column: str) -> None:
-    value = "x'00'" if column == "checksum" else "7777"
+    value = "x'00'" if column in ("checksum", "content_hash") else "7777"
     _alter(home, f"UPDATE memories SET \"{column}\" = {value} WHERE id = 'a'")
     with pytest.raises(StoreDamaged, match=r"'a' in .*memory\.db is not as it was written"):
         storage.get(["a"])
     assert storage.damaged == {"a"}
     with pytest.raises(StoreDamaged):
         storage.history("a")
+    assert list(storage.get(["b"])) == ["b"]
+
+
+@pytest.mark.parametrize("byte", range(0, 32, 31))
+def test_one_flipped_byte_of_a_content_hash_is_found(
+    storage: SqliteStorage, home: Path, byte: int
+) -> None:
+    content_hash = bytearray(put("a").content_hash)
+    content_hash[byte] ^= 1
+    _alter(home, f"UPDATE memories SET content_hash = x'{content_hash.hex()}' WHERE id = 'a'")
+    assert "memory 'a' is not as it was written" in _unlike(storage)
     assert list(storage.get(["b"])) == ["b"]
 
 
