@@ -65,7 +65,7 @@ def test_bare_insert_with_a_full_commit(benchmark: BenchmarkFixture, tmp_path: P
 def test_commit_of_one_memory(benchmark: BenchmarkFixture, storage: SqliteStorage) -> None:
     numbers = count()
     benchmark.pedantic(
-        lambda write: storage.commit([write]),
+        lambda write: storage.commit(Commit(puts=[write])),
         setup=lambda: ((_put(next(numbers), embedded=False),), {}),
         rounds=1000,
         warmup_rounds=50,
@@ -76,8 +76,8 @@ def test_commit_of_one_memory(benchmark: BenchmarkFixture, storage: SqliteStorag
 def test_commit_of_512_memories(benchmark: BenchmarkFixture, storage: SqliteStorage) -> None:
     numbers = count()
 
-    def batch() -> tuple[tuple[list[Put]], dict[str, object]]:
-        return ([_put(next(numbers), embedded=True) for _ in range(512)],), {}
+    def batch() -> tuple[tuple[Commit], dict[str, object]]:
+        return (Commit(puts=[_put(next(numbers), embedded=True) for _ in range(512)]),), {}
 
     benchmark.pedantic(storage.commit, setup=batch, rounds=20, warmup_rounds=1)
 

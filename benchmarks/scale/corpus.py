@@ -183,7 +183,7 @@ def build(folder: Path, count: int) -> float:
             raise SystemExit(f"{home} holds a half made store: delete it first")
         storage.commit(Commit(scopes=[Scope(name=name) for name in (RARE, *SCOPES)]))
         for batch in batches(count, middle):
-            writes = [
+            puts = [
                 Put(
                     memory=memory,
                     expected=0,
@@ -198,7 +198,7 @@ def build(folder: Path, count: int) -> float:
                 for memory, row in zip(batch.memories, batch.vectors, strict=True)
             ]
             start = time.perf_counter()
-            storage.commit(writes)
+            storage.commit(Commit(puts=puts))
             seconds += time.perf_counter() - start
     done.touch()
     return seconds

@@ -27,14 +27,16 @@ from infinite_memory.testing.storage_contract.journal import make_action
 
 KILLED = 9
 
-BEFORE: list[Write] = [
-    put("changed", embedding=make_embedding(1)),
-    put("erased", embedding=make_embedding(2)),
-    put("embedded"),
-    *(PutLink(link=make_link(each, "changed")) for each in ("erased", "embedded")),
-    Log(action=make_action("changed", "erased", "embedded")),
-]
-COMMIT: list[Write] = Commit(
+BEFORE = Commit(
+    puts=[
+        put("changed", embedding=make_embedding(1)),
+        put("erased", embedding=make_embedding(2)),
+        put("embedded"),
+    ],
+    links=[make_link(source, "changed") for source in ("erased", "embedded")],
+    entry=make_action("changed", "erased", "embedded"),
+)
+COMMIT = Commit(
     erases=[Erase(id="erased", expected=1)],
     puts=[
         put("changed", revision=2, text="the second", embedding=make_embedding(3)),

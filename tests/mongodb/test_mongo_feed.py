@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from multiprocessing import get_context
@@ -12,14 +11,13 @@ from multiprocessing.synchronize import Event
 
 import pytest
 from attrs import frozen
-from infinite_memory.storage.mongodb.carrying_out import carry_out
-from infinite_memory.storage.mongodb.planning import Before, plan_of
 from mongo_deaths import Steps, open_listening
 from mongo_servers import Deployment
 from pymongo import MongoClient, ReturnDocument
 
 from infinite_memory.model.commit import Commit
 from infinite_memory.storage.mongodb import MongoStorage
+from infinite_memory.storage.mongodb.commit_plan import Before, plan_commit
 from infinite_memory.storage.mongodb.schema import METADATA, STORE
 from infinite_memory.testing.storage_contract import put
 
@@ -32,22 +30,22 @@ MOST_STEPS = 40
 class OutsideNumbers(MongoStorage):
     """Broken on purpose: its numbers come from a counter outside the transaction."""
 
-    def _commit(self, writes: Sequence[Write]) -> int:
+    def _commit(self, commit: Commit) -> int:
         with self._connection.client.start_session() as session, session.start_transaction():
             counted = self._database.get_collection(METADATA).find_one_and_update(
                 {"_id": STORE},
-                {"$inc": {"sequence": len(writes)}},
+                {"$inc": {"sequence": len(commit.puts)}},
                 return_document=ReturnDocument.AFTER,
             )
             assert counted is not None
-            plan = plan_of(
-                writes,
-                Before(documents={}, sequence=counted["sequence"] - len(writes)),
+            plan = plan_commit(
+                commit,
+                Before(documents={}, sequence=counted["sequence"] - len(commit.puts)),
                 refuse=self._damage.refuse_record,
             )
             # As long as a slow network takes; what makes one writer overtake another.
             time.sleep(random.uniform(0, 0.03))
-            carry_out(self._database, plan.operations, session=session)
+            plan.writes.carry_out(self._database, session=session)
         return plan.sequence
 
 

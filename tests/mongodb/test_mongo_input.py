@@ -20,6 +20,8 @@ from infinite_memory.model.commit import (
     Expect,
     ExpectContent,
     ExpectKey,
+    Put,
+    merge_commits,
 )
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.entry import (
@@ -85,13 +87,13 @@ def test_every_field_keeps_an_operator_as_the_text_that_it_is(storage: Storage) 
         )
         for number, text in enumerate(NASTY)
     ]
-    scopes = [PutScope(scope=Scope(name=t, description=t, parent=t, keywords=(t,))) for t in NASTY]
-    storage.commit([*puts, *scopes])
+    scopes = [Scope(name=t, description=t, parent=t, keywords=(t,)) for t in NASTY]
+    storage.commit(Commit(puts=puts, scopes=scopes))
     found = storage.get([each.memory.id for each in puts])
     assert [found[each.memory.id].memory for each in puts] == [each.memory for each in puts]
     assert all(found[p.memory.id].embeddings == p.embeddings for p in puts)
-    for each in scopes:
-        assert storage.scopes()[each.scope.name] == each.scope
+    for scope in scopes:
+        assert storage.scopes()[scope.name] == scope
 
 
 def test_conditions_find_what_has_that_very_text(storage: Storage) -> None:
@@ -152,7 +154,7 @@ def test_ids_that_look_alike_when_they_are_joined_have_links_of_their_own(
     ids = ['a", "b', "a", "b", 'b", "semantic', '["a"]', "a,b", "\\"]
     storage.commit(Commit(puts=[put(each) for each in ids]))
     links = [make_link(one, other, reason=one) for one in ids for other in ids]
-    storage.commit(Commit(links=[link for link in links]))
+    storage.commit(Commit(links=links))
     assert storage.links(ids) == sorted(links, key=lambda each: (each.source, each.target))
 
 
@@ -185,42 +187,45 @@ def test_writes_about_an_operator_touch_nothing_else(storage: Storage) -> None:
     assert storage.links([*NASTY, "plain"]) == []
 
 
-LONE_WRITES: list[Write] = [
-    Erase(id=LONE),
-    EraseScope(name=LONE),
-    Detach(id=LONE, keep="m"),
-    Attach(id=LONE, revision=1, embedding=make_embedding()),
-    PutScope(scope=Scope(name="s", description=LONE)),
-    ExpectScopes(scopes={}, unused=frozenset([LONE])),
-    put(LONE),
-    put("b", text=LONE),
-    put("b", tags=(LONE,)),
-    put("b", context={LONE: 1}),
-    put("b", context={"a": [LONE]}),
-    put("b", context={"a": float("nan")}),
-    put("b", revision=2**70, scope="s"),
-    put("b", embedding=make_embedding(model=LONE)),
-    PutLink(link=make_link(LONE, "a")),
-    PutLink(link=make_link("a", "a", reason=LONE)),
-    EraseLink(source=LONE, target="a", type=LinkType.SEMANTIC),
-    ExpectKey(scope="s", key=LONE, ids=frozenset()),
-    ExpectContent(scopes=frozenset([LONE]), content_hashes=frozenset([bytes(32)])),
-    Log(action=make_action(LONE)),
-    Log(action=Action(at=NOW, actor=Actor(client=LONE), operation=Operation.LINK)),
-    Log(action=Action(at=NOW, operation=Operation.UNDO, undoes=2**70)),
+LONE_COMMITS = [
+    Commit(erases=[Erase(id=LONE)]),
+    Commit(erased_scopes=[LONE]),
+    Commit(detaches=[Detach(id=LONE, keep="m")]),
+    Commit(attaches=[Attach(id=LONE, revision=1, embedding=make_embedding())]),
+    Commit(scopes=[Scope(name="s", description=LONE)]),
+    Commit(expect=Expect(unused=frozenset([LONE]))),
+    Commit(puts=[put(LONE)]),
+    Commit(puts=[put("b", text=LONE)]),
+    Commit(puts=[put("b", tags=(LONE,))]),
+    Commit(puts=[put("b", context={LONE: 1})]),
+    Commit(puts=[put("b", context={"a": [LONE]})]),
+    Commit(puts=[put("b", context={"a": float("nan")})]),
+    Commit(puts=[Put(memory=make_memory("b", revision=2**70), expected=0)]),
+    Commit(puts=[put("b", embedding=make_embedding(model=LONE))]),
+    Commit(links=[make_link(LONE, "a")]),
+    Commit(links=[make_link("a", "a", reason=LONE)]),
+    Commit(erased_links=[LinkKey(LONE, "a", LinkType.SEMANTIC)]),
+    Commit(expect=Expect(keys=[ExpectKey(scope="s", key=LONE, ids=frozenset())])),
+    Commit(
+        expect=Expect(
+            contents=[
+                ExpectContent(scopes=frozenset([LONE]), content_hashes=frozenset([bytes(32)]))
+            ]
+        )
+    ),
+    Commit(entry=make_action(LONE)),
+    Commit(entry=Action(at=NOW, actor=Actor(client=LONE), operation=Operation.LINK)),
+    Commit(entry=Action(at=NOW, operation=Operation.UNDO, undoes=2**70)),
 ]
 
 
-@pytest.mark.parametrize("number", range(len(LONE_WRITES)))
+@pytest.mark.parametrize("number", range(len(LONE_COMMITS)))
 def test_what_no_database_can_keep_is_refused_and_nothing_written(
     storage: Storage, number: int
 ) -> None:
-    write = LONE_WRITES[number]
-    if number == 12:
-        write = put("b", revision=2**70)
-        write = type(write)(memory=write.memory, expected=0)
+    commit = merge_commits(Commit(puts=[put("a")]), LONE_COMMITS[number])
     with pytest.raises(InvalidInput):
-        storage.commit([put("a"), write])
+        storage.commit(commit)
     assert storage.get(["a", "b"]) == {}
     assert storage.position() == 0
     assert storage.journal_end() == JournalEnd()
@@ -284,7 +289,7 @@ def test_a_commit_may_be_larger_than_a_message() -> None:
 
 def _commit_large(storage: Storage, megabytes: int) -> None:
     puts = [put(f"m{n}", text=chr(97 + n % 26) * 4 * MEGABYTE) for n in range(megabytes // 4)]
-    storage.commit(puts)
+    storage.commit(Commit(puts=puts))
     for each in puts:
         assert storage.get([each.memory.id])[each.memory.id].memory == each.memory
     assert len(storage.changes(0, limit=100).items) == len(puts)
@@ -295,7 +300,7 @@ def test_a_commit_is_carried_out_or_refused_by_what_the_server_can_hold(storage:
     puts = [put(f"m{n}", text="z" * 8 * MEGABYTE) for n in range(20)]
     stored = False
     with suppress(InvalidInput):
-        storage.commit(puts)
+        storage.commit(Commit(puts=puts))
         stored = True
     assert storage.position() == (20 if stored else 0)
     assert len(storage.get([puts[0].memory.id])) == int(stored)

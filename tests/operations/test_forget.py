@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -153,11 +153,11 @@ class _Interrupted(FailingStorage):
 
     meanwhile: Callable[[], object] | None = None
 
-    def commit(self, writes: Sequence[Write]) -> int:
+    def commit(self, commit: Commit) -> int:
         act, self.meanwhile = self.meanwhile, None
         if act is not None:
             act()
-        return super().commit(writes)
+        return super().commit(commit)
 
 
 @both
@@ -185,10 +185,10 @@ def test_a_memory_that_changes_at_every_attempt_is_a_conflict_in_the_end(
     other.remember("one", id="one")
 
     class Busy(FailingStorage):
-        def commit(self, writes: Sequence[Write]) -> int:
+        def commit(self, commit: Commit) -> int:
             revision = other.get("one").revision
             other.revise("one", revision=revision, text=f"text {revision}")
-            return super().commit(writes)
+            return super().commit(commit)
 
     with opened(Path("unused"), Busy(storage)) as store, pytest.raises(Conflict, match="'one'"):
         store.forget("one", hard=hard)

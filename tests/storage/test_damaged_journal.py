@@ -8,6 +8,7 @@ from pathlib import Path
 
 import apsw
 import pytest
+from attrs import evolve
 
 from infinite_memory.errors import InvalidInput, StoreDamaged
 from infinite_memory.model.commit import Commit, Erase
@@ -313,10 +314,10 @@ def test_what_no_database_can_keep_is_refused_before_anything_is_written(
 ) -> None:
     end = storage.journal_end()
     for bad in (
-        Log(action=make_action("\ud800")),
-        PutLink(link=make_link("m1", "m2", reason="\udfff")),
+        Commit(entry=make_action("\ud800")),
+        Commit(links=[make_link("m1", "m2", reason="\udfff")]),
     ):
         with pytest.raises(InvalidInput, match="cannot be stored"):
-            storage.commit([put("x"), bad])
+            storage.commit(evolve(bad, puts=[put("x")]))
     assert storage.journal_end() == end
     assert storage.get(["x"]) == {}

@@ -265,13 +265,13 @@ def test_what_no_database_can_keep_is_refused_before_anything_is_written(
 ) -> None:
     before = storage.position()
     for bad in (
-        put("x", text="lone \ud800"),
-        put("x", tags=("\udfff",)),
-        put("x", context={"n": float("nan")}),
-        PutScope(scope=Scope(name="s", description="\ud800")),
+        Commit(puts=[put("x", text="lone \ud800")]),
+        Commit(puts=[put("x", tags=("\udfff",))]),
+        Commit(puts=[put("x", context={"n": float("nan")})]),
+        Commit(scopes=[Scope(name="s", description="\ud800")]),
     ):
         with pytest.raises(InvalidInput, match="cannot be stored"):
-            storage.commit([put("y"), bad])
+            storage.commit(evolve(bad, puts=[put("y"), *bad.puts]))
     assert storage.position() == before
     assert storage.get(["x", "y"]) == {}
 

@@ -69,10 +69,9 @@ def _fill(storage: SqliteStorage) -> None:
     for number in range(50):
         memory = _memory(number)
         embeddings = tuple(map(_embedding, _MODELS))
-        writes = Commit(
-            puts=[Put(memory=memory, expected=0, embeddings=embeddings)], links=[_link(number)]
-        )
-        storage.commit([*writes, Log(action=make_action(memory.id))])
+        put = Put(memory=memory, expected=0, embeddings=embeddings)
+        entry = make_action(memory.id)
+        storage.commit(Commit(puts=[put], links=[_link(number)], entry=entry))
 
 
 def _link(number: int) -> Link:

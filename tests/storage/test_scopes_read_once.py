@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
@@ -19,9 +19,9 @@ ALWAYS = Scope(name=GLOBAL)
 A, B = Scope(name="a"), Scope(name="b", keywords=("bee",))
 
 
-def _commit(home: Path, writes: Sequence[Write]) -> None:
+def _commit(home: Path, commit: Commit) -> None:
     storage = SqliteStorage.open(home)
-    storage.commit(writes)
+    storage.commit(commit)
     storage.close()
 
 
@@ -41,7 +41,7 @@ def test_what_another_process_does_to_scopes_is_seen_at_the_next_read(
 ) -> None:
     changed = Scope(name="a", sensitivity=Sensitivity.PRIVATE)
     inactive = Scope(name="a", active=False)
-    steps: list[tuple[list[Write], dict[str, Scope]]] = [
+    steps: list[tuple[Commit, dict[str, Scope]]] = [
         (Commit(scopes=[A]), _named(A)),
         (Commit(scopes=[changed]), _named(changed)),
         (Commit(scopes=[inactive]), _named(inactive)),
@@ -53,8 +53,8 @@ def test_what_another_process_does_to_scopes_is_seen_at_the_next_read(
     ]
     assert storage.scopes() == _named()
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as elsewhere:
-        for writes, expected in steps:
-            elsewhere.submit(_commit, tmp_path, writes).result()
+        for commit, expected in steps:
+            elsewhere.submit(_commit, tmp_path, commit).result()
             assert storage.scopes() == expected
 
 
