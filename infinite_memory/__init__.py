@@ -45,12 +45,17 @@ if TYPE_CHECKING:
     from infinite_memory.operations.undo import Undone
     from infinite_memory.protocols import (
         Embedder,
+        Search,
         Storage,
         SupportsCopyMark,
         SupportsDamage,
+        SupportsIndex,
+        SupportsTermCounts,
+        SupportsTimeline,
         SupportsVectorSearch,
         SupportsVerify,
     )
+    from infinite_memory.search.linear import LinearSearch
     from infinite_memory.store import MemoryStore
     from infinite_memory.times import find_range, read_range
 
@@ -79,6 +84,7 @@ __all__ = [
     "InvalidInput",
     "Kind",
     "Landmark",
+    "LinearSearch",
     "Link",
     "LinkType",
     "Memory",
@@ -97,6 +103,7 @@ __all__ = [
     "RecordKind",
     "SchemaTooNew",
     "Scope",
+    "Search",
     "Searchable",
     "Sensitivity",
     "Stats",
@@ -109,6 +116,9 @@ __all__ = [
     "StoreDamaged",
     "SupportsCopyMark",
     "SupportsDamage",
+    "SupportsIndex",
+    "SupportsTermCounts",
+    "SupportsTimeline",
     "SupportsVectorSearch",
     "SupportsVerify",
     "TimeRange",
@@ -160,12 +170,17 @@ _HOMES = {
     "operations.undo": ("Undone",),
     "protocols": (
         "Embedder",
+        "Search",
         "Storage",
         "SupportsCopyMark",
         "SupportsDamage",
+        "SupportsIndex",
+        "SupportsTermCounts",
+        "SupportsTimeline",
         "SupportsVectorSearch",
         "SupportsVerify",
     ),
+    "search.linear": ("LinearSearch",),
     "store": ("MemoryStore",),
     "times": ("find_range", "read_range"),
 }

@@ -14,7 +14,7 @@ from infinite_memory.model.memory import Memory
 from infinite_memory.model.record import Attach, Detach, Embedding
 from infinite_memory.operations.after_commit import AfterCommit
 from infinite_memory.operations.services import Services
-from infinite_memory.protocols import Embedder
+from infinite_memory.protocols import Embedder, SupportsIndex
 from infinite_memory.storage.preconditions import check_embedding
 
 __all__ = [
@@ -212,7 +212,8 @@ def drop_others(services: Services) -> dict[str, int]:
             [Detach(id=each.id, keep=model) for each in changes.items if each.record is not None]
         )
         cursor = max(changes.cursor, cursor + 1)
-    services.models.chosen.index.discard_others()
+    if isinstance(services.models.chosen.index, SupportsIndex):
+        services.models.chosen.index.discard_others()
     return had
 
 

@@ -7,6 +7,7 @@ from infinite_memory.operations.embed import Stop, catch_up, drop_others, never
 from infinite_memory.operations.remember import Progress
 from infinite_memory.operations.stats import Stats, stats
 from infinite_memory.operations.verify import verify
+from infinite_memory.protocols import SupportsIndex
 from infinite_memory.store.part import StorePart
 
 __all__ = ["Keeping"]
@@ -56,5 +57,6 @@ class Keeping(StorePart):
             EmbedderError: the model cannot be loaded.
         """
         model = self._services.models.answering()
-        model.index.refresh()
+        if isinstance(model.index, SupportsIndex):
+            model.index.warm_up()
         model.embedder.embed_query("warm up")

@@ -23,7 +23,7 @@ from infinite_memory.operations.scope_group import Scopes
 from infinite_memory.operations.scopes import check_scope_names
 from infinite_memory.operations.services import Services
 from infinite_memory.operations.using import UsageCounter
-from infinite_memory.protocols import Embedder, Storage, limit_to_brief_calls
+from infinite_memory.protocols import Embedder, SearchFactory, Storage, limit_to_brief_calls
 from infinite_memory.search.snapshot import confined_folder
 from infinite_memory.storage.confined import ConfinedStorage
 from infinite_memory.storage.forks import crossed_fork
@@ -66,6 +66,7 @@ class MemoryStore(Recalling, Changing, Tracing, Keeping):
         storage: Storage | None = None,
         embedder: Embedder | None = None,
         former_embedder: Embedder | None = None,
+        search: SearchFactory | None = None,
         client: str = "python",
         counts_usage: bool = True,
         clock: Clock = system_clock,
@@ -78,8 +79,10 @@ class MemoryStore(Recalling, Changing, Tracing, Keeping):
         process, the address of a MongoDB ("mongodb://HOST/DATABASE"), or "mongodb+managed://" for
         one in the home folder. Without `config` the file in the home folder is read. `storage`,
         `embedder` and `former_embedder` take the place of those configured, and stay open; the
-        former one answers until all is embedded. `client` is who changes something. Without
-        `counts_usage` a search uses nothing. With `scopes` no other exists, not even `Global`.
+        former one answers until all is embedded. `search` is called with a storage and an embedder
+        and makes what searches them, such as `LinearSearch`; None makes the index. `client` is who
+        changes something. Without `counts_usage` a search uses nothing. With `scopes` no other
+        exists, not even `Global`.
 
         Raises:
             ConfigurationError: a setting cannot be used.
@@ -96,7 +99,7 @@ class MemoryStore(Recalling, Changing, Tracing, Keeping):
             storage, folder = _opened(effective, address, owned, given=storage)
             if names is not None:
                 storage, folder, effective = _confined(storage, folder, effective, names)
-            models = Models(storage, embedder, former=former, folder=folder)
+            models = Models(storage, embedder, former=former, folder=folder, search=search)
             owned.callback(models.close)
             services = Services(
                 storage=storage,

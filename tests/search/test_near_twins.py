@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from infinite_memory.model.criteria import Criteria
+from infinite_memory.model.question import Arm, Question
 from infinite_memory.model.record import Put
 from infinite_memory.search.document import describe
 from infinite_memory.search.index import SearchIndex
-from infinite_memory.search.query import Arm, Question
 from infinite_memory.storage.inmemory.storage import InMemoryStorage
 from infinite_memory.text.canonical import statement
 from infinite_memory.text.code import is_code
