@@ -46,11 +46,17 @@ if TYPE_CHECKING:
     from infinite_memory.operations.undo import Undone
     from infinite_memory.protocols import (
         Embedder,
+        Search,
         Storage,
         SupportsCopyMark,
         SupportsDamage,
+        SupportsIndex,
+        SupportsSimilar,
+        SupportsTermCounts,
+        SupportsTimeline,
         SupportsVerify,
     )
+    from infinite_memory.search.linear import LinearSearch
     from infinite_memory.store import MemoryStore
     from infinite_memory.times import find_range, read_range
 
@@ -79,6 +85,7 @@ __all__ = [
     "InvalidInput",
     "Kind",
     "Landmark",
+    "LinearSearch",
     "Link",
     "LinkType",
     "Memory",
@@ -98,6 +105,7 @@ __all__ = [
     "SchemaTooNew",
     "SchemaTooOld",
     "Scope",
+    "Search",
     "Searchable",
     "Sensitivity",
     "Similar",
@@ -111,6 +119,10 @@ __all__ = [
     "StoreDamaged",
     "SupportsCopyMark",
     "SupportsDamage",
+    "SupportsIndex",
+    "SupportsSimilar",
+    "SupportsTermCounts",
+    "SupportsTimeline",
     "SupportsVerify",
     "TimeRange",
     "Undone",
@@ -162,11 +174,17 @@ _HOMES = {
     "operations.undo": ("Undone",),
     "protocols": (
         "Embedder",
+        "Search",
         "Storage",
         "SupportsCopyMark",
         "SupportsDamage",
+        "SupportsIndex",
+        "SupportsSimilar",
+        "SupportsTermCounts",
+        "SupportsTimeline",
         "SupportsVerify",
     ),
+    "search.linear": ("LinearSearch",),
     "store": ("MemoryStore",),
     "times": ("find_range", "read_range"),
 }

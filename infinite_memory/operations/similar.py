@@ -13,11 +13,13 @@ from infinite_memory.operations.after_commit import AfterCommit
 from infinite_memory.operations.load_memories import load_memories
 from infinite_memory.operations.services import Services
 from infinite_memory.operations.validity import in_tense, tense_of
-from infinite_memory.search.similarity import Neighbor, find_similar
+from infinite_memory.protocols import SupportsSimilar
+from infinite_memory.search.similarity import score_cosines
 
 __all__ = ["add_similar"]
 
 _MOST = 3
+_COMPARED = 50
 _TEXT_CHARS = 240
 # A turn of a conversation is near the turns around it, and is never replaced by another one.
 _KINDS = frozenset(Kind) - {Kind.MESSAGE}
@@ -49,38 +51,36 @@ def _similar_memories(services: Services, receipt: Receipt, memory: Memory) -> t
         Depth.NORMAL,
         statuses_given=False,
     )
-    neighbors = _nearest(services, receipt, memory, criteria)
-    memories = load_memories(services, [neighbor.id for neighbor in neighbors])
+    similar = _find_similar(services, receipt, memory, criteria)
+    memories = load_memories(services, [memory_id for memory_id, _ in similar])
     return tuple(
         Similar(
-            id=neighbor.id,
-            text=_beginning(memories[neighbor.id].text),
-            happened_at=memories[neighbor.id].happened_at,
-            scope=memories[neighbor.id].scope,
-            key=memories[neighbor.id].key,
-            score=neighbor.score,
+            id=memory_id,
+            text=_beginning(memories[memory_id].text),
+            happened_at=memories[memory_id].happened_at,
+            scope=memories[memory_id].scope,
+            key=memories[memory_id].key,
+            score=score,
         )
-        for neighbor in neighbors
+        for memory_id, score in similar
         # Another process may have changed or erased one since the index was read.
-        if neighbor.id in memories and criteria.admit(memories[neighbor.id])
+        if memory_id in memories and criteria.admit(memories[memory_id])
     )
 
 
-def _nearest(
+def _find_similar(
     services: Services, receipt: Receipt, memory: Memory, criteria: Criteria
-) -> list[Neighbor]:
-    """Return the nearest memories by the index of the model that answers."""
+) -> list[tuple[str, float]]:
+    """Return the ids and scores of similar memories, by the search of the model that answers."""
     model = services.models.answering()
-    return find_similar(
-        model.index.refresh(),
-        receipt.id,
-        memory.text,
-        criteria,
-        background=model.embedder.background,
-        # The receipt names conflicts itself; what it was made from says the same by intention.
-        passed_over={*receipt.conflicts, *memory.sources},
-        limit=_MOST,
-    )
+    # The receipt names conflicts itself, and a memory is similar to its sources by intention.
+    ignored = {*receipt.conflicts, *memory.sources}
+    search = model.index
+    if isinstance(search, SupportsSimilar):
+        return search.find_similar(receipt.id, memory.text, criteria, ignored=ignored, limit=_MOST)
+    nearest = search.nearest(receipt.id, criteria, limit=_COMPARED)
+    similar = score_cosines(nearest, background=model.embedder.background)
+    return [(memory_id, score) for memory_id, score in similar if memory_id not in ignored][:_MOST]
 
 
 def _beginning(text: str) -> str:

@@ -9,10 +9,10 @@ from attrs import evolve
 
 from infinite_memory.model.hits import Explanation
 from infinite_memory.model.memory import Kind
+from infinite_memory.model.question import Question
 from infinite_memory.model.search_options import Depth
 from infinite_memory.search.collapsing import Group, best, best_groups
 from infinite_memory.search.document import KINDS
-from infinite_memory.search.query import Question
 from infinite_memory.search.scoring import Scored
 
 __all__ = ["Reasons", "groups_of", "nudged", "reasons_of"]

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from infinite_memory.errors import EmbedderError
+from infinite_memory.model.question import Arm, Candidate, Question, Ranking
 from infinite_memory.search.bm25 import Asked, bm25
 from infinite_memory.search.calibration import Calibration, calibration_of
 from infinite_memory.search.collapsing import Group, Place, best, place_of, rank_of
@@ -25,7 +26,6 @@ from infinite_memory.search.depths import Reasons, groups_of, nudged, reasons_of
 from infinite_memory.search.explain import explain
 from infinite_memory.search.neighbours import surroundings
 from infinite_memory.search.phrases import Texts, quoted_in, quoted_parts
-from infinite_memory.search.query import Arm, Candidate, Question, Ranking
 from infinite_memory.search.reader import View
 from infinite_memory.search.rescoring import rescore_best
 from infinite_memory.search.scoring import Scored, scored, without_meaning, without_words

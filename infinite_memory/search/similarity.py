@@ -14,7 +14,6 @@ from functools import lru_cache, reduce
 from math import log1p
 
 import numpy as np
-from attrs import frozen
 from numpy.typing import NDArray
 
 from infinite_memory.model.criteria import Criteria
@@ -27,7 +26,7 @@ from infinite_memory.search.segment import Segment
 from infinite_memory.text.analyzer import foreign_languages, terms
 from infinite_memory.text.languages import function_words
 
-__all__ = ["LEAST_SCORE", "Neighbor", "find_similar"]
+__all__ = ["LEAST_SCORE", "find_similar", "score_cosines"]
 
 Scores = NDArray[np.float32]
 _Part = tuple[Segment, Selection]
@@ -55,14 +54,6 @@ _MOST_CHARS = 10_000
 _MOST_TERMS = 256
 
 
-@frozen(kw_only=True)
-class Neighbor:
-    """A memory near another one: its id, and how near it is, a score in [0, 1]."""
-
-    id: str
-    score: float
-
-
 def find_similar(
     reader: View,
     memory_id: str,
@@ -70,18 +61,18 @@ def find_similar(
     criteria: Criteria,
     *,
     background: float,
-    passed_over: Collection[str] = (),
+    ignored: Collection[str] = (),
     limit: int,
     least_score: float = LEAST_SCORE,
-) -> list[Neighbor]:
+) -> list[tuple[str, float]]:
     """Return at most `limit` memories that meet `criteria` and are similar, nearest first.
 
     `memory_id` is the stored memory with that `text`: its vectors are read from the index. Without
     a vector it is compared by words alone, and so is every memory that has none. `background` is
-    that of the model. Neither the memory itself nor those `passed_over`
-    are returned, nor what lies far behind the nearest one.
+    the background of the model. Neither the memory itself nor the `ignored` ones are
+    returned, nor a memory that lies far behind the nearest one.
     """
-    hidden = {memory_id, *passed_over}
+    hidden = {memory_id, *ignored}
     parts = [
         (part.segment, _without(hidden, part.segment, part.eligible(criteria)))
         for part in reader.parts
@@ -94,6 +85,25 @@ def find_similar(
         for column, words in zip(cosines, _shared_words(text, parts), strict=True)
     ]
     return _best(parts, closeness, limit, least_score)
+
+
+def score_cosines(
+    neighbours: Sequence[tuple[str, float]],
+    *,
+    background: float,
+    least_score: float = LEAST_SCORE,
+) -> list[tuple[str, float]]:
+    """Return the similar ones of the nearest memories by their cosines alone, with scores."""
+    cosines = np.array([cosine for _, cosine in neighbours], np.float32)
+    local_background = _background([cosines], background)
+    words = np.zeros(len(cosines), np.float32)
+    closeness = _closeness(cosines, words, local_background, background)
+    scores = [_CURVE.score(float(total)) for total in closeness]
+    return [
+        (memory_id, score)
+        for (memory_id, _), score in zip(neighbours, scores, strict=True)
+        if score >= least_score
+    ]
 
 
 def _without(ids: Collection[str], segment: Segment, selection: Selection) -> Selection:
@@ -189,7 +199,7 @@ def _function_terms(language: str) -> frozenset[str]:
 
 def _best(
     parts: Sequence[_Part], closeness: Sequence[Scores], limit: int, least_score: float
-) -> list[Neighbor]:
+) -> list[tuple[str, float]]:
     least = max(_CURVE.total(least_score), float(np.finfo(np.float32).tiny))
     candidates: list[tuple[float, int, str]] = []
     for (segment, selection), column in zip(parts, closeness, strict=True):
@@ -204,7 +214,7 @@ def _best(
     candidates.sort(reverse=True)
     nearest = candidates[0][0] if candidates else 0.0
     return [
-        Neighbor(id=memory_id, score=_CURVE.score(total))
+        (memory_id, _CURVE.score(total))
         for total, _, memory_id in candidates[:limit]
         if total >= nearest - _GREATEST_GAP
     ]

@@ -35,7 +35,7 @@ from infinite_memory.operations.undo import Undone, undo
 from infinite_memory.operations.usage import usage
 from infinite_memory.operations.verify import verify
 from infinite_memory.operations.why_not import why_not
-from infinite_memory.protocols import Embedder, Storage
+from infinite_memory.protocols import Embedder, SearchFactory, Storage
 from infinite_memory.store.journal import Journal
 from infinite_memory.store.lifetime import Lifetime
 from infinite_memory.store.models import EmbeddingModels
@@ -76,6 +76,7 @@ class MemoryStore:
         storage: Storage | None = None,
         embedder: Embedder | None = None,
         former_embedder: Embedder | None = None,
+        search: SearchFactory | None = None,
         client: str = "python",
         counts_usage: bool = True,
         clock: Clock = system_clock,
@@ -88,9 +89,10 @@ class MemoryStore:
         process, the address of a MongoDB ("mongodb://HOST/DATABASE"), or "mongodb+managed://" for
         one in the home folder. Without `config` the file in the home folder is read. `storage`,
         `embedder` and `former_embedder` replace the configured ones, and closing the store leaves
-        them open; the former embedder answers until everything is embedded. The journal names
-        `client` as the author of the changes. Without `counts_usage`, searches do not count as
-        recalls. With `scopes`, no other scope exists, not even `Global`.
+        them open; the former embedder answers until everything is embedded. `search` makes the
+        search of a storage and an embedder, such as `LinearSearch`; None makes the index. The
+        journal names `client` as the author of the changes. Without `counts_usage`, searches do
+        not count as recalls. With `scopes`, no other scope exists, not even `Global`.
 
         Raises:
             ConfigurationError: a setting cannot be used.
@@ -104,6 +106,7 @@ class MemoryStore:
             storage=storage,
             embedder=embedder,
             former_embedder=former_embedder,
+            search=search,
             client=client,
             counts_usage=counts_usage,
             clock=clock,

@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.memory import Memory
+from infinite_memory.model.question import Question, Ranking
 from infinite_memory.model.record import Embedding, Record
 from infinite_memory.search.calibration import Calibration, calibration_of
 from infinite_memory.search.doc_filter import Selection
 from infinite_memory.search.document import Document, describe
 from infinite_memory.search.neighbours import NONE, surroundings
-from infinite_memory.search.query import Question, Ranking
 from infinite_memory.search.ranking import rank
 from infinite_memory.search.reader import View
 from infinite_memory.search.segment import build

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from infinite_memory.model.commit import Attach, Commit, Erase, Put
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.memory import Kind, Memory, Status
+from infinite_memory.model.question import Question, Ranking
 from infinite_memory.model.record import Embedding, Record
 from infinite_memory.search import snapshot as snapshots
 from infinite_memory.search.bm25 import K1, K3, B, bm25
@@ -33,7 +34,6 @@ from infinite_memory.search.doc_filter import Selection
 from infinite_memory.search.document import describe
 from infinite_memory.search.index import SearchIndex
 from infinite_memory.search.merging import merge
-from infinite_memory.search.query import Question, Ranking
 from infinite_memory.search.reader import View
 from infinite_memory.search.segment import ARRAYS, Segment, build
 from infinite_memory.search.snapshot import Snapshot

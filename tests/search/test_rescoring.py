@@ -9,12 +9,12 @@ import pytest
 
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.memory import Memory
+from infinite_memory.model.question import Question
 from infinite_memory.model.record import Embedding, Record
 from infinite_memory.search.collapsing import best
 from infinite_memory.search.cosine import QueryVector, approximate_cosines, cosines
 from infinite_memory.search.doc_filter import Selection
 from infinite_memory.search.document import Document, describe
-from infinite_memory.search.query import Question
 from infinite_memory.search.ranking import rank
 from infinite_memory.search.reader import View
 from infinite_memory.search.rescoring import rescore_best

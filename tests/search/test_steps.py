@@ -14,10 +14,10 @@ from infinite_memory.model.commit import Commit, Put
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.hits import Explanation, Hit
 from infinite_memory.model.memory import Memory
+from infinite_memory.model.question import Question
 from infinite_memory.model.record import Record
 from infinite_memory.search.index import SearchIndex
 from infinite_memory.search.phrases import quoted_parts
-from infinite_memory.search.query import Question
 from infinite_memory.search.weights import DEFAULT_WEIGHTS
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.testing.embedders import HashingEmbedder
