@@ -23,7 +23,7 @@ _BOM = b"\xef\xbb\xbf"
 
 @frozen(kw_only=True)
 class Drafts:
-    """What a file holds: the drafts, and for each the number of its line."""
+    """The drafts in a file, and for each the number of its line."""
 
     name: str
     items: list[Draft]
@@ -31,7 +31,7 @@ class Drafts:
 
     @contextmanager
     def named(self) -> Iterator[None]:
-        """Let an error that counts memories name the line of the file instead.
+        """Name the line of the file in an error that has the position of a memory.
 
         Raises:
             InvalidInput: the same error, with the file and the line.
@@ -39,22 +39,22 @@ class Drafts:
         try:
             yield
         except InvalidInput as error:
-            found = _POSITION.match(str(error))
-            if found is None:
+            position = _POSITION.match(str(error))
+            if position is None:
                 raise
-            rest = str(error)[found.end() :]
-            raise type(error)(f"{self.name}:{self.lines[int(found[1]) - 1]}: {rest}") from error
+            rest = str(error)[position.end() :]
+            raise type(error)(f"{self.name}:{self.lines[int(position[1]) - 1]}: {rest}") from error
 
 
 def max_line_bytes(*, max_text_bytes: int, max_context_bytes: int) -> int:
-    """Return how long a line may be: JSON takes up to six bytes for one, and 1 MiB for the rest."""
+    """Return the longest line: JSON takes up to six bytes for a byte, and 1 MiB for the rest."""
     return 6 * (max_text_bytes + max_context_bytes) + (1 << 20)
 
 
 def read_drafts(
     file: IO[bytes], name: str, *, defaults: Mapping[str, Any], zone: str | None, max_bytes: int
 ) -> Drafts:
-    """Read a draft from each line that is not blank; `defaults` are the fields a line leaves out.
+    """Read a draft from each line that is not blank; `defaults` fill the fields a line leaves out.
 
     Times are read as `read_moment` reads them in `zone`. No line may be longer than `max_bytes`.
 
@@ -66,7 +66,7 @@ def read_drafts(
     for number, line in enumerate(iter(lambda: file.readline(max_bytes + 1), b""), 1):
         try:
             if len(line) > max_bytes:
-                raise InvalidInput(f"the line is longer than {max_bytes:,} bytes: divide it")
+                raise InvalidInput(f"the line is longer than {max_bytes:,} bytes: split the text")
             content = line.removeprefix(_BOM) if number == 1 else line
             if content.strip():
                 items.append(_draft(content, defaults, zone))
@@ -89,7 +89,7 @@ def _draft(content: bytes, defaults: Mapping[str, Any], zone: str | None) -> Dra
     except (ValueError, RecursionError) as error:
         raise InvalidInput(f"it is not JSON: {error}") from error
     if not isinstance(fields, dict):
-        raise InvalidInput(f'it is no object, such as {{"text": "..."}}, but {fields!r:.80}')
+        raise InvalidInput(f'it is not an object such as {{"text": "..."}}, but {fields!r:.80}')
     for field in TIMES:
         if fields.get(field) is not None:
             fields[field] = _moment(field, fields[field], zone)

@@ -1,4 +1,4 @@
-"""The entry point: finds the command, loads its file, and turns errors into sentences and codes."""
+"""The entry point: loads the file of a command, and turns errors into sentences and codes."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ _FILES: Mapping[str, str] = {
 
 
 class LazyGroup(click.Group):
-    """Loads the file of a command when it is called, and handles errors for all of them."""
+    """Loads the file of a command when it is called, and handles the errors of every command."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """Return the names of the commands in the order of the help."""
@@ -150,7 +150,7 @@ def main() -> NoReturn:
 
 
 def _asked_for_json(arguments: Sequence[str]) -> bool:
-    """Tell whether --json is among the options; an error may come before they are understood."""
+    """Return whether --json is among the options; an error may come before they are parsed."""
     context = click.get_current_context(silent=True)
     if context is not None:
         return wants_json(context)
