@@ -78,13 +78,13 @@ def origin_option(command: Command) -> Command:
     return click.option("--origin", type=choice, help="Where it comes from.")(command)
 
 
-def field_values(given: Mapping[str, Any], zone: str | None) -> dict[str, Any]:
+def field_values(options: Mapping[str, Any], zone: str | None) -> dict[str, Any]:
     """Return the given fields among the options, as `MemoryStore.remember` takes them.
 
     Raises:
         InvalidInput: a time or the context cannot be read.
     """
-    values = {name: value for name, value in given.items() if value not in (None, ())}
+    values = {name: value for name, value in options.items() if value not in (None, ())}
     for name in TIMES:
         if name in values:
             values[name] = read_moment(values[name], zone)
@@ -130,8 +130,10 @@ def conditions_but_when(command: Command) -> Command:
                 multiple=True,
                 help="By default current. Repeated: one of them.",
             ),
-            click.option("--since", metavar="TIME", help=f"Happened then or later: {_WHEN}"),
-            click.option("--until", metavar="TIME", help="Happened before then."),
+            click.option(
+                "--since", metavar="TIME", help=f"Happened at this time or later: {_WHEN}"
+            ),
+            click.option("--until", metavar="TIME", help="Happened before this time."),
             click.option(
                 "--conversation", "conversation_id", metavar="ID", help="Is from this conversation."
             ),
@@ -169,7 +171,7 @@ def depth_option(command: Command) -> Command:
     )(command)
 
 
-def filter_values(given: Mapping[str, Any], zone: str | None) -> dict[str, Any]:
+def filter_values(options: Mapping[str, Any], zone: str | None) -> dict[str, Any]:
     """Return the conditions among the options, as `MemoryStore.search` and `browse` take them.
 
     Without --status the library chooses the statuses.
@@ -177,18 +179,18 @@ def filter_values(given: Mapping[str, Any], zone: str | None) -> dict[str, Any]:
     Raises:
         InvalidInput: a time cannot be read.
     """
-    statuses = given["statuses"]
+    statuses = options["statuses"]
     return {
         **({"statuses": () if _ANY in statuses else statuses} if statuses else {}),
-        "scope": list(given["scopes"]) or None,
-        "tags": given["tags"],
-        "kinds": given["kinds"],
-        "since": None if given["since"] is None else read_moment(given["since"], zone),
-        "until": None if given["until"] is None else read_moment(given["until"], zone),
-        "when": given["when"],
-        "conversation_id": given["conversation_id"],
-        "mode": given["mode"],
-        "as_of": given["as_of"],
+        "scope": list(options["scopes"]) or None,
+        "tags": options["tags"],
+        "kinds": options["kinds"],
+        "since": None if options["since"] is None else read_moment(options["since"], zone),
+        "until": None if options["until"] is None else read_moment(options["until"], zone),
+        "when": options["when"],
+        "conversation_id": options["conversation_id"],
+        "mode": options["mode"],
+        "as_of": options["as_of"],
     }
 
 

@@ -25,19 +25,19 @@ _STEPS = (
 def emit_hits(hits: Hits, zone: str | None, *, explain: bool) -> None:
     """Write hits to standard output: whole, as highlights, or as a table of headings."""
     if hits.depth is Depth.EXHAUSTIVE:
-        rows = [_row(rank, hit, zone, explain=explain) for rank, hit in _ranked(hits)]
+        rows = [_row(rank, hit, zone, explain=explain) for rank, hit in _enumerate_ranks(hits)]
         if rows:
             emit_table(_HEADERS, rows, widths=_WIDTHS)
         return
     covered = hits.covered
-    for rank, hit in _ranked(hits):
+    for rank, hit in _enumerate_ranks(hits):
         lines = _hit_lines(rank, hit, zone, covered.get(hit.memory.id))
         if explain and hit.explanation is not None:
             lines.append(Line([(format_explanation(hit.explanation), "dim")], 3))
         emit_lines(lines)
 
 
-def _ranked(hits: Hits) -> enumerate[Hit]:
+def _enumerate_ranks(hits: Hits) -> enumerate[Hit]:
     return enumerate(hits, hits.offset + 1)
 
 
@@ -60,7 +60,7 @@ def _hit_lines(rank: int, hit: Hit, zone: str | None, summary: str | None) -> li
     if summary is not None:
         lines.append(Line([(f"{memory.id} (a source of {summary})", "dim")], 3))
     else:
-        text, cut = _shown(hit)
+        text, cut = _cut_text(hit)
         lines.append(Line([(text, "")], 3))
         hint = f"{memory.id} (the whole text: infinite-memory show {memory.id})"
         lines.append(Line([(hint if cut else memory.id, "dim")], 3))
@@ -78,7 +78,7 @@ def _hit_lines(rank: int, hit: Hit, zone: str | None, summary: str | None) -> li
     return lines
 
 
-def _shown(hit: Hit) -> tuple[str, bool]:
+def _cut_text(hit: Hit) -> tuple[str, bool]:
     """Return the part of a text that is printed, and whether it is only a part."""
     text = hit.memory.text
     if hit.highlight is None:

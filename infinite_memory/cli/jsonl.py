@@ -30,7 +30,7 @@ class Drafts:
     lines: list[int]
 
     @contextmanager
-    def named(self) -> Iterator[None]:
+    def name_lines(self) -> Iterator[None]:
         """Name the line of the file in an error that has the position of a memory.
 
         Raises:

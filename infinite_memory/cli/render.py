@@ -115,7 +115,7 @@ def provenance(memory: Memory, zone: str | None, *, ended: bool = False) -> list
         parts.append((memory.title, "bold"))
     if memory.tags:
         parts.append((" ".join(f"#{tag}" for tag in memory.tags), "blue"))
-    return _spaced(parts)
+    return _join_pieces(parts)
 
 
 def effective_status(memory: Memory, now: datetime) -> str:
@@ -131,8 +131,8 @@ def memory_lines(memory: Memory, zone: str | None) -> list[Line]:
     for name in ("valid_from", "valid_to"):
         moment = getattr(memory, name)
         fields[name] = None if moment is None else show_moment(moment, zone)
-    lines += [_field(name, _shown(fields[name])) for name in _FIELDS if fields[name]]
-    lines += [_field(f"context.{name}", _shown(value)) for name, value in memory.context.items()]
+    lines += [_field(name, _format(fields[name])) for name in _FIELDS if fields[name]]
+    lines += [_field(f"context.{name}", _format(value)) for name, value in memory.context.items()]
     stored = f"{show_moment(memory.stored_at, zone)}, revision {memory.revision}"
     return [*lines, _field("stored", stored), Line([("", "")]), Line([(memory.text, "")])]
 
@@ -184,7 +184,7 @@ def receipt_hints(receipt: Receipt) -> Iterator[str]:
         yield f"Still to be done: {sentence}."
 
 
-def _spaced(parts: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+def _join_pieces(parts: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     return [piece for part in parts for piece in (part, ("  ", ""))][:-1]
 
 
@@ -192,9 +192,9 @@ def _field(name: str, value: str) -> Line:
     return Line([(f"{name}: ", "dim"), (value, "")])
 
 
-def _shown(value: object) -> str:
+def _format(value: object) -> str:
     if isinstance(value, list):
-        return ", ".join(map(_shown, value))
+        return ", ".join(map(_format, value))
     return value if isinstance(value, str) else _json(value)
 
 

@@ -14,7 +14,7 @@ _MOST_NAMED = 3
 
 
 def describe_other_scopes(store: MemoryStore, searched: Collection[str] | None) -> str | None:
-    """Return a sentence about the memories in scopes other than `searched`, None without any.
+    """Return a sentence on the memories in scopes other than `searched`, None without any.
 
     `searched` None stands for every scope.
     """
@@ -22,17 +22,19 @@ def describe_other_scopes(store: MemoryStore, searched: Collection[str] | None) 
         return None
     counts = store.stats().by_scope
     # A private scope is neither named nor counted where nobody asked for it; ALL leaves it out.
-    others = {
+    counts_elsewhere = {
         scope.name: counts[scope.name]
         for scope in store.scopes
         if counts.get(scope.name) and scope.name not in searched and _is_open(scope)
     }
-    if not others:
+    if not counts_elsewhere:
         return None
-    largest = sorted(others, key=lambda name: (-others[name], name))[:_MOST_NAMED]
-    named = ", ".join(f"{name} {others[name]:,}" for name in largest)
-    dots = ", ..." if len(others) > _MOST_NAMED else ""
-    total = format_count(sum(others.values()), "memory", "memories")
+    largest = sorted(counts_elsewhere, key=lambda name: (-counts_elsewhere[name], name))[
+        :_MOST_NAMED
+    ]
+    named = ", ".join(f"{name} {counts_elsewhere[name]:,}" for name in largest)
+    dots = ", ..." if len(counts_elsewhere) > _MOST_NAMED else ""
+    total = format_count(sum(counts_elsewhere.values()), "memory", "memories")
     return f"Other scopes hold {total} ({named}{dots}): try --scope ALL."
 
 

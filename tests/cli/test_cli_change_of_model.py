@@ -75,7 +75,7 @@ def test_a_former_model_that_is_gone_is_said_in_the_answer(
     assert len(answer["hits"]) == 1
     assert "the former model cannot be opened" in answer["note"]
     state, sentence = embeddings(ask)
-    assert (state, sentence.startswith("1 of the memories are found by words")) == ("warning", True)
+    assert (state, sentence.startswith("1 memory is found by words")) == ("warning", True)
     assert "the former model cannot be opened" in sentence
 
 

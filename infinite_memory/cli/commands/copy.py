@@ -51,9 +51,9 @@ def copy_command(context: click.Context, /, source: str, target: str) -> int:
         )
     else:
         emit_lines(_summary(copied))
-        found = [*copied.left_out, *copied.different]
-        if found:
-            rows = [(str(f.part), f.what, f.way_out) for f in found]
+        findings = [*copied.left_out, *copied.different]
+        if findings:
+            rows = [(str(f.part), f.what, f.way_out) for f in findings]
             emit_table(("Part", "What was found", "What to do"), rows)
     return ExitCode.DONE if copied.whole else ExitCode.STORAGE
 

@@ -113,7 +113,7 @@ def revise_command(
     text: str | None,
     clear: tuple[str, ...],
     revision: int | None,
-    **given: Any,
+    **options: Any,
 ) -> None:
     """Change fields of the memory with this ID; the other fields stay as they are.
 
@@ -121,7 +121,7 @@ def revise_command(
     """
     with open_store(context) as store:
         changes = dict(_EMPTY[name] for name in clear)
-        changes |= field_values(given, store.config.time_zone)
+        changes |= field_values(options, store.config.time_zone)
         if text is not None:
             changes["text"] = read_text(text, max_bytes=store.config.limits.max_text_bytes)
         if revision is None:
@@ -258,7 +258,7 @@ _CONFLICT_CHARS = 2000
 def conflicts_command(context: click.Context, *, scopes: tuple[str, ...]) -> None:
     """List current facts of one key and one scope that contradict each other.
 
-    To decide, `revise` one of them, or `remember` a fact that `--supersedes` the others. Into a pipe
+    To decide, `revise` a fact, or `remember` a new fact that `--supersedes` the others. Into a pipe
     each memory is a line: scope, key, when it began, text and id, with tabs between.
     """
     with open_store(context) as store:

@@ -41,7 +41,7 @@ _MOST_STEPS = 31
 @common_options
 @click.pass_context
 def recall_command(
-    context: click.Context, /, when: tuple[str, ...], *, newest_first: bool, **given: Any
+    context: click.Context, /, when: tuple[str, ...], *, newest_first: bool, **options: Any
 ) -> int:
     """Show what happened in a TIME in words, such as "last week", oldest first.
 
@@ -53,14 +53,14 @@ def recall_command(
     with open_store(context) as store:
         zone = store.config.time_zone
         recalled = store.recall_by_time(
-            **filter_values({**given, "when": words}, zone),
-            limit=given["limit"],
-            after=given["after"],
+            **filter_values({**options, "when": words}, zone),
+            limit=options["limit"],
+            after=options["after"],
             newest_first=newest_first,
         )
         hint = None
         if not as_json:
-            hint = describe_other_scopes(store, searched_scopes(store, given["scopes"]))
+            hint = describe_other_scopes(store, searched_scopes(store, options["scopes"]))
     if as_json:
         emit_json(_document(recalled))
         return ExitCode.DONE if recalled else ExitCode.NO
@@ -79,7 +79,7 @@ def _sentences(recalled: Recalled, zone: str | None) -> Iterator[str]:
         yield "No memory of that period is stored there."
         for side, landmark in (("before", recalled.before), ("after", recalled.after)):
             if landmark is not None:
-                yield f"The nearest {side}: {_shown(landmark, zone)}"
+                yield f"The nearest {side}: {_format_landmark(landmark, zone)}"
         return
     if not recalled:
         yield f"No memory follows the {format_count(recalled.total, 'memory', 'memories')}."
@@ -97,7 +97,7 @@ def _sentences(recalled: Recalled, zone: str | None) -> Iterator[str]:
 def _digest_lines(digest: Digest, zone: str | None) -> Iterator[str]:
     for name, landmark in (("First", digest.first), ("Last", digest.last)):
         if landmark is not None:
-            yield f"{name}: {_shown(landmark, zone)}"
+            yield f"{name}: {_format_landmark(landmark, zone)}"
     step, counts = digest.by_time(_MOST_STEPS)
     for name, numbers in ((step, counts), ("scope", digest.by_scope), ("kind", digest.by_kind)):
         yield f"By {name}: {_counts(numbers)}."
@@ -107,7 +107,7 @@ def _counts(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {number:,}" for name, number in counts.items())
 
 
-def _shown(landmark: Landmark, zone: str | None) -> str:
+def _format_landmark(landmark: Landmark, zone: str | None) -> str:
     return f"{show_moment(landmark.happened_at, zone)}  {landmark.heading}  {landmark.id}"
 
 
@@ -148,7 +148,9 @@ def _digest_json(digest: Digest) -> dict[str, Any]:
 @click.option("--after", metavar="CURSOR", help="Go on after the page that printed this cursor.")
 @common_options
 @click.pass_context
-def list_command(context: click.Context, /, *, limit: int, after: str | None, **given: Any) -> None:
+def list_command(
+    context: click.Context, /, *, limit: int, after: str | None, **options: Any
+) -> None:
     """List memories, newest first.
 
     Into a pipe every memory is a line: time, scope, kind, text and id, with tabs between.
@@ -156,14 +158,14 @@ def list_command(context: click.Context, /, *, limit: int, after: str | None, **
     with open_store(context) as store:
         zone, week_start = store.config.time_zone, store.config.week_start
         now = system_clock()
-        as_of = given["as_of"]
+        as_of = options["as_of"]
         if as_of is not None:
-            given["as_of"] = as_of = read_as_of(as_of, now=now, zone=zone, week_start=week_start)
-        page = store.browse(**filter_values(given, zone), limit=limit, after=after)
+            options["as_of"] = as_of = read_as_of(as_of, now=now, zone=zone, week_start=week_start)
+        page = store.browse(**filter_values(options, zone), limit=limit, after=after)
         as_json = wants_json(context)
         hint = None
         if not as_json:
-            hint = describe_other_scopes(store, searched_scopes(store, given["scopes"]))
+            hint = describe_other_scopes(store, searched_scopes(store, options["scopes"]))
     if as_json:
         memories = [to_json(memory) for memory in page.memories]
         when = None if page.when is None else reading_json(page.when)

@@ -40,7 +40,7 @@ __all__ = ["remember_command"]
 @common_options
 @click.pass_context
 def remember_command(
-    context: click.Context, /, text: str | None, source_file: str | None, **given: Any
+    context: click.Context, /, text: str | None, source_file: str | None, **options: Any
 ) -> None:
     """Store TEXT, or standard input where TEXT is -, and print the receipt.
 
@@ -51,11 +51,11 @@ def remember_command(
     if (text is None) == (source_file is None):
         raise click.UsageError("give a TEXT, - for standard input, or --from FILE")
     if source_file is not None:
-        _remember_file(context, source_file, given)
+        _remember_file(context, source_file, options)
         return
     with open_store(context) as store:
         limit = store.config.limits.max_text_bytes
-        fields = field_values(given, store.config.time_zone)
+        fields = field_values(options, store.config.time_zone)
         receipt = store.remember(read_text(str(text), max_bytes=limit), **fields)
         if wants_json(context):
             emit_json(receipt_json(receipt))
@@ -64,14 +64,14 @@ def remember_command(
         _embed_long_texts(store, [receipt])
 
 
-def _remember_file(context: click.Context, path: str, given: dict[str, Any]) -> None:
-    if given["id"] is not None:
+def _remember_file(context: click.Context, path: str, options: dict[str, Any]) -> None:
+    if options["id"] is not None:
         raise click.UsageError("--id names one memory: give each line an id of its own")
-    if given["supersedes"]:
+    if options["supersedes"]:
         raise click.UsageError("--supersedes is for one memory: give it on the line itself")
     with open_store(context) as store:
-        drafts = _read_file(store, path, given)
-        with drafts.named(), progress_bars("Storing") as update:
+        drafts = _read_file(store, path, options)
+        with drafts.name_lines(), progress_bars("Storing") as update:
             progress = None if update is None else partial(update, "Storing")
             receipts = store.remember_many(drafts.items, progress=progress)
         _report(receipts, as_json=wants_json(context))
@@ -92,7 +92,7 @@ def _embed_long_texts(store: MemoryStore, receipts: Sequence[Receipt]) -> None:
             pass
 
 
-def _read_file(store: MemoryStore, path: str, given: dict[str, Any]) -> Drafts:
+def _read_file(store: MemoryStore, path: str, options: dict[str, Any]) -> Drafts:
     config = store.config
     with ExitStack() as stack:
         if path == "-":
@@ -103,7 +103,7 @@ def _read_file(store: MemoryStore, path: str, given: dict[str, Any]) -> Drafts:
         return read_drafts(
             file,
             name,
-            defaults={"origin": str(Origin.IMPORT), **field_values(given, config.time_zone)},
+            defaults={"origin": str(Origin.IMPORT), **field_values(options, config.time_zone)},
             zone=config.time_zone,
             max_bytes=max_line_bytes(
                 max_text_bytes=config.limits.max_text_bytes,

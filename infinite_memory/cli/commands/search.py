@@ -42,7 +42,7 @@ __all__ = ["search_command", "why_not_command"]
 @common_options
 @click.pass_context
 def search_command(
-    context: click.Context, /, question: tuple[str, ...], *, explain: bool, **given: Any
+    context: click.Context, /, question: tuple[str, ...], *, explain: bool, **options: Any
 ) -> int:
     """Find the memories that answer QUESTION, by meaning and by words, best first.
 
@@ -54,11 +54,11 @@ def search_command(
         zone = store.config.time_zone
         hits = store.search(
             query,
-            **filter_values(given, zone),
-            depth=given["depth"],
-            limit=given["limit"],
-            offset=given["offset"],
-            threshold=given["threshold"],
+            **filter_values(options, zone),
+            depth=options["depth"],
+            limit=options["limit"],
+            offset=options["offset"],
+            threshold=options["threshold"],
             # The best passage of a long text is part of the explanation.
             explain=explain or not as_json,
         )
@@ -67,7 +67,7 @@ def search_command(
         emit_json(_document(query, hits, explain=explain))
         return ExitCode.DONE if hits else ExitCode.NO
     if hits.opened:
-        emit_lines([Line([(_opened(hits), "dim")])])
+        emit_lines([Line([(_opened_sentence(hits), "dim")])])
     emit_hits(hits, zone, explain=explain)
     remark(_summary(hits, zone) if hits else _nothing(hits, zone, hint))
     return ExitCode.DONE if hits else ExitCode.NO
@@ -98,26 +98,26 @@ def _document(query: str, hits: Hits, *, explain: bool) -> dict[str, Any]:
 
 def _hit_json(hit: Hit, *, explain: bool) -> dict[str, Any]:
     memory = to_json(hit.memory)
-    found = {"id": memory.pop("id"), "text": memory.pop("text"), "score": hit.score, **memory}
+    document = {"id": memory.pop("id"), "text": memory.pop("text"), "score": hit.score, **memory}
     if hit.twins:
-        found["twins"] = list(hit.twins)
+        document["twins"] = list(hit.twins)
     if hit.highlight is not None:
         start, end = hit.highlight
-        found["highlight"] = {"start": start, "end": end, "text": hit.memory.text[start:end]}
+        document["highlight"] = {"start": start, "end": end, "text": hit.memory.text[start:end]}
     if hit.covers:
-        found["covers"] = list(hit.covers)
+        document["covers"] = list(hit.covers)
     if hit.outdated:
-        found["outdated"] = list(hit.outdated)
+        document["outdated"] = list(hit.outdated)
     if hit.ended:
-        found["ended"] = True
+        document["ended"] = True
     if hit.supersedes:
-        found["supersedes"] = [predecessor_json(earlier) for earlier in hit.supersedes]
+        document["supersedes"] = [predecessor_json(earlier) for earlier in hit.supersedes]
     if explain and hit.explanation is not None:
-        found["explanation"] = asdict(hit.explanation)
-    return found
+        document["explanation"] = asdict(hit.explanation)
+    return document
 
 
-def _opened(hits: Hits) -> str:
+def _opened_sentence(hits: Hits) -> str:
     """Return a sentence on the scopes that were searched because the question names them."""
     return (
         f"Also searched {scope_names(hits.opened)}, which the question names; give --scope to"
@@ -125,7 +125,7 @@ def _opened(hits: Hits) -> str:
     )
 
 
-def _unopened(hits: Hits) -> str | None:
+def _unopened_sentence(hits: Hits) -> str | None:
     """Return a sentence on the scopes that the question may have named, None without any."""
     if hits.likely or not hits.unopened:
         return None
@@ -146,7 +146,7 @@ def _summary(hits: Hits, zone: str | None) -> str:
         sentence = f"{sentence} Go on with --offset {hits.next}."
     if not hits.likely:
         sentence = f"These memories are the nearest, but none is likely to answer. {sentence}"
-    return " ".join([sentence, *filter(None, (hits.note, _unopened(hits)))])
+    return " ".join([sentence, *filter(None, (hits.note, _unopened_sentence(hits)))])
 
 
 def _nothing(hits: Hits, zone: str | None, hint: str | None) -> str:
@@ -155,7 +155,7 @@ def _nothing(hits: Hits, zone: str | None, hint: str | None) -> str:
     sentences = [f"Nothing found in {_searched_place(hits, zone)}."]
     if hits.below:
         sentences.append(f"{hits.below:,} scored too low; try --threshold 0.")
-    return " ".join([*sentences, *filter(None, (hint, hits.note, _unopened(hits)))])
+    return " ".join([*sentences, *filter(None, (hint, hits.note, _unopened_sentence(hits)))])
 
 
 def _searched_place(hits: Hits, zone: str | None) -> str:
@@ -173,12 +173,12 @@ def _searched_place(hits: Hits, zone: str | None) -> str:
 @click.argument("question", nargs=-1, required=True)
 @filter_options
 @depth_option
-@click.option("--limit", "-n", type=int, help="Its limit.")
-@click.option("--threshold", type=float, metavar="SCORE", help="Its threshold, 0 to 1.")
+@click.option("--limit", "-n", type=int, help="The limit of the search.")
+@click.option("--threshold", type=float, metavar="SCORE", help="The threshold of the search.")
 @common_options
 @click.pass_context
 def why_not_command(
-    context: click.Context, /, memory_id: str, question: tuple[str, ...], **given: Any
+    context: click.Context, /, memory_id: str, question: tuple[str, ...], **options: Any
 ) -> int:
     """Say why a search for QUESTION, with the same options, does not return the memory ID.
 
@@ -189,10 +189,10 @@ def why_not_command(
         absence = store.why_not(
             query,
             memory_id,
-            **filter_values(given, store.config.time_zone),
-            depth=given["depth"],
-            limit=given["limit"],
-            threshold=given["threshold"],
+            **filter_values(options, store.config.time_zone),
+            depth=options["depth"],
+            limit=options["limit"],
+            threshold=options["threshold"],
         )
     if wants_json(context):
         emit_json({"query": query, **asdict(absence), "step": str(absence.step)})
