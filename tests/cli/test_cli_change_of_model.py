@@ -41,7 +41,7 @@ def test_a_change_of_the_model_is_shown_carried_out_and_tidied_up(
     assert (stats["embedded"], stats["memories"]) == (3, 3)
     new = stats["model"]
     shown = run("stats").stdout
-    assert "change of the model\t0 of 3 memories embedded anew" in shown
+    assert "change of the model\t0 of 3 memories embedded again" in shown
     assert f"answers meanwhile\t{bundled}" in shown
     state, sentence = embeddings(ask)
     assert state == "warning"
