@@ -200,15 +200,10 @@ class _StorageMachine(RuleBasedStateMachine):
             )
         )
 
-    @rule(scope=scopes())
-    def put_scope(self, scope: Scope) -> None:
-        """Create or replace a scope."""
-        self.commit(Commit(scopes=[scope]))
-
-    @rule(scope=scopes())
-    def erase_scope(self, scope: Scope) -> None:
-        """Remove a scope, or one that is not there."""
-        self.commit(Commit(erased_scopes=[scope.name]))
+    @rule(scope=scopes(), erased=st.booleans())
+    def write_scope(self, scope: Scope, erased: bool) -> None:
+        """Create or replace a scope, or remove it, whether it is there or not."""
+        self.commit(Commit(erased_scopes=[scope.name]) if erased else Commit(scopes=[scope]))
 
     @rule(link=links(), data=st.data(), random=st.booleans())
     def put_link(self, link: Link, data: st.DataObject, random: bool) -> None:
