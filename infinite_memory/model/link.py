@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from datetime import datetime
 from enum import StrEnum
+from typing import NamedTuple
 
 from attrs import frozen
 
-__all__ = ["Link", "LinkType"]
+__all__ = ["Link", "LinkKey", "LinkType"]
 
 
 class LinkType(StrEnum):
@@ -20,6 +21,14 @@ class LinkType(StrEnum):
     DERIVED_FROM = "derived_from"
     SUPERSEDES = "supersedes"
     NEAR_DUPLICATE_OF = "near_duplicate_of"
+
+
+class LinkKey(NamedTuple):
+    """What tells a link from every other: there is one of a type between two memories."""
+
+    source: str
+    target: str
+    type: LinkType
 
 
 @frozen(kw_only=True)
@@ -36,3 +45,8 @@ class Link:
     made_by: str = ""
     reason: str = ""
     made_at: datetime
+
+    @property
+    def key(self) -> LinkKey:
+        """The two memories and the type."""
+        return LinkKey(self.source, self.target, self.type)

@@ -16,9 +16,9 @@ from datetime import timedelta
 
 from attrs import evolve, field, frozen
 
+from infinite_memory.model.commit import Expect, ExpectContent
 from infinite_memory.model.content_hash import content_hash, normalize_content
 from infinite_memory.model.memory import GLOBAL, Kind, Memory, Origin, Status
-from infinite_memory.model.record import ExpectContent, Write
 from infinite_memory.operations.load_memories import load_memories
 from infinite_memory.operations.recent_writes import RecentWrites
 from infinite_memory.operations.services import Services
@@ -48,15 +48,14 @@ class NewMemory:
 class Duplicates:
     """New memories, divided into the `fresh` memories, which are to be stored, and duplicates.
 
-    `repeats` and `echoes` map the id of a new memory to the stored memory. `expected` refuses the
+    `repeats` and `echoes` map the id of a new memory to the stored memory. `expect` refuses the
     commit if more memories have the same content by then. Where too many memories have that content
-    to be named, `entry` is the number that the entry in the journal must get: then nothing at all
-    was changed meanwhile.
+    to be named, it gives the number that the journal entry must get: then nothing at all was
+    changed meanwhile.
     """
 
     fresh: list[NewMemory] = field(factory=list)
-    expected: tuple[Write, ...] = ()
-    entry: int | None = None
+    expect: Expect = field(factory=Expect)
     repeats: dict[str, Memory] = field(factory=dict)
     echoes: dict[str, Memory] = field(factory=dict)
 
@@ -66,15 +65,15 @@ def find_duplicates(
 ) -> Duplicates:
     """Compare new memories with the stored memories, and with the new memories before them.
 
-    With `assume_none` no stored memory is read to find repeats: `expected` then refuses the commit
+    With `assume_none` no stored memory is read to find repeats: `expect` then refuses the commit
     if any memory has the same content.
 
     A message is always stored: who says "ok" again has said it twice. A memory with an id of its
     own is always stored as well.
     """
     compared = [item.memory for item in new if _is_compared(item)]
-    candidates, expected, entry = _find_candidates(services, compared, assume_none=assume_none)
-    duplicates = Duplicates(expected=expected, entry=entry)
+    candidates, expect = _find_candidates(services, compared, assume_none=assume_none)
+    duplicates = Duplicates(expect=expect)
     last_stored = _LastStored(services, duplicates.fresh)
     holders: dict[tuple[str, str], str] = {}
     for item in new:
@@ -102,7 +101,7 @@ def _is_compared(item: NewMemory) -> bool:
 
 def _find_candidates(
     services: Services, new: Sequence[Memory], *, assume_none: bool
-) -> tuple[defaultdict[bytes, list[Memory]], tuple[Write, ...], int | None]:
+) -> tuple[defaultdict[bytes, list[Memory]], Expect]:
     """Return the current memories with the content of `new` by content hash, oldest first.
 
     The second value is the condition that no further memory has that content. Where there are too
@@ -110,27 +109,26 @@ def _find_candidates(
     """
     candidates: defaultdict[bytes, list[Memory]] = defaultdict(list)
     if not new:
-        return candidates, (), None
+        return candidates, Expect()
     condition = ExpectContent(
         scopes=frozenset(memory.scope for memory in new),
         content_hashes=frozenset(map(content_hash, new)),
     )
     if assume_none:
-        return candidates, (condition,), None
-    expected: tuple[Write, ...] = ()
-    entry: int | None = None
+        return candidates, Expect(contents=(condition,))
     limit = _MAX_CANDIDATES * len(condition.content_hashes)
     page = services.storage.find(condition.criteria, limit=limit)
     if page.next is None:
-        expected = (evolve(condition, ids=frozenset(memory.id for memory in page.memories)),)
+        condition = evolve(condition, ids=frozenset(memory.id for memory in page.memories))
+        expect = Expect(contents=(condition,))
     else:
-        entry = services.storage.journal_end().number + 1
+        expect = Expect(entry_number=services.storage.journal_end().number + 1)
         page = services.storage.find(condition.criteria, limit=limit)
     now = services.clock()
     for memory in sorted(page.memories, key=lambda memory: (memory.stored_at, memory.id)):
         if not memory.ended_by(now):
             candidates[content_hash(memory)].append(memory)
-    return candidates, expected, entry
+    return candidates, expect
 
 
 class _LastStored:

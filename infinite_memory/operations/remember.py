@@ -10,11 +10,12 @@ from attrs import evolve, frozen
 
 from infinite_memory.errors import Conflict, IdTaken, InfiniteMemoryError, InvalidInput
 from infinite_memory.model.checks import check_labels
+from infinite_memory.model.commit import Commit, Expect, merge_commits
 from infinite_memory.model.draft import Draft
 from infinite_memory.model.entry import Operation
 from infinite_memory.model.memory import GLOBAL, Memory, Status
 from infinite_memory.model.receipt import Outcome, Receipt, Searchable
-from infinite_memory.model.record import Record, Write
+from infinite_memory.model.record import Record
 from infinite_memory.model.scope import Scope, fold_name
 from infinite_memory.model.usage import Usage
 from infinite_memory.operations.after_commit import AfterCommit
@@ -22,8 +23,9 @@ from infinite_memory.operations.duplicates import Duplicates, NewMemory, find_du
 from infinite_memory.operations.embed import embed_new
 from infinite_memory.operations.journal import with_entry
 from infinite_memory.operations.retry import attempts
-from infinite_memory.operations.scopes import scope_writes, settled
+from infinite_memory.operations.scopes import create_missing_scopes, settled
 from infinite_memory.operations.services import Services
+from infinite_memory.operations.similar import add_similar
 from infinite_memory.operations.supersession import Placement, Superseding
 from infinite_memory.operations.validation import memory_of
 from infinite_memory.operations.visibility import quote_text
@@ -40,8 +42,8 @@ _BATCH_BYTES = 4 << 20
 _EXPECTING = 10
 
 
-def remember(services: Services, draft: Draft) -> Receipt:
-    """Store one memory and return its receipt.
+def remember(services: Services, draft: Draft, *, similar: bool = True) -> Receipt:
+    """Store one memory and return its receipt; `similar` asks for the memories that are near it.
 
     Raises:
         InvalidInput: a field cannot be used.
@@ -52,7 +54,8 @@ def remember(services: Services, draft: Draft) -> Receipt:
     general = isinstance(place, str) and place == GLOBAL
     scopes = {GLOBAL: Scope(name=GLOBAL)} if general else services.storage.scopes()
     wanted = _prepared(services, [draft], scopes)
-    return _stored(services, wanted, scopes)[0]
+    receipt = _stored(services, wanted, scopes)[0]
+    return add_similar(services, receipt, wanted[0].memory) if similar else receipt
 
 
 def remember_many(
@@ -199,16 +202,15 @@ def _committed(
         # One alone is nearly always new: the commit tells if it may not be.
         assume_none = attempt == 1 and len(wanted) == 1
         duplicates = find_duplicates(services, list(fresh.values()), assume_none=assume_none)
-        expected, number = duplicates.expected, duplicates.entry
-        if attempt > _EXPECTING:
-            expected, number = (), None
+        expect = duplicates.expect if attempt <= _EXPECTING else Expect()
         try:
             placed = _placed_among_others(services, duplicates.fresh)
             if duplicates.fresh:
-                writes = [*expected, *_scope_writes(placed, scopes), *placed.writes]
-                services.storage.commit(
-                    with_entry(services, Operation.REMEMBER, writes, number=number)
+                names = {memory.scope for memory in placed.memories.values()}
+                commit = merge_commits(
+                    Commit(expect=expect), create_missing_scopes(names, scopes), placed.commit
                 )
+                services.storage.commit(with_entry(services, Operation.REMEMBER, commit))
             return _Committed(duplicates=duplicates, placed=placed, earlier=earlier)
         except Conflict as error:
             if last or isinstance(error, IdTaken):
@@ -292,10 +294,6 @@ def _placed_among_others(services: Services, fresh: Sequence[NewMemory]) -> Plac
     for each in fresh:
         superseding.place(each.memory, each.supersedes, timed=each.timed)
     return superseding.placement()
-
-
-def _scope_writes(placed: Placement, scopes: Mapping[str, Scope]) -> list[Write]:
-    return scope_writes({memory.scope for memory in placed.memories.values()}, scopes)
 
 
 def _unchanged(services: Services, memory: Memory, record: Record, timed: bool) -> Receipt:

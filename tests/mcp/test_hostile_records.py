@@ -16,7 +16,7 @@ from talking import call, refusal, text
 
 from benchmarks.raw_server import RawServer
 from infinite_memory import Memory, MemoryStore, Scope
-from infinite_memory.model.record import Put, PutScope
+from infinite_memory.model.commit import Commit, Put
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.testing.embedders import HashingEmbedder
 from infinite_memory_mcp.jsonrpc import replace_surrogates, replace_surrogates_in
@@ -45,7 +45,9 @@ def memory(storage: InMemoryStorage) -> Iterator[LazyStore]:
 def poison(storage: InMemoryStorage, **fields: object) -> None:
     """Write a record past every check, as a damaged or foreign backend might hold it."""
     storage.commit(
-        [Put(memory=Memory(id="m", happened_at=NOW, stored_at=NOW, **fields), expected=0)]
+        Commit(
+            puts=[Put(memory=Memory(id="m", happened_at=NOW, stored_at=NOW, **fields), expected=0)]
+        )
     )
 
 
@@ -61,7 +63,7 @@ async def test_a_lone_surrogate_in_a_record_reaches_no_client(
         tags=("t\udc00",),
         context={"n\ud800": ["v\ud800"]},
     )
-    storage.commit([PutScope(scope=Scope(name="s\ud800", description="\ud800"))])
+    storage.commit(Commit(scopes=[Scope(name="s\ud800", description="\ud800")]))
     async with Client(build_server(memory), mode=era) as client:
         listed = await call(client, "search_by_scope", scope="ALL")
         said = await text(client, "search_by_scope", scope="ALL")
@@ -93,11 +95,11 @@ def test_a_lone_surrogate_does_not_end_the_process(tmp_path: Path) -> None:
         honest = command.open_store
         def poisoned(settings):
             from infinite_memory import Memory
-            from infinite_memory.model.record import Put
+            from infinite_memory.model.commit import Commit, Put
             store = honest(settings)
             now = datetime(2026, 1, 1, tzinfo=UTC)
             memory = Memory(id="m", text="tea \\ud800", happened_at=now, stored_at=now)
-            store._services.storage.commit([Put(memory=memory, expected=0)])
+            store._services.storage.commit(Commit(puts=[Put(memory=memory, expected=0)]))
             return store
         command.open_store = poisoned
         sys.exit(command.main(sys.argv[1:]))

@@ -17,8 +17,8 @@ class _FailsAfterUndo(FailingStorage):
 
     broken = mended = False
 
-    def commit(self, writes):  # type: ignore[no-untyped-def]
-        result = super().commit(writes)
+    def commit(self, commit):  # type: ignore[no-untyped-def]
+        result = super().commit(commit)
         self.broken = not self.mended
         return result
 
@@ -55,8 +55,8 @@ class _ClosesAfterCommit(FailingStorage):
 
     store: MemoryStore
 
-    def commit(self, writes):  # type: ignore[no-untyped-def]
-        result = super().commit(writes)
+    def commit(self, commit):  # type: ignore[no-untyped-def]
+        result = super().commit(commit)
         self.store.close()
         return result
 

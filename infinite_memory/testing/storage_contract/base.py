@@ -10,12 +10,10 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
+from infinite_memory.model.commit import Put
 from infinite_memory.model.link import Link, LinkType
 from infinite_memory.model.memory import Memory
-from infinite_memory.model.record import (
-    Embedding,
-    Put,
-)
+from infinite_memory.model.record import Embedding
 from infinite_memory.protocols import Storage
 
 __all__ = ["NOW", "StorageTests", "make_embedding", "make_link", "make_memory", "put"]
