@@ -41,7 +41,7 @@ _CURVE = Calibration(middle=0.37, width=0.21)
 _GREATEST_GAP = 0.12
 _WORDS = 1.2
 # Without a vector there are the words alone, which then count for both.
-_WORDS_ALONE = 3.0
+_WORDS_ALONE = 4.0
 _NEAREST = 50
 # As if so many memories had the cosine that the model gives to unrelated texts.
 _PRIOR_COSINES = 5
