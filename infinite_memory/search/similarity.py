@@ -53,6 +53,8 @@ _MEAN_WEIGHT = 0.85
 _MOST_PASSAGES = 4
 _MOST_CHARS = 10_000
 _MOST_TERMS = 256
+# The least closeness of a match: where nothing is in common, it is 0.
+_ANY_MATCH = float(np.finfo(np.float32).tiny)
 
 
 @frozen(kw_only=True)
@@ -190,7 +192,7 @@ def _function_terms(language: str) -> frozenset[str]:
 def _best(
     parts: Sequence[_Part], closeness: Sequence[Scores], limit: int, least_score: float
 ) -> list[Neighbor]:
-    least = max(_CURVE.total(least_score), np.finfo(np.float32).tiny)
+    least = max(_CURVE.total(least_score), _ANY_MATCH)
     candidates: list[tuple[float, int, str]] = []
     for (segment, selection), column in zip(parts, closeness, strict=True):
         positions = np.flatnonzero(column >= least)
