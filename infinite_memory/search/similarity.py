@@ -40,7 +40,7 @@ _CURVE = Calibration(middle=0.37, width=0.21)
 _GREATEST_GAP = 0.12
 _WORDS = 1.2
 # Without a vector there are the words alone, which then count for both.
-_WORDS_ALONE = 3.0
+_WORDS_ALONE = 4.0
 _NEAREST = 50
 # As if so many memories had the cosine that the model gives to unrelated texts.
 _PRIOR_COSINES = 5
@@ -52,6 +52,8 @@ _MEAN_WEIGHT = 0.85
 _MOST_PASSAGES = 4
 _MOST_CHARS = 10_000
 _MOST_TERMS = 256
+# The least closeness of a match: where nothing is in common, it is 0.
+_ANY_MATCH = float(np.finfo(np.float32).tiny)
 
 
 def find_similar(
@@ -200,7 +202,7 @@ def _function_terms(language: str) -> frozenset[str]:
 def _best(
     parts: Sequence[_Part], closeness: Sequence[Scores], limit: int, least_score: float
 ) -> list[tuple[str, float]]:
-    least = max(_CURVE.total(least_score), float(np.finfo(np.float32).tiny))
+    least = max(_CURVE.total(least_score), _ANY_MATCH)
     candidates: list[tuple[float, int, str]] = []
     for (segment, selection), column in zip(parts, closeness, strict=True):
         positions = np.flatnonzero(column >= least)
