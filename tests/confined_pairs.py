@@ -131,7 +131,7 @@ def _outside(store: MemoryStore, storage: Storage) -> list[Any]:
             happened_at=_LONG_AGO,
             stored_at=_DAY,
         )
-        storage.commit(Commit(puts=[Put(memory=waiting, expected=0)]))
+        storage.commit(Commit(puts=Commit(puts=[Put(memory=waiting, expected=0)])))
 
     def erase() -> None:
         store.remember("zzerased", id="zz-erased", scope="zz-vault")
@@ -164,8 +164,8 @@ def _outside(store: MemoryStore, storage: Storage) -> list[Any]:
             store.remember("Alice works at zzcorp", id="zz-job", key="job", kind="fact"),
         ],
         lambda: [
-            store.update_user_profile({"name": "zzname"}, user="zz-user"),
-            store.update_user_profile({"facts": ["zzfact"]}),
+            store.profile.update({"name": "zzname"}, user="zz-user"),
+            store.profile.update({"facts": ["zzfact"]}),
         ],
         erase,
         forget,

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-pytest.register_assert_rewrite("infinite_memory.testing")
+pytest.register_assert_rewrite("infinite_memory.testing", "tests.harness")
 
 from infinite_memory import Config, MemoryStore  # noqa: E402
 from infinite_memory.testing.embedders import HashingEmbedder  # noqa: E402

@@ -3,7 +3,7 @@
     python -m benchmarks.scale.copying [--memories 100000]
 
 The server is one that is started for this, a replica set of one on a socket in the folder of the
-copy. The export is what `infinite_memory.testing.everything.dump` writes: a line of JSON for each
+copy. The export is what `tests.harness.everything.dump` writes: a line of JSON for each
 memory with every revision, every vector as hexadecimal numbers, every erased id and every scope.
 `most` is the largest resident memory of this process until then; the server is another one.
 """
@@ -27,7 +27,7 @@ from infinite_memory.model.scope import Scope
 from infinite_memory.protocols import Storage
 from infinite_memory.storage.open import MANAGED, open_storage
 from infinite_memory.storage.sqlite import SqliteStorage
-from infinite_memory.testing.everything import dump, fill
+from tests.harness.everything import dump, fill
 
 _COPIED = "memory.db*"
 

@@ -24,7 +24,7 @@ from infinite_memory.errors import StorageError
 from infinite_memory.model.commit import Commit, Put
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.storage.sqlite.lock import WriterLock
-from infinite_memory.testing.contract_base import make_memory
+from infinite_memory.testing.storage_contract.base import make_memory
 
 __all__ = ["LONGEST_SECONDS", "Outcome", "run"]
 
@@ -95,7 +95,11 @@ def _write(
         while (began := time.monotonic()) < end_at:
             try:
                 storage.commit(
-                    Commit(puts=[Put(memory=make_memory(f"p{number}-{count}"), expected=0)])
+                    Commit(
+                        puts=Commit(
+                            puts=[Put(memory=make_memory(f"p{number}-{count}"), expected=0)]
+                        )
+                    )
                 )
                 count += 1
                 if count % _SCRUB_EVERY == 0:

@@ -14,7 +14,6 @@ from infinite_memory.model.receipt import Outcome, Receipt, Searchable
 from infinite_memory.model.timestamps import show_moment
 
 __all__ = [
-    "count",
     "excerpt",
     "listed",
     "memory_lines",
@@ -24,7 +23,6 @@ __all__ = [
     "receipt_json",
     "receipt_sentence",
     "scope_names",
-    "size",
     "standing",
 ]
 
@@ -42,11 +40,6 @@ _DONE = {
 }
 
 
-def count(number: int, noun: str, plural: str | None = None) -> str:
-    """Return a number with its noun: "1 memory", "2,000 memories"."""
-    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
-
-
 def listed(parts: Sequence[str]) -> str:
     """Return parts as a list in a sentence."""
     return ", ".join(parts[:-1]) + " and " + parts[-1] if len(parts) > 1 else "".join(parts)
@@ -56,17 +49,6 @@ def scope_names(names: Sequence[str]) -> str:
     """Return names of scopes in a sentence: "the scope 'work'", "the scopes 'home' and 'work'"."""
     shown = listed([f"'{one_line(name, max_chars=128)}'" for name in names])
     return f"the scope {shown}" if len(names) == 1 else f"the scopes {shown}"
-
-
-def size(size_bytes: int) -> str:
-    """Return a number of bytes in the unit that suits it."""
-    if size_bytes < 1000:
-        return count(size_bytes, "byte")
-    for unit in ("KB", "MB"):
-        size_bytes /= 1000  # type: ignore[assignment]
-        if size_bytes < 1000:
-            return f"{size_bytes:.1f} {unit}"
-    return f"{size_bytes / 1000:.1f} GB"
 
 
 def one_line(text: str, *, max_chars: int) -> str:

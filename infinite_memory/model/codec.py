@@ -1,4 +1,4 @@
-"""Memories as JSON objects and back: one form for the history, the command line and the tools."""
+"""Convert memories to JSON objects and back, for the history, the command line and the tools."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def to_micros(moment: datetime) -> int:
 
 
 def from_micros(microseconds: int) -> datetime:
-    """Return the moment that is this many microseconds after the Unix epoch, in UTC."""
+    """Return the moment in UTC at `microseconds` since the Unix epoch."""
     return _EPOCH + timedelta(microseconds=microseconds)
 
 
@@ -84,12 +84,12 @@ def from_json(fields: dict[str, Any]) -> Memory:
 
 
 def predecessor_json(earlier: Predecessor) -> dict[str, JsonValue]:
-    """Return what a hit has superseded, and until when it held."""
+    """Return a superseded memory, and when it ended, as a JSON object."""
     return {"id": earlier.id, "text": earlier.text, "ended_at": iso(earlier.ended_at)}
 
 
 def reading_json(reading: Reading) -> dict[str, str | None]:
-    """Return how words of time were read: the words, what they mean, and the range in UTC."""
+    """Return a reading of words of time as a JSON object: the words, and the range in UTC."""
     return {
         "words": reading.words,
         "read_as": reading.said,
@@ -99,7 +99,7 @@ def reading_json(reading: Reading) -> dict[str, str | None]:
 
 
 def landmark_json(landmark: Landmark | None) -> dict[str, str | None] | None:
-    """Return the id, heading and time of a memory, None for none."""
+    """Return the id, heading and time of a memory as a JSON object, None for None."""
     if landmark is None:
         return None
     moment = iso(landmark.happened_at)

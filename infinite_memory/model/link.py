@@ -12,7 +12,7 @@ __all__ = ["Link", "LinkKey", "LinkType"]
 
 
 class LinkType(StrEnum):
-    """How the source of a link is related to its target."""
+    """The relation of the source of a link to its target."""
 
     SEMANTIC = "semantic"
     TEMPORAL = "temporal"
@@ -33,9 +33,9 @@ class LinkKey(NamedTuple):
 
 @frozen(kw_only=True)
 class Link:
-    """The memory `source` is related to `target`; there is one link of a type between the two.
+    """A relation of the memory `source` to the memory `target`; at most one per type.
 
-    `weight` is in (0, 1]. `made_by` names who made it, `reason` says why.
+    `weight` is in (0, 1]. `made_by` is the client that made the link, `reason` its reason.
     """
 
     source: str

@@ -1,11 +1,11 @@
-"""Find which new memories repeat a stored memory, or echo a recalled one.
+"""Find which new memories repeat a stored memory, or echo a recalled memory.
 
-A repeat has the same content hash as a stored memory and every other field the same: it is not
-stored again, and the stored memory is strengthened. An echo is a text that recall returned to an
-assistant within the hour and that comes back with nothing new. A memory can be repeated or echoed
-only within an hour after it was stored, and only while nothing else was stored in its scope: later,
-or after another memory, the same words say that it happened again, or holds again. Everything else
-is stored.
+A repeat has the content hash of a stored memory, and all fields that the hash leaves out are equal
+as well: the repeat is not stored, and the stored memory is strengthened. An echo is a text that
+recall returned to an assistant within the hour and that comes back with nothing new. A memory can
+be repeated or echoed only within an hour after it was stored, and only while nothing else was
+stored in its scope: later, or after another memory, the same words say that it happened again, or
+holds again. All other memories are stored.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from datetime import timedelta
 from attrs import evolve, field, frozen
 
 from infinite_memory.model.commit import Expect, ExpectContent
-from infinite_memory.model.content_hash import content_hash
+from infinite_memory.model.content_hash import content_hash, normalize_content
 from infinite_memory.model.memory import GLOBAL, Kind, Memory, Origin, Status
-from infinite_memory.operations.load_memories import sound_memories
+from infinite_memory.operations.load_memories import load_memories
 from infinite_memory.operations.recent_writes import RecentWrites
 from infinite_memory.operations.services import Services
 from infinite_memory.operations.supersession import with_key
@@ -27,7 +27,7 @@ from infinite_memory.text.relative_time import is_relative
 
 __all__ = ["Duplicates", "NewMemory", "find_duplicates"]
 
-# At most so many memories a content hash are compared, the newest of them.
+# How many memories with one content hash are compared, the newest first.
 _MAX_CANDIDATES = 16
 # The same words told later than this say that it happened again.
 _REPEAT_WINDOW = timedelta(hours=1)
@@ -46,11 +46,11 @@ class NewMemory:
 
 @frozen(kw_only=True)
 class Duplicates:
-    """What became of new memories: `fresh` ones are to be stored, the others are duplicates.
+    """New memories, divided into the `fresh` memories, which are to be stored, and duplicates.
 
-    `repeats` and `echoes` have the stored memory by the id of the new one. `expect` refuses the
-    commit if other memories have the same content by then. Where too many have it to be named
-    there, it gives the number of the journal entry: nothing at all was changed meanwhile.
+    `repeats` and `echoes` map the id of a new memory to the stored memory. `expect` refuses the
+    commit if more memories have the same content by then. Where too many memories have that content
+    to be named, it gives the number of the journal entry: then nothing was changed meanwhile.
     """
 
     fresh: list[NewMemory] = field(factory=list)
@@ -62,7 +62,7 @@ class Duplicates:
 def find_duplicates(
     services: Services, new: Sequence[NewMemory], *, assume_none: bool = False
 ) -> Duplicates:
-    """Compare new memories with the stored ones, and each with the new ones before it.
+    """Compare new memories with the stored memories, and with the new memories before them.
 
     With `assume_none` no stored memory is read to find repeats: `expect` then refuses the commit
     if any memory has the same content.
@@ -103,8 +103,8 @@ def _find_candidates(
 ) -> tuple[defaultdict[bytes, list[Memory]], Expect]:
     """Return the current memories with the content of `new` by content hash, oldest first.
 
-    And the condition that no others have it; where there are too many to be compared, the number
-    of the next entry in the journal instead.
+    The second value is the condition that no further memory has that content. Where there are too
+    many memories to be compared, the number of the next entry in the journal takes its place.
     """
     candidates: defaultdict[bytes, list[Memory]] = defaultdict(list)
     if not new:
@@ -124,7 +124,7 @@ def _find_candidates(
         expect = Expect(entry_number=services.storage.journal_end().number + 1)
         page = services.storage.find(condition.criteria, limit=limit)
     now = services.clock()
-    for memory in sorted(page.memories, key=lambda each: (each.stored_at, each.id)):
+    for memory in sorted(page.memories, key=lambda memory: (memory.stored_at, memory.id)):
         if not memory.ended_by(now):
             candidates[content_hash(memory)].append(memory)
     return candidates, expect
@@ -140,8 +140,9 @@ class _LastStored:
         self._recent = RecentWrites(services.storage)
 
     def is_last(self, memory: Memory, scopes: Collection[str]) -> bool:
-        """Return whether `memory` was stored within the hour, as the last one in `scopes`."""
-        # The clock of whoever stored it may have been ahead, or this one may have gone back.
+        """Return whether `memory` was stored within the hour, as the last memory in `scopes`."""
+        # The clock of the process that stored it may have been ahead, or this clock may have gone
+        # back.
         if abs(self.now - memory.stored_at) > _REPEAT_WINDOW:
             return False
         for item in reversed(self._fresh):
@@ -159,7 +160,7 @@ def _find_echoed(services: Services, new: NewMemory, last_stored: _LastStored) -
     ids = services.lately.ids_with_text(memory.text, now)
     if not ids:
         return None
-    for recalled in sound_memories(services, ids).values():
+    for recalled in load_memories(services, ids).values():
         if (
             recalled.status is Status.CURRENT
             and recalled.kind is not Kind.MESSAGE
@@ -173,7 +174,7 @@ def _find_echoed(services: Services, new: NewMemory, last_stored: _LastStored) -
 
 
 def _adds_nothing(memory: Memory, recalled: Memory) -> bool:
-    """Return whether every field of `memory` is empty or says what `recalled` says already."""
+    """Return whether every field of `memory` is empty or equals that of `recalled`."""
     return (
         recalled.scope in (memory.scope, GLOBAL)
         and memory.kind in (recalled.kind, Kind.NOTE)
@@ -197,7 +198,7 @@ def _find_repeated(
 
     A text that may mean something else at another moment repeats nothing: see `is_relative`.
     """
-    if not candidates or is_relative(new.memory.text):
+    if not candidates or is_relative(normalize_content(new.memory.text)):
         return None
     for candidate in reversed(candidates):
         if (
@@ -243,4 +244,4 @@ def _holds_key(services: Services, memory: Memory, holder: str | None) -> bool:
         return holder == memory.id
     current = frozenset({Status.CURRENT})
     holders = with_key(services.storage, [memory.scope], memory.key, current)
-    return [each.id for each in holders] == [memory.id]
+    return [record.id for record in holders] == [memory.id]

@@ -53,7 +53,7 @@ def with_entry(
 def log(
     services: Services, *, limit: int, before: int | None, memory_id: str | None
 ) -> list[Entry]:
-    """Return entries of the journal, newest first; see `MemoryStore.log`.
+    """Return entries of the journal, newest first; see `Journal.entries`.
 
     Raises:
         InvalidInput: a value cannot be used.

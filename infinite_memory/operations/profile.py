@@ -42,7 +42,7 @@ _Facts: TypeAlias = Mapping[_Path, Sequence[Memory]]
 
 
 def get_profile(services: Services, user: str) -> Profile:
-    """Return what is known of a user; see `MemoryStore.get_user_profile`."""
+    """Return what is known of a user; see `Profiles.get`."""
     user = _checked_user(services, user)
     return _profile(user, _facts(services, user))
 
@@ -56,7 +56,7 @@ def users(services: Services) -> list[str]:
 def update_profile(
     services: Services, user: str, changes: Mapping[str, Any], *, origin: str
 ) -> Profile:
-    """Merge `changes` into a profile; see `MemoryStore.update_user_profile`.
+    """Merge `changes` into a profile; see `Profiles.update`.
 
     Raises:
         InvalidInput: a value cannot be used; nothing was changed.

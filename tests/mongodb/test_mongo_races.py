@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from mongo_servers import Deployment
 
-from infinite_memory.testing.racing import (
+from tests.harness.racing import (
     check_counter,
     check_values,
     count_up,

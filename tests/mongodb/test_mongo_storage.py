@@ -14,7 +14,7 @@ from infinite_memory.protocols import Storage
 from infinite_memory.storage.mongodb import MongoStorage
 from infinite_memory.testing.storage_contract import StorageContract
 from infinite_memory.testing.storage_machine import Opener, storage_machine
-from infinite_memory.testing.store_machine import store_machine
+from tests.harness.store_machine import store_machine
 
 _DEPLOYMENTS = ["single", "triple"]
 

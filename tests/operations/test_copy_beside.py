@@ -18,20 +18,24 @@ from infinite_memory.model.usage import Usage
 from infinite_memory.protocols import Storage
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.storage.sqlite import SqliteStorage
-from infinite_memory.testing.contract_base import NOW, make_link, put
-from infinite_memory.testing.contract_journal import make_action
-from infinite_memory.testing.everything import dump
+from infinite_memory.testing.storage_contract.base import NOW, make_link, put
+from infinite_memory.testing.storage_contract.journal import make_action
+from tests.harness.everything import dump
 
 
 @pytest.fixture
 def source(tmp_path: Path) -> Iterator[SqliteStorage]:
     with closing(SqliteStorage.open(tmp_path / "source")) as storage:
         storage.commit(
-            Commit(puts=[put("a"), put("b"), put("c")], entry=make_action("a", "b", "c"))
+            Commit(
+                puts=Commit(puts=[put("a"), put("b"), put("c")]), entry=make_action("a", "b", "c")
+            )
         )
         storage.commit(Commit(links=[make_link("a", "b"), make_link("b", "b")]))
         for number in range(2, 8):
-            storage.commit(Commit(puts=[put("a", revision=number)], entry=make_action("a")))
+            storage.commit(
+                Commit(puts=Commit(puts=[put("a", revision=number)]), entry=make_action("a"))
+            )
         storage.count_usage({"a": Usage(count=3, last=NOW), "b": Usage(count=1, last=NOW)})
         yield storage
 
@@ -74,7 +78,13 @@ def test_a_memory_that_was_erased_and_stored_again_loses_what_was_beside_it(
     source: SqliteStorage, target: SqliteStorage
 ) -> None:
     copy_store(source, target)
-    source.commit(Commit(erases=[Erase(id="b")], puts=[put("b")], entry=make_action("b")))
+    source.commit(
+        Commit(
+            erases=Commit(erases=[Erase(id="b")]),
+            puts=Commit(puts=[put("b")]),
+            entry=make_action("b"),
+        )
+    )
     # By its record the memory is the one that the target has.
     assert copy_store(source, target).whole
     assert same(source, target)
@@ -202,7 +212,7 @@ def test_links_and_entries_that_are_written_meanwhile_come_over(
         for number in range(60):
             source.commit(
                 Commit(
-                    puts=[put(f"late-{number}")],
+                    puts=Commit(puts=[put(f"late-{number}")]),
                     links=[make_link(f"late-{number}", "a")],
                     entry=make_action(f"late-{number}"),
                 )

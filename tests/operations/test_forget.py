@@ -23,7 +23,7 @@ from infinite_memory.search.bm25 import hash_term
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.testing.embedders import HashingEmbedder
-from infinite_memory.testing.failing import FailingStorage
+from tests.harness.failing import FailingStorage
 
 SECRET = "zanzibarquokka"
 TRACES = [SECRET.encode(), hash_term(SECRET).to_bytes(8, "little")]
@@ -99,7 +99,7 @@ def test_a_hard_forget_leaves_nothing_of_a_fact_and_its_key_in_the_journal(tmp_p
         store.search(SECRET)
         for place in ("Acme", "Globex"):
             store.forget(place, hard=True)
-        assert [str(entry.action.operation) for entry in store.log()] == [
+        assert [str(entry.action.operation) for entry in store.journal.entries()] == [
             *("erase", "erase", "undo", "undo", "remember", "remember")
         ]
         assert store.verify().sound

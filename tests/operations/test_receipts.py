@@ -62,7 +62,7 @@ def test_a_repeat_is_counted_and_not_stored_again(
     assert (again.id, again.outcome, again.revision) == (first.id, Outcome.STRENGTHENED, 1)
     assert again.searchable == first.searchable
     assert storage.usage([first.id])[first.id].count == 1
-    assert len(store.log(limit=9)) == 1
+    assert len(store.journal.entries(limit=9)) == 1
     assert texts_of(store) == Counter(["Alice likes tea"])
 
 

@@ -7,7 +7,7 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.storage.sqlite import SqliteStorage
-from infinite_memory.testing.store_machine import store_machine
+from tests.harness.store_machine import store_machine
 
 _QUIET = [HealthCheck.too_slow, HealthCheck.filter_too_much]
 

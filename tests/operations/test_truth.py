@@ -37,7 +37,7 @@ def year(open_store: OpenStore) -> MemoryStore:
     """The clock stands at Friday, 1 May 2026, after the last month of the year."""
     store = open_store(time_zone="UTC")
     live_through(store._services.storage)
-    store.catch_up()
+    store.models.catch_up()
     return store
 
 
@@ -266,7 +266,7 @@ def test_why_not_names_what_took_the_place_of_a_memory(year: MemoryStore) -> Non
         ("over", {"kinds": ["fact"]}, Step.CONDITIONS, "it ended"),
         ("over", {"statuses": ["superseded"]}, Step.CONDITIONS, "it is current"),
         ("over", {"threshold": 1.0}, Step.MODE, "nor does the mode history find it: its score"),
-        ("coming", {}, Step.FOUND, "nothing keeps it out"),
+        ("coming", {}, Step.FOUND, "the search returns it"),
     ],
 )
 def test_why_not_says_when_a_memory_holds(

@@ -5,8 +5,8 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from infinite_memory.storage.sqlite import SqliteStorage
-from infinite_memory.testing.sqlite_hardship import SqliteHardship
 from infinite_memory.testing.storage_machine import storage_machine
+from tests.harness.sqlite_hardship import SqliteHardship
 
 WALKS = settings(
     max_examples=12,

@@ -7,7 +7,7 @@ import pytest
 from benchmarks.soak.kills import run
 from infinite_memory.errors import StorageUnavailable
 from infinite_memory.protocols import Storage
-from infinite_memory.testing.kills import Writer
+from tests.harness.kills import Writer
 
 
 def test_no_kill_loses_what_was_acknowledged(tmp_path: Path) -> None:

@@ -18,11 +18,11 @@ import apsw
 import pytest
 
 from infinite_memory.errors import StorageUnavailable, StoreClosed
+from infinite_memory.files import locks
 from infinite_memory.model.commit import Commit, Erase
 from infinite_memory.storage.sqlite import SqliteStorage
-from infinite_memory.storage.sqlite import lock as lock_module
 from infinite_memory.storage.sqlite.connection import RULES, check_library
-from infinite_memory.storage.sqlite.lock import FairLock, WriterLock, _Wait
+from infinite_memory.storage.sqlite.lock import FairLock, WriterLock
 from infinite_memory.testing.storage_contract import make_embedding, put
 
 KILLS = 4
@@ -403,16 +403,16 @@ def test_a_writer_that_is_interrupted_as_it_locks_the_file_keeps_nobody_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "store.lock"
-    take = lock_module._try_lock
+    take = locks._try_lock
 
-    def interrupted(descriptor: int) -> bool:
-        assert take(descriptor)
+    def interrupted(descriptor: int, *, shared: bool) -> bool:
+        assert take(descriptor, shared=shared)
         raise _Interrupted
 
-    monkeypatch.setattr(lock_module, "_try_lock", interrupted)
+    monkeypatch.setattr(locks, "_try_lock", interrupted)
     with pytest.raises(_Interrupted), WriterLock(path, timeout_seconds=1).held():
         pass
-    monkeypatch.setattr(lock_module, "_try_lock", take)
+    monkeypatch.setattr(locks, "_try_lock", take)
     with WriterLock(path, timeout_seconds=1).held():
         pass
 
@@ -474,7 +474,7 @@ def test_a_sqlite_with_the_log_reset_defect_is_refused(version: str) -> None:
 
 
 def test_a_lock_that_the_kernel_refuses_is_an_error_and_not_a_wait_without_end() -> None:
-    wait = _Wait(99_999)
+    wait = locks._Wait(99_999)
     wait.run()
     with pytest.raises(OSError, match="Bad file descriptor"):
         wait.result(0.0)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from infinite_memory import InvalidInput, TimeRange, find_range, format_range, read_range
-from infinite_memory.times.tokenizer import tokens_of
+from infinite_memory.times.tokenizer import tokenize
 
 NOW = datetime(2026, 11, 22, 11, tzinfo=UTC)
 ZONES = st.sampled_from(
@@ -90,7 +90,7 @@ def test_no_sentence_is_refused_in_our_days(text: str, zone: str) -> None:
 @given(text=TEXTS)
 def test_tokens_stand_in_order_and_show_the_text(text: str) -> None:
     end = 0
-    for token in tokens_of(text):
+    for token in tokenize(text):
         assert end <= token.start < token.end
         assert text[token.start : token.end].translate({}) == text[token.start : token.end]
         end = token.end

@@ -7,13 +7,13 @@ from pymongo import ASCENDING, DESCENDING, IndexModel
 __all__ = [
     "COLLECTIONS",
     "COPY",
+    "EARLIER_STORE",
     "ERASED",
     "INDEXES",
     "JOURNAL",
     "LINKS",
     "MEMORIES",
     "METADATA",
-    "METADATA_RULE",
     "PASSAGES",
     "REVISIONS",
     "SCHEMA_VERSION",
@@ -22,8 +22,7 @@ __all__ = [
     "USAGE",
 ]
 
-SCHEMA_VERSION = 2
-"""1 had no journal, no links and no usage."""
+SCHEMA_VERSION = 1
 
 MEMORIES = "memories"
 PASSAGES = "passages"
@@ -40,17 +39,14 @@ COLLECTIONS = (
     METADATA,
 )
 
-STORE = "store"
+STORE = "infinite-memory"
 """The document of `metadata` that counts the changes, and says where the journal ends."""
+
+EARLIER_STORE = "store"
+"""The same document in a store of the development versions before schema 1."""
 
 COPY = "copy"
 """The document of `metadata` that says of which other store this one is the copy."""
-
-METADATA_RULE = {"commits": {"$exists": False}, "leases": {"$exists": False}}
-"""What the server demands of `metadata`: none of the fields with which version 1 begins to write.
-
-A process of that version that still runs is refused by it, and changes nothing.
-"""
 
 _NEWEST_FIRST = [("happened_at", DESCENDING), ("_id", DESCENDING)]
 

@@ -33,7 +33,7 @@ from infinite_memory.storage.mongodb.creation import ensure_store, has_store
 from infinite_memory.storage.mongodb.errors import translated
 from infinite_memory.storage.mongodb.journal import JournalReader
 from infinite_memory.storage.mongodb.links import links_of
-from infinite_memory.storage.mongodb.migrations import bring_up_to_date
+from infinite_memory.storage.mongodb.migrations import migrate
 from infinite_memory.storage.mongodb.patience import (
     close_client,
     has_answering_member,
@@ -73,7 +73,7 @@ class MongoStorage:
         self._committer = Committer(connection, self._damage, self._scopes)
         with translated(connection.place):
             self._identity = ensure_store(connection)
-            bring_up_to_date(connection, self._committer)
+            migrate(connection)
 
     @classmethod
     def open(cls, address: str) -> MongoStorage:
@@ -86,6 +86,7 @@ class MongoStorage:
             StorageUnavailable: the server cannot be reached, is too old, stands alone, or refuses
                 the user.
             SchemaTooNew: a newer version of this package wrote it.
+            SchemaTooOld: a development version before schema 1 wrote it.
             StoreDamaged: the document that counts its changes cannot be read.
         """
         connection = connect(address)
@@ -266,9 +267,11 @@ class MongoStorage:
             return seconds < self._connection.seconds_without_primary() and has_answering_member(
                 self._connection.client
             )
-        # What was waited for is not waited for again.
+        # The driver reports a lost connection also after it has looked in vain for another server,
+        # and that wait is not repeated.
+        waited = seconds >= self._connection.client.options.server_selection_timeout
         lost = isinstance(cause, ConnectionFailure) and not isinstance(cause, NetworkTimeout)
-        return lost and tries == 1
+        return lost and tries == 1 and not waited
 
     def _check_usable(self, error: StorageUnavailable | None = None) -> None:
         place = self._connection.place

@@ -20,6 +20,7 @@ __all__ = [
     "APPLICATION_ID",
     "COMMON_KINDS",
     "DERIVED",
+    "EARLIER_APPLICATION_ID",
     "INDEX_EMBEDDED",
     "INDEX_TIME",
     "JOURNAL",
@@ -29,10 +30,13 @@ __all__ = [
     "create_tables",
 ]
 
-APPLICATION_ID = 0x494E464D
-"""Says in the header of the file whose it is: INFM."""
+APPLICATION_ID = 0x494D454D
+"""The number in the header of every database of this package: IMEM in ASCII."""
 
-SCHEMA_VERSION = 3
+EARLIER_APPLICATION_ID = 0x494E464D
+"""The number of the development versions before schema 1: INFM."""
+
+SCHEMA_VERSION = 1
 
 INDEX_EMBEDDED = """
 CREATE INDEX memories_by_embedding ON memories (embedded_by, status = 'forgotten', sequence);
@@ -93,12 +97,11 @@ CREATE TABLE usage (
     checksum BLOB NOT NULL
 ) STRICT;
 """
-"""What version 3 added; `ledger` was the table `store` before."""
 
 DERIVED = """
 ALTER TABLE memories ADD COLUMN entry INTEGER;
 """
-"""Which entry made a row; version 3 added it as well."""
+"""Which entry made a row."""
 
 COMMON_KINDS = frozenset({Kind.MESSAGE, Kind.NOTE})
 """What most memories are; they are in no index of kinds."""
@@ -110,7 +113,7 @@ INDEX_TIME = f"""
 CREATE INDEX memories_by_time ON memories (happened_at, id, kind);
 CREATE INDEX memories_by_kind ON memories (kind, happened_at, id) WHERE {UNCOMMON};
 """
-"""As version 3 has them. Every index that a new memory is in is a page more for its commit."""
+"""Every index that a new memory is in is a page more for its commit."""
 
 _TABLES = """
 CREATE TABLE memories (
