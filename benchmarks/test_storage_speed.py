@@ -103,5 +103,5 @@ def test_feed(benchmark: BenchmarkFixture, storage: SqliteStorage) -> None:
 
 @pytest.mark.benchmark(group="position")
 def test_position(benchmark: BenchmarkFixture, storage: SqliteStorage) -> None:
-    storage.commit(Commit(puts=Commit(puts=[_put(0, embedded=False)])))
+    storage.commit(Commit(puts=[_put(0, embedded=False)]))
     assert benchmark(storage.position) == 1

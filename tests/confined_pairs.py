@@ -131,7 +131,7 @@ def _outside(store: MemoryStore, storage: Storage) -> list[Any]:
             happened_at=_LONG_AGO,
             stored_at=_DAY,
         )
-        storage.commit(Commit(puts=Commit(puts=[Put(memory=waiting, expected=0)])))
+        storage.commit(Commit(puts=[Put(memory=waiting, expected=0)]))
 
     def erase() -> None:
         store.remember("zzerased", id="zz-erased", scope="zz-vault")

@@ -95,11 +95,7 @@ def _write(
         while (began := time.monotonic()) < end_at:
             try:
                 storage.commit(
-                    Commit(
-                        puts=Commit(
-                            puts=[Put(memory=make_memory(f"p{number}-{count}"), expected=0)]
-                        )
-                    )
+                    Commit(puts=[Put(memory=make_memory(f"p{number}-{count}"), expected=0)])
                 )
                 count += 1
                 if count % _SCRUB_EVERY == 0:

@@ -100,7 +100,7 @@ def _fill_beside(storage: Storage, memories: int) -> None:
         step = MemoryStep(id=erased, before=before, after=0)
         action = Action(at=at, operation=Operation.ERASE, memories=(step,), reason="flips " * 9)
         link = Link(source=source, target=target, type=LinkType.CONTEXT, made_at=at)
-        storage.commit(Commit(erases=Commit(erases=[Erase(id=erased)]), links=[link], entry=action))
+        storage.commit(Commit(erases=[Erase(id=erased)], links=[link], entry=action))
         storage.count_usage({source: Usage(count=1, last=at), target: Usage(count=9, last=at)})
 
 

@@ -101,9 +101,7 @@ def _live(home: Path, name: str, seconds: float, pipe: int, broken: str | None) 
             if broken == "early":
                 os.write(pipe, f"A {name}-{number} 0\n".encode())
             began = time.monotonic()
-            storage.commit(
-                Commit(puts=Commit(puts=[Put(memory=make_memory(f"{name}-{number}"), expected=0)]))
-            )
+            storage.commit(Commit(puts=[Put(memory=make_memory(f"{name}-{number}"), expected=0)]))
             took = time.monotonic() - began
             os.write(pipe, f"A {name}-{number} {took:.3f}\n".encode())
             number += 1

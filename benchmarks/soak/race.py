@@ -56,9 +56,7 @@ class _Store:
         self._storage = SqliteStorage.open(home, checkpoint_pages=8)
 
     def write(self, name: str, text: str) -> None:
-        self._storage.commit(
-            Commit(puts=Commit(puts=[Put(memory=make_memory(name, text=text), expected=0)]))
-        )
+        self._storage.commit(Commit(puts=[Put(memory=make_memory(name, text=text), expected=0)]))
 
     def checkpoint(self, random: Random) -> None:
         if random.random() < 0.5:

@@ -135,7 +135,7 @@ class _StorageMachine(RuleBasedStateMachine):
     @rule(memory=memories(), wrong=_revision_errors, made=several_embeddings)
     def put(self, memory: Memory, wrong: int, made: tuple[Embedding, ...]) -> None:
         """Store or replace a memory, now and then expecting a wrong revision."""
-        self.commit(Commit(puts=Commit(puts=[self._put(memory, wrong, made)])))
+        self.commit(Commit(puts=[self._put(memory, wrong, made)]))
 
     @rule(batch=st.lists(memories(), min_size=2, max_size=4), wrong=_revision_errors)
     def put_many(self, batch: list[Memory], wrong: int) -> None:
@@ -153,25 +153,19 @@ class _StorageMachine(RuleBasedStateMachine):
         """Give an embedding to a current, an older or an unknown revision."""
         memory_id = self.known_id(data)
         revision = self.revision(memory_id) + wrong
-        self.commit(
-            Commit(
-                attaches=Commit(
-                    attaches=[Attach(id=memory_id, revision=revision, embedding=embedding)]
-                )
-            )
-        )
+        self.commit(Commit(attaches=[Attach(id=memory_id, revision=revision, embedding=embedding)]))
 
     @rule(data=st.data(), keep=st.sampled_from(["model-a", "model-b", "model-c"]))
     def detach(self, data: st.DataObject, keep: str) -> None:
         """Take away the embeddings of a memory by every other model."""
-        self.commit(Commit(detaches=Commit(detaches=[Detach(id=self.known_id(data), keep=keep)])))
+        self.commit(Commit(detaches=[Detach(id=self.known_id(data), keep=keep)]))
 
     @rule(data=st.data(), wrong=st.none() | _revision_errors)
     def erase(self, data: st.DataObject, wrong: int | None) -> None:
         """Erase a memory or an unknown id, or only if it is at a revision, right or wrong."""
         memory_id = self.known_id(data)
         expected = None if wrong is None else max(0, self.revision(memory_id) + wrong)
-        self.commit(Commit(erases=Commit(erases=[Erase(id=memory_id, expected=expected)])))
+        self.commit(Commit(erases=[Erase(id=memory_id, expected=expected)]))
         assert self.storage.erased([memory_id]) == self.model.erased([memory_id])
 
     @rule(data=st.data(), memory=memories(), embedding=embeddings(), link=links(), action=actions())
@@ -191,15 +185,13 @@ class _StorageMachine(RuleBasedStateMachine):
         there = self.model.links([other])
         self.commit(
             Commit(
-                erases=Commit(erases=[Erase(id=memory_id)]),
-                puts=Commit(
-                    puts=[
-                        Put(memory=first, expected=0, embeddings=made),
-                        Put(memory=second, expected=1, embeddings=made),
-                    ]
-                ),
-                attaches=Commit(attaches=[Attach(id=memory_id, revision=2, embedding=embedding)]),
-                detaches=Commit(detaches=[Detach(id=other, keep="model-a")]),
+                erases=[Erase(id=memory_id)],
+                puts=[
+                    Put(memory=first, expected=0, embeddings=made),
+                    Put(memory=second, expected=1, embeddings=made),
+                ],
+                attaches=[Attach(id=memory_id, revision=2, embedding=embedding)],
+                detaches=[Detach(id=other, keep="model-a")],
                 erased_links=[each.key for each in there if each.source != memory_id],
                 links=[evolve(link, source=memory_id, target=other)],
                 erased_scopes=["erased"],
@@ -230,7 +222,7 @@ class _StorageMachine(RuleBasedStateMachine):
     @rule(memory=memories(), action=actions(), wrong=_revision_errors)
     def put_and_log(self, memory: Memory, action: Action, wrong: int) -> None:
         """Store a memory with an entry of the journal, both or neither."""
-        self.commit(Commit(puts=Commit(puts=[self._put(memory, wrong)]), entry=action))
+        self.commit(Commit(puts=[self._put(memory, wrong)], entry=action))
 
     @rule(
         scope=st.sampled_from(["Global", "apollo"]),

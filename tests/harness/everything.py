@@ -47,16 +47,12 @@ def fill(storage: Storage, *, plain: int = 0) -> None:
     storage.count_usage({each: Usage(count=7, last=_DAY) for each in ("erased", "used-again")})
     storage.commit(
         Commit(
-            erases=Commit(erases=[Erase(id="erased"), Erase(id="used-again")]),
+            erases=[Erase(id="erased"), Erase(id="used-again")],
             entry=_action("erased"),
         )
     )
     storage.commit(
-        Commit(
-            puts=Commit(
-                puts=[Put(memory=_memory("used-again", text="The second life."), expected=0)]
-            )
-        )
+        Commit(puts=[Put(memory=_memory("used-again", text="The second life."), expected=0)])
     )
     links = list(_links("used-again", "history"))
     storage.commit(Commit(links=links, entry=_everything_done()))

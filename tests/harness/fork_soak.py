@@ -86,7 +86,7 @@ class _Process:
         for _ in range(count):
             self._turn += 1
             memory_id = f"{self._name}-{self._turn}"
-            storage.commit(Commit(puts=Commit(puts=[put(memory_id)])))
+            storage.commit(Commit(puts=[put(memory_id)]))
             self._notes.add(self._name, "stored", memory_id)
 
     def _fork(self, *, while_open: bool) -> None:

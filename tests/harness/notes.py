@@ -41,7 +41,7 @@ def commit_and_note(storage: SqliteStorage, notes: Notes, author: str, numbers: 
     for number in numbers:
         memory_id = f"{author}-{number}"
         try:
-            storage.commit(Commit(puts=Commit(puts=[put(memory_id)])))
+            storage.commit(Commit(puts=[put(memory_id)]))
         except InfiniteMemoryError as error:
             notes.add(author, "refused", str(error))
             return

@@ -91,21 +91,17 @@ class Workload:
             return Commit(puts=[self._new() for _ in range(count)])
         memory = current[self._random.choice(sorted(current))]
         if way < 0.65:
-            return Commit(puts=Commit(puts=[self._put(memory.id, memory.revision)]))
+            return Commit(puts=[self._put(memory.id, memory.revision)])
         if way < 0.68:
-            return Commit(
-                detaches=Commit(detaches=[Detach(id=memory.id, keep=self._random.choice(_MODELS))])
-            )
+            return Commit(detaches=[Detach(id=memory.id, keep=self._random.choice(_MODELS))])
         if way < 0.8:
             embedding = self._embedding()
             return Commit(
-                attaches=Commit(
-                    attaches=[Attach(id=memory.id, revision=memory.revision, embedding=embedding)]
-                )
+                attaches=[Attach(id=memory.id, revision=memory.revision, embedding=embedding)]
             )
         if way < 0.95:
-            puts = Commit(puts=[self._new()]) if way < 0.85 else []
-            return Commit(erases=Commit(erases=[Erase(id=memory.id)]), puts=puts)
+            puts = [self._new()] if way < 0.85 else []
+            return Commit(erases=[Erase(id=memory.id)], puts=puts)
         return Commit(scopes=[Scope(name=self._random.choice("xyz"), description=self._text())])
 
     def _new(self) -> Put:

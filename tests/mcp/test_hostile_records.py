@@ -46,11 +46,7 @@ def poison(storage: InMemoryStorage, **fields: object) -> None:
     """Write a record past every check, as a damaged or foreign backend might hold it."""
     storage.commit(
         Commit(
-            puts=Commit(
-                puts=[
-                    Put(memory=Memory(id="m", happened_at=NOW, stored_at=NOW, **fields), expected=0)
-                ]
-            )
+            puts=[Put(memory=Memory(id="m", happened_at=NOW, stored_at=NOW, **fields), expected=0)]
         )
     )
 

@@ -73,7 +73,7 @@ def test_commits_of_one_field_each_merge_into_the_commit_of_all_fields() -> None
 
 
 def test_writes_of_a_kind_keep_the_order_of_their_commits() -> None:
-    first, second = Commit(puts=Commit(puts=[put("b"), put("a")])), Commit(puts=(put("c"),))
+    first, second = Commit(puts=[put("b"), put("a")]), Commit(puts=(put("c"),))
     assert [p.memory.id for p in merge_commits(first, second).puts] == ["b", "a", "c"]
 
 
@@ -92,8 +92,8 @@ def test_commits_that_contradict_each_other_are_not_merged(other: Commit) -> Non
 
 def test_revisions_come_in_the_order_in_which_a_storage_writes_them() -> None:
     commit = Commit(
-        puts=Commit(puts=[put("a"), put("a", revision=2)]),
-        erases=Commit(erases=[Erase(id="a", expected=3)]),
+        puts=[put("a"), put("a", revision=2)],
+        erases=[Erase(id="a", expected=3)],
     )
     assert list(commit.revisions()) == [("a", 3, 0), ("a", 0, 1), ("a", 1, 2)]
 

@@ -28,25 +28,21 @@ from infinite_memory.testing.storage_contract.journal import make_action
 KILLED = 9
 
 BEFORE = Commit(
-    puts=Commit(
-        puts=[
-            put("changed", embedding=make_embedding(1)),
-            put("erased", embedding=make_embedding(2)),
-            put("embedded"),
-        ]
-    ),
+    puts=[
+        put("changed", embedding=make_embedding(1)),
+        put("erased", embedding=make_embedding(2)),
+        put("embedded"),
+    ],
     links=[make_link(source, "changed") for source in ("erased", "embedded")],
     entry=make_action("changed", "erased", "embedded"),
 )
 COMMIT = Commit(
-    erases=Commit(erases=[Erase(id="erased", expected=1)]),
-    puts=Commit(
-        puts=[
-            put("changed", revision=2, text="the second", embedding=make_embedding(3)),
-            put("new", embedding=make_embedding(4)),
-        ]
-    ),
-    attaches=Commit(attaches=[Attach(id="embedded", revision=1, embedding=make_embedding(5))]),
+    erases=[Erase(id="erased", expected=1)],
+    puts=[
+        put("changed", revision=2, text="the second", embedding=make_embedding(3)),
+        put("new", embedding=make_embedding(4)),
+    ],
+    attaches=[Attach(id="embedded", revision=1, embedding=make_embedding(5))],
     erased_links=[LinkKey("embedded", "changed", LinkType.SEMANTIC)],
     links=[make_link("new", "changed")],
     scopes=[Scope(name="new scope")],

@@ -124,7 +124,7 @@ def _look_after_a_death(
     if found == after:
         assert {change.id for change in changes.items} == {"changed", "erased", "new", "embedded"}
     position = another.position()
-    assert another.commit(Commit(puts=Commit(puts=[put("next")]))) > position
+    assert another.commit(Commit(puts=[put("next")])) > position
     more = read_feed(storage, changes.cursor)
     assert [change.id for change in more.items] == ["next"]
     another.close()
@@ -188,7 +188,7 @@ def test_a_client_that_halts_at_any_step_undoes_nothing_of_what_others_did(
             # It may go on with its own only where that does not contradict.
             assert everything(other) == expected
             assert all(isinstance(e, Conflict | StorageUnavailable) for e in errors), errors
-            assert other.commit(Commit(puts=Commit(puts=[put("next")]))) == other.position()
+            assert other.commit(Commit(puts=[put("next")])) == other.position()
             assert _leftovers(address) == []
         slow.close()
         other.close()
@@ -213,12 +213,10 @@ def _change(other: Storage, *, revision: int) -> None:
     other.commit(
         Commit(
             erases=[Erase(id=each) for each in ("new", "erased")],
-            puts=Commit(
-                puts=[
-                    put("changed", revision=revision, text="by the other"),
-                    put("embedded", revision=2, text="by the other"),
-                ]
-            ),
+            puts=[
+                put("changed", revision=revision, text="by the other"),
+                put("embedded", revision=2, text="by the other"),
+            ],
         )
     )
-    other.commit(Commit(puts=Commit(puts=[put("erased", text="used again by the other")])))
+    other.commit(Commit(puts=[put("erased", text="used again by the other")]))

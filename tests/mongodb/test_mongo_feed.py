@@ -61,9 +61,7 @@ def write(storage: type[MongoStorage], address: str, name: str, start: Event) ->
     opened = storage.open(address)
     start.wait()
     for number in range(COMMITS):
-        opened.commit(
-            Commit(puts=Commit(puts=[put(f"{name}-{number}"), put(f"{name}-twin-{number}")]))
-        )
+        opened.commit(Commit(puts=[put(f"{name}-{number}"), put(f"{name}-twin-{number}")]))
     opened.close()
 
 
@@ -130,10 +128,10 @@ def test_a_memory_that_is_changed_while_the_feed_is_read_is_in_it_all_the_same(
     address = single.address(f"meanwhile{limit}")
     for step in range(1, MOST_STEPS):
         with closing(MongoStorage.open(address)) as other:
-            position = other.commit(Commit(puts=Commit(puts=[put("one")])))
+            position = other.commit(Commit(puts=[put("one")]))
 
             def change(other: MongoStorage = other) -> None:
-                other.commit(Commit(puts=Commit(puts=[put("one", revision=2, text="the second")])))
+                other.commit(Commit(puts=[put("one", revision=2, text="the second")]))
 
             steps = Steps(step, change)
             with closing(open_listening(address, steps)) as storage:

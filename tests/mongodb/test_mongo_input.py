@@ -98,9 +98,7 @@ def test_every_field_keeps_an_operator_as_the_text_that_it_is(storage: Storage) 
 
 def test_conditions_find_what_has_that_very_text(storage: Storage) -> None:
     storage.commit(
-        Commit(
-            puts=Commit(puts=[put("plain", scope="s", tags=("t",), conversation_id="c", key="k")])
-        )
+        Commit(puts=[put("plain", scope="s", tags=("t",), conversation_id="c", key="k")])
     )
     storage.commit(
         Commit(puts=[put("x" + t, scope=t, tags=(t,), conversation_id=t, key=t) for t in NASTY])
@@ -145,7 +143,7 @@ def test_links_the_journal_and_usage_keep_an_operator_as_the_text_that_it_is(
     for number, text in enumerate(NASTY, 1):
         assert storage.usage([text, "none"]) == {text: Usage(count=number, last=NOW)}
         assert len(storage.links([text])) == 2
-    storage.commit(Commit(erases=Commit(erases=[Erase(id=NASTY[0])])))
+    storage.commit(Commit(erases=[Erase(id=NASTY[0])]))
     assert len(storage.links(NASTY)) == len(NASTY) - 2
     assert list(storage.usage(NASTY)) == NASTY[1:]
 
@@ -161,7 +159,7 @@ def test_ids_that_look_alike_when_they_are_joined_have_links_of_their_own(
 
 
 def test_writes_about_an_operator_touch_nothing_else(storage: Storage) -> None:
-    storage.commit(Commit(puts=Commit(puts=[put("plain", embedding=make_embedding())])))
+    storage.commit(Commit(puts=[put("plain", embedding=make_embedding())]))
     before = storage.get(["plain"])
     for text in NASTY:
         storage.commit(
@@ -169,22 +167,16 @@ def test_writes_about_an_operator_touch_nothing_else(storage: Storage) -> None:
                 expect=Expect(
                     scopes={text: None},
                     unused=frozenset([text]),
-                    keys=Commit(
-                        expect=Expect(keys=[ExpectKey(scope=text, key=text, ids=frozenset())])
-                    ),
-                    contents=Commit(
-                        expect=Expect(
-                            contents=[
-                                ExpectContent(
-                                    scopes=frozenset([text]), content_hashes=frozenset([bytes(32)])
-                                )
-                            ]
+                    keys=[ExpectKey(scope=text, key=text, ids=frozenset())],
+                    contents=[
+                        ExpectContent(
+                            scopes=frozenset([text]), content_hashes=frozenset([bytes(32)])
                         )
-                    ),
+                    ],
                 ),
-                erases=Commit(erases=[Erase(id=text)]),
-                attaches=Commit(attaches=[Attach(id=text, revision=1, embedding=make_embedding())]),
-                detaches=Commit(detaches=[Detach(id=text, keep=text)]),
+                erases=[Erase(id=text)],
+                attaches=[Attach(id=text, revision=1, embedding=make_embedding())],
+                detaches=[Detach(id=text, keep=text)],
                 erased_links=[LinkKey(text, text, LinkType.SEMANTIC)],
                 links=[make_link(text, "plain")],
                 erased_scopes=[text],
@@ -196,39 +188,29 @@ def test_writes_about_an_operator_touch_nothing_else(storage: Storage) -> None:
 
 
 LONE_COMMITS = [
-    Commit(erases=Commit(erases=[Erase(id=LONE)])),
+    Commit(erases=[Erase(id=LONE)]),
     Commit(erased_scopes=[LONE]),
-    Commit(detaches=Commit(detaches=[Detach(id=LONE, keep="m")])),
-    Commit(attaches=Commit(attaches=[Attach(id=LONE, revision=1, embedding=make_embedding())])),
+    Commit(detaches=[Detach(id=LONE, keep="m")]),
+    Commit(attaches=[Attach(id=LONE, revision=1, embedding=make_embedding())]),
     Commit(scopes=[Scope(name="s", description=LONE)]),
     Commit(expect=Expect(unused=frozenset([LONE]))),
-    Commit(puts=Commit(puts=[put(LONE)])),
-    Commit(puts=Commit(puts=[put("b", text=LONE)])),
-    Commit(puts=Commit(puts=[put("b", tags=(LONE,))])),
-    Commit(puts=Commit(puts=[put("b", context={LONE: 1})])),
-    Commit(puts=Commit(puts=[put("b", context={"a": [LONE]})])),
-    Commit(puts=Commit(puts=[put("b", context={"a": float("nan")})])),
-    Commit(puts=Commit(puts=[Put(memory=make_memory("b", revision=2**70), expected=0)])),
-    Commit(puts=Commit(puts=[put("b", embedding=make_embedding(model=LONE))])),
+    Commit(puts=[put(LONE)]),
+    Commit(puts=[put("b", text=LONE)]),
+    Commit(puts=[put("b", tags=(LONE,))]),
+    Commit(puts=[put("b", context={LONE: 1})]),
+    Commit(puts=[put("b", context={"a": [LONE]})]),
+    Commit(puts=[put("b", context={"a": float("nan")})]),
+    Commit(puts=[Put(memory=make_memory("b", revision=2**70), expected=0)]),
+    Commit(puts=[put("b", embedding=make_embedding(model=LONE))]),
     Commit(links=[make_link(LONE, "a")]),
     Commit(links=[make_link("a", "a", reason=LONE)]),
     Commit(erased_links=[LinkKey(LONE, "a", LinkType.SEMANTIC)]),
+    Commit(expect=Expect(keys=[ExpectKey(scope="s", key=LONE, ids=frozenset())])),
     Commit(
         expect=Expect(
-            keys=Commit(expect=Expect(keys=[ExpectKey(scope="s", key=LONE, ids=frozenset())]))
-        )
-    ),
-    Commit(
-        expect=Expect(
-            contents=Commit(
-                expect=Expect(
-                    contents=[
-                        ExpectContent(
-                            scopes=frozenset([LONE]), content_hashes=frozenset([bytes(32)])
-                        )
-                    ]
-                )
-            )
+            contents=[
+                ExpectContent(scopes=frozenset([LONE]), content_hashes=frozenset([bytes(32)]))
+            ]
         )
     ),
     Commit(entry=make_action(LONE)),
@@ -241,13 +223,13 @@ LONE_COMMITS = [
 def test_what_no_database_can_keep_is_refused_and_nothing_written(
     storage: Storage, number: int
 ) -> None:
-    commit = merge_commits(Commit(puts=Commit(puts=[put("a")])), LONE_COMMITS[number])
+    commit = merge_commits(Commit(puts=[put("a")]), LONE_COMMITS[number])
     with pytest.raises(InvalidInput):
         storage.commit(commit)
     assert storage.get(["a", "b"]) == {}
     assert storage.position() == 0
     assert storage.journal_end() == JournalEnd()
-    storage.commit(Commit(puts=Commit(puts=[put("a")])))
+    storage.commit(Commit(puts=[put("a")]))
 
 
 @pytest.mark.parametrize(
@@ -277,22 +259,20 @@ def test_a_document_over_sixteen_megabytes_is_refused_before_anything_is_written
     storage: Storage,
 ) -> None:
     with pytest.raises(InvalidInput, match="divide it"):
-        storage.commit(Commit(puts=Commit(puts=[put("a"), put("huge", text="x" * 16 * MEGABYTE)])))
+        storage.commit(Commit(puts=[put("a"), put("huge", text="x" * 16 * MEGABYTE)]))
     # As a revision each of these would take six bytes, and the memory could never be changed.
     with pytest.raises(InvalidInput, match="divide it"):
-        storage.commit(
-            Commit(puts=Commit(puts=[put("a"), put("escapes", text="\x01" * 3 * MEGABYTE)]))
-        )
+        storage.commit(Commit(puts=[put("a"), put("escapes", text="\x01" * 3 * MEGABYTE)]))
     assert storage.get(["a", "huge", "escapes"]) == {}
     assert storage.position() == 0
 
 
 def test_a_text_of_fifteen_megabytes_can_be_stored_changed_and_erased(storage: Storage) -> None:
     text = "y" * 15 * MEGABYTE
-    storage.commit(Commit(puts=Commit(puts=[put("large", text=text)])))
-    storage.commit(Commit(puts=Commit(puts=[put("large", revision=2, text="small")])))
+    storage.commit(Commit(puts=[put("large", text=text)]))
+    storage.commit(Commit(puts=[put("large", revision=2, text="small")]))
     assert [memory.text for memory in storage.history("large")] == [text, "small"]
-    storage.commit(Commit(erases=Commit(erases=[Erase(id="large")])))
+    storage.commit(Commit(erases=[Erase(id="large")]))
     assert storage.get(["large"]) == {}
 
 
@@ -324,7 +304,7 @@ def test_a_commit_is_carried_out_or_refused_by_what_the_server_can_hold(storage:
         stored = True
     assert storage.position() == (20 if stored else 0)
     assert len(storage.get([puts[0].memory.id])) == int(stored)
-    storage.commit(Commit(puts=Commit(puts=[put("next")])))
+    storage.commit(Commit(puts=[put("next")]))
 
 
 def test_thousands_of_memories_in_one_commit(storage: Storage) -> None:
@@ -342,7 +322,7 @@ def test_the_first_and_the_last_day_come_back_and_can_be_looked_for(storage: Sto
         memory = make_memory(
             name, happened_at=moment, stored_at=moment, valid_from=moment, valid_to=moment
         )
-        storage.commit(Commit(puts=Commit(puts=[put(name, **_times(memory))])))
+        storage.commit(Commit(puts=[put(name, **_times(memory))]))
         assert storage.get([name])[name].memory == memory
     page = storage.find(Criteria(since=last - timedelta(microseconds=1)), limit=9)
     assert [memory.id for memory in page.memories] == ["last"]
@@ -356,12 +336,8 @@ def _times(memory: Any) -> dict[str, Any]:
 
 
 def test_names_with_a_number_sign_never_share_a_passage(storage: Storage) -> None:
-    storage.commit(
-        Commit(puts=Commit(puts=[put("a", embedding=make_embedding(1, passages=3, model="0#m"))]))
-    )
-    storage.commit(
-        Commit(puts=Commit(puts=[put("a#1", embedding=make_embedding(2, passages=3, model="m"))]))
-    )
+    storage.commit(Commit(puts=[put("a", embedding=make_embedding(1, passages=3, model="0#m"))]))
+    storage.commit(Commit(puts=[put("a#1", embedding=make_embedding(2, passages=3, model="m"))]))
     found = storage.get(["a", "a#1"])
     assert found["a"].embeddings == (make_embedding(1, passages=3, model="0#m"),)
     assert found["a#1"].embeddings == (make_embedding(2, passages=3, model="m"),)

@@ -58,11 +58,11 @@ def test_a_server_that_is_not_there_is_named_with_the_cause() -> None:
 def test_a_server_killed_between_calls_is_an_error_that_names_it(own: Deployment) -> None:
     connection = connect(own.address("killed"))
     storage = MongoStorage(evolve(connection, patience_seconds=1))
-    storage.commit(Commit(puts=Commit(puts=[put("a")])))
+    storage.commit(Commit(puts=[put("a")]))
     own.members[0].kill()
     try:
         for call in (
-            lambda: storage.commit(Commit(puts=Commit(puts=[put("b")]))),
+            lambda: storage.commit(Commit(puts=[put("b")])),
             lambda: storage.get(["a"]),
             lambda: storage.position(),
         ):
@@ -76,7 +76,7 @@ def test_a_server_killed_between_calls_is_an_error_that_names_it(own: Deployment
         own.members[0].start()
         own.primary()
     assert list(storage.get(["a", "b"])) == ["a"]
-    storage.commit(Commit(puts=Commit(puts=[put("c")])))
+    storage.commit(Commit(puts=[put("c")]))
     storage.close()
 
 
@@ -130,7 +130,7 @@ def test_a_server_killed_at_any_step_of_a_commit_leaves_all_of_it_or_nothing(
         assert found == after if stored else found in (before, after)
         assert everything(watcher) == found
         assert (
-            other.commit(Commit(puts=Commit(puts=[put("next")])))
+            other.commit(Commit(puts=[put("next")]))
             > other.get(["changed"])["changed"].memory.revision
         )
         changed = {change.id for change in read_feed(watcher, cursor).items}
@@ -183,7 +183,7 @@ def test_a_server_that_hangs_is_waited_for_only_so_long_and_leaves_nothing_half_
         found = everything(other)
         assert (found == before) == ("new" not in found["records"])
         assert set(found["records"]) in ({"changed", "erased", "embedded"}, found_after())
-        assert other.commit(Commit(puts=Commit(puts=[put("next")]))) > 3
+        assert other.commit(Commit(puts=[put("next")])) > 3
         storage.close()
         other.close()
 
@@ -204,7 +204,7 @@ def test_writers_go_on_by_themselves_while_primaries_step_down(triple: Deploymen
         number = 0
         while not stop.is_set():
             try:
-                storage.commit(Commit(puts=Commit(puts=[put(f"{name}{number}")])))
+                storage.commit(Commit(puts=[put(f"{name}{number}")]))
             except StorageError as error:
                 errors.append(error)
                 return

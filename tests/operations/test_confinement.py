@@ -154,7 +154,7 @@ def test_strict_scopes_are_not_made(home: Path, everything: MemoryStore) -> None
 
 def test_an_id_that_is_taken_is_not_tried_again() -> None:
     inner = FailingStorage(InMemoryStorage())
-    inner.commit(Commit(puts=Commit(puts=[Put(memory=make_memory("m"), expected=0)])))
+    inner.commit(Commit(puts=[Put(memory=make_memory("m"), expected=0)]))
     with MemoryStore.open(
         "memory://", storage=inner, embedder=HashingEmbedder(), scopes=["work"]
     ) as store:
@@ -208,9 +208,7 @@ def test_what_waits_outside_is_not_embedded_from_inside(home: Path) -> None:
         storage.commit(
             Commit(puts=[Put(memory=make_memory(f"o{n}"), expected=0) for n in range(200)])
         )
-        storage.commit(
-            Commit(puts=Commit(puts=[Put(memory=make_memory("i", scope="work"), expected=0)]))
-        )
+        storage.commit(Commit(puts=[Put(memory=make_memory("i", scope="work"), expected=0)]))
         model = HashingEmbedder().model
         confined = ConfinedStorage(storage, ["work"])
         assert confined.pending(model, limit=1) == confined.pending(model, limit=500) == ["i"]

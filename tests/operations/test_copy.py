@@ -135,16 +135,14 @@ def test_a_whole_copy_that_is_repeated_brings_what_is_new(source: Path, tmp_path
     change(
         source,
         Commit(
-            erases=Commit(erases=[Erase(id="plain"), Erase(id="plain-000003")]),
-            puts=Commit(
-                puts=[
-                    Put(memory=memory("new"), expected=0),
-                    Put(memory=memory("history", "Another end.", 21), expected=20),
-                    Put(memory=memory("plain-000003", "Another life."), expected=0),
-                ]
-            ),
-            attaches=Commit(attaches=[Attach(id="plain-000001", revision=1, embedding=embedding)]),
-            detaches=Commit(detaches=[Detach(id="plain-000002", keep="none")]),
+            erases=[Erase(id="plain"), Erase(id="plain-000003")],
+            puts=[
+                Put(memory=memory("new"), expected=0),
+                Put(memory=memory("history", "Another end.", 21), expected=20),
+                Put(memory=memory("plain-000003", "Another life."), expected=0),
+            ],
+            attaches=[Attach(id="plain-000001", revision=1, embedding=embedding)],
+            detaches=[Detach(id="plain-000002", keep="none")],
             scopes=[Scope(name="new scope")],
         ),
     )
@@ -173,16 +171,14 @@ def test_what_is_written_meanwhile_comes_over_too(source: Path, tmp_path: Path) 
             for number in range(60):
                 storage.commit(
                     Commit(
-                        erases=Commit(erases=[Erase(id=f"plain-{number + 100:06}")]),
-                        puts=Commit(
-                            puts=[
-                                Put(memory=memory(f"late-{number}"), expected=0),
-                                Put(
-                                    memory=memory(f"plain-{number:06}", f"Revised {number}.", 2),
-                                    expected=1,
-                                ),
-                            ]
-                        ),
+                        erases=[Erase(id=f"plain-{number + 100:06}")],
+                        puts=[
+                            Put(memory=memory(f"late-{number}"), expected=0),
+                            Put(
+                                memory=memory(f"plain-{number:06}", f"Revised {number}.", 2),
+                                expected=1,
+                            ),
+                        ],
                         scopes=[Scope(name=f"scope {number}")],
                     )
                 )
@@ -232,7 +228,7 @@ def nothing_changed(folder: Path, call: Callable[[], object], error: type[Except
 
 def test_a_target_that_holds_something_else_is_refused(source: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
-    change(other, Commit(puts=Commit(puts=[Put(memory=memory("mine"), expected=0)])))
+    change(other, Commit(puts=[Put(memory=memory("mine"), expected=0)]))
     said = nothing_changed(other, lambda: copy_store(source, other), Conflict)
     assert "holds memories or scopes already" in said
     only_scopes = tmp_path / "scopes"
@@ -242,7 +238,7 @@ def test_a_target_that_holds_something_else_is_refused(source: Path, tmp_path: P
 
 def test_the_copy_of_another_source_is_refused(source: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
-    change(other, Commit(puts=Commit(puts=[Put(memory=memory("other"), expected=0)])))
+    change(other, Commit(puts=[Put(memory=memory("other"), expected=0)]))
     copy_store(other, tmp_path / "target")
     said = nothing_changed(
         tmp_path / "target", lambda: copy_store(source, tmp_path / "target"), Conflict
@@ -252,7 +248,7 @@ def test_the_copy_of_another_source_is_refused(source: Path, tmp_path: Path) -> 
 
 def test_a_whole_copy_that_was_written_since_is_refused(source: Path, tmp_path: Path) -> None:
     copy_store(source, tmp_path / "target")
-    change(tmp_path / "target", Commit(puts=Commit(puts=[Put(memory=memory("mine"), expected=0)])))
+    change(tmp_path / "target", Commit(puts=[Put(memory=memory("mine"), expected=0)]))
     said = nothing_changed(
         tmp_path / "target", lambda: copy_store(source, tmp_path / "target"), Conflict
     )
@@ -265,9 +261,7 @@ def test_what_others_wrote_into_a_half_made_copy_is_named(source: Path, tmp_path
     target.left = 3
     with closing(target), pytest.raises(Interrupted):
         copy_store(source, target)
-    change(
-        tmp_path / "target", Commit(puts=Commit(puts=[Put(memory=memory("foreign"), expected=0)]))
-    )
+    change(tmp_path / "target", Commit(puts=[Put(memory=memory("foreign"), expected=0)]))
 
     copied = copy_store(source, tmp_path / "target")
 
@@ -307,7 +301,7 @@ def test_an_older_source_is_not_copied_over_a_newer_one(source: Path, tmp_path: 
     for path in source.iterdir():
         if path.is_file():
             (older / path.name).write_bytes(path.read_bytes())
-    change(source, Commit(puts=Commit(puts=[Put(memory=memory("newer"), expected=0)])))
+    change(source, Commit(puts=[Put(memory=memory("newer"), expected=0)]))
     copy_store(source, tmp_path / "target")
     with closing(SqliteStorage.open(older)) as storage:
         assert storage.identity == identity

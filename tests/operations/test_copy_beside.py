@@ -27,15 +27,11 @@ from tests.harness.everything import dump
 def source(tmp_path: Path) -> Iterator[SqliteStorage]:
     with closing(SqliteStorage.open(tmp_path / "source")) as storage:
         storage.commit(
-            Commit(
-                puts=Commit(puts=[put("a"), put("b"), put("c")]), entry=make_action("a", "b", "c")
-            )
+            Commit(puts=[put("a"), put("b"), put("c")], entry=make_action("a", "b", "c"))
         )
         storage.commit(Commit(links=[make_link("a", "b"), make_link("b", "b")]))
         for number in range(2, 8):
-            storage.commit(
-                Commit(puts=Commit(puts=[put("a", revision=number)]), entry=make_action("a"))
-            )
+            storage.commit(Commit(puts=[put("a", revision=number)], entry=make_action("a")))
         storage.count_usage({"a": Usage(count=3, last=NOW), "b": Usage(count=1, last=NOW)})
         yield storage
 
@@ -80,8 +76,8 @@ def test_a_memory_that_was_erased_and_stored_again_loses_what_was_beside_it(
     copy_store(source, target)
     source.commit(
         Commit(
-            erases=Commit(erases=[Erase(id="b")]),
-            puts=Commit(puts=[put("b")]),
+            erases=[Erase(id="b")],
+            puts=[put("b")],
             entry=make_action("b"),
         )
     )
@@ -212,7 +208,7 @@ def test_links_and_entries_that_are_written_meanwhile_come_over(
         for number in range(60):
             source.commit(
                 Commit(
-                    puts=Commit(puts=[put(f"late-{number}")]),
+                    puts=[put(f"late-{number}")],
                     links=[make_link(f"late-{number}", "a")],
                     entry=make_action(f"late-{number}"),
                 )

@@ -157,7 +157,7 @@ def test_a_repeat_of_what_was_put_behind_another_is_unchanged(store: MemoryStore
     moved = store.get(ahead.id)
     later = evolve(moved, revision=3, stored_at=moved.held_from)
     # As if it had been stored by a machine whose clock is a day ahead.
-    store._services.storage.commit(Commit(puts=Commit(puts=[Put(memory=later, expected=2)])))
+    store._services.storage.commit(Commit(puts=[Put(memory=later, expected=2)]))
     store.remember("green", key="colour", id="mine")
     assert store.get("mine").valid_from is not None
     assert store.remember("green", key="colour", id="mine").outcome == "unchanged"
@@ -217,9 +217,7 @@ def test_a_clock_that_is_behind_makes_no_history_of_the_present(store: MemorySto
     # As if it had been stored by a machine whose clock is an hour ahead.
     moved = store.get(ahead.id)
     storage.commit(
-        Commit(
-            puts=Commit(puts=[Put(memory=evolve(moved, revision=3, stored_at=later), expected=2)])
-        )
+        Commit(puts=[Put(memory=evolve(moved, revision=3, stored_at=later), expected=2)])
     )
     receipt = store.remember("green", key="colour")
     assert receipt.superseded == (ahead.id,)

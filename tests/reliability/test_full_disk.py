@@ -182,16 +182,14 @@ def test_the_reserve_is_given_for_forgetting_alone_and_made_again(tmp_path: Path
     storage = SqliteStorage.open(tmp_path, vfs="no-room")
     assert reserve.stat().st_size == RESERVE_BYTES
     assert reserve.stat().st_blocks * 512 >= RESERVE_BYTES
-    storage.commit(Commit(puts=Commit(puts=[put("a"), put("b")])))
+    storage.commit(Commit(puts=[put("a"), put("b")]))
     disk.full = True
     with pytest.raises(StorageUnavailable, match=FULL):
-        storage.commit(Commit(puts=Commit(puts=[put("c")])))
+        storage.commit(Commit(puts=[put("c")]))
     with pytest.raises(StorageUnavailable, match=FULL):
-        storage.commit(
-            Commit(puts=Commit(puts=[put("a", revision=2, status=Status.FORGOTTEN), put("c")]))
-        )
+        storage.commit(Commit(puts=[put("a", revision=2, status=Status.FORGOTTEN), put("c")]))
     assert reserve.exists()
-    storage.commit(Commit(puts=Commit(puts=[put("a", revision=2, status=Status.FORGOTTEN)])))
+    storage.commit(Commit(puts=[put("a", revision=2, status=Status.FORGOTTEN)]))
     assert storage.get(["a"])["a"].memory.status is Status.FORGOTTEN
     storage.close()
     assert reserve.stat().st_size == RESERVE_BYTES
@@ -213,5 +211,5 @@ def test_the_reserve_is_given_in_parts_and_no_loss_when_it_is_gone(tmp_path: Pat
 def test_a_reserve_that_cannot_be_made_stops_nothing(tmp_path: Path) -> None:
     (tmp_path / "store.reserve").mkdir()
     storage = SqliteStorage.open(tmp_path)
-    storage.commit(Commit(puts=Commit(puts=[put("a")])))
+    storage.commit(Commit(puts=[put("a")]))
     storage.close()

@@ -45,10 +45,10 @@ def test_a_commit_that_is_refused_for_want_of_space_does_not_come_back_after_a_k
     for number in count(1):
         home = quick_folder / str(number)
         storage = SqliteStorage.open(home, vfs=disk.name)
-        storage.commit(Commit(puts=Commit(puts=[put("before")])))
+        storage.commit(Commit(puts=[put("before")]))
         disk.arm(Point(number=number, error="full", lasting=True))
         try:
-            storage.commit(Commit(puts=Commit(puts=[put("a")])))
+            storage.commit(Commit(puts=[put("a")]))
             break
         except StorageUnavailable as error:
             refused += 1
@@ -73,7 +73,7 @@ def test_a_store_closes_on_a_disk_that_fails_at_any_call(
         number += 1
         home = quick_folder / str(number)
         storage = SqliteStorage.open(home, vfs=disk.name)
-        storage.commit(Commit(puts=Commit(puts=[put("a")])))
+        storage.commit(Commit(puts=[put("a")]))
         disk.failed = 0
         disk.arm(Point(number=number, error="error", lasting=False))
         storage.close()

@@ -50,7 +50,7 @@ def crashed(home: Path, checkpoint_pages: int = 1000, turns: int = 0) -> Path:
     storage = SqliteStorage.open(home, checkpoint_pages=checkpoint_pages)
     storage.commit(Commit(puts=[put(f"late{number}", text="y" * 900) for number in range(50)]))
     for turn in range(turns):
-        storage.commit(Commit(puts=Commit(puts=[put("turned", revision=turn + 1)])))
+        storage.commit(Commit(puts=[put("turned", revision=turn + 1)]))
     copy = home.with_name("crashed")
     copy.mkdir(mode=0o700)
     for name in ("memory.db", "memory.db-wal", "memory.db.marker", "store.lock"):
@@ -162,7 +162,7 @@ def test_a_damaged_header_of_a_log_that_is_in_the_database_loses_nothing(
 def test_the_log_of_another_store_is_not_applied(home: Path) -> None:
     other = home.with_name("other")
     storage = SqliteStorage.open(other)
-    storage.commit(Commit(puts=Commit(puts=[put("theirs")])))
+    storage.commit(Commit(puts=[put("theirs")]))
     storage.close()
     other = crashed(other)
     shutil.copy(other / "memory.db-wal", home / "memory.db-wal")
@@ -291,6 +291,6 @@ def test_after_a_damaged_page_was_seen_the_store_only_reads(home: Path) -> None:
     storage = SqliteStorage.open(home)
     assert not storage.verify().sound
     with pytest.raises(StoreDamaged, match="nothing is written any more"):
-        storage.commit(Commit(puts=Commit(puts=[put("late")])))
+        storage.commit(Commit(puts=[put("late")]))
     storage.close()
     assert unchanged(home, before)

@@ -156,7 +156,7 @@ def test_a_search_does_not_wait_for_a_fold(tmp_path: Path) -> None:
     index = SearchIndex(storage, EMBEDDER, snapshot=snapshot)
     index.refresh()
     assert reached.wait(60)
-    storage.commit(Commit(erases=Commit(erases=[Erase(id="m7")])))
+    storage.commit(Commit(erases=[Erase(id="m7")]))
     store(storage, range(120, 125))
     expected = names(range(125)) - {"m7"}
     assert found(index, "tea") == expected
@@ -193,7 +193,7 @@ def test_an_erased_memory_costs_no_rebuilding_of_the_index(tmp_path: Path) -> No
     writer = SearchIndex(storage, EMBEDDER, snapshot=snapshot_for(storage, tmp_path))
     writer.save()
     index = SearchIndex(storage, EMBEDDER, snapshot=snapshot_for(storage, tmp_path))
-    storage.commit(Commit(erases=Commit(erases=[Erase(id="m7")])))
+    storage.commit(Commit(erases=[Erase(id="m7")]))
     index.discard()
     assert list(tmp_path.iterdir()) == []
     index.save()
@@ -211,14 +211,14 @@ def test_a_vector_that_comes_or_goes_is_not_taken_for_an_erasure(tmp_path: Path)
     assert snapshot_for(storage, folder).write(
         SearchIndex(storage, EMBEDDER)._refreshed().compact()
     )
-    storage.commit(Commit(attaches=Commit(attaches=[Attach(id="m7", revision=1, embedding=other)])))
-    storage.commit(Commit(attaches=Commit(attaches=[Attach(id="m8", revision=1, embedding=other)])))
-    storage.commit(Commit(detaches=Commit(detaches=[Detach(id="m8", keep=EMBEDDER.model)])))
+    storage.commit(Commit(attaches=[Attach(id="m7", revision=1, embedding=other)]))
+    storage.commit(Commit(attaches=[Attach(id="m8", revision=1, embedding=other)]))
+    storage.commit(Commit(detaches=[Detach(id="m8", keep=EMBEDDER.model)]))
     assert len(SearchIndex(storage, EMBEDDER, snapshot=snapshot_for(storage, folder))._refreshed())
     assert snapshot_for(storage, folder).cursor() == 60
-    storage.commit(Commit(erases=Commit(erases=[Erase(id="m7")])))
+    storage.commit(Commit(erases=[Erase(id="m7")]))
     anew = evolve(memory(7), stored_at=MAY + timedelta(days=1))
-    storage.commit(Commit(puts=Commit(puts=[Put(memory=anew, expected=0)])))
+    storage.commit(Commit(puts=[Put(memory=anew, expected=0)]))
     assert len(SearchIndex(storage, EMBEDDER, snapshot=snapshot_for(storage, folder))._refreshed())
     assert snapshot_for(storage, folder).cursor() == 0
     storage.close()

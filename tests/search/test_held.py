@@ -100,13 +100,11 @@ def test_the_index_finds_what_the_criteria_admit(
                 held = state.get(memory.id)
                 revision = 1 if held is None else held.revision + 1
                 state[memory.id] = memory = evolve(memory, revision=revision)
-                storage.commit(
-                    Commit(puts=Commit(puts=[Put(memory=memory, expected=revision - 1)]))
-                )
+                storage.commit(Commit(puts=[Put(memory=memory, expected=revision - 1)]))
             index.refresh()
         if round_number == 0 and "m0" in state:
             del state["m0"]
-            storage.commit(Commit(erases=Commit(erases=[Erase(id="m0")])))
+            storage.commit(Commit(erases=[Erase(id="m0")]))
     folded = SearchIndex(storage, EMBEDDER)
     folded._view = index.refresh().compact()
     for criteria in questions:
@@ -145,7 +143,7 @@ def test_a_snapshot_keeps_when_each_memory_holds(
     reader = opened()
     late = evolve(memory(1), revision=2, valid_to=START + timedelta(hours=1))
     assert len(reader.refresh().parts) == 1
-    storage.commit(Commit(puts=Commit(puts=[Put(memory=late, expected=1)])))
+    storage.commit(Commit(puts=[Put(memory=late, expected=1)]))
     every[1] = late
     for criteria in (
         Criteria(unended_at=START + timedelta(days=2)),

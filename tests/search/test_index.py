@@ -213,29 +213,21 @@ def test_an_index_that_followed_every_change_equals_one_built_anew(
             revision = held.memory.revision if held else 0
             put = memory(number, text, revision=revision + 1)
             vectors = (embedding(text),) if look else ()
-            storage.commit(
-                Commit(puts=Commit(puts=[Put(memory=put, expected=revision, embeddings=vectors)]))
-            )
+            storage.commit(Commit(puts=[Put(memory=put, expected=revision, embeddings=vectors)]))
         elif held is not None and verb == "forget":
             gone = evolve(held.memory, status=Status.FORGOTTEN, revision=held.memory.revision + 1)
-            storage.commit(
-                Commit(puts=Commit(puts=[Put(memory=gone, expected=held.memory.revision)]))
-            )
+            storage.commit(Commit(puts=[Put(memory=gone, expected=held.memory.revision)]))
         elif held is not None and verb == "attach":
             vectors = embedding(held.memory.text)
             storage.commit(
                 Commit(
-                    attaches=Commit(
-                        attaches=[
-                            Attach(
-                                id=held.memory.id, revision=held.memory.revision, embedding=vectors
-                            )
-                        ]
-                    )
+                    attaches=[
+                        Attach(id=held.memory.id, revision=held.memory.revision, embedding=vectors)
+                    ]
                 )
             )
         elif held is not None:
-            storage.commit(Commit(erases=Commit(erases=[Erase(id=held.memory.id)])))
+            storage.commit(Commit(erases=[Erase(id=held.memory.id)]))
         if look:
             followed.refresh()
     anew = SearchIndex(storage, EMBEDDER)
@@ -306,7 +298,7 @@ def test_a_large_low_plane_is_read_from_the_file_and_answers_the_same(
     assert mapped.refresh().parts[0].segment.low_in_file is not None
     for number in range(10):
         assert ask(mapped, f"number {number}") == ask(built, f"number {number}")
-    storage.commit(Commit(erases=Commit(erases=[Erase(id="m7")])))
+    storage.commit(Commit(erases=[Erase(id="m7")]))
     merged = mapped.refresh().compact().parts[0].segment
     assert merged.low_in_file is None
     assert (merged.low == built.refresh().compact().parts[0].segment.low).all()
@@ -323,7 +315,7 @@ def test_a_snapshot_is_mapped_and_answers_as_the_index_that_wrote_it(tmp_path: P
     assert is_mapped(view.parts[0].segment.high)
     mapped = SearchIndex(storage, EMBEDDER, snapshot=snapshot)
     assert ask(mapped, "number 7") == ask(built, "number 7")
-    storage.commit(Commit(erases=Commit(erases=[Erase(id="m7")])))
+    storage.commit(Commit(erases=[Erase(id="m7")]))
     assert ask(mapped, "number 7") == ask(built, "number 7")
     assert "m7" not in {c.id for c in ask(mapped, "number 7").candidates}
 

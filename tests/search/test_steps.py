@@ -119,7 +119,7 @@ class Damaged(InMemoryStorage):
 def test_a_damaged_text_leaves_the_step_out() -> None:
     storage, embedder = Damaged(), HashingEmbedder()
     memory = Memory(id="a", text="red wine", happened_at=NOW, stored_at=NOW)
-    storage.commit(Commit(puts=Commit(puts=[Put(memory=memory, expected=0)])))
+    storage.commit(Commit(puts=[Put(memory=memory, expected=0)]))
     index = SearchIndex(storage, embedder)
     question = Question(text='"red wine"', criteria=Criteria(), limit=5, threshold=0.0)
     assert [candidate.id for candidate in index.search(question).candidates] == ["a"]

@@ -41,7 +41,7 @@ def contents(home: Path) -> dict[str, bytes]:
 
 def refuse(storage: SqliteStorage) -> None:
     with pytest.raises(StoreDamaged, match=r"nothing is written any more.*memory\.db is damaged"):
-        storage.commit(Commit(puts=Commit(puts=[put("late")])))
+        storage.commit(Commit(puts=[put("late")]))
     with pytest.raises(StoreDamaged, match="nothing is written any more"):
         storage.scrub()
 
@@ -80,7 +80,7 @@ def test_another_file_in_its_place_is_another_database(home: Path) -> None:
     home.rename(home.with_name("kept"))
     home.with_name("sound").rename(home)
     restored = SqliteStorage.open(home)
-    restored.commit(Commit(puts=Commit(puts=[put("late")])))
+    restored.commit(Commit(puts=[put("late")]))
     restored.close()
 
 

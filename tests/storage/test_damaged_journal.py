@@ -32,9 +32,7 @@ def storage(tmp_path: Path) -> Iterator[SqliteStorage]:
     """Return a store of as many memories as entries, each by one, that are linked in a row."""
     storage = SqliteStorage.open(tmp_path)
     for number in range(1, _ENTRIES + 1):
-        storage.commit(
-            Commit(puts=Commit(puts=[put(f"m{number}")]), entry=make_action(f"m{number}"))
-        )
+        storage.commit(Commit(puts=[put(f"m{number}")], entry=make_action(f"m{number}")))
     storage.commit(Commit(links=[_link(number) for number in range(1, _ENTRIES)]))
     storage.count_usage({"m1": Usage(count=3, last=NOW), "m2": Usage(count=1, last=NOW)})
     yield storage
@@ -152,7 +150,7 @@ def test_a_tail_that_was_written_anew_in_a_sound_chain_is_found(storage: SqliteS
         f"entry 9 of the journal {_CHANGED}",
     ]
     with pytest.raises(EntryDamaged, match=rf"entry 10 .*does not belong to it \({_END}\)"):
-        storage.commit(Commit(puts=Commit(puts=[put("x")]), entry=make_action("x")))
+        storage.commit(Commit(puts=[put("x")], entry=make_action("x")))
     assert storage.get(["x"]) == {}
 
 
@@ -208,10 +206,10 @@ def _about(storage: SqliteStorage | InMemoryStorage) -> list[tuple[str | None, s
 
 
 def test_a_memory_that_is_not_as_the_journal_left_it_is_found(storage: SqliteStorage) -> None:
-    storage.commit(Commit(puts=Commit(puts=[put("m2", revision=2)])))
-    storage.commit(Commit(erases=Commit(erases=[Erase(id="m3")])))
-    storage.commit(Commit(puts=Commit(puts=[put("foreign")])))
-    storage.commit(Commit(erases=Commit(erases=[Erase(id="m4")]), entry=make_action("m5")))
+    storage.commit(Commit(puts=[put("m2", revision=2)]))
+    storage.commit(Commit(erases=[Erase(id="m3")]))
+    storage.commit(Commit(puts=[put("foreign")]))
+    storage.commit(Commit(erases=[Erase(id="m4")], entry=make_action("m5")))
     assert sorted(_about(storage), key=str) == [
         ("foreign", "memory 'foreign' is at revision 1, but no entry of the journal names it"),
         ("m2", "memory 'm2' is at revision 2, but the journal left it at revision 1"),
@@ -222,20 +220,20 @@ def test_a_memory_that_is_not_as_the_journal_left_it_is_found(storage: SqliteSto
 
 def test_a_memory_that_came_back_after_it_was_erased_is_found() -> None:
     storage = InMemoryStorage()
-    storage.commit(Commit(puts=Commit(puts=[put("a")]), entry=make_action("a")))
+    storage.commit(Commit(puts=[put("a")], entry=make_action("a")))
     step = MemoryStep(id="a", before=1, after=0)
     erasing = Action(at=NOW, operation=Operation.ERASE, memories=(step,))
-    storage.commit(Commit(erases=Commit(erases=[Erase(id="a")]), entry=erasing))
+    storage.commit(Commit(erases=[Erase(id="a")], entry=erasing))
     assert check_journal(storage) == (2, [])
-    storage.commit(Commit(puts=Commit(puts=[put("a")])))
+    storage.commit(Commit(puts=[put("a")]))
     assert _about(storage) == [("a", "memory 'a' is at revision 1, but the journal erased it")]
 
 
 def test_a_memory_is_not_suspected_for_what_a_lost_entry_may_have_done(
     storage: SqliteStorage,
 ) -> None:
-    storage.commit(Commit(puts=Commit(puts=[put("m2", revision=2)]), entry=_revised("m2")))
-    storage.commit(Commit(puts=Commit(puts=[put("m3", revision=2)]), entry=_revised("m3")))
+    storage.commit(Commit(puts=[put("m2", revision=2)], entry=_revised("m2")))
+    storage.commit(Commit(puts=[put("m3", revision=2)], entry=_revised("m3")))
     _alter(storage, "DELETE FROM journal WHERE number = 10")
     assert [what for what in _found(storage) if "memory" in what] == []
     _alter(storage, "UPDATE memories SET revision = 1 WHERE id = 'm3'")
@@ -249,10 +247,10 @@ def _revised(memory_id: str) -> Action:
 
 def test_a_memory_needs_no_entry_where_the_store_is_older_than_its_journal() -> None:
     storage = InMemoryStorage()
-    storage.commit(Commit(puts=Commit(puts=[put("older")])))
+    storage.commit(Commit(puts=[put("older")]))
     assert check_journal(storage) == (0, [])
     storage.commit(Commit(entry=make_action(operation=Operation.BEGIN)))
-    storage.commit(Commit(puts=Commit(puts=[put("a")]), entry=make_action("a")))
+    storage.commit(Commit(puts=[put("a")], entry=make_action("a")))
     assert check_journal(storage) == (2, [])
 
 
@@ -320,6 +318,6 @@ def test_what_no_database_can_keep_is_refused_before_anything_is_written(
         Commit(links=[make_link("m1", "m2", reason="\udfff")]),
     ):
         with pytest.raises(InvalidInput, match="cannot be stored"):
-            storage.commit(evolve(bad, puts=Commit(puts=[put("x")])))
+            storage.commit(evolve(bad, puts=[put("x")]))
     assert storage.journal_end() == end
     assert storage.get(["x"]) == {}

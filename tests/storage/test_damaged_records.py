@@ -58,11 +58,7 @@ def home(tmp_path: Path) -> Path:
 def storage(home: Path) -> Iterator[SqliteStorage]:
     storage = SqliteStorage.open(home)
     storage.commit(
-        Commit(
-            puts=Commit(
-                puts=[put("a", embedding=make_embedding(1)), put("b", embedding=make_embedding(2))]
-            )
-        )
+        Commit(puts=[put("a", embedding=make_embedding(1)), put("b", embedding=make_embedding(2))])
     )
     yield storage
     storage.close()
@@ -142,17 +138,13 @@ def test_a_damaged_memory_cannot_pass_into_the_history_and_can_be_erased(
 ) -> None:
     _alter(home, "UPDATE memories SET text = 'forged' WHERE id = 'a'")
     with pytest.raises(StoreDamaged):
-        storage.commit(Commit(puts=Commit(puts=[put("c"), put("a", revision=2)])))
+        storage.commit(Commit(puts=[put("c"), put("a", revision=2)]))
     with pytest.raises(StoreDamaged):
-        storage.commit(
-            Commit(
-                attaches=Commit(attaches=[Attach(id="a", revision=1, embedding=make_embedding())])
-            )
-        )
+        storage.commit(Commit(attaches=[Attach(id="a", revision=1, embedding=make_embedding())]))
     assert storage.get(["c"]) == {}
-    storage.commit(Commit(erases=Commit(erases=[Erase(id="a")])))
+    storage.commit(Commit(erases=[Erase(id="a")]))
     assert storage.damaged == frozenset()
-    storage.commit(Commit(puts=Commit(puts=[put("a", text="restored")])))
+    storage.commit(Commit(puts=[put("a", text="restored")]))
     assert storage.get(["a"])["a"].memory.text == "restored"
 
 
@@ -177,9 +169,7 @@ def test_a_damaged_embedding_counts_as_none_and_waits_to_be_made_anew(
     assert record == Record(memory=make_memory("a"))
     assert storage.pending("model-a", limit=1) == ["a"]
     assert storage.damaged == frozenset()
-    storage.commit(
-        Commit(attaches=Commit(attaches=[Attach(id="a", revision=1, embedding=make_embedding(3))]))
-    )
+    storage.commit(Commit(attaches=[Attach(id="a", revision=1, embedding=make_embedding(3))]))
     assert storage.get(["a"])["a"].embeddings == (make_embedding(3),)
     assert "a" not in storage.pending("model-a", limit=9)
 
@@ -188,21 +178,17 @@ def test_of_two_embeddings_only_the_damaged_one_counts_as_none(
     storage: SqliteStorage, home: Path
 ) -> None:
     one, two = make_embedding(1), make_embedding(5, model="model-b")
-    storage.commit(Commit(attaches=Commit(attaches=[Attach(id="a", revision=1, embedding=two)])))
+    storage.commit(Commit(attaches=[Attach(id="a", revision=1, embedding=two)]))
     _alter(home, "UPDATE vectors SET vectors = zeroblob(64) WHERE number = 1 AND model = 'model-a'")
     assert storage.get(["a"])["a"].embeddings == (two,)
     assert storage.pending("model-a", limit=9) == ["a"]
     assert storage.pending("model-b", limit=9) == ["b"]
     storage.commit(
-        Commit(
-            attaches=Commit(
-                attaches=[Attach(id="a", revision=1, embedding=make_embedding(6, model="model-b"))]
-            )
-        )
+        Commit(attaches=[Attach(id="a", revision=1, embedding=make_embedding(6, model="model-b"))])
     )
     assert storage.pending("model-a", limit=9) == ["a"]
     assert _unlike(storage) == ["the embedding of memory 'a' by model-a is not as it was written"]
-    storage.commit(Commit(attaches=Commit(attaches=[Attach(id="a", revision=1, embedding=one)])))
+    storage.commit(Commit(attaches=[Attach(id="a", revision=1, embedding=one)]))
     assert storage.pending("model-a", limit=9) == []
     assert _unlike(storage) == []
 
@@ -211,19 +197,11 @@ def test_a_damaged_embedding_of_a_model_that_is_given_up_is_taken_away(
     storage: SqliteStorage, home: Path
 ) -> None:
     storage.commit(
-        Commit(
-            attaches=Commit(
-                attaches=[Attach(id="a", revision=1, embedding=make_embedding(5, model="model-b"))]
-            )
-        )
+        Commit(attaches=[Attach(id="a", revision=1, embedding=make_embedding(5, model="model-b"))])
     )
     _alter(home, "UPDATE vectors SET vectors = zeroblob(64) WHERE model = 'model-a'")
     storage.commit(
-        Commit(
-            detaches=Commit(
-                detaches=[Detach(id="a", keep="model-b"), Detach(id="b", keep="model-b")]
-            )
-        )
+        Commit(detaches=[Detach(id="a", keep="model-b"), Detach(id="b", keep="model-b")])
     )
     assert _unlike(storage) == []
     assert storage.pending("model-b", limit=9) == ["b"]
@@ -252,7 +230,7 @@ def test_vectors_that_are_not_finite_are_not_returned_even_with_a_good_checksum(
 
 
 def test_a_damaged_revision_is_not_returned(storage: SqliteStorage, home: Path) -> None:
-    storage.commit(Commit(puts=Commit(puts=[put("a", revision=2)])))
+    storage.commit(Commit(puts=[put("a", revision=2)]))
     _alter(home, "UPDATE revisions SET body = replace(body, 'text of', 'lies of')")
     with pytest.raises(StoreDamaged, match="revision 1 in the history of memory 'a'"):
         storage.history("a")
@@ -263,7 +241,7 @@ def test_a_damaged_scope_and_a_damaged_tombstone_are_left_out(
     storage: SqliteStorage, home: Path
 ) -> None:
     storage.commit(Commit(scopes=[Scope(name="s"), Scope(name="t")]))
-    storage.commit(Commit(erases=Commit(erases=[Erase(id="a")])))
+    storage.commit(Commit(erases=[Erase(id="a")]))
     _alter(home, "UPDATE scopes SET parent = 'x' WHERE name = 's'; UPDATE erased SET id = 'b'")
     assert set(storage.scopes()) == {GLOBAL, "t"}
     assert [change.id for change in storage.changes(0, limit=9).items] == ["b"]
@@ -278,7 +256,7 @@ def test_a_change_counter_that_was_altered_stops_reading_the_feed_and_writing(
         with pytest.raises(StoreDamaged, match="counts its changes"):
             call()
     with pytest.raises(StoreDamaged, match="counts its changes"):
-        storage.commit(Commit(puts=Commit(puts=[put("c")])))
+        storage.commit(Commit(puts=[put("c")]))
     assert list(storage.get(["a", "c"])) == ["a"]
 
 
@@ -287,9 +265,9 @@ def test_what_no_database_can_keep_is_refused_before_anything_is_written(
 ) -> None:
     before = storage.position()
     for bad in (
-        Commit(puts=Commit(puts=[put("x", text="lone \ud800")])),
-        Commit(puts=Commit(puts=[put("x", tags=("\udfff",))])),
-        Commit(puts=Commit(puts=[put("x", context={"n": float("nan")})])),
+        Commit(puts=[put("x", text="lone \ud800")]),
+        Commit(puts=[put("x", tags=("\udfff",))]),
+        Commit(puts=[put("x", context={"n": float("nan")})]),
         Commit(scopes=[Scope(name="s", description="\ud800")]),
     ):
         with pytest.raises(InvalidInput, match="cannot be stored"):
@@ -310,7 +288,7 @@ def test_a_malformed_page_ends_all_writing_and_the_files_are_left_alone(home: Pa
     with pytest.raises(StoreDamaged, match="is damaged"):
         storage.changes(0, limit=100)
     with pytest.raises(StoreDamaged, match="nothing is written any more"):
-        storage.commit(Commit(puts=Commit(puts=[put("late")])))
+        storage.commit(Commit(puts=[put("late")]))
     storage.close()
     assert (home / "memory.db").read_bytes() == before
 

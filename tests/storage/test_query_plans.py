@@ -96,15 +96,11 @@ _CALLS: dict[str, Callable[[SqliteStorage], object]] = {
     "changes by one model": lambda storage: storage.changes(45, limit=3, models=_MODELS[:1]),
     "position": lambda storage: storage.position(),
     "attach": lambda storage: storage.commit(
-        Commit(
-            attaches=Commit(attaches=[Attach(id="m7", revision=1, embedding=_embedding("third"))])
-        )
+        Commit(attaches=[Attach(id="m7", revision=1, embedding=_embedding("third"))])
     ),
-    "detach": lambda storage: storage.commit(
-        Commit(detaches=Commit(detaches=[Detach(id="m7", keep="first")]))
-    ),
+    "detach": lambda storage: storage.commit(Commit(detaches=[Detach(id="m7", keep="first")])),
     "erase": lambda storage: storage.commit(
-        Commit(erases=Commit(erases=[Erase(id="m7")]), entry=make_action("m7"))
+        Commit(erases=[Erase(id="m7")], entry=make_action("m7"))
     ),
     "links": lambda storage: storage.links(["m7"]),
     "erase a link": lambda storage: storage.commit(
@@ -116,15 +112,7 @@ _CALLS: dict[str, Callable[[SqliteStorage], object]] = {
     "usage": lambda storage: storage.usage(["m7"]),
     "count usage": lambda storage: storage.count_usage({"m7": Usage(count=1, last=_AT)}),
     "expect a key": lambda storage: storage.commit(
-        Commit(
-            expect=Expect(
-                keys=Commit(
-                    expect=Expect(
-                        keys=[ExpectKey(scope="Global", key="key 7", ids=frozenset({"m7"}))]
-                    )
-                )
-            )
-        )
+        Commit(expect=Expect(keys=[ExpectKey(scope="Global", key="key 7", ids=frozenset({"m7"}))]))
     ),
     "expect a content": lambda storage: storage.commit(Commit(expect=Expect(contents=[_CONTENT]))),
     "find a content": lambda storage: storage.find(
@@ -141,13 +129,7 @@ def test_a_key_is_found_by_its_index_whatever_else_is_asked_for(tmp_path: Path) 
         statements.clear()
         storage.find(Criteria(key="k", scopes=scopes, tags=("t",), conversation_id="c"), limit=1)
         storage.commit(
-            Commit(
-                expect=Expect(
-                    keys=Commit(
-                        expect=Expect(keys=[ExpectKey(scope="Global", key="k", ids=frozenset())])
-                    )
-                )
-            )
+            Commit(expect=Expect(keys=[ExpectKey(scope="Global", key="k", ids=frozenset())]))
         )
         storage.close()
     asked = [each for each in statements if '"key" = ?' in each[0]]

@@ -47,7 +47,7 @@ def test_a_store_keeps_the_pages_that_it_was_made_with(
         SqliteStorage.open(tmp_path).close()
     storage = SqliteStorage.open(tmp_path, checkpoint_pages=3)
     for number in range(20):
-        storage.commit(Commit(puts=Commit(puts=[put(f"m{number}", text="x" * 3000)])))
+        storage.commit(Commit(puts=[put(f"m{number}", text="x" * 3000)]))
     storage.close()
     storage = SqliteStorage.open(tmp_path)
     assert storage._database._writer._checkpoint_pages * size == 4 << 20

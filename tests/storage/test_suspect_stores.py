@@ -178,7 +178,7 @@ def test_a_creation_that_was_cut_short_is_begun_again(tmp_path: Path) -> None:
     (tmp_path / "memory.db.new").write_bytes(b"half a database")
     (tmp_path / "memory.db.new-journal").write_bytes(b"half a journal")
     storage = SqliteStorage.open(tmp_path)
-    storage.commit(Commit(puts=Commit(puts=[put("a")])))
+    storage.commit(Commit(puts=[put("a")]))
     storage.close()
     assert {file.name for file in tmp_path.iterdir()} == {
         "memory.db",
@@ -193,7 +193,7 @@ def test_a_creation_that_was_cut_short_is_begun_again(tmp_path: Path) -> None:
 def test_only_the_owner_may_read_the_files(tmp_path: Path) -> None:
     home = tmp_path / "deep" / "home"
     storage = SqliteStorage.open(home)
-    storage.commit(Commit(puts=Commit(puts=[put("a")])))
+    storage.commit(Commit(puts=[put("a")]))
     assert home.stat().st_mode & 0o777 == 0o700
     assert {file.stat().st_mode & 0o777 for file in home.iterdir()} == {0o600}
     assert (home / "memory.db-wal").exists()
@@ -203,8 +203,8 @@ def test_only_the_owner_may_read_the_files(tmp_path: Path) -> None:
 def test_who_closes_leaves_the_log_empty_and_never_removes_it(home: Path) -> None:
     first, second = SqliteStorage.open(home), SqliteStorage.open(home)
     log = (home / "memory.db-wal").stat().st_ino
-    first.commit(Commit(puts=Commit(puts=[put("a")])))
-    second.commit(Commit(puts=Commit(puts=[put("b")])))
+    first.commit(Commit(puts=[put("a")]))
+    second.commit(Commit(puts=[put("b")]))
     first.close()
     second.close()
     assert (home / "memory.db-wal").stat().st_ino == log

@@ -52,20 +52,12 @@ class StorageContract(
 
     def test_measure_counts_what_is_stored(self, storage: Storage) -> None:
         storage.commit(
-            Commit(
-                puts=Commit(puts=[put("a", embedding=make_embedding()), put("b", kind=Kind.FACT)])
-            )
+            Commit(puts=[put("a", embedding=make_embedding()), put("b", kind=Kind.FACT)])
         )
         storage.commit(
-            Commit(
-                puts=Commit(
-                    puts=[put("b", revision=2, scope="s", happened_at=NOW - timedelta(days=9))]
-                )
-            )
+            Commit(puts=[put("b", revision=2, scope="s", happened_at=NOW - timedelta(days=9))])
         )
-        storage.commit(
-            Commit(puts=Commit(puts=[put("c", embedding=make_embedding(model="model-b"))]))
-        )
+        storage.commit(Commit(puts=[put("c", embedding=make_embedding(model="model-b"))]))
         size = storage.measure()
         assert size.memories == {
             (GLOBAL, "note", "current"): 2,
@@ -81,7 +73,7 @@ class StorageContract(
         storage.close()
         storage.close()
         for call in (
-            lambda: storage.commit(Commit(puts=Commit(puts=[put("a")]))),
+            lambda: storage.commit(Commit(puts=[put("a")])),
             lambda: storage.commit(Commit()),
             lambda: storage.get(["a"]),
             lambda: storage.find(Criteria(), limit=1),

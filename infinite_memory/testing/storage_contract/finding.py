@@ -30,15 +30,13 @@ class FindingTests(StorageTests):
         hour = timedelta(hours=1)
         storage.commit(
             Commit(
-                puts=Commit(
-                    puts=[
-                        put("b"),
-                        put("c"),
-                        put("a"),
-                        put("old", happened_at=NOW - hour),
-                        put("new", happened_at=NOW + hour),
-                    ]
-                )
+                puts=[
+                    put("b"),
+                    put("c"),
+                    put("a"),
+                    put("old", happened_at=NOW - hour),
+                    put("new", happened_at=NOW + hour),
+                ]
             )
         )
         found = storage.find(Criteria(), limit=9)
@@ -48,11 +46,7 @@ class FindingTests(StorageTests):
     def test_pages_join_up_even_if_something_is_stored_between_them(self, storage: Storage) -> None:
         for number in range(7):
             storage.commit(
-                Commit(
-                    puts=Commit(
-                        puts=[put(f"m{number}", happened_at=NOW + timedelta(seconds=number // 2))]
-                    )
-                )
+                Commit(puts=[put(f"m{number}", happened_at=NOW + timedelta(seconds=number // 2))])
             )
         whole = storage.find(Criteria(), limit=7).memories
         pages: list[Memory] = []
@@ -64,16 +58,12 @@ class FindingTests(StorageTests):
             if cursor is None:
                 break
             storage.commit(
-                Commit(
-                    puts=Commit(
-                        puts=[put(f"later-{len(pages)}", happened_at=NOW + timedelta(days=1))]
-                    )
-                )
+                Commit(puts=[put(f"later-{len(pages)}", happened_at=NOW + timedelta(days=1))])
             )
         assert tuple(pages) == whole
 
     def test_the_last_page_names_no_next_one(self, storage: Storage) -> None:
-        storage.commit(Commit(puts=Commit(puts=[put("a"), put("b")])))
+        storage.commit(Commit(puts=[put("a"), put("b")]))
         first = storage.find(Criteria(), limit=1)
         assert first.next is not None
         assert storage.find(Criteria(), limit=1, after=first.next).next is None
@@ -123,21 +113,17 @@ class FindingTests(StorageTests):
     ) -> None:
         storage.commit(
             Commit(
-                puts=Commit(
-                    puts=[
-                        put("a", scope="apollo", tags=("Red",), conversation_id="talk"),
-                        put(
-                            "b",
-                            scope="apollo",
-                            tags=("rEd", "red", " Straße"),
-                            kind=Kind.FACT,
-                            happened_at=NOW + timedelta(hours=2),
-                        ),
-                        put(
-                            "c", status=Status.ARCHIVED, happened_at=NOW - timedelta(microseconds=1)
-                        ),
-                    ]
-                )
+                puts=[
+                    put("a", scope="apollo", tags=("Red",), conversation_id="talk"),
+                    put(
+                        "b",
+                        scope="apollo",
+                        tags=("rEd", "red", " Straße"),
+                        kind=Kind.FACT,
+                        happened_at=NOW + timedelta(hours=2),
+                    ),
+                    put("c", status=Status.ARCHIVED, happened_at=NOW - timedelta(microseconds=1)),
+                ]
             )
         )
         page = storage.find(criteria, limit=9)
@@ -151,26 +137,22 @@ class FindingTests(StorageTests):
     def test_memories_are_found_by_their_content_hash(self, storage: Storage) -> None:
         five = "The deadline is June 5"
         commit = Commit(
-            puts=Commit(
-                puts=[
-                    put("a", text=five),
-                    put("b", text=f"{five} \n", tags=("tag",), stored_at=NOW + timedelta(days=1)),
-                    put("c", text="The deadline is June 6"),
-                    put("d", text=five, scope="s"),
-                    put("e", text=five, key="k"),
-                    put("f", text=five),
-                ]
-            )
+            puts=[
+                put("a", text=five),
+                put("b", text=f"{five} \n", tags=("tag",), stored_at=NOW + timedelta(days=1)),
+                put("c", text="The deadline is June 6"),
+                put("d", text=five, scope="s"),
+                put("e", text=five, key="k"),
+                put("f", text=five),
+            ]
         )
         hashes = {write.memory.id: write.content_hash for write in commit.puts}
         storage.commit(commit)
-        storage.commit(
-            Commit(puts=Commit(puts=[put("c", revision=2, text=five, status=Status.ARCHIVED)]))
-        )
+        storage.commit(Commit(puts=[put("c", revision=2, text=five, status=Status.ARCHIVED)]))
         storage.commit(
             Commit(
-                erases=Commit(erases=[Erase(id="e")]),
-                puts=Commit(puts=[put("f", revision=2, text="The deadline is June 7")]),
+                erases=[Erase(id="e")],
+                puts=[put("f", revision=2, text="The deadline is June 7")],
             )
         )
         for ids, more, found in (
@@ -198,15 +180,11 @@ class FindingTests(StorageTests):
         criteria = Criteria(content_hashes=frozenset({write.content_hash}))
         storage.commit(Commit(puts=[write, put("b")]))
         for change in (
+            Commit(attaches=[Attach(id="a", revision=1, embedding=make_embedding())]),
             Commit(
-                attaches=Commit(attaches=[Attach(id="a", revision=1, embedding=make_embedding())])
+                attaches=[Attach(id="a", revision=1, embedding=make_embedding(model="model-b"))]
             ),
-            Commit(
-                attaches=Commit(
-                    attaches=[Attach(id="a", revision=1, embedding=make_embedding(model="model-b"))]
-                )
-            ),
-            Commit(detaches=Commit(detaches=[Detach(id="a", keep="model-b")])),
+            Commit(detaches=[Detach(id="a", keep="model-b")]),
         ):
             storage.commit(change)
             assert [each.id for each in storage.find(criteria, limit=9).memories] == ["a"]
@@ -223,32 +201,28 @@ class FindingTests(StorageTests):
         def commit(condition: ExpectContent, **writes: Any) -> None:
             storage.commit(Commit(expect=Expect(contents=[condition]), **writes))
 
-        commit(evolve(expected, ids=frozenset("a")), puts=Commit(puts=[put("d")]))
+        commit(evolve(expected, ids=frozenset("a")), puts=[put("d")])
         both = evolve(expected, scopes=frozenset({GLOBAL, "s"}), ids=frozenset("a"))
-        commit(both, puts=Commit(puts=[put("e")]))
-        commit(
-            evolve(expected, content_hashes=frozenset({bytes(32)})), puts=Commit(puts=[put("f")])
-        )
-        commit(evolve(expected, content_hashes=frozenset()), puts=Commit(puts=[put("g")]))
-        commit(evolve(expected, scopes=frozenset()), puts=Commit(puts=[put("h")]))
+        commit(both, puts=[put("e")])
+        commit(evolve(expected, content_hashes=frozenset({bytes(32)})), puts=[put("f")])
+        commit(evolve(expected, content_hashes=frozenset()), puts=[put("g")])
+        commit(evolve(expected, scopes=frozenset()), puts=[put("h")])
         for ids in ("", "b", "ab", "ac"):
             with pytest.raises(Conflict, match="which memories in Global have the same content"):
-                commit(evolve(expected, ids=frozenset(ids)), puts=Commit(puts=[put("i")]))
-        commit(evolve(expected, ids=frozenset("a")), erases=Commit(erases=[Erase(id="a")]))
-        commit(expected, puts=Commit(puts=[put("i")]))
+                commit(evolve(expected, ids=frozenset(ids)), puts=[put("i")])
+        commit(evolve(expected, ids=frozenset("a")), erases=[Erase(id="a")])
+        commit(expected, puts=[put("i")])
         assert set(storage.get([*"abcdefghi"])) == {*"bcdefghi"}
 
     @pytest.mark.parametrize("name", ["scopes", "kinds", "statuses"])
     def test_a_key_in_none_of_no_values_is_nowhere(self, storage: Storage, name: str) -> None:
-        storage.commit(Commit(puts=Commit(puts=[put("a", key="k")])))
+        storage.commit(Commit(puts=[put("a", key="k")]))
         nothing: dict[str, Any] = {name: frozenset()}
         assert storage.find(Criteria(key="k", **nothing), limit=1).memories == ()
 
     def test_find_follows_a_revision(self, storage: Storage) -> None:
-        storage.commit(Commit(puts=Commit(puts=[put("a", tags=("old", "both"), scope="s")])))
-        storage.commit(
-            Commit(puts=Commit(puts=[put("a", revision=2, tags=("new", "both"), scope="t")]))
-        )
+        storage.commit(Commit(puts=[put("a", tags=("old", "both"), scope="s")]))
+        storage.commit(Commit(puts=[put("a", revision=2, tags=("new", "both"), scope="t")]))
         for criteria, count in (
             (Criteria(tags=("old",)), 0),
             (Criteria(tags=("new",)), 1),

@@ -39,7 +39,7 @@ class JournalTests(StorageTests):
     """Order, chain, pages, and that an entry stands or falls with its commit."""
 
     def test_a_new_journal_is_empty(self, storage: Storage) -> None:
-        storage.commit(Commit(puts=Commit(puts=[put("a")])))
+        storage.commit(Commit(puts=[put("a")]))
         assert storage.journal(limit=9) == []
         assert storage.journal_end() == JournalEnd(number=0, digest=bytes(32))
         assert storage.measure().entries == 0
@@ -80,12 +80,10 @@ class JournalTests(StorageTests):
         assert storage.journal(limit=1)[0].action == action
 
     def test_an_entry_stands_or_falls_with_its_commit(self, storage: Storage) -> None:
-        storage.commit(Commit(puts=Commit(puts=[put("a")]), entry=make_action("a")))
+        storage.commit(Commit(puts=[put("a")], entry=make_action("a")))
         end = storage.journal_end()
         with pytest.raises(Conflict):
-            storage.commit(
-                Commit(puts=Commit(puts=[put("b"), put("a")]), entry=make_action("b", "a"))
-            )
+            storage.commit(Commit(puts=[put("b"), put("a")], entry=make_action("b", "a")))
         assert storage.journal_end() == end
         assert len(storage.journal(limit=9)) == 1
 
@@ -99,7 +97,7 @@ class JournalTests(StorageTests):
                 storage.commit(
                     Commit(
                         expect=Expect(entry_number=number),
-                        puts=Commit(puts=[put("a")]),
+                        puts=[put("a")],
                         entry=make_action("a"),
                     )
                 )
@@ -123,32 +121,32 @@ class JournalTests(StorageTests):
             storage.journal(limit=0)
 
     def test_the_feed_does_not_move_for_an_entry(self, storage: Storage) -> None:
-        position = storage.commit(Commit(puts=Commit(puts=[put("a")]), entry=make_action("a")))
+        position = storage.commit(Commit(puts=[put("a")], entry=make_action("a")))
         assert storage.commit(Commit(entry=make_action())) == position
 
     def test_an_erased_memory_stays_in_the_journal(self, storage: Storage) -> None:
-        storage.commit(Commit(puts=Commit(puts=[put("a")]), entry=make_action("a")))
+        storage.commit(Commit(puts=[put("a")], entry=make_action("a")))
         storage.commit(
             Commit(
-                erases=Commit(erases=[Erase(id="a")]),
+                erases=[Erase(id="a")],
                 entry=make_action("a", operation=Operation.ERASE),
             )
         )
         assert [e.number for e in storage.journal(limit=9, memory_id="a")] == [2, 1]
-        storage.commit(Commit(puts=Commit(puts=[put("a")]), entry=make_action("a")))
-        storage.commit(Commit(puts=Commit(puts=[put("a", revision=2)]), entry=make_action("a")))
+        storage.commit(Commit(puts=[put("a")], entry=make_action("a")))
+        storage.commit(Commit(puts=[put("a", revision=2)], entry=make_action("a")))
         assert [e.number for e in storage.journal(limit=9, memory_id="a")] == [4, 3, 2, 1]
         assert [e.number for e in storage.journal(before=4, limit=2, memory_id="a")] == [3, 2]
 
     def test_an_entry_names_what_it_says_whatever_is_written_with_it(
         self, storage: Storage
     ) -> None:
-        storage.commit(Commit(puts=Commit(puts=[put("a"), put("b")]), entry=make_action("a")))
-        storage.commit(Commit(puts=Commit(puts=[put("c"), put("d")]), entry=make_action("c", "d")))
+        storage.commit(Commit(puts=[put("a"), put("b")], entry=make_action("a")))
+        storage.commit(Commit(puts=[put("c"), put("d")], entry=make_action("c", "d")))
         storage.commit(
             Commit(
-                erases=Commit(erases=[Erase(id="d")]),
-                puts=Commit(puts=[put("d")]),
+                erases=[Erase(id="d")],
+                puts=[put("d")],
                 entry=make_action("d", "d"),
             )
         )

@@ -30,16 +30,14 @@ class LinkTests(StorageTests):
         one = make_link("a", "b", weight=0.25, reason="grün", made_by="somebody")
         two = make_link("b", "a")
         three = make_link("a", "b", type=LinkType.SUPERSEDES)
-        storage.commit(
-            Commit(puts=Commit(puts=[put("a"), put("b"), put("c")]), links=[two, three, one])
-        )
+        storage.commit(Commit(puts=[put("a"), put("b"), put("c")], links=[two, three, one]))
         assert _links(storage, "a") == _links(storage, "a", "b") == [one, three, two]
         assert _links(storage, "b") == [one, three, two]
         assert _links(storage, "c") == _links(storage) == _links(storage, "none") == []
         assert storage.measure().links == 3
 
     def test_a_link_is_replaced_and_removed(self, storage: Storage) -> None:
-        storage.commit(Commit(puts=Commit(puts=[put("a"), put("b")]), links=[make_link("a", "b")]))
+        storage.commit(Commit(puts=[put("a"), put("b")], links=[make_link("a", "b")]))
         position = storage.position()
         storage.commit(Commit(links=[make_link("a", "b", weight=0.5)]))
         assert _links(storage, "a") == [make_link("a", "b", weight=0.5)]
@@ -51,30 +49,22 @@ class LinkTests(StorageTests):
         assert storage.position() == position
 
     def test_a_link_needs_both_ends_and_goes_with_either(self, storage: Storage) -> None:
-        storage.commit(
-            Commit(puts=Commit(puts=[put("a")]), links=[make_link("a", "b"), make_link("b", "a")])
-        )
+        storage.commit(Commit(puts=[put("a")], links=[make_link("a", "b"), make_link("b", "a")]))
         assert _links(storage, "a", "b") == []
         storage.commit(
             Commit(
-                puts=Commit(puts=[put("b"), put("c")]),
+                puts=[put("b"), put("c")],
                 links=[make_link("a", "b"), make_link("b", "c")],
             )
         )
         assert len(_links(storage, "b")) == 2
-        storage.commit(Commit(erases=Commit(erases=[Erase(id="b")])))
+        storage.commit(Commit(erases=[Erase(id="b")]))
         assert _links(storage, "a", "b", "c") == []
         again = make_link("c", "b", reason="of the new one")
-        storage.commit(
-            Commit(puts=Commit(puts=[put("b")]), links=[make_link("c", "b"), make_link("b", "a")])
-        )
-        storage.commit(
-            Commit(
-                erases=Commit(erases=[Erase(id="c")]), puts=Commit(puts=[put("c")]), links=[again]
-            )
-        )
+        storage.commit(Commit(puts=[put("b")], links=[make_link("c", "b"), make_link("b", "a")]))
+        storage.commit(Commit(erases=[Erase(id="c")], puts=[put("c")], links=[again]))
         assert _links(storage, "c") == [again]
-        storage.commit(Commit(erases=Commit(erases=[Erase(id="b")]), links=[make_link("a", "b")]))
+        storage.commit(Commit(erases=[Erase(id="b")], links=[make_link("a", "b")]))
         assert _links(storage, "a", "b", "c") == []
         assert storage.measure().links == 0
 
@@ -82,20 +72,18 @@ class LinkTests(StorageTests):
     def test_a_weight_out_of_range_is_refused(self, storage: Storage, weight: float) -> None:
         link = make_link("a", "b", weight=weight)
         with pytest.raises(InvalidInput, match="weight"):
-            storage.commit(Commit(puts=Commit(puts=[put("a"), put("b")]), links=[link]))
+            storage.commit(Commit(puts=[put("a"), put("b")], links=[link]))
         assert storage.get(["a"]) == {}
 
     def test_a_key_is_found_with_its_holders(self, storage: Storage) -> None:
         storage.commit(
             Commit(
-                puts=Commit(
-                    puts=[
-                        put("a", key="job"),
-                        put("b", key="job", scope="other"),
-                        put("c", key="Job"),
-                        put("d", key="job", status=Status.SUPERSEDED),
-                    ]
-                )
+                puts=[
+                    put("a", key="job"),
+                    put("b", key="job", scope="other"),
+                    put("c", key="Job"),
+                    put("d", key="job", status=Status.SUPERSEDED),
+                ]
             )
         )
         found = storage.find(Criteria(key="job"), limit=9).memories
@@ -104,14 +92,8 @@ class LinkTests(StorageTests):
         assert storage.find(none, limit=9).memories == ()
         storage.commit(
             Commit(
-                expect=Expect(
-                    keys=Commit(
-                        expect=Expect(
-                            keys=[ExpectKey(scope="Global", key="job", ids=frozenset({"a"}))]
-                        )
-                    )
-                ),
-                puts=Commit(puts=[put("e")]),
+                expect=Expect(keys=[ExpectKey(scope="Global", key="job", ids=frozenset({"a"}))]),
+                puts=[put("e")],
             )
         )
         for ids in ({"a", "d"}, set(), {"b"}):
@@ -119,25 +101,19 @@ class LinkTests(StorageTests):
                 storage.commit(
                     Commit(
                         expect=Expect(
-                            keys=Commit(
-                                expect=Expect(
-                                    keys=[ExpectKey(scope="Global", key="job", ids=frozenset(ids))]
-                                )
-                            )
+                            keys=[ExpectKey(scope="Global", key="job", ids=frozenset(ids))]
                         ),
-                        puts=Commit(puts=[put("f")]),
+                        puts=[put("f")],
                     )
                 )
         ever = frozenset({Status.CURRENT, Status.SUPERSEDED})
         both = ExpectKey(scope="Global", key="job", ids=frozenset({"a", "d"}), statuses=ever)
-        storage.commit(Commit(expect=Expect(keys=[both]), puts=Commit(puts=[put("g")])))
+        storage.commit(Commit(expect=Expect(keys=[both]), puts=[put("g")]))
         with pytest.raises(Conflict, match="'job'"):
             storage.commit(
                 Commit(
-                    expect=Expect(
-                        keys=Commit(expect=Expect(keys=[evolve(both, ids=frozenset({"a"}))]))
-                    ),
-                    puts=Commit(puts=[put("f")]),
+                    expect=Expect(keys=[evolve(both, ids=frozenset({"a"}))]),
+                    puts=[put("f")],
                 )
             )
         assert storage.get(["f"]) == {}
@@ -146,15 +122,13 @@ class LinkTests(StorageTests):
         day = timedelta(days=1)
         storage.commit(
             Commit(
-                puts=Commit(
-                    puts=[
-                        put("began", valid_from=NOW - day),
-                        put("ended", valid_from=NOW - 2 * day, valid_to=NOW - day),
-                        put("happened"),
-                        put("later", valid_from=NOW + day, happened_at=NOW - 9 * day),
-                        put("until-later", happened_at=NOW - 9 * day, valid_to=NOW + day),
-                    ]
-                )
+                puts=[
+                    put("began", valid_from=NOW - day),
+                    put("ended", valid_from=NOW - 2 * day, valid_to=NOW - day),
+                    put("happened"),
+                    put("later", valid_from=NOW + day, happened_at=NOW - 9 * day),
+                    put("until-later", happened_at=NOW - 9 * day, valid_to=NOW + day),
+                ]
             )
         )
 
@@ -169,7 +143,7 @@ class LinkTests(StorageTests):
         assert held(1) == {"began", "happened", "later"}
 
     def test_usage_is_counted_beside_the_memory(self, storage: Storage) -> None:
-        storage.commit(Commit(puts=Commit(puts=[put("a"), put("b")])))
+        storage.commit(Commit(puts=[put("a"), put("b")]))
         position = storage.position()
         later = NOW + timedelta(seconds=1)
         storage.count_usage({"a": Usage(count=2, last=later), "none": Usage(count=1, last=NOW)})
@@ -180,7 +154,7 @@ class LinkTests(StorageTests):
         assert storage.usage(["a"]) == {"a": expected["a"]}
         assert storage.usage([]) == {}
         assert storage.position() == position
-        storage.commit(Commit(puts=Commit(puts=[put("a", revision=2, text="other")])))
+        storage.commit(Commit(puts=[put("a", revision=2, text="other")]))
         assert storage.usage(["a"]) == {"a": expected["a"]}
-        storage.commit(Commit(erases=Commit(erases=[Erase(id="a")]), puts=Commit(puts=[put("a")])))
+        storage.commit(Commit(erases=[Erase(id="a")], puts=[put("a")]))
         assert storage.usage(["a"]) == {}
