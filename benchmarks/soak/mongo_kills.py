@@ -94,7 +94,7 @@ class _Soak:
         while not self._stop.is_set():
             memory_id, again = f"{writer}/{number}", f"{writer}/{number - 1}"
             number += 1
-            puts = Commit(puts=[_put(memory_id, 1), _put(memory_id + "/twin", 1)])
+            puts = [_put(memory_id, 1), _put(memory_id + "/twin", 1)]
             if number % 3 == 0 and self.acknowledged.get(again) == 1:
                 puts.append(_put(again, 2))
             named = {write.memory.id: write.memory.revision for write in puts}
