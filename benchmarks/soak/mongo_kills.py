@@ -25,13 +25,14 @@ from benchmarks.soak.report import bound, conclude, scratch
 from infinite_memory.errors import StorageError
 from infinite_memory.model.codec import from_micros
 from infinite_memory.model.memory import Memory
-from infinite_memory.model.record import Put
 from infinite_memory.storage.mongodb import MongoStorage, transactions
 from infinite_memory.storage.mongodb.connection import connect
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "mongodb"))
 
 from mongo_servers import Deployment, Member, deployment
+
+from infinite_memory.model.commit import Commit, Put
 
 __all__ = ["run"]
 
@@ -93,12 +94,12 @@ class _Soak:
         while not self._stop.is_set():
             memory_id, again = f"{writer}/{number}", f"{writer}/{number - 1}"
             number += 1
-            writes = [_put(memory_id, 1), _put(memory_id + "/twin", 1)]
+            puts = [_put(memory_id, 1), _put(memory_id + "/twin", 1)]
             if number % 3 == 0 and self.acknowledged.get(again) == 1:
-                writes.append(_put(again, 2))
-            named = {write.memory.id: write.memory.revision for write in writes}
+                puts.append(_put(again, 2))
+            named = {write.memory.id: write.memory.revision for write in puts}
             try:
-                cursor = storage.commit(writes)
+                cursor = storage.commit(Commit(puts=puts))
             except StorageError as error:
                 self.failed += 1
                 self.unknown |= set(named)

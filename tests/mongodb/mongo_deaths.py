@@ -14,44 +14,40 @@ from pymongo.monitoring import (
     CommandSucceededEvent,
 )
 
-from infinite_memory.model.link import LinkType
-from infinite_memory.model.record import (
-    Attach,
-    Changes,
-    Erase,
-    EraseLink,
-    Log,
-    PutLink,
-    PutScope,
-    Write,
-)
+from infinite_memory.model.commit import Attach, Commit, Erase
+from infinite_memory.model.link import LinkKey, LinkType
+from infinite_memory.model.record import Changes
 from infinite_memory.model.scope import Scope
 from infinite_memory.protocols import Storage
 from infinite_memory.storage.mongodb.connection import connect
 from infinite_memory.storage.mongodb.storage import MongoStorage
-from infinite_memory.testing.contract_base import make_link
-from infinite_memory.testing.contract_journal import make_action
 from infinite_memory.testing.storage_contract import make_embedding, put
+from infinite_memory.testing.storage_contract.base import make_link
+from infinite_memory.testing.storage_contract.journal import make_action
 
 KILLED = 9
 
-BEFORE: list[Write] = [
-    put("changed", embedding=make_embedding(1)),
-    put("erased", embedding=make_embedding(2)),
-    put("embedded"),
-    *(PutLink(link=make_link(each, "changed")) for each in ("erased", "embedded")),
-    Log(action=make_action("changed", "erased", "embedded")),
-]
-COMMIT: list[Write] = [
-    put("changed", revision=2, text="the second", embedding=make_embedding(3)),
-    Erase(id="erased", expected=1),
-    put("new", embedding=make_embedding(4)),
-    Attach(id="embedded", revision=1, embedding=make_embedding(5)),
-    PutScope(scope=Scope(name="new scope")),
-    PutLink(link=make_link("new", "changed")),
-    EraseLink(source="embedded", target="changed", type=LinkType.SEMANTIC),
-    Log(action=make_action("changed", "erased", "new")),
-]
+BEFORE = Commit(
+    puts=[
+        put("changed", embedding=make_embedding(1)),
+        put("erased", embedding=make_embedding(2)),
+        put("embedded"),
+    ],
+    links=[make_link(source, "changed") for source in ("erased", "embedded")],
+    entry=make_action("changed", "erased", "embedded"),
+)
+COMMIT = Commit(
+    erases=[Erase(id="erased", expected=1)],
+    puts=[
+        put("changed", revision=2, text="the second", embedding=make_embedding(3)),
+        put("new", embedding=make_embedding(4)),
+    ],
+    attaches=[Attach(id="embedded", revision=1, embedding=make_embedding(5))],
+    erased_links=[LinkKey("embedded", "changed", LinkType.SEMANTIC)],
+    links=[make_link("new", "changed")],
+    scopes=[Scope(name="new scope")],
+    entry=make_action("changed", "erased", "new"),
+)
 
 
 class Steps(CommandListener):

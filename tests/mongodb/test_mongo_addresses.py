@@ -17,6 +17,7 @@ from infinite_memory.errors import (
     StoreDamaged,
 )
 from infinite_memory.model.address import masked
+from infinite_memory.model.commit import Commit
 from infinite_memory.storage.mongodb import MongoStorage
 from infinite_memory.storage.mongodb.connection import version_of
 from infinite_memory.testing.storage_contract import put
@@ -92,7 +93,7 @@ def test_an_address_that_asks_for_what_is_done_anyway_is_taken(single: Deploymen
     strong = "&w=majority&journal=true&readConcernLevel=majority&retryWrites=true"
     with_options = single.address("strong") + strong + "&readPreference=primary"
     storage = MongoStorage.open(with_options)
-    storage.commit([put("a")])
+    storage.commit(Commit(puts=[put("a")]))
     storage.close()
     with MongoClient(single.address("strong")) as client:
         client.drop_database("strong")
@@ -169,14 +170,14 @@ def test_a_user_who_may_only_read_reads(guarded: Deployment) -> None:
     with pytest.raises(StorageUnavailable, match="role readWrite"):
         MongoStorage.open(_as("reader", guarded, "guarded"))
     writer = MongoStorage.open(_as("writer", guarded, "guarded"))
-    writer.commit([put("a")])
+    writer.commit(Commit(puts=[put("a")]))
     reader = MongoStorage.open(_as("reader", guarded, "guarded"))
     assert reader.get(["a"]) == writer.get(["a"])
     assert reader.position() == writer.position() == 1
     with pytest.raises(StorageUnavailable, match=r"role readWrite .* nothing was changed"):
-        reader.commit([put("b")])
+        reader.commit(Commit(puts=[put("b")]))
     assert [change.id for change in writer.changes(0, limit=9).items] == ["a"]
-    writer.commit([put("c")])
+    writer.commit(Commit(puts=[put("c")]))
     for storage in (writer, reader):
         storage.close()
 
@@ -221,7 +222,7 @@ def test_a_store_of_another_version_is_left_alone(
 ) -> None:
     address = single.address("another_version")
     storage = MongoStorage.open(address)
-    storage.commit([put("a")])
+    storage.commit(Commit(puts=[put("a")]))
     storage.close()
     with single.members[0].client() as client:
         database = client["another_version"]

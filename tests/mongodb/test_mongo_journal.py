@@ -17,15 +17,15 @@ from pymongo.database import Database
 
 from infinite_memory import MemoryStore
 from infinite_memory.errors import StoreDamaged
+from infinite_memory.model.commit import Commit, Erase
 from infinite_memory.model.entry import JournalEnd, entry_digest
 from infinite_memory.model.findings import RecordKind
-from infinite_memory.model.record import Erase, Log, PutLink
 from infinite_memory.model.usage import Usage
 from infinite_memory.storage.mongodb import MongoStorage
-from infinite_memory.testing.contract_base import NOW, make_link
-from infinite_memory.testing.contract_journal import make_action
 from infinite_memory.testing.embedders import HashingEmbedder
 from infinite_memory.testing.storage_contract import put
+from infinite_memory.testing.storage_contract.base import NOW, make_link
+from infinite_memory.testing.storage_contract.journal import make_action
 
 Raw = Database[dict[str, Any]]
 WRITERS = 3
@@ -53,9 +53,9 @@ def address(servers: Deployment, raw: Raw) -> str:
 @pytest.fixture
 def storage(address: str) -> Iterator[MongoStorage]:
     storage = MongoStorage.open(address)
-    storage.commit([put("a"), put("b"), Log(action=make_action("a", "b"))])
-    storage.commit([PutLink(link=make_link("a", "b")), Log(action=make_action("b"))])
-    storage.commit([put("a", revision=2), Log(action=make_action("a"))])
+    storage.commit(Commit(puts=Commit(puts=[put("a"), put("b")]), entry=make_action("a", "b")))
+    storage.commit(Commit(links=[make_link("a", "b")], entry=make_action("b")))
+    storage.commit(Commit(puts=Commit(puts=[put("a", revision=2)]), entry=make_action("a")))
     storage.count_usage({"a": Usage(count=2, last=NOW), "b": Usage(count=1, last=NOW)})
     yield storage
     storage.close()
@@ -83,7 +83,7 @@ def test_an_altered_entry_is_named_and_not_returned(
     with pytest.raises(StoreDamaged, match="entry 2 of the journal"):
         storage.journal(limit=1, before=3, memory_id="b")
     assert [entry.number for entry in storage.journal(before=2, limit=9)] == [1]
-    storage.commit([Log(action=make_action("c"))])
+    storage.commit(Commit(entry=make_action("c")))
     assert [entry.number for entry in storage.journal(limit=1)] == [4]
 
 
@@ -118,18 +118,18 @@ def test_a_store_that_lost_the_end_of_its_journal_is_not_written(
     with pytest.raises(StoreDamaged, match=r"end of its journal.*backup"):
         storage.journal_end()
     with pytest.raises(StoreDamaged, match=r"end of its journal.*backup"):
-        storage.commit([put("more")])
+        storage.commit(Commit(puts=Commit(puts=[put("more")])))
     assert storage.get(["more"]) == {}
 
 
 def test_an_altered_link_is_left_out_and_can_be_put_again(storage: MongoStorage, raw: Raw) -> None:
-    storage.commit([PutLink(link=make_link("b", "a"))])
+    storage.commit(Commit(links=[make_link("b", "a")]))
     assert raw["links"].update_one({"_id": LINKED}, {"$set": {"weight": 0.5}}).modified_count
     raw["links"].insert_one({"_id": 5, "source": "a", "target": "b"})
     assert storage.links(["a"]) == [make_link("b", "a")]
     assert {each.part for each in storage.damage()} == {RecordKind.LINK}
     raw["links"].delete_one({"_id": 5})
-    storage.commit([PutLink(link=make_link("a", "b"))])
+    storage.commit(Commit(links=[make_link("a", "b")]))
     assert storage.links(["b"]) == [make_link("a", "b"), make_link("b", "a")]
 
 
@@ -144,8 +144,8 @@ def test_an_altered_usage_is_left_out_and_counted_anew(storage: MongoStorage, ra
 
 def test_verify_names_what_is_damaged_beside_the_memories(address: str, raw: Raw) -> None:
     with closing(MongoStorage.open(address)) as storage:
-        storage.commit([put("a"), put("b"), PutLink(link=make_link("a", "b"))])
-        storage.commit([Log(action=make_action("a", "b"))])
+        storage.commit(Commit(puts=Commit(puts=[put("a"), put("b")]), links=[make_link("a", "b")]))
+        storage.commit(Commit(entry=make_action("a", "b")))
         storage.count_usage({each: Usage(count=1, last=NOW) for each in "ab"})
         with MemoryStore.open(storage=storage, embedder=HashingEmbedder()) as store:
             sound = store.verify()
@@ -163,7 +163,7 @@ def write(address: str, name: str, start: Event) -> None:
     start.wait()
     for number in range(COMMITS):
         memory_id = f"{name}-{number}"
-        storage.commit([put(memory_id), Log(action=make_action(memory_id))])
+        storage.commit(Commit(puts=Commit(puts=[put(memory_id)]), entry=make_action(memory_id)))
         storage.count_usage({"shared": Usage(count=1, last=NOW)})
     storage.close()
 
@@ -171,7 +171,7 @@ def write(address: str, name: str, start: Event) -> None:
 def test_processes_that_commit_at_once_leave_one_unbroken_chain(address: str) -> None:
     spawn = get_context("forkserver")
     with closing(MongoStorage.open(address)) as storage:
-        storage.commit([put("shared")])
+        storage.commit(Commit(puts=Commit(puts=[put("shared")])))
         start = spawn.Event()
         names = [f"w{number}" for number in range(WRITERS)]
         writers = [spawn.Process(target=write, args=(address, name, start)) for name in names]
@@ -211,7 +211,12 @@ def test_a_count_that_was_killed_at_any_step_is_whole_or_not_there(
     try:
         for step in range(1, 60):
             with closing(MongoStorage.open(address)) as storage:
-                storage.commit([Erase(id="a"), Erase(id="b"), put("a"), put("b")])
+                storage.commit(
+                    Commit(
+                        erases=Commit(erases=[Erase(id="a"), Erase(id="b")]),
+                        puts=Commit(puts=[put("a"), put("b")]),
+                    )
+                )
                 child = spawn.Process(target=count_and_die, args=(address, step))
                 child.start()
                 child.join()

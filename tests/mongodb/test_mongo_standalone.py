@@ -13,6 +13,7 @@ from mongo_servers import Deployment, Member, reserved_ports, scratch
 from pymongo import MongoClient
 
 from infinite_memory.errors import StorageUnavailable
+from infinite_memory.model.commit import Commit
 from infinite_memory.storage.mongodb import MongoStorage
 from infinite_memory.storage.mongodb.connection import connect, refuse_standalone
 from infinite_memory.storage.mongodb.managed.open import open_managed
@@ -85,7 +86,7 @@ def test_a_standalone_server_is_refused_and_accepted_after_the_two_commands(
         member = start(folder, port, "rs0")
         initiate(member, sentence)
         with closing(MongoStorage.open(address)) as storage:
-            storage.commit([put("a")])
+            storage.commit(Commit(puts=[put("a")]))
             assert list(storage.get(["a"])) == ["a"]
         assert contents(member)["theirs"] == before["theirs"]
     finally:
@@ -100,7 +101,7 @@ def test_a_store_whose_server_was_started_alone_opens_again_as_a_replica_set(
     try:
         initiate(member, refusal(address))
         with closing(MongoStorage.open(address)) as storage:
-            storage.commit([put("a")])
+            storage.commit(Commit(puts=[put("a")]))
             identity = storage.identity
         member.stop()
         member = start(folder, port, None)
@@ -128,7 +129,7 @@ def test_a_member_whose_replica_set_was_never_initiated_is_refused_with_the_comm
         assert "--replSet" not in sentence
         initiate(member, sentence)
         with closing(MongoStorage.open(address)) as storage:
-            storage.commit([put("a")])
+            storage.commit(Commit(puts=[put("a")]))
     finally:
         member.stop()
 
@@ -139,7 +140,7 @@ def test_the_managed_server_is_a_replica_set_of_one(managed_home: Path) -> None:
         assert hello["setName"]
         assert hello["isWritablePrimary"]
         assert len(hello["hosts"]) == 1
-        storage.commit([put("a")])
+        storage.commit(Commit(puts=[put("a")]))
 
 
 @pytest.mark.parametrize(

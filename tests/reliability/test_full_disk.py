@@ -12,6 +12,7 @@ import apsw
 import pytest
 
 from infinite_memory import Config, MemoryStore, NotFound, Searchable, StorageUnavailable
+from infinite_memory.model.commit import Commit
 from infinite_memory.model.memory import Status
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.storage.sqlite.disk_reserve import OPENING_BYTES, RESERVE_BYTES, Reserve
@@ -125,13 +126,14 @@ import resource, signal, sys
 from pathlib import Path
 from infinite_memory.errors import StorageUnavailable
 from infinite_memory.storage.sqlite import SqliteStorage
+from infinite_memory.model.commit import Commit
 from infinite_memory.testing.storage_contract import put
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 storage = SqliteStorage.open(Path(sys.argv[1]))
-storage.commit([put("before")])
+storage.commit(Commit(puts=[put("before")]))
 resource.setrlimit(resource.RLIMIT_FSIZE, (4500000, resource.RLIM_INFINITY))
 try:
-    storage.commit([put("late", text="z" * 6_000_000)])
+    storage.commit(Commit(puts=[put("late", text="z" * 6_000_000)]))
 except StorageUnavailable as error:
     print(error)
 print(sorted(storage.get(["before", "late"])))
@@ -180,14 +182,14 @@ def test_the_reserve_is_given_for_forgetting_alone_and_made_again(tmp_path: Path
     storage = SqliteStorage.open(tmp_path, vfs="no-room")
     assert reserve.stat().st_size == RESERVE_BYTES
     assert reserve.stat().st_blocks * 512 >= RESERVE_BYTES
-    storage.commit([put("a"), put("b")])
+    storage.commit(Commit(puts=[put("a"), put("b")]))
     disk.full = True
     with pytest.raises(StorageUnavailable, match=FULL):
-        storage.commit([put("c")])
+        storage.commit(Commit(puts=[put("c")]))
     with pytest.raises(StorageUnavailable, match=FULL):
-        storage.commit([put("a", revision=2, status=Status.FORGOTTEN), put("c")])
+        storage.commit(Commit(puts=[put("a", revision=2, status=Status.FORGOTTEN), put("c")]))
     assert reserve.exists()
-    storage.commit([put("a", revision=2, status=Status.FORGOTTEN)])
+    storage.commit(Commit(puts=[put("a", revision=2, status=Status.FORGOTTEN)]))
     assert storage.get(["a"])["a"].memory.status is Status.FORGOTTEN
     storage.close()
     assert reserve.stat().st_size == RESERVE_BYTES
@@ -209,5 +211,5 @@ def test_the_reserve_is_given_in_parts_and_no_loss_when_it_is_gone(tmp_path: Pat
 def test_a_reserve_that_cannot_be_made_stops_nothing(tmp_path: Path) -> None:
     (tmp_path / "store.reserve").mkdir()
     storage = SqliteStorage.open(tmp_path)
-    storage.commit([put("a")])
+    storage.commit(Commit(puts=[put("a")]))
     storage.close()

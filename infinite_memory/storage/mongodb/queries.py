@@ -305,8 +305,8 @@ def _query(criteria: Criteria, after: Position | None) -> dict[str, Any]:
     where = conditions_of(criteria)
     if criteria.keyed:
         where.append({"key": {"$type": "string"}})
-    if criteria.fingerprints is not None:
-        where.append({"fingerprint": {"$in": sorted(criteria.fingerprints)}})
+    if criteria.content_hashes is not None:
+        where.append({"content_hash": {"$in": sorted(criteria.content_hashes)}})
     if criteria.as_of is not None:
         where += _holding(to_micros(criteria.as_of))
     if after is not None:

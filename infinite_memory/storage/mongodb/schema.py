@@ -66,7 +66,7 @@ INDEXES: dict[str, list[IndexModel]] = {
             name="by_key",
             partialFilterExpression={"key": {"$type": "string"}},
         ),
-        IndexModel([("fingerprint", ASCENDING)], name="by_fingerprint"),
+        IndexModel([("content_hash", ASCENDING)], name="by_content"),
         IndexModel([("sequence", ASCENDING)], name="by_sequence", unique=True),
         IndexModel(
             [("embedded_by", ASCENDING), ("status", ASCENDING), ("sequence", ASCENDING)],

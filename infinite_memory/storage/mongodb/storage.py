@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager
 from typing import TypeVar
 
@@ -15,19 +15,14 @@ from pymongo.errors import (
 )
 
 from infinite_memory.errors import StorageUnavailable, StoreClosed
+from infinite_memory.model.commit import Commit
 from infinite_memory.model.copying import CopyMark
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.entry import Entry, JournalEnd
 from infinite_memory.model.findings import Finding
 from infinite_memory.model.link import Link
 from infinite_memory.model.memory import Memory
-from infinite_memory.model.record import (
-    Changes,
-    Page,
-    Record,
-    Size,
-    Write,
-)
+from infinite_memory.model.record import Changes, Page, Record, Size
 from infinite_memory.model.scope import Scope
 from infinite_memory.model.usage import Usage
 from infinite_memory.storage.damage import USAGE, DamageLog
@@ -53,7 +48,7 @@ from infinite_memory.storage.mongodb.scopes import ScopeReader
 from infinite_memory.storage.mongodb.size import measure
 from infinite_memory.storage.mongodb.usage import usage_of
 from infinite_memory.storage.paging import check_limit, decode_cursor
-from infinite_memory.storage.preconditions import check_writes
+from infinite_memory.storage.preconditions import check_commit
 
 __all__ = ["MongoStorage"]
 
@@ -135,17 +130,17 @@ class MongoStorage:
         document = {"_id": COPY, "mark": mark.to_text()}
         self._run(lambda: metadata.replace_one({"_id": COPY}, document, upsert=True))
 
-    def commit(self, writes: Sequence[Write]) -> int:
-        """Carry out all of `writes` in order, or none; see `Storage.commit`."""
-        check_writes(writes)
-        if not writes:
+    def commit(self, commit: Commit) -> int:
+        """Carry out all of `commit`, or nothing; see `Storage.commit`."""
+        check_commit(commit)
+        if commit.is_empty:
             return self.position()
-        sequence = self._run(lambda: self._commit(writes), again=False)
-        self._damage.written(writes)
+        sequence = self._run(lambda: self._commit(commit), again=False)
+        self._damage.note_commit(commit)
         return sequence
 
-    def _commit(self, writes: Sequence[Write]) -> int:
-        return self._committer.commit(writes)
+    def _commit(self, commit: Commit) -> int:
+        return self._committer.commit(commit)
 
     def get(
         self, ids: Collection[str], *, models: Collection[str] | None = None

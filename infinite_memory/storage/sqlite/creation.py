@@ -16,10 +16,11 @@ from uuid import uuid4
 import apsw
 
 from infinite_memory.errors import StorageUnavailable, StoreDamaged
+from infinite_memory.files.atomic import sync_folder
 from infinite_memory.storage.sqlite.connection import connect
 from infinite_memory.storage.sqlite.errors import storage_error
 from infinite_memory.storage.sqlite.filesystem import check_surroundings
-from infinite_memory.storage.sqlite.marker import read_marker, sync_folder, write_marker
+from infinite_memory.storage.sqlite.marker import read_marker, write_marker
 from infinite_memory.storage.sqlite.metadata import Ledger, insert_ledger
 from infinite_memory.storage.sqlite.open_files import check_not_inherited
 from infinite_memory.storage.sqlite.paths import Places

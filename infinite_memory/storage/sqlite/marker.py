@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import re
 import stat
-import sys
 from pathlib import Path
 
 from infinite_memory.errors import StorageUnavailable, StoreDamaged
+from infinite_memory.files.atomic import write_atomically
 from infinite_memory.model.copying import CopyMark
 
 __all__ = [
     "is_earlier_marker",
     "read_copy_mark",
     "read_marker",
-    "sync_folder",
     "write_copy_mark",
     "write_marker",
 ]
@@ -66,7 +64,7 @@ def _read(path: Path) -> bytes | None:
 
 def write_marker(path: Path, identity: str) -> None:
     """Write the marker of the store `identity`, whole or not at all, durably."""
-    _write(path, f"Infinite Memory store {identity}\n")
+    write_atomically(path, f"Infinite Memory store {identity}\n".encode("ascii"))
 
 
 def read_copy_mark(path: Path) -> CopyMark | None:
@@ -84,31 +82,9 @@ def write_copy_mark(path: Path, mark: CopyMark) -> None:
         StorageUnavailable: the disk does not let it.
     """
     try:
-        _write(path, mark.to_text() + "\n")
+        write_atomically(path, f"{mark.to_text()}\n".encode("ascii"))
     except OSError as error:
         raise StorageUnavailable(
             f"{path} cannot be written: {error.strerror}: check the folder and the space on its "
             "disk, then run the copy again; it goes on"
         ) from error
-
-
-def _write(path: Path, line: str) -> None:
-    partial = path.with_name(path.name + ".new")
-    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with open(descriptor, "wb") as file:  # noqa: PTH123 -- a descriptor, for its mode
-        file.write(line.encode("ascii"))
-        file.flush()
-        os.fsync(file.fileno())
-    partial.replace(path)
-    sync_folder(path.parent)
-
-
-def sync_folder(folder: Path) -> None:
-    """Make the names in `folder` durable; Windows does so by itself and has no call for it."""
-    if sys.platform == "win32":  # pragma: no cover
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -98,7 +98,7 @@ def _inspect(places: Places, vfs: str | None) -> str | None:
             # A checkpoint may have been cut short: then the log has the pages that are missing.
             _check_with_log(places.database, vfs, marked, whole=True)
             return marked
-        raise damaged_database(places.database, f"is no sound database ({error})") from error
+        raise damaged_database(places.database, f"is damaged ({error})") from error
     if marked is not None and marked != identity:
         raise damaged_database(
             places.database,
@@ -227,6 +227,4 @@ def _look(connection: apsw.Connection, path: Path, *, whole: bool) -> str:
             raise apsw.CorruptError(checked)
         return read_identity(connection, path)
     except (*DAMAGE, apsw.SQLError) as error:
-        raise damaged_database(path, f"is no sound database, even with its log ({error})") from (
-            error
-        )
+        raise damaged_database(path, f"is damaged, even with its log ({error})") from (error)

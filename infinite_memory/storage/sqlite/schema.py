@@ -1,7 +1,7 @@
 """The tables. Their readable columns hold one field each, times in microseconds since 1970.
 
 `checksum` is `seal` over every other column of its row, but for those that are derived from
-something else: `fingerprint` from the text, `entry` from the journal. `embedded_by` names the
+something else: `entry` comes from the journal. `embedded_by` names the
 models that have embedded a memory, a line each in their order, so that what waits for one is found
 without reading vectors: each set of models is a range of an index. `memory_tags` and the indexes
 are derived from the rows of `memories`, against which every result is checked again. What entries
@@ -99,11 +99,9 @@ CREATE TABLE usage (
 """
 
 DERIVED = """
-ALTER TABLE memories ADD COLUMN fingerprint INTEGER;
 ALTER TABLE memories ADD COLUMN entry INTEGER;
-CREATE INDEX memories_by_fingerprint ON memories (fingerprint);
 """
-"""Which texts may be alike, and which entry made a row."""
+"""Which entry made a row."""
 
 COMMON_KINDS = frozenset({Kind.MESSAGE, Kind.NOTE})
 """What most memories are; they are in no index of kinds."""
@@ -142,12 +140,14 @@ CREATE TABLE memories (
     sources TEXT NOT NULL,
     attachments TEXT NOT NULL,
     embedded_by TEXT,
+    content_hash BLOB NOT NULL,
     checksum BLOB NOT NULL
 ) STRICT;
 CREATE INDEX memories_by_scope ON memories (scope, happened_at, id, kind, status);
 CREATE INDEX memories_by_conversation ON memories (conversation_id, happened_at, id)
     WHERE conversation_id IS NOT NULL;
 CREATE INDEX memories_by_key ON memories ("key") WHERE "key" IS NOT NULL;
+CREATE INDEX memories_by_content ON memories (content_hash);
 
 CREATE TABLE memory_tags (
     folded TEXT NOT NULL,
