@@ -10,6 +10,7 @@ import numpy as np
 from attrs import evolve
 from numpy.typing import NDArray
 
+from infinite_memory.embedding import CheckedEmbedder
 from infinite_memory.errors import StorageError, StoreClosed
 from infinite_memory.model.codec import to_micros
 from infinite_memory.model.criteria import Criteria
@@ -50,7 +51,7 @@ class SearchIndex:
         self, storage: Storage, embedder: Embedder, *, snapshot: Snapshot | None = None
     ) -> None:
         self._storage = storage
-        self._embedder = embedder
+        self._embedder = CheckedEmbedder(embedder)
         self._snapshot = snapshot
         self._refreshing = threading.Lock()
         self._view: View | None = None

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from infinite_memory.embedding import CheckedEmbedder
 from infinite_memory.model.codec import to_micros
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.memory import Memory
@@ -34,7 +35,7 @@ class LinearSearch:
     def __init__(self, storage: Storage, embedder: Embedder) -> None:
         """Search `storage` by its words and by the vectors of `embedder`."""
         self._storage = storage
-        self._embedder = embedder
+        self._embedder = CheckedEmbedder(embedder)
 
     def search(self, question: Question) -> Ranking:
         """Return the memories that answer `question` best."""

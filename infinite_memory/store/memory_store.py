@@ -75,14 +75,13 @@ class MemoryStore(Recalling, Changing, Tracing, Keeping):
     ) -> Self:
         """Open the store at `target`, creating it if there is none.
 
-        `target` is None for the home folder, a folder, "memory://" for one that ends with the
-        process, the address of a MongoDB ("mongodb://HOST/DATABASE"), or "mongodb+managed://" for
-        one in the home folder. Without `config` the file in the home folder is read. `storage`,
-        `embedder` and `former_embedder` take the place of those configured, and stay open; the
-        former one answers until all is embedded. `search` is called with a storage and an embedder
-        and makes what searches them, such as `LinearSearch`; None makes the index. `client` is who
-        changes something. Without `counts_usage` a search uses nothing. With `scopes` no other
-        exists, not even `Global`.
+        `target` is None for the home folder, a folder, "memory://" for a store that ends with the
+        process, "mongodb://HOST/DATABASE", or "mongodb+managed://" for a MongoDB in the home
+        folder. Without `config` the file in the home folder is read. `storage`, `embedder` and
+        `former_embedder` take the place of those configured, and stay open; the former one answers
+        until all is embedded. `search`, such as `LinearSearch`, makes the search of a storage and
+        an embedder. `client` is who changes something. Without `counts_usage` a search uses
+        nothing. With `scopes` no other exists, not even `Global`.
 
         Raises:
             ConfigurationError: a setting cannot be used.
@@ -97,8 +96,7 @@ class MemoryStore(Recalling, Changing, Tracing, Keeping):
             if embedder is None:
                 embedder = owned.enter_context(closing(configured_embedder(effective)))
             storage, folder = _opened(effective, address, owned, given=storage)
-            if names is not None:
-                storage, folder, effective = _confined(storage, folder, effective, names)
+            storage, folder, effective = _confined(storage, folder, effective, names)
             models = Models(storage, embedder, former=former, folder=folder, search=search)
             owned.callback(models.close)
             services = Services(
@@ -184,12 +182,14 @@ def _opened(
 
 
 def _confined(
-    storage: Storage, folder: Path | None, config: Config, scopes: Sequence[str]
+    storage: Storage, folder: Path | None, config: Config, scopes: Sequence[str] | None
 ) -> tuple[Storage, Path | None, Config]:
-    """Return storage, snapshots and configuration of a store in which only `scopes` exist.
+    """Return storage, snapshots and configuration of a store in which only `scopes` exist, if any.
 
     The default scope is the configured one if it is among them, otherwise the first.
     """
+    if scopes is None:
+        return storage, folder, config
     confined = ConfinedStorage(storage, scopes)
     confinement = confined.confinement
     if folder is not None:
