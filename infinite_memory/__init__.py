@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         InvalidInput,
         NotFound,
         SchemaTooNew,
+        SchemaTooOld,
         StorageError,
         StorageUnavailable,
         StoreClosed,
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from infinite_memory.model.memory import Kind, Memory, Origin, Status
     from infinite_memory.model.profile import Profile
     from infinite_memory.model.recall_page import Digest, Landmark, Recalled
-    from infinite_memory.model.receipt import Outcome, Receipt, Searchable
+    from infinite_memory.model.receipt import Outcome, Receipt, Searchable, Similar
     from infinite_memory.model.record import Page
     from infinite_memory.model.scope import Scope, Sensitivity
     from infinite_memory.model.search_options import Depth, Mode
@@ -50,9 +51,9 @@ if TYPE_CHECKING:
         SupportsCopyMark,
         SupportsDamage,
         SupportsIndex,
+        SupportsSimilar,
         SupportsTermCounts,
         SupportsTimeline,
-        SupportsVectorSearch,
         SupportsVerify,
     )
     from infinite_memory.search.linear import LinearSearch
@@ -102,10 +103,12 @@ __all__ = [
     "Receipt",
     "RecordKind",
     "SchemaTooNew",
+    "SchemaTooOld",
     "Scope",
     "Search",
     "Searchable",
     "Sensitivity",
+    "Similar",
     "Stats",
     "Status",
     "Step",
@@ -117,9 +120,9 @@ __all__ = [
     "SupportsCopyMark",
     "SupportsDamage",
     "SupportsIndex",
+    "SupportsSimilar",
     "SupportsTermCounts",
     "SupportsTimeline",
-    "SupportsVectorSearch",
     "SupportsVerify",
     "TimeRange",
     "Undone",
@@ -144,6 +147,7 @@ _HOMES = {
         "InvalidInput",
         "NotFound",
         "SchemaTooNew",
+        "SchemaTooOld",
         "StorageError",
         "StorageUnavailable",
         "StoreClosed",
@@ -159,7 +163,7 @@ _HOMES = {
     "model.memory": ("Kind", "Memory", "Origin", "Status"),
     "model.search_options": ("Depth", "Mode"),
     "model.profile": ("Profile",),
-    "model.receipt": ("Outcome", "Receipt", "Searchable"),
+    "model.receipt": ("Outcome", "Receipt", "Searchable", "Similar"),
     "model.recall_page": ("Digest", "Landmark", "Recalled"),
     "model.record": ("Page",),
     "model.scope": ("Scope", "Sensitivity"),
@@ -175,9 +179,9 @@ _HOMES = {
         "SupportsCopyMark",
         "SupportsDamage",
         "SupportsIndex",
+        "SupportsSimilar",
         "SupportsTermCounts",
         "SupportsTimeline",
-        "SupportsVectorSearch",
         "SupportsVerify",
     ),
     "search.linear": ("LinearSearch",),

@@ -13,6 +13,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from infinite_memory.model.commit import Commit
 from infinite_memory.model.copying import CopyMark
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.entry import Entry, JournalEnd
@@ -20,7 +21,7 @@ from infinite_memory.model.findings import Finding, Verification, Walked
 from infinite_memory.model.link import Link
 from infinite_memory.model.memory import Memory
 from infinite_memory.model.question import Arm, Question, Ranking
-from infinite_memory.model.record import Changes, Page, Record, Size, Write
+from infinite_memory.model.record import Changes, Page, Record, Size
 from infinite_memory.model.scope import Scope
 from infinite_memory.model.usage import Usage
 
@@ -33,9 +34,9 @@ __all__ = [
     "SupportsCopyMark",
     "SupportsDamage",
     "SupportsIndex",
+    "SupportsSimilar",
     "SupportsTermCounts",
     "SupportsTimeline",
-    "SupportsVectorSearch",
     "SupportsVerify",
     "Timeline",
     "count_holding",
@@ -57,20 +58,19 @@ class Storage(Protocol):
     def identity(self) -> str:
         """The UUID that this store was given when it was created; it never changes."""
 
-    def commit(self, writes: Sequence[Write]) -> int:
-        """Carry out all of `writes` in order, or none; return the cursor of the feed after them.
+    def commit(self, commit: Commit) -> int:
+        """Carry out all of `commit`, or nothing; return the cursor of the feed after it.
 
-        To erase what does not exist, where no revision is expected, to attach to a revision that is
-        not current, and to detach what is not there, changes nothing. Writes of scopes, links and
-        the journal do not move the feed. A damaged memory can be erased, not revised.
+        `Commit` gives the order in which its fields are applied. To erase what does not exist,
+        where no revision is expected, to attach to a revision that is not current, and to detach or
+        unlink what is not there, changes nothing. Scopes, links and the journal do not move the
+        feed. A damaged memory can be erased, not revised.
 
         Raises:
-            Conflict: a `Put` or an `Erase` expected another revision than the one that is there, or
-                the scopes are not as an `ExpectScopes` says, or others hold a key than an
-                `ExpectKey` says, or may say the same than an `ExpectAlike` says, or a `Log`
-                expected another number.
-            InvalidInput: a `Put` does not raise the revision, an embedding is malformed, or there
-                is more than one `Log`.
+            Conflict: a `Put` or an `Erase` expected another revision than the current one, or
+                `commit.expect` does not hold.
+            InvalidInput: a `Put` does not raise the revision, an embedding is malformed, a weight
+                is out of its range, or the same id, link or scope is written twice.
             StorageUnavailable: it was not carried out; or the message says that the outcome is
                 unknown, and then the caller looks before it tries again.
         """
@@ -225,26 +225,6 @@ class SupportsDamage(Protocol):
         """Return what this object has found damaged so far, a finding each."""
 
 
-@runtime_checkable
-class SupportsVectorSearch(Protocol):
-    """A storage that can compare vectors itself, for a store too large for one process.
-
-    Experimental: the search of a `MemoryStore` does not use it, and it may still change.
-    """
-
-    def vector_search(
-        self, query: NDArray[np.float32], criteria: Criteria, *, model: str, limit: int
-    ) -> list[tuple[str, float]]:
-        """Return at most `limit` ids of memories that meet `criteria`, with their cosines to it.
-
-        Best first; equal ones by id. `query` is a unit vector, shape (dimensions,), by `model`; of
-        several passages of a memory the best counts.
-
-        Raises:
-            StorageUnavailable: this deployment does not offer it, or has no index for it.
-        """
-
-
 class Search(Protocol):
     """Finds the memories of one storage, by words and by the vectors of one embedder.
 
@@ -304,6 +284,27 @@ class SupportsIndex(Protocol):
 
     def rebuild(self) -> None:
         """Drop the derived data; the next search reads the storage again."""
+
+
+@runtime_checkable
+class SupportsSimilar(Protocol):
+    """A search that compares stored memories with each other, by meaning and by words."""
+
+    def find_similar(
+        self,
+        memory_id: str,
+        text: str,
+        criteria: Criteria,
+        *,
+        ignored: Collection[str],
+        limit: int,
+    ) -> list[tuple[str, float]]:
+        """Return at most `limit` ids of memories similar to a stored one, with scores in [0, 1].
+
+        The most similar memory comes first. `text` is that of the memory `memory_id`, which is not
+        returned, nor are the memories in `ignored`. For a search without this method, `MemoryStore`
+        compares the memories that `nearest` returns by their cosines.
+        """
 
 
 @runtime_checkable

@@ -75,7 +75,7 @@ def measure(folder: Path, memories: int, questions: int) -> None:
         exact.add(batch.vectors)
         ids += [memory.id for memory in batch.memories]
     with MemoryStore.open(corpus.store_folder(folder, memories), counts_usage=False) as store:
-        store.warm_up()
+        store.models.warm_up()
         view = store._services.index.refresh()
         search = our_arm(view, Criteria())
         times: list[tuple[float, float]] = []

@@ -21,28 +21,39 @@ __all__ = ["infinite_memory", "main"]
 
 _COMMANDS: Mapping[str, str] = {
     "remember": "Store one memory, or many from a file.",
-    "search": "Find what answers a question.",
-    "recall": "Show what happened in a time, oldest first.",
+    "search": "Find the memories that answer a question.",
+    "recall": "Show what happened in a period, oldest first.",
     "why-not": "Say why a search does not return a memory.",
     "show": "Show one memory with all its fields.",
     "list": "List memories, newest first.",
     "revise": "Change a memory; the old revision is kept.",
     "forget": "Take memories out of every result, or erase them.",
     "profile": "Show and change what is known of a user.",
-    "history": "Show all that a memory or a key was, oldest first.",
+    "history": "Show every revision of a memory, or every value of a key.",
     "conflicts": "List facts that disagree about a key.",
     "log": "List the changes, newest first: who did what, and when.",
     "undo": "Reverse a change, by default the last one made here.",
     "scopes": "List, create, change and delete scopes.",
     "stats": "Count what is stored.",
-    "embed": "Embed what is found by its words alone so far.",
+    "embed": "Embed the memories that only their words can find so far.",
     "copy": "Copy everything into another store, and compare the two.",
-    "verify": "Look at everything that is stored, and say what is damaged.",
+    "verify": "Check everything that is stored, and say what is damaged.",
     "config": "Print the settings in force and where each came from.",
     "doctor": "Check the installation; change nothing.",
     "model": "Look at the embedding model, or export another.",
 }
 """Name and summary of each command, so that --help need not load them."""
+
+_FILES: Mapping[str, str] = {
+    "why-not": "search",
+    "list": "recall",
+    **dict.fromkeys(("show", "revise", "forget", "history", "conflicts"), "memories"),
+    **dict.fromkeys(("log", "undo"), "journal"),
+    **dict.fromkeys(("stats", "verify"), "maintenance"),
+    **dict.fromkeys(("config", "doctor"), "installation"),
+    **dict.fromkeys(("model", "embed"), "models"),
+}
+"""The file in `cli.commands` of a command, where the two have different names."""
 
 
 class LazyGroup(click.Group):
@@ -57,13 +68,14 @@ class LazyGroup(click.Group):
         ctx: click.Context,
         cmd_name: str,
     ) -> click.Command:
-        """Load a command; its file and its object have the name of the command."""
+        """Load the file of a command; the object in it is called after the command."""
         if cmd_name not in _COMMANDS:
             near = get_close_matches(cmd_name, list(_COMMANDS), n=1)
             hint = f" Did you mean {near[0]!r}?" if near else ""
             ctx.fail(f"No such command {masked(cmd_name)!r:.100}.{hint}")
-        module = import_module(f"infinite_memory.cli.{cmd_name.replace('-', '_')}")
-        command: click.Command = module.command
+        file = _FILES.get(cmd_name, cmd_name)
+        module = import_module(f"infinite_memory.cli.commands.{file}")
+        command: click.Command = getattr(module, f"{cmd_name.replace('-', '_')}_command")
         return command
 
     def format_commands(

@@ -8,13 +8,13 @@ from datetime import datetime
 from typing import Any
 
 from infinite_memory.cli.output import Line
-from infinite_memory.model.codec import iso, to_json
+from infinite_memory.model.codec import iso, similar_json, to_json
 from infinite_memory.model.memory import Memory, Status
+from infinite_memory.model.quantities import format_count
 from infinite_memory.model.receipt import Outcome, Receipt, Searchable
 from infinite_memory.model.timestamps import show_moment
 
 __all__ = [
-    "count",
     "excerpt",
     "listed",
     "memory_lines",
@@ -24,7 +24,7 @@ __all__ = [
     "receipt_json",
     "receipt_sentence",
     "scope_names",
-    "size",
+    "similar_lines",
     "standing",
 ]
 
@@ -42,11 +42,6 @@ _DONE = {
 }
 
 
-def count(number: int, noun: str, plural: str | None = None) -> str:
-    """Return a number with its noun: "1 memory", "2,000 memories"."""
-    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
-
-
 def listed(parts: Sequence[str]) -> str:
     """Return parts as a list in a sentence."""
     return ", ".join(parts[:-1]) + " and " + parts[-1] if len(parts) > 1 else "".join(parts)
@@ -56,17 +51,6 @@ def scope_names(names: Sequence[str]) -> str:
     """Return names of scopes in a sentence: "the scope 'work'", "the scopes 'home' and 'work'"."""
     shown = listed([f"'{one_line(name, max_chars=128)}'" for name in names])
     return f"the scope {shown}" if len(names) == 1 else f"the scopes {shown}"
-
-
-def size(size_bytes: int) -> str:
-    """Return a number of bytes in the unit that suits it."""
-    if size_bytes < 1000:
-        return count(size_bytes, "byte")
-    for unit in ("KB", "MB"):
-        size_bytes /= 1000  # type: ignore[assignment]
-        if size_bytes < 1000:
-            return f"{size_bytes:.1f} {unit}"
-    return f"{size_bytes / 1000:.1f} GB"
 
 
 def one_line(text: str, *, max_chars: int) -> str:
@@ -141,7 +125,7 @@ def receipt_json(receipt: Receipt) -> dict[str, Any]:
         "superseded": list(receipt.superseded),
         "superseded_by": receipt.superseded_by,
         "conflicts": list(receipt.conflicts),
-        "twins": list(receipt.twins),
+        "similar": [similar_json(similar) for similar in receipt.similar],
         "pending": list(receipt.pending),
     }
 
@@ -162,8 +146,6 @@ def receipt_hints(receipt: Receipt) -> Iterator[str]:
     """Yield a sentence for each thing that a write met and whoever wrote should know."""
     if receipt.superseded_by is not None:
         yield f"It is history already: {receipt.superseded_by} began later and holds now."
-    if receipt.twins:
-        yield f"It says the same as {listed(receipt.twins)} and is linked to it."
     if receipt.superseded:
         yield f"It supersedes {listed(receipt.superseded)}."
     if receipt.conflicts:
@@ -173,6 +155,35 @@ def receipt_hints(receipt: Receipt) -> Iterator[str]:
         )
     for sentence in receipt.pending:
         yield f"Still to be done: {sentence}."
+
+
+def similar_lines(receipt: Receipt, zone: str | None) -> Iterator[Line]:
+    """Yield the memories near a new one, and what to do where it replaces one of them."""
+    if not receipt.similar:
+        return
+    number = len(receipt.similar)
+    yield Line([(f"{format_count(number, 'similar memory', 'similar memories')}:", "bold")])
+    for similar in receipt.similar:
+        parts = [
+            (f"{similar.score:.2f}", "bold"),
+            (show_moment(similar.happened_at, zone), "cyan"),
+            (similar.scope, "magenta"),
+        ]
+        if similar.key is not None:
+            parts.append((f"key {similar.key}", ""))
+        yield Line([*_spaced(parts)], 2)
+        yield Line([(similar.text, "")], 4)
+        yield Line([(similar.id, "dim")], 4)
+    replaced = "it" if number == 1 else "one of them"
+    yield Line(
+        [
+            (
+                f"If this replaces {replaced}: `infinite-memory revise ID --status superseded`;"
+                " another time, `remember` with `--supersedes ID`.",
+                "dim",
+            )
+        ]
+    )
 
 
 def _spaced(parts: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:

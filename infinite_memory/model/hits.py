@@ -107,8 +107,8 @@ class Predecessor:
 class Hit:
     """A memory that was found, with its score in [0, 1].
 
-    `twins` are the ids of older memories that say the same in nearly the same words, of the same
-    kind, scope, speaker and status, and were found as well. In an overview `highlight` is the
+    `twins` are the ids of older memories that match as well and whose texts have the same canonical
+    form, of the same kind, scope, speaker and status. In an overview `highlight` is the
     half-open character range of what answers best in its text; `covers` are the ids of those other
     hits that this summary was made from, and `outdated` those of its sources that were replaced,
     forgotten or rewritten since.

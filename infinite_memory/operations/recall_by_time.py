@@ -15,7 +15,7 @@ from infinite_memory.model.criteria import Conditions, Criteria
 from infinite_memory.model.memory import Memory
 from infinite_memory.model.recall_page import Digest, Landmark, Recalled
 from infinite_memory.model.time_range import TimeRange, format_range
-from infinite_memory.operations.load_memories import sound_memories
+from infinite_memory.operations.load_memories import load_memories
 from infinite_memory.operations.search_request import criteria_of
 from infinite_memory.operations.services import Services
 from infinite_memory.protocols import SupportsTimeline, Timeline
@@ -77,7 +77,7 @@ def recall_by_time(
 
 def _admitted(services: Services, criteria: Criteria, places: list[Place]) -> list[Memory]:
     ids = [memory_id for _, memory_id in places]
-    memories = sound_memories(services, ids)
+    memories = load_memories(services, ids)
     # Another process may have changed or erased one since the index was read.
     return [memories[i] for i in ids if i in memories and criteria.admit(memories[i])]
 

@@ -23,7 +23,7 @@ from infinite_memory.search.index import SearchIndex
 from infinite_memory.search.quantization import quantized
 from infinite_memory.search.reader import View
 from infinite_memory.search.segment import Segment
-from infinite_memory.storage.soundness import check_record
+from infinite_memory.storage.integrity import check_record
 
 __all__ = ["verify"]
 

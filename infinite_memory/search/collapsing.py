@@ -58,12 +58,12 @@ def _first_of_groups(scores: Sequence[Scored], limit: int, least: float) -> dict
     groups: dict[_Twin, Place] = {}
     totals = [s.total for s in scores]
     while True:
-        found = best(scores, window, least, totals)
-        for one in found:
+        candidates = best(scores, window, least, totals)
+        for candidate in candidates:
             if len(groups) == limit:
                 break
-            groups.setdefault(_twin_of(one), one)
-        if len(groups) == limit or len(found) < window:
+            groups.setdefault(_group_key(candidate), candidate)
+        if len(groups) == limit or len(candidates) < window:
             return groups
         # Where many say the same, there may be too few others among the first ones.
         totals = [_totals_without(s, groups) for s in scores]
@@ -77,23 +77,26 @@ def _totals_without(s: Scored, groups: Mapping[_Twin, Place]) -> Scores:
 
 
 def _members(s: Scored, groups: Mapping[_Twin, Place]) -> tuple[NDArray[np.integer], list[_Twin]]:
-    """Return the places of all that belong to one of these groups, and to which each does."""
+    """Return the places of the documents that belong to `groups`, and the group of each place."""
     docs = s.segment.saying(np.array(sorted({twin for twin, _, _ in groups}), np.uint64))
     docs = docs[s.selection.among(docs)]
-    twins = list(zip(*(column[docs].tolist() for column in _columns_of_twins(s)), strict=True))
+    twins = list(zip(*(column[docs].tolist() for column in _group_columns(s)), strict=True))
     belongs = np.fromiter(map(groups.__contains__, twins), np.bool_, len(twins))
     return s.selection.places(docs[belongs]), list(compress(twins, belongs))
 
 
-def _twin_of(one: Place) -> _Twin:
-    s, place = one
+def _group_key(candidate: Place) -> _Twin:
+    s, place = candidate
     doc = s.selection.doc(place)
-    twin, status, held_to = (int(column[doc]) for column in _columns_of_twins(s))
+    twin, status, held_to = (int(column[doc]) for column in _group_columns(s))
     return twin, status, held_to
 
 
-def _columns_of_twins(s: Scored) -> Sequence[NDArray[np.integer]]:
-    """Return what is the same for twins: what is over must not stand for what holds now."""
+def _group_columns(s: Scored) -> Sequence[NDArray[np.integer]]:
+    """Return the columns that are equal within a group.
+
+    Status and end are among them: a fact that is over must not stand for one that holds now.
+    """
     return s.segment.twin, s.segment.status, s.segment.held_to
 
 
@@ -103,8 +106,8 @@ def _group(best_one: Place, members: Sequence[Place]) -> Group:
     return Group(lead=newest, twins=tuple(others), total=float(s.total[place]))
 
 
-def _age(one: Place) -> tuple[int, int, str]:
-    s, place = one
+def _age(candidate: Place) -> tuple[int, int, str]:
+    s, place = candidate
     doc = s.selection.doc(place)
     return -int(s.segment.happened[doc]), -int(s.segment.stored[doc]), s.segment.id_of(doc)
 

@@ -23,6 +23,7 @@ from infinite_memory.search.memory_use import give_back_memory
 from infinite_memory.search.nearest import nearest_documents, vectors_of
 from infinite_memory.search.ranking import rank
 from infinite_memory.search.reader import View
+from infinite_memory.search.similarity import find_similar
 from infinite_memory.search.snapshot import Snapshot
 from infinite_memory.search.timeline import IndexTimeline
 
@@ -91,6 +92,26 @@ class SearchIndex:
         queries = [QueryVector.of(vector) for vector in vectors]
         without = to if isinstance(to, str) else None
         return nearest_documents(self.refresh(), queries, criteria, limit=limit, without=without)
+
+    def find_similar(
+        self,
+        memory_id: str,
+        text: str,
+        criteria: Criteria,
+        *,
+        ignored: Collection[str],
+        limit: int,
+    ) -> list[tuple[str, float]]:
+        """Return at most `limit` ids of memories similar to a stored one, with scores."""
+        return find_similar(
+            self.refresh(),
+            memory_id,
+            text,
+            criteria,
+            background=self._embedder.background,
+            ignored=ignored,
+            limit=limit,
+        )
 
     def timeline(self, criteria: Criteria) -> IndexTimeline:
         """Return the memories that meet `criteria` in the order of time."""

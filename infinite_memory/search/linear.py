@@ -23,6 +23,7 @@ from infinite_memory.search.document import describe
 from infinite_memory.search.nearest import vectors_of
 from infinite_memory.search.ranking import rank
 from infinite_memory.search.reader import View
+from infinite_memory.search.similarity import find_similar
 
 __all__ = ["LinearSearch", "LinearTimeline", "read_records"]
 
@@ -40,13 +41,8 @@ class LinearSearch:
     def search(self, question: Question) -> Ranking:
         """Return the memories that answer `question` best."""
         embedder = self._embedder
-        model, dimensions = embedder.model, embedder.dimensions
-        documents = [
-            describe(record, model=model, dimensions=dimensions)
-            for record in read_records(self._storage, (model,))
-        ]
         return rank(
-            View().changed(documents, [], cursor=0, dimensions=dimensions),
+            self._read_all(),
             question,
             embedder.embed_query if embedder.understands(question.text) else None,
             background=embedder.background,
@@ -73,6 +69,34 @@ class LinearSearch:
                 cosine = float((embedding.vectors @ queries.T).max())
                 neighbours.append((-round(cosine, 6), record.memory.id))
         return [(memory_id, -cosine) for cosine, memory_id in sorted(neighbours)[:limit]]
+
+    def find_similar(
+        self,
+        memory_id: str,
+        text: str,
+        criteria: Criteria,
+        *,
+        ignored: Collection[str],
+        limit: int,
+    ) -> list[tuple[str, float]]:
+        """Return at most `limit` ids of memories similar to a stored one, with scores."""
+        return find_similar(
+            self._read_all(),
+            memory_id,
+            text,
+            criteria,
+            background=self._embedder.background,
+            ignored=ignored,
+            limit=limit,
+        )
+
+    def _read_all(self) -> View:
+        model, dimensions = self._embedder.model, self._embedder.dimensions
+        documents = [
+            describe(record, model=model, dimensions=dimensions)
+            for record in read_records(self._storage, (model,))
+        ]
+        return View().changed(documents, [], cursor=0, dimensions=dimensions)
 
     def _read_texts(self, ids: Collection[str]) -> dict[str, str]:
         records = self._storage.get(ids, models=())

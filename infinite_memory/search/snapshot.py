@@ -1,10 +1,11 @@
 """The index as a file that is mapped into memory, so that starting is a map and not a load.
 
-The file begins with a line of JSON: format, identity of the store, model, cursor, names, the type,
-shape and position of each array, a checksum of all arrays, and a digest of the line itself. The
-arrays follow, each at a multiple of 64 bytes. The file holds nothing that the store does not: a
-file that is missing, damaged, foreign or of another format is passed over, and the index is rebuilt
-from the store. Each process checks the whole file before it maps it: 0.2 s a gigabyte.
+The file begins with a line of JSON: format, version of the canonical form of texts, identity of the
+store, model, cursor, names, the type, shape and position of each array, a checksum of all arrays,
+and a digest of the line itself. The arrays follow, each at a multiple of 64 bytes. The file holds
+nothing that the store does not: a file that is missing, damaged, foreign or of another format is
+passed over, and the index is rebuilt from the store. Each process checks the whole file before it
+maps it: 0.2 s a gigabyte.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ from __future__ import annotations
 import json
 import logging
 import os
-import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from hashlib import blake2b
@@ -24,12 +24,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from infinite_memory.errors import StorageUnavailable
+from infinite_memory.files.locks import FileLock
 from infinite_memory.search.quantization import RowsInFile
 from infinite_memory.search.reader import Part, View
 from infinite_memory.search.segment import ARRAYS, Segment
-
-if sys.platform != "win32":
-    import fcntl
+from infinite_memory.text.canonical import CANONICAL_VERSION
 
 __all__ = ["Snapshot", "confined_folder"]
 
@@ -174,10 +173,11 @@ class Snapshot:
     def _is_ours(self, header: Any) -> bool:
         return isinstance(header, dict) and (
             header.get("format"),
+            header.get("canonical"),
             header.get("identity"),
             header.get("model"),
             header.get("dimensions"),
-        ) == (_FORMAT, self._identity, self._model, self._dimensions)
+        ) == (_FORMAT, CANONICAL_VERSION, self._identity, self._model, self._dimensions)
 
     def _encode_header(self, segment: Segment, cursor: int) -> bytes:
         layout, offset, checksum = [], 0, 0
@@ -189,6 +189,7 @@ class Snapshot:
             offset += array.nbytes
         header: dict[str, Any] = {
             "format": _FORMAT,
+            "canonical": CANONICAL_VERSION,
             "identity": self._identity,
             "model": self._model,
             "dimensions": self._dimensions,
@@ -256,20 +257,21 @@ def _delete(paths: Iterable[Path]) -> None:
 
 @contextmanager
 def _alone(path: Path) -> Iterator[IO[bytes] | None]:
-    """Open a file that one process at a time writes; None while another one does.
+    """Open a file that one process at a time writes; None while another process does.
 
-    What a process that was killed has left of it is written over.
+    It holds what a process left there that was killed.
     """
-    with path.open("ab") as file:
-        if sys.platform != "win32":
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                yield None
-                return
-        # Whoever held the lock before may have renamed the file: then it is not to be touched.
-        ours = path.exists() and path.stat().st_ino == os.fstat(file.fileno()).st_ino
-        yield file if ours else None
+    lock = FileLock(path)
+    if not lock.try_acquire():
+        yield None
+        return
+    try:
+        # The previous holder may have renamed the file: then this is the snapshot in use.
+        is_ours = path.exists() and path.stat().st_ino == os.fstat(lock.fileno()).st_ino
+        with open(lock.fileno(), "wb", closefd=False) as file:
+            yield file if is_ours else None
+    finally:
+        lock.release()
 
 
 def _aligned(offset: int) -> int:

@@ -19,10 +19,11 @@ from attrs import evolve
 from numpy.typing import NDArray
 
 from infinite_memory.errors import EmbedderError, NotFound
+from infinite_memory.model.commit import Commit, Erase, Put
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.memory import Kind, Memory, Status
 from infinite_memory.model.question import Arm, Question
-from infinite_memory.model.record import Embedding, Erase, Put
+from infinite_memory.model.record import Embedding
 from infinite_memory.protocols import Embedder, Search, Storage
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.testing.embedders import HashingEmbedder
@@ -53,15 +54,12 @@ def put_text(
     spans = embedder.spans(text)
     vectors = embedder.embed([text[start:end] for start, end in spans])
     embedding = Embedding(model=embedder.model, spans=spans, vectors=vectors)
-    storage.commit(
-        [
-            Put(
-                memory=memory,
-                expected=memory.revision - 1,
-                embeddings=(embedding,) if embedded else (),
-            )
-        ]
+    put = Put(
+        memory=memory,
+        expected=memory.revision - 1,
+        embeddings=(embedding,) if embedded else (),
     )
+    storage.commit(Commit(puts=[put]))
 
 
 def _ids(search: Search, asked: Question) -> list[str]:
@@ -193,7 +191,7 @@ class SearchContract:
         self, search: Search, storage: Storage, embedder: HashingEmbedder
     ) -> None:
         assert _ids(search, question("green tea"))[0] == "tea"
-        storage.commit([Erase(id="tea", expected=1)])
+        storage.commit(Commit(erases=[Erase(id="tea", expected=1)]))
         assert "tea" not in _ids(search, question("green tea"))
         near = search.nearest(embedder.embed_query("green tea"), Criteria(), limit=10)
         assert "tea" not in dict(near)

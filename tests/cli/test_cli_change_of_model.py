@@ -84,7 +84,7 @@ def test_vectors_that_are_still_needed_are_not_dropped(
 ) -> None:
     run("remember", "the dog sleeps")
     monkeypatch.setenv("INFINITE_MEMORY_EMBEDDER", tiny)
-    monkeypatch.setattr("infinite_memory.store.keeping.catch_up", lambda *_, **__: 0)
+    monkeypatch.setattr("infinite_memory.store.models.catch_up", lambda *_, **__: 0)
     refused = run("embed", "--drop-others", code=5)
     assert "embed what waits" in refused.stderr
 

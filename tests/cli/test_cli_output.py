@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from infinite_memory.cli.output import Line, emit_json, emit_lines, emit_table, plain
-from infinite_memory.cli.render import count, excerpt, listed, one_line, size
+from infinite_memory.cli.render import excerpt, listed, one_line
+from infinite_memory.model.quantities import format_count, format_size
 
 Ask = Callable[..., Any]
 Run = Callable[..., Any]
@@ -67,15 +68,15 @@ def test_lines_and_tables_are_plain_in_a_pipe(capsys: pytest.CaptureFixture[str]
 @pytest.mark.parametrize(
     ("shown", "expected"),
     [
-        (count(1, "memory", "memories"), "1 memory"),
-        (count(2000, "byte"), "2,000 bytes"),
+        (format_count(1, "memory", "memories"), "1 memory"),
+        (format_count(2000, "byte"), "2,000 bytes"),
         (listed([]), ""),
         (listed(["a"]), "a"),
         (listed(["a", "b", "c"]), "a, b and c"),
-        (size(999), "999 bytes"),
-        (size(1_500), "1.5 KB"),
-        (size(2_500_000), "2.5 MB"),
-        (size(7_000_000_000), "7.0 GB"),
+        (format_size(999), "999 bytes"),
+        (format_size(1_500), "1.5 KB"),
+        (format_size(2_500_000), "2.5 MB"),
+        (format_size(7_000_000_000), "7.0 GB"),
         (one_line(" a\n b ", max_chars=10), "a b"),
         (one_line("word " * 10, max_chars=6), "word…"),
     ],

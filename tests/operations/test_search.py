@@ -295,8 +295,8 @@ def test_stats_count_by_scope_kind_and_status(store: MemoryStore) -> None:
 
 def test_warming_up_loads_what_a_search_needs(store: MemoryStore) -> None:
     store.remember("tea")
-    store.warm_up()
-    assert store.catch_up() == 0
+    store.models.warm_up()
+    assert store.models.catch_up() == 0
 
 
 def test_conditions_that_are_none_are_no_conditions(store: MemoryStore) -> None:

@@ -110,7 +110,7 @@ def test_a_process_that_was_started_again_names_the_change_and_takes_its_number(
     said = again.ask("store.undo().entry")
     assert "the last change by 'Claude' that can be undone is entry 1, remember of m0" in said
     assert "m4 and 2 more at 20" in said
-    assert again.ask("store.log()[0].number") == 2
+    assert again.ask("store.journal.entries()[0].number") == 2
     assert again.ask("store.undo(1).erased") == ["m1"]
     other = start("Cursor")
     assert other.ask("store.undo()") == "this process has nothing left to undo"

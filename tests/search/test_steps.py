@@ -10,11 +10,12 @@ import pytest
 
 from infinite_memory import MemoryStore
 from infinite_memory.errors import StoreDamaged
+from infinite_memory.model.commit import Commit, Put
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.hits import Explanation, Hit
 from infinite_memory.model.memory import Memory
 from infinite_memory.model.question import Question
-from infinite_memory.model.record import Put, Record
+from infinite_memory.model.record import Record
 from infinite_memory.search.index import SearchIndex
 from infinite_memory.search.phrases import quoted_parts
 from infinite_memory.search.weights import DEFAULT_WEIGHTS
@@ -118,7 +119,7 @@ class Damaged(InMemoryStorage):
 def test_a_damaged_text_leaves_the_step_out() -> None:
     storage, embedder = Damaged(), HashingEmbedder()
     memory = Memory(id="a", text="red wine", happened_at=NOW, stored_at=NOW)
-    storage.commit([Put(memory=memory, expected=0)])
+    storage.commit(Commit(puts=[Put(memory=memory, expected=0)]))
     index = SearchIndex(storage, embedder)
     question = Question(text='"red wine"', criteria=Criteria(), limit=5, threshold=0.0)
     assert [candidate.id for candidate in index.search(question).candidates] == ["a"]
