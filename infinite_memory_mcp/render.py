@@ -319,7 +319,7 @@ def _rest(hits: Hits, *, pages: bool) -> str:
         other = f", or give offset {hits.next}" if pages else ""
         said.append(f"{hits.more} more match: raise limit to see them{other}.")
     if hits.below:
-        said.append(f"{hits.below} weaker ones lie under the threshold.")
+        said.append(f"{_count(hits.below)} scored below the threshold.")
     if hits.pending:
         said.append(f"{hits.pending} are not embedded yet and were compared by words alone.")
     if hits.note:

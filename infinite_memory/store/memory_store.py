@@ -1,4 +1,4 @@
-"""`MemoryStore`: the object through which everything is done."""
+"""`MemoryStore`: an open store, its verbs, and its groups of methods."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ __all__ = ["MemoryStore"]
 class MemoryStore:
     """A long-term memory on this machine.
 
-    Open one with `MemoryStore.open` and close it, best with `with`. Any thread may call any method,
-    and any number of processes may have the same store open at once. A store does not cross a fork:
-    a forked child can neither use it nor open the same store again, so start workers with "spawn"
-    or "forkserver", or close the store before forking.
+    Open a store with `MemoryStore.open` and close it, best with `with`. Any thread may call any
+    method, and any number of processes may have the same store open at once. A store does not cross
+    a fork: a forked child can neither use it nor open the same store again, so start workers with
+    "spawn" or "forkserver", or close the store before forking.
 
-    Where a scope is a parameter: a name, or a list of names, opens those scopes with their parents
-    and `Global`; "ALL" opens all but private and inactive ones; None the default scope, and in a
-    search also any scope that the question itself names.
+    As the parameter `scope`, a name or a list of names opens the named scopes with their parents
+    and `Global`; "ALL" opens every scope but private and inactive ones; None opens the default
+    scope, and in a search also any scope that the question itself names.
     """
 
     def __init__(self, lifetime: Lifetime) -> None:
@@ -85,9 +85,9 @@ class MemoryStore:
     ) -> Self:
         """Open the store at `target`, creating it if there is none.
 
-        `target` is None for the home folder, a folder, "memory://" for one that ends with the
-        process, the address of a MongoDB ("mongodb://HOST/DATABASE"), or "mongodb+managed://" for
-        one in the home folder. Without `config` the file in the home folder is read. `storage`,
+        `target` is None for the home folder, a folder, "memory://" for a store that ends with the
+        process, the address of a MongoDB ("mongodb://HOST/DATABASE"), or "mongodb+managed://" for a
+        MongoDB in the home folder. Without `config` the file in the home folder is read. `storage`,
         `embedder` and `former_embedder` replace the configured ones, and closing the store leaves
         them open; the former embedder answers until everything is embedded. `search` makes the
         search of a storage and an embedder, such as `LinearSearch`; None makes the index. The
@@ -198,7 +198,7 @@ class MemoryStore:
 
     @counted
     def revise(self, memory_id: str, *, revision: int, **changes: Any) -> Receipt:
-        """Change fields of a memory whose current revision is `revision`; the old one is kept.
+        """Change fields of a memory whose present revision is `revision`, which is kept.
 
         `changes` are fields as `remember` takes them, except `id`; `status="current"` brings back
         a forgotten memory.
@@ -233,11 +233,11 @@ class MemoryStore:
         Memories that the entry stored are forgotten; memories that it changed, superseded or forgot
         get their former revision back. The undo is an entry of its own, and can be undone as well.
         Memories that were erased since are left out and named. `dry_run` changes nothing and
-        returns what the undo would do.
+        returns the effect that the undo would have.
 
-        Without an `entry`, the last change of this process is undone, through whatever handle it
-        was made; `last_of="machine"` takes the last change of this client in any process on this
-        machine. Changes that cannot be undone are skipped and named with the reason.
+        Without an `entry`, the last change of this process is undone, through any of its handles;
+        `last_of="machine"` takes the last change of this client in any process on this machine.
+        Changes that cannot be undone are skipped and named with the reason.
 
         Raises:
             NotFound: there is no such entry, or nothing left to undo; the message names the skipped
@@ -284,7 +284,7 @@ class MemoryStore:
             explain=explain,
         )
         hits = search(self._services, asking)
-        # A list of every match is not a recall of each.
+        # A list of every match is not a recall of them.
         recall = hits.depth is not Depth.EXHAUSTIVE
         self._services.note_returned((hit.memory for hit in hits), is_recall=recall)
         return hits
@@ -302,8 +302,8 @@ class MemoryStore:
     ) -> Absence:
         """Return which step keeps a memory out of the result of `search` with the same arguments.
 
-        `found_at` is another depth at which the search returns it, and `found_in` another mode, if
-        there is one.
+        `found_at` is a depth at which the search would return it, and `found_in` a mode, if there
+        is any.
 
         Raises:
             InvalidInput: a value cannot be used.
@@ -326,7 +326,7 @@ class MemoryStore:
     ) -> Page:
         """Return memories in the order of `happened_at`, newest first, page by page.
 
-        `after` is the `next` of the page before; `conditions` are those of `search`.
+        `after` is the `next` of the page before; `conditions` are as in `search`.
 
         Raises:
             InvalidInput: a value cannot be used.
@@ -344,9 +344,9 @@ class MemoryStore:
         newest_first: bool = False,
         **conditions: Unpack[Conditions],
     ) -> Recalled:
-        """Return what happened in a period, oldest first, as a diary is read.
+        """Return the memories of a period, oldest first, as a diary is read.
 
-        The period is `when` in words, or `since` and `until`; the other `conditions` are those of
+        The period is `when` in words, or `since` and `until`; the other `conditions` are as in
         `search`. If it holds more than a page, the first page has a digest of the whole: first and
         last memory, counts by day, scope and kind. `after` is the `next` of the page before. For an
         empty period the result names the nearest memories before and after it.
@@ -373,7 +373,7 @@ class MemoryStore:
         return usage(self._services, memory_id)
 
     def get(self, memory_id: str) -> Memory:
-        """Return the memory of that id, whatever its scope and status.
+        """Return the memory of that id, of any scope and status.
 
         Raises:
             NotFound: there is no such memory.
@@ -383,14 +383,14 @@ class MemoryStore:
         return memory
 
     def stats(self) -> Stats:
-        """Count what is stored."""
+        """Count the memories by scope, kind, status and model, and measure the store."""
         return stats(self._services)
 
     def verify(self, *, mend: bool = False, progress: Progress | None = None) -> Verification:
         """Check everything that is stored: pages, records, histories, vectors, scopes, the index.
 
-        Nothing is changed, and a damaged record is never repaired. `mend` rebuilds from undamaged
-        records what was derived from them: vectors, and the index. `progress` is called with
+        Nothing is changed, and a damaged record is never repaired. `mend` rebuilds vectors and the
+        index, which are derived, from undamaged records. `progress` is called with
         (memories checked, all memories) from time to time.
 
         Raises:

@@ -1,4 +1,4 @@
-"""`store.models`: the embedding models of a store, and the change from one to another."""
+"""`store.models`: the embedding models of a store, and the change from a model to another."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ __all__ = ["EmbeddingModels"]
 
 
 class EmbeddingModels(Group):
-    """The embedding models of a store: the configured one, and those that were used before it."""
+    """The embedding models of a store: the configured model, and the models used before it."""
 
     @property
     def configured(self) -> str:
-        """The name of the model that embeds what is stored from now on."""
+        """The name of the model that embeds new memories."""
         return self._services.models.chosen.name
 
     @property
@@ -49,7 +49,7 @@ class EmbeddingModels(Group):
         return catch_up(self._services, limit=limit, stop=stop)
 
     def drop_others(self) -> dict[str, int]:
-        """Remove the vectors of every model but the configured one, which has embedded everything.
+        """Remove the vectors of every model but the configured one, once it embedded everything.
 
         Returns by model how many memories had vectors.
 

@@ -42,7 +42,7 @@ def open_lifetime(
     random_bytes: RandomBytes,
     scopes: Iterable[str] | None,
 ) -> Lifetime:
-    """Open the store at `target`; see `MemoryStore.open`. What fails here leaves nothing open."""
+    """Open the store at `target`, see `MemoryStore.open`; a failure leaves nothing open."""
     effective, address = resolve(target, config)
     names = None if scopes is None else check_scope_names(scopes)
     with ExitStack() as owned:
@@ -85,7 +85,7 @@ def _confine(
 ) -> tuple[Storage, Path | None, Config]:
     """Return storage, snapshots and configuration of a store in which only `scopes` exist.
 
-    The default scope is the configured one if it is among them, otherwise the first.
+    The default scope is the configured scope if it is among them, otherwise the first.
     """
     confined = ConfinedStorage(storage, scopes)
     confinement = confined.confinement

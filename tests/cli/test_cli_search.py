@@ -142,7 +142,7 @@ def test_a_text_that_was_found_by_words_alone_shows_its_beginning(run: Run) -> N
 def test_more_than_the_limit_is_counted(run: Run) -> None:
     for number in range(4):
         run("remember", f"green tea number {number}")
-    assert "more matched" in run("search", "green tea", "-n", "1").stderr
+    assert "further matches" in run("search", "green tea", "-n", "1").stderr
 
 
 @pytest.mark.parametrize(
