@@ -22,7 +22,7 @@ from infinite_memory.protocols import Storage
 from infinite_memory.search import index as index_module
 from infinite_memory.search.document import describe
 from infinite_memory.search.index import SearchIndex
-from infinite_memory.search.reader import View
+from infinite_memory.search.reader import Reader
 from infinite_memory.search.snapshot import Snapshot
 from infinite_memory.storage.inmemory.storage import InMemoryStorage
 from infinite_memory.storage.sqlite import SqliteStorage
@@ -117,7 +117,7 @@ def test_what_another_process_has_folded_is_mapped_and_not_written_again(tmp_pat
 
 
 def test_what_changes_during_a_fold_is_not_lost() -> None:
-    view = View()
+    view = Reader()
     for first in range(0, 60, 20):
         documents = [
             describe(_record(number), model=EMBEDDER.model, dimensions=64)
@@ -146,7 +146,7 @@ def test_a_search_does_not_wait_for_a_fold(tmp_path: Path) -> None:
     reached, released = threading.Event(), threading.Event()
 
     class Slow(Snapshot):
-        def write(self, view: View) -> bool:
+        def write(self, view: Reader) -> bool:
             reached.set()
             return released.wait(60) and super().write(view)
 
