@@ -23,7 +23,7 @@ _BOM = b"\xef\xbb\xbf"
 
 @frozen(kw_only=True)
 class Drafts:
-    """The drafts in a file, and for each the number of its line."""
+    """The drafts in a file, with the numbers of their lines."""
 
     name: str
     items: list[Draft]
