@@ -17,8 +17,7 @@ _WIDTHS = {"When": 11, "Scope": 16}
 _HEADING_CHARS = 256
 _LEAST_SHOWN = 0.0005
 _STEPS = (
-    *("parts", "coverage", "speaker", "around", "quoted", "asks", "important", "recency"),
-    *("conversation", "summary"),
+    *("parts", "speaker", "around", "quoted", "asks", "important", "conversation", "summary"),
 )
 
 

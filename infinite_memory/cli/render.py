@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from infinite_memory.cli.output import Line
-from infinite_memory.model.codec import iso, to_json
+from infinite_memory.model.codec import iso, similar_json, to_json
 from infinite_memory.model.memory import Memory, Status
 from infinite_memory.model.quantities import format_count
 from infinite_memory.model.receipt import Outcome, Receipt, Searchable
@@ -26,6 +26,7 @@ __all__ = [
     "receipt_json",
     "receipt_sentence",
     "scope_names",
+    "similar_lines",
 ]
 
 _EXCERPT_CHARS = 600
@@ -150,7 +151,7 @@ def receipt_json(receipt: Receipt) -> dict[str, Any]:
         "superseded": list(receipt.superseded),
         "superseded_by": receipt.superseded_by,
         "conflicts": list(receipt.conflicts),
-        "twins": list(receipt.twins),
+        "similar": [similar_json(similar) for similar in receipt.similar],
         "pending": list(receipt.pending),
     }
 
@@ -171,8 +172,6 @@ def receipt_hints(receipt: Receipt) -> Iterator[str]:
     """Yield sentences on a write that its author should know."""
     if receipt.superseded_by is not None:
         yield f"It is superseded already: {receipt.superseded_by} began later and holds now."
-    if receipt.twins:
-        yield f"It says the same as {join_words(receipt.twins)} and is linked to it."
     if receipt.superseded:
         yield f"It supersedes {join_words(receipt.superseded)}."
     if receipt.conflicts:
@@ -182,6 +181,35 @@ def receipt_hints(receipt: Receipt) -> Iterator[str]:
         )
     for sentence in receipt.pending:
         yield f"Still to be done: {sentence}."
+
+
+def similar_lines(receipt: Receipt, zone: str | None) -> Iterator[Line]:
+    """Yield the memories near a new one, and what to do where it replaces one of them."""
+    if not receipt.similar:
+        return
+    number = len(receipt.similar)
+    yield Line([(f"{format_count(number, 'similar memory', 'similar memories')}:", "bold")])
+    for similar in receipt.similar:
+        parts = [
+            (f"{similar.score:.2f}", "bold"),
+            (show_moment(similar.happened_at, zone), "cyan"),
+            (similar.scope, "magenta"),
+        ]
+        if similar.key is not None:
+            parts.append((f"key {similar.key}", ""))
+        yield Line([*_join_pieces(parts)], 2)
+        yield Line([(similar.text, "")], 4)
+        yield Line([(similar.id, "dim")], 4)
+    replaced = "it" if number == 1 else "one of them"
+    yield Line(
+        [
+            (
+                f"If this replaces {replaced}: `infinite-memory revise ID --status superseded`;"
+                " another time, `remember` with `--supersedes ID`.",
+                "dim",
+            )
+        ]
+    )
 
 
 def _join_pieces(parts: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:

@@ -9,6 +9,7 @@ from typing import Any, Self, Unpack
 
 from infinite_memory.clock import Clock, system_clock
 from infinite_memory.config import Config
+from infinite_memory.model.checks import check_flag
 from infinite_memory.model.criteria import Conditions
 from infinite_memory.model.draft import Details, Draft
 from infinite_memory.model.findings import Verification
@@ -34,7 +35,7 @@ from infinite_memory.operations.undo import Undone, undo
 from infinite_memory.operations.usage import usage
 from infinite_memory.operations.verify import verify
 from infinite_memory.operations.why_not import why_not
-from infinite_memory.protocols import Embedder, Storage
+from infinite_memory.protocols import Embedder, SearchFactory, Storage
 from infinite_memory.store.journal import Journal
 from infinite_memory.store.lifetime import Lifetime
 from infinite_memory.store.models import EmbeddingModels
@@ -75,6 +76,7 @@ class MemoryStore:
         storage: Storage | None = None,
         embedder: Embedder | None = None,
         former_embedder: Embedder | None = None,
+        search: SearchFactory | None = None,
         client: str = "python",
         counts_usage: bool = True,
         clock: Clock = system_clock,
@@ -87,9 +89,10 @@ class MemoryStore:
         process, the address of a MongoDB ("mongodb://HOST/DATABASE"), or "mongodb+managed://" for a
         MongoDB in the home folder. Without `config` the file in the home folder is read. `storage`,
         `embedder` and `former_embedder` replace the configured ones, and closing the store leaves
-        them open; the former embedder answers until everything is embedded. The journal names
-        `client` as the author of the changes. Without `counts_usage`, searches do not count as
-        recalls. With `scopes`, no other scope exists, not even `Global`.
+        them open; the former embedder answers until everything is embedded. `search` makes the
+        search of a storage and an embedder, such as `LinearSearch`; None makes the index. The
+        journal names `client` as the author of the changes. Without `counts_usage`, searches do
+        not count as recalls. With `scopes`, no other scope exists, not even `Global`.
 
         Raises:
             ConfigurationError: a setting cannot be used.
@@ -103,6 +106,7 @@ class MemoryStore:
             storage=storage,
             embedder=embedder,
             former_embedder=former_embedder,
+            search=search,
             client=client,
             counts_usage=counts_usage,
             clock=clock,
@@ -151,6 +155,7 @@ class MemoryStore:
         scope: str | None = None,
         tags: Sequence[str] = (),
         happened_at: datetime | None = None,
+        similar: bool = True,
         **details: Unpack[Details],
     ) -> Receipt:
         """Store one memory; when this returns, it is durable and every process finds it.
@@ -161,8 +166,9 @@ class MemoryStore:
         repeats an earlier one, with two exceptions, within an hour and with nothing else stored in
         its scope since: an exact repeat without an id of your own strengthens the earlier memory,
         and a text that an assistant has just recalled is an echo. Kind "message" is always stored.
-        `details` are title, context, conversation_id, speaker, origin, valid_from, valid_to, key,
-        important, sources, attachments and supersedes.
+        The receipt names up to three `similar` memories, which the new one may replace; with False
+        it names none. `details` are title, context, conversation_id, speaker, origin, valid_from,
+        valid_to, key, important, sources, attachments and supersedes.
 
         Raises:
             InvalidInput: a value cannot be used; the message shows it and the way out.
@@ -171,7 +177,7 @@ class MemoryStore:
         """
         fields = {"text": text, "id": id, "kind": kind, "scope": scope, "tags": tags}
         draft = Draft.of({**fields, "happened_at": happened_at, **details})
-        return remember(self._services, draft)
+        return remember(self._services, draft, similar=check_flag(similar, "similar"))
 
     @counted
     def remember_many(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from infinite_memory.model.checks import check_count
 from infinite_memory.operations.embed import Stop, catch_up, drop_others, never
+from infinite_memory.protocols import SupportsIndex
 from infinite_memory.store.lifetime import Group
 
 __all__ = ["EmbeddingModels"]
@@ -64,5 +65,6 @@ class EmbeddingModels(Group):
             EmbedderError: the model cannot be loaded.
         """
         model = self._services.models.answering()
-        model.index.refresh()
+        if isinstance(model.index, SupportsIndex):
+            model.index.warm_up()
         model.embedder.embed_query("warm up")

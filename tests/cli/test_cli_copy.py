@@ -9,7 +9,7 @@ import pytest
 from processes import on_terminal
 
 from infinite_memory.storage.sqlite import SqliteStorage
-from infinite_memory.testing.everything import dump, fill
+from tests.harness.everything import dump, fill
 
 Ask = Callable[..., Any]
 Run = Callable[..., Any]

@@ -132,7 +132,7 @@ def test_a_status_that_is_given_wins(ask: Ask) -> None:
 def test_why_not_names_the_depth_that_finds_it(run: Run, ask: Ask) -> None:
     said = run("why-not", "old", *QUESTION).stdout
     assert said == (
-        "mode: it is superseded, and asked for are current; the mode history finds it; "
+        "mode: it is superseded; the search wants current; the mode history finds it; "
         "the depth exhaustive finds it.\n"
     )
     assert ask("why-not", "old", *QUESTION)["found_at"] == "exhaustive"

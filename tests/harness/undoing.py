@@ -303,7 +303,7 @@ class Sequence:
         entry = self.storage.journal(limit=1)[0]
         if entry.number != number:
             raise _Different(f"the undo says entry {number} and the journal {entry.number}")
-        steps = {
+        steps: dict[str, Step] = {
             each: (model.memories[each], fields)
             for each, fields in memories.items()
             if fields is not model.memories[each]

@@ -153,7 +153,7 @@ async def test_a_defect_is_logged_and_the_server_goes_on(
             assert len((await client.list_tools()).tools) == 12
     assert "get_memory_stats failed through a defect" in read
     assert read.endswith("Nothing was changed.")
-    assert "Whether it was carried out is unknown" in written
+    assert "Whether the change was made is unknown" in written
     assert "secret detail" not in read + written
     assert "ZeroDivisionError: secret detail" in caplog.text
 

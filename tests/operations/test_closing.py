@@ -15,7 +15,7 @@ import pytest
 from numpy.typing import NDArray
 
 from infinite_memory import Config, InfiniteMemoryError, MemoryStore, Status, StoreClosed
-from infinite_memory.model.record import Log, Write
+from infinite_memory.model.commit import Commit
 from infinite_memory.model.usage import Usage
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.storage.sqlite import storage as sqlite_storage
@@ -28,9 +28,9 @@ class EndsAfterCommit(SqliteStorage):
 
     armed = False
 
-    def commit(self, writes: Sequence[Write]) -> int:
-        position = super().commit(writes)
-        if self.armed and any(isinstance(write, Log) for write in writes):
+    def commit(self, commit: Commit) -> int:
+        position = super().commit(commit)
+        if self.armed and commit.entry is not None:
             self.close()
         return position
 
@@ -198,10 +198,10 @@ def test_a_signal_that_closes_the_store_in_the_middle_of_a_commit_hangs_nothing(
     store = opened(tmp_path)
     honest = sqlite_storage.refuse_changes
 
-    def signalling(writes: Sequence[Write], present: Any) -> None:
+    def signalling(commit: Commit, present: Any) -> None:
         monkeypatch.setattr(sqlite_storage, "refuse_changes", honest)
         by_a_signal(store.close)
-        honest(writes, present)
+        honest(commit, present)
 
     monkeypatch.setattr(sqlite_storage, "refuse_changes", signalling)
     assert store.remember("a fact", id="a").outcome == "stored"

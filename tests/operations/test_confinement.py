@@ -11,13 +11,13 @@ import apsw
 import pytest
 
 from infinite_memory import Config, Conflict, IdTaken, InvalidInput, MemoryStore, NotFound
-from infinite_memory.model.record import Put
+from infinite_memory.model.commit import Commit, Put
 from infinite_memory.storage.confined import ConfinedStorage
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.testing.embedders import HashingEmbedder
-from infinite_memory.testing.failing import FailingStorage
 from infinite_memory.testing.storage_contract import make_memory
+from tests.harness.failing import FailingStorage
 
 
 @pytest.fixture
@@ -154,7 +154,7 @@ def test_strict_scopes_are_not_made(home: Path, everything: MemoryStore) -> None
 
 def test_an_id_that_is_taken_is_not_tried_again() -> None:
     inner = FailingStorage(InMemoryStorage())
-    inner.commit([Put(memory=make_memory("m"), expected=0)])
+    inner.commit(Commit(puts=[Put(memory=make_memory("m"), expected=0)]))
     with MemoryStore.open(
         "memory://", storage=inner, embedder=HashingEmbedder(), scopes=["work"]
     ) as store:
@@ -205,8 +205,10 @@ def test_each_has_a_snapshot_of_its_own(home: Path) -> None:
 
 def test_what_waits_outside_is_not_embedded_from_inside(home: Path) -> None:
     with closing(SqliteStorage.open(home)) as storage:
-        storage.commit([Put(memory=make_memory(f"o{n}"), expected=0) for n in range(200)])
-        storage.commit([Put(memory=make_memory("i", scope="work"), expected=0)])
+        storage.commit(
+            Commit(puts=[Put(memory=make_memory(f"o{n}"), expected=0) for n in range(200)])
+        )
+        storage.commit(Commit(puts=[Put(memory=make_memory("i", scope="work"), expected=0)]))
         model = HashingEmbedder().model
         confined = ConfinedStorage(storage, ["work"])
         assert confined.pending(model, limit=1) == confined.pending(model, limit=500) == ["i"]

@@ -9,9 +9,9 @@ import pytest
 from attrs import evolve
 
 from infinite_memory import Conflict, InvalidInput, MemoryStore, NotFound, Status
+from infinite_memory.model.commit import Commit, Put
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.link import LinkType
-from infinite_memory.model.record import Put
 
 DAY = timedelta(days=1)
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -157,7 +157,7 @@ def test_a_repeat_of_what_was_put_behind_another_is_unchanged(store: MemoryStore
     moved = store.get(ahead.id)
     later = evolve(moved, revision=3, stored_at=moved.held_from)
     # As if it had been stored by a machine whose clock is a day ahead.
-    store._services.storage.commit([Put(memory=later, expected=2)])
+    store._services.storage.commit(Commit(puts=[Put(memory=later, expected=2)]))
     store.remember("green", key="colour", id="mine")
     assert store.get("mine").valid_from is not None
     assert store.remember("green", key="colour", id="mine").outcome == "unchanged"
@@ -216,7 +216,9 @@ def test_a_clock_that_is_behind_makes_no_history_of_the_present(store: MemorySto
     store.revise(ahead.id, revision=1, happened_at=later)
     # As if it had been stored by a machine whose clock is an hour ahead.
     moved = store.get(ahead.id)
-    storage.commit([Put(memory=evolve(moved, revision=3, stored_at=later), expected=2)])
+    storage.commit(
+        Commit(puts=[Put(memory=evolve(moved, revision=3, stored_at=later), expected=2)])
+    )
     receipt = store.remember("green", key="colour")
     assert receipt.superseded == (ahead.id,)
     assert store.get(receipt.id).status is Status.CURRENT

@@ -12,7 +12,7 @@ from infinite_memory import Conflict, MemoryStore, Outcome, Searchable, StorageU
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.testing.embedders import HashingEmbedder
-from infinite_memory.testing.failing import FailingStorage
+from tests.harness.failing import FailingStorage
 
 
 @pytest.fixture(params=["memory", "sqlite"])

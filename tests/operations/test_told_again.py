@@ -97,7 +97,6 @@ def test_what_is_told_on_three_days_is_kept_three_times(
             moved.move(**gap)
             told.append(store.remember(text, scope=scope, origin=origin))
         assert [receipt.outcome for receipt in told] == [Outcome.STORED] * 3, text
-        assert [receipt.twins for receipt in told] == [(), (told[0].id,), (told[0].id,)]
         today = store.recall_by_time(when="today", scope=scope)
         assert told[2].id in [memory.id for memory in today]
         (hit,) = store.search(text, scope=scope, threshold=0)

@@ -9,7 +9,7 @@ import pytest
 from infinite_memory import MemoryStore, Status, StorageUnavailable
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.testing.embedders import HashingEmbedder
-from infinite_memory.testing.failing import FailingStorage
+from tests.harness.failing import FailingStorage
 
 
 class _FailsAfterUndo(FailingStorage):
@@ -17,8 +17,8 @@ class _FailsAfterUndo(FailingStorage):
 
     broken = mended = False
 
-    def commit(self, writes):  # type: ignore[no-untyped-def]
-        result = super().commit(writes)
+    def commit(self, commit):  # type: ignore[no-untyped-def]
+        result = super().commit(commit)
         self.broken = not self.mended
         return result
 
@@ -55,8 +55,8 @@ class _ClosesAfterCommit(FailingStorage):
 
     store: MemoryStore
 
-    def commit(self, writes):  # type: ignore[no-untyped-def]
-        result = super().commit(writes)
+    def commit(self, commit):  # type: ignore[no-untyped-def]
+        result = super().commit(commit)
         self.store.close()
         return result
 

@@ -15,7 +15,7 @@ from infinite_memory.protocols import Storage
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.testing.embedders import HashingEmbedder
-from infinite_memory.testing.failing import FailingStorage
+from tests.harness.failing import FailingStorage
 
 Operation = Callable[[MemoryStore], object]
 When = Literal["before", "after"]

@@ -17,11 +17,11 @@ from click.testing import CliRunner
 from benchmarks.soak.flips import flip_bits, make_store
 from infinite_memory import Config, MemoryStore, NotFound, StoreDamaged
 from infinite_memory.cli.commands.maintenance import verify_command
+from infinite_memory.model.commit import Attach, Commit
 from infinite_memory.model.entry import Action, MemoryStep, Operation
 from infinite_memory.model.findings import Finding, RecordKind, Verification
 from infinite_memory.model.link import Link, LinkType
 from infinite_memory.model.memory import Kind, Origin, Status
-from infinite_memory.model.record import Attach, Log, PutLink
 from infinite_memory.model.usage import Usage
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.storage.sqlite.creation import PAGE_BYTES
@@ -158,8 +158,8 @@ def test_what_is_kept_beside_the_memories_is_looked_at_too(
     begun = Action(at=_AT, operation=Operation.BEGIN)
     step = MemoryStep(id="m1", before=1, after=1)
     link = Link(source="m1", target="m2", type=LinkType.CONTEXT, made_at=_AT)
-    storage.commit([Log(action=begun)])
-    storage.commit([PutLink(link=link), Log(action=evolve(begun, memories=(step,)))])
+    storage.commit(Commit(entry=begun))
+    storage.commit(Commit(links=[link], entry=evolve(begun, memories=(step,))))
     storage.count_usage({"m1": Usage(count=2, last=_AT)})
     verified = store.verify()
     assert verified.sound
@@ -246,7 +246,9 @@ def test_vectors_that_cannot_be_right_are_found_and_mended(
     assert good is not None
     if field == "vectors":
         value = np.full_like(good.vectors, 0.5)
-    storage.commit([Attach(id="m1", revision=1, embedding=evolve(good, **{field: value}))])
+    storage.commit(
+        Commit(attaches=[Attach(id="m1", revision=1, embedding=evolve(good, **{field: value}))])
+    )
     (finding,) = store.verify(mend=True).findings
     assert (finding.part, finding.id) == (RecordKind.EMBEDDING, "m1")
     assert sentence in finding.what

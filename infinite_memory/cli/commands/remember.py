@@ -16,7 +16,7 @@ from infinite_memory.cli.jsonl import Drafts, max_line_bytes, read_drafts
 from infinite_memory.cli.opening import open_store
 from infinite_memory.cli.options import common_options, wants_json
 from infinite_memory.cli.output import Line, emit_json, emit_lines, progress_bars, remark
-from infinite_memory.cli.render import receipt_json, receipt_sentence
+from infinite_memory.cli.render import receipt_json, receipt_sentence, similar_lines
 from infinite_memory.model.memory import Origin
 from infinite_memory.model.quantities import format_count
 from infinite_memory.model.receipt import Outcome, Receipt, Searchable
@@ -36,17 +36,31 @@ __all__ = ["remember_command"]
 @click.option(
     "--supersedes", multiple=True, metavar="ID", help="A memory that it replaces. May be repeated."
 )
+@click.option(
+    "--no-similar",
+    "similar",
+    flag_value=False,
+    default=True,
+    help="Do not look for similar memories, which it may replace.",
+)
 @click.option("--important", is_flag=True, default=None, help="It matters more than others.")
 @common_options
 @click.pass_context
 def remember_command(
-    context: click.Context, /, text: str | None, source_file: str | None, **options: Any
+    context: click.Context,
+    /,
+    text: str | None,
+    source_file: str | None,
+    *,
+    similar: bool,
+    **options: Any,
 ) -> None:
     """Store TEXT, or standard input where TEXT is -, and print the receipt.
 
-    With --from every line of FILE (- for standard input) is a JSON object with a text and any other
-    field of a memory. All lines are checked before the first is stored; the options are defaults
-    for the fields that a line leaves out.
+    With --from every line of FILE (- for standard input) is an object with a text and any other
+    field of a memory, or FILE is what `list --json` has printed. All of it is checked before the
+    first memory is stored; the options are the fields that a line leaves out. Similar memories are
+    named for a TEXT only.
     """
     if (text is None) == (source_file is None):
         raise click.UsageError("give a TEXT, - for standard input, or --from FILE")
@@ -55,12 +69,14 @@ def remember_command(
         return
     with open_store(context) as store:
         limit = store.config.limits.max_text_bytes
-        fields = field_values(options, store.config.time_zone)
-        receipt = store.remember(read_text(str(text), max_bytes=limit), **fields)
+        zone = store.config.time_zone
+        fields = field_values(options, zone)
+        checked_text = read_text(str(text), max_bytes=limit)
+        receipt = store.remember(checked_text, similar=similar, **fields)
         if wants_json(context):
             emit_json(receipt_json(receipt))
         else:
-            emit_lines([Line([(receipt_sentence(receipt), "")])])
+            emit_lines([Line([(receipt_sentence(receipt), "")]), *similar_lines(receipt, zone)])
         _embed_long_texts(store, [receipt])
 
 

@@ -37,7 +37,7 @@ def prepare_folder(places: Places, vfs: str | None) -> None:
     """Make the folder of a store, or check it if it is there, up to where the lock can be taken.
 
     Raises:
-        StoreDamaged, SchemaTooNew, StorageUnavailable: as `ensure_store`; nothing was changed.
+        StoreDamaged, SchemaTooNew, SchemaTooOld, StorageUnavailable: as `ensure_store`.
     """
     check_not_inherited(places.database)
     with _typed_errors(places):
@@ -55,6 +55,7 @@ def ensure_store(places: Places, vfs: str | None) -> str:
     Raises:
         StoreDamaged: what is there is suspect; nothing was changed.
         SchemaTooNew: a newer version made it; nothing was changed.
+        SchemaTooOld: a development version before schema 1 made it; nothing was changed.
         StorageUnavailable: the folder cannot be used.
     """
     with _typed_errors(places):
