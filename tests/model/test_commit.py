@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pytest
 from attrs import evolve, fields
-from infinite_memory.testing.contract_base import make_embedding, make_link, put
-from infinite_memory.testing.contract_journal import make_action
 
 from infinite_memory.errors import InvalidInput
 from infinite_memory.model.commit import (
@@ -22,6 +20,8 @@ from infinite_memory.model.link import LinkKey, LinkType
 from infinite_memory.model.scope import Scope
 from infinite_memory.storage.confined import Confinement
 from infinite_memory.storage.confined.writes import Translation
+from infinite_memory.testing.storage_contract.base import make_embedding, make_link, put
+from infinite_memory.testing.storage_contract.journal import make_action
 
 S = Scope(name="s")
 FULL = Commit(
