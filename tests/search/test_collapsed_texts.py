@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from infinite_memory.search.query import Arm, Question
 
 from infinite_memory.model.commit import Commit, Put
 from infinite_memory.model.criteria import Criteria
