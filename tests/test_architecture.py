@@ -1,23 +1,26 @@
-"""The shape of the code, held by a machine."""
+"""The shape of the code: each rule is one test, which lists every violation.
+
+A rule is a function that yields a sentence for each violation in the sources it is given. The
+tests run it on the checkout, and on a small example that breaks it.
+"""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
-from functools import lru_cache
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 import infinite_memory
 
+Sources = Mapping[str, tuple[str, str]]
+"""The path and the text of each module, by its dotted name."""
+
 ROOT = Path(infinite_memory.__file__).parent
 ADAPTER = ROOT.parent / "infinite_memory_mcp"
-FILES = sorted([*ROOT.rglob("*.py"), *ADAPTER.rglob("*.py")])
-MODULES = {
-    ".".join(path.relative_to(ROOT.parent).with_suffix("").parts).removesuffix(".__init__"): path
-    for path in FILES
-}
 MAX_FILE_LINES = 400
 MAX_FUNCTION_LINES = 50
 
@@ -30,6 +33,7 @@ LAYERS = [
     "infinite_memory.config",
     "infinite_memory.text",
     "infinite_memory.times",
+    "infinite_memory.files",
     "infinite_memory.storage",
     "infinite_memory.embedding",
     "infinite_memory.search",
@@ -48,121 +52,253 @@ LATE = {"onnxruntime", "tokenizers", "onnx", "rjieba", "rich", "mcp", "msvcrt", 
 ENTRY_POINTS = ("infinite_memory.cli.", "infinite_memory_mcp.")
 ENVIRONMENT_READERS = {"infinite_memory.cli.settings", "infinite_memory_mcp.settings"}
 FORBIDDEN_NAMES = {"utils", "helpers", "managers", "util", "helper", "manager", "misc", "common"}
+STORAGE_CONTRACT = "infinite_memory.testing.storage_contract"
+# What the author of a backend imports. Harnesses for our own parts belong in `tests/harness`.
+TESTING = {
+    "infinite_memory.testing",
+    "infinite_memory.testing.embedder_contract",
+    "infinite_memory.testing.embedders",
+    "infinite_memory.testing.search_contract",
+    STORAGE_CONTRACT,
+    "infinite_memory.testing.storage_machine",
+    "infinite_memory.testing.strategies",
+}
 
 
-@lru_cache
-def tree_of(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
+def read_sources() -> dict[str, tuple[str, str]]:
+    """Read every module of the library and of the adapter."""
+    sources = {}
+    for path in sorted([*ROOT.rglob("*.py"), *ADAPTER.rglob("*.py")]):
+        relative = path.relative_to(ROOT.parent)
+        module = ".".join(relative.with_suffix("").parts).removesuffix(".__init__")
+        sources[module] = (relative.as_posix(), path.read_text(encoding="utf-8"))
+    return sources
 
 
-def layer_of(module: str) -> int:
-    found = [
-        i for i, layer in enumerate(LAYERS) if module == layer or module.startswith(f"{layer}.")
+SOURCES = read_sources()
+
+
+@cache
+def parse(text: str) -> ast.Module:
+    return ast.parse(text)
+
+
+def list_functions(text: str) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
+    return [
+        node
+        for node in ast.walk(parse(text))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     ]
-    assert found, f"{module} belongs to no layer"
-    return found[-1]
 
 
-def imports_of(module: str) -> Iterator[tuple[str, ast.stmt]]:
-    """Yield the modules that a module imports, with the statement."""
-    for node in ast.walk(tree_of(MODULES[module])):
+def find_layer(module: str) -> int:
+    """Return the last layer that holds a module, or -1."""
+    return max(
+        (
+            index
+            for index, layer in enumerate(LAYERS)
+            if module == layer or module.startswith(f"{layer}.")
+        ),
+        default=-1,
+    )
+
+
+def list_imports(sources: Sources, module: str) -> Iterator[str]:
+    """Yield the modules that a module imports, and "." for a relative import."""
+    for node in ast.walk(parse(sources[module][1])):
         if isinstance(node, ast.Import):
-            for alias in node.names:
-                yield alias.name, node
+            yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{module} has a relative import in line {node.lineno}"
-            assert node.module is not None
+            if node.level or node.module is None:
+                yield "."
+                continue
             for alias in node.names:
                 inner = f"{node.module}.{alias.name}"
-                yield (inner if inner in MODULES else node.module), node
+                yield inner if inner in sources else node.module
 
 
-def ours(module: str) -> list[str]:
-    return [name for name, _ in imports_of(module) if name in MODULES]
+def check_layers(sources: Sources) -> Iterator[str]:
+    for module in sources:
+        if module == FRONT:
+            continue
+        if find_layer(module) < 0:
+            yield f"{module} belongs to no layer"
+        for imported in list_imports(sources, module):
+            if imported == ".":
+                yield f"{module} has a relative import"
+            elif imported == FRONT and not module.startswith("infinite_memory_mcp"):
+                yield f"{module} imports the package instead of the module that defines the name"
+            elif (
+                imported in sources
+                and imported != FRONT
+                and find_layer(imported) > find_layer(module)
+            ):
+                yield f"{module} imports {imported}, which is in a higher layer"
 
 
-@pytest.mark.parametrize("module", [name for name in MODULES if name != FRONT])
-def test_imports_run_downwards(module: str) -> None:
-    for imported in ours(module):
-        if imported == FRONT:
-            assert module.startswith("infinite_memory_mcp"), f"{module} imports the front door"
-        else:
-            assert layer_of(imported) <= layer_of(module), f"{module} imports {imported}"
-
-
-def test_no_modules_import_each_other_in_a_circle() -> None:
-    graph = {module: set(ours(module)) - {module} for module in MODULES if module != FRONT}
+def check_circles(sources: Sources) -> Iterator[str]:
+    graph = {
+        module: {name for name in list_imports(sources, module) if name in sources} - {module}
+        for module in sources
+        if module != FRONT
+    }
     while leaves := [module for module, imported in graph.items() if not imported & graph.keys()]:
         for module in leaves:
             del graph[module]
-    assert not graph, f"a circle among {sorted(graph)}"
+    if graph:
+        yield f"{', '.join(sorted(graph))} import each other in a circle"
 
 
-@pytest.mark.parametrize(
-    "module", [name for name in MODULES if name.startswith("infinite_memory.")]
-)
-def test_the_library_imports_neither_the_adapter_nor_its_kit(module: str) -> None:
-    for imported, _ in imports_of(module):
-        assert imported.split(".")[0] not in {"mcp", "mcp_types", "infinite_memory_mcp"}
+def check_adapter_is_not_imported(sources: Sources) -> Iterator[str]:
+    for module in sources:
+        if not module.startswith("infinite_memory_mcp"):
+            for imported in list_imports(sources, module):
+                if imported.split(".")[0] in {"mcp", "mcp_types", "infinite_memory_mcp"}:
+                    yield f"{module} imports {imported}"
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_the_environment_is_read_in_one_place_of_each_entry_point(module: str) -> None:
-    source = MODULES[module].read_text(encoding="utf-8")
-    if module not in ENVIRONMENT_READERS:
-        assert "os.environ" not in source
-        assert "getenv" not in source
+def check_environment_readers(sources: Sources) -> Iterator[str]:
+    for module, (_, text) in sources.items():
+        if module not in ENVIRONMENT_READERS and ("os.environ" in text or "getenv" in text):
+            yield f"{module} reads the environment"
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_imports_stand_at_the_top_unless_they_are_heavy_or_optional(module: str) -> None:
-    for function in ast.walk(tree_of(MODULES[module])):
-        if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+def check_late_imports(sources: Sources) -> Iterator[str]:
+    for module, (_, text) in sources.items():
+        for function in list_functions(text):
+            for node in ast.walk(function):
+                names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+                if isinstance(node, ast.ImportFrom):
+                    names = [node.module or ""]
+                for name in names:
+                    if name.startswith("infinite_memory") and module.startswith(ENTRY_POINTS):
+                        continue
+                    # The backend brings a driver that most stores do without.
+                    if module == "infinite_memory.storage.open" and name.startswith(MONGODB):
+                        continue
+                    if name.split(".")[0] not in LATE:
+                        yield f"{module} imports {name} inside a function"
+
+
+def check_sizes(sources: Sources) -> Iterator[str]:
+    for path, text in sources.values():
+        lines = len(text.splitlines())
+        if lines > MAX_FILE_LINES:
+            yield f"{path} has {lines} lines, more than {MAX_FILE_LINES}"
+        for function in list_functions(text):
+            lines = (function.end_lineno or 0) - function.lineno + 1
+            if lines > MAX_FUNCTION_LINES:
+                yield f"{path}: {function.name} has {lines} lines, more than {MAX_FUNCTION_LINES}"
+
+
+def check_file_names(sources: Sources) -> Iterator[str]:
+    for path, _ in sources.values():
+        if set(Path(path).with_suffix("").parts) & FORBIDDEN_NAMES:
+            yield f"{path} is not named after what it holds"
+
+
+def check_offers(sources: Sources) -> Iterator[str]:
+    for module, (path, text) in sources.items():
+        if path.endswith("__main__.py"):
             continue
-        for node in ast.walk(function):
-            names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
-            if isinstance(node, ast.ImportFrom):
-                names = [node.module or ""]
-            for name in names:
-                if name.startswith("infinite_memory") and module.startswith(ENTRY_POINTS):
-                    continue
-                # The backend brings a driver that most stores do without.
-                if module == "infinite_memory.storage.open" and name.startswith(MONGODB):
-                    continue
-                assert name.split(".")[0] in LATE, f"{module}:{node.lineno} imports {name} late"
-
-
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT.parent)))
-def test_files_and_functions_stay_small(path: Path) -> None:
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= MAX_FILE_LINES
-    for node in ast.walk(tree_of(path)):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            assert node.end_lineno is not None
-            lines = node.end_lineno - node.lineno + 1
-            assert lines <= MAX_FUNCTION_LINES, f"{node.name} has {lines} lines"
-
-
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT.parent)))
-def test_files_are_named_after_what_they_hold(path: Path) -> None:
-    assert not {path.stem, *path.parent.parts[-2:]} & FORBIDDEN_NAMES
-
-
-@pytest.mark.parametrize("module", [name for name in MODULES if MODULES[name].stem != "__main__"])
-def test_every_module_says_what_it_offers_and_defines_it(module: str) -> None:
-    tree = tree_of(MODULES[module])
-    assert ast.get_docstring(tree), f"{module} has no docstring"
-    offered = [
-        ast.literal_eval(node.value)
-        for node in tree.body
-        if isinstance(node, ast.Assign | ast.AnnAssign)
-        and node.value is not None
-        and any(
-            isinstance(target, ast.Name) and target.id == "__all__"
+        tree = parse(text)
+        if not ast.get_docstring(tree):
+            yield f"{module} has no docstring"
+        targets = [
+            target
+            for node in tree.body
+            if isinstance(node, ast.Assign | ast.AnnAssign)
             for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
-        )
-    ]
-    if not offered:
-        assert MODULES[module].stem == "__init__", f"{module} has no __all__"
+        ]
+        if not path.endswith("__init__.py") and not any(
+            isinstance(target, ast.Name) and target.id == "__all__" for target in targets
+        ):
+            yield f"{module} has no __all__"
+
+
+def check_broad_excepts(sources: Sources) -> Iterator[str]:
+    for path, text in sources.values():
+        lines = text.splitlines()
+        for node in ast.walk(parse(text)):
+            if isinstance(node, ast.ExceptHandler):
+                types = ast.walk(node.type) if node.type else ()
+                names = {name.id for name in types if isinstance(name, ast.Name)}
+                is_broad = node.type is None or bool({"Exception", "BaseException"} & names)
+                has_reason = "#" in "".join(lines[node.lineno - 1 : node.lineno + 1])
+                if (
+                    is_broad
+                    and not has_reason
+                    and not any(isinstance(inner, ast.Raise) for inner in ast.walk(node))
+                ):
+                    yield f"{path}:{node.lineno} catches everything and gives no reason"
+
+
+def check_entry_points(sources: Sources) -> Iterator[str]:
+    inner = re.compile(r"infinite_memory\.(storage\.(?!open$)\w+|search)(\.|$)")
+    for module in sources:
+        if module.startswith(("infinite_memory.cli", "infinite_memory_mcp")):
+            for name in list_imports(sources, module):
+                if inner.match(name):
+                    yield f"{module} imports {name}, which is inside a backend or the search"
+
+
+def check_testing(sources: Sources) -> Iterator[str]:
+    for module in sources:
+        is_listed = module in TESTING or module.startswith(f"{STORAGE_CONTRACT}.")
+        if module.startswith("infinite_memory.testing") and not is_listed:
+            yield f"{module} is in the wheel; a harness belongs in tests/harness"
+
+
+LONG_FUNCTION = "def f():\n" + "    x = 1\n" * MAX_FUNCTION_LINES
+
+# Each rule with a module that breaks it, and a part of the sentence that says so.
+RULES: list[tuple[Callable[[Sources], Iterable[str]], str, str, str]] = [
+    (check_layers, "model.bad", "from infinite_memory.store import MemoryStore", "higher layer"),
+    (check_layers, "store.bad", "from infinite_memory import MemoryStore", "imports the package"),
+    (check_layers, "store.bad", "from . import memory_store", "relative import"),
+    (check_layers, "elsewhere", "", "belongs to no layer"),
+    (check_circles, "store.bad", "import infinite_memory.store.worse", "in a circle"),
+    (check_adapter_is_not_imported, "store.bad", "import mcp", "imports mcp"),
+    (check_environment_readers, "store.bad", "import os\nos.environ['A']", "environment"),
+    (check_late_imports, "store.bad", "def f():\n    import json", "inside a function"),
+    (
+        check_late_imports,
+        "store.bad",
+        "def f():\n    from json import loads",
+        "inside a function",
+    ),
+    (check_sizes, "store.bad", "x = 1\n" * (MAX_FILE_LINES + 1), "401 lines"),
+    (check_sizes, "store.bad", LONG_FUNCTION, "51 lines"),
+    (check_file_names, "store.utils", "", "not named after what it holds"),
+    (check_file_names, "utils.bad", "", "not named after what it holds"),
+    (check_offers, "store.bad", "__all__ = []", "no docstring"),
+    (check_offers, "store.bad", '"""Docstring."""', "no __all__"),
+    (check_broad_excepts, "store.bad", "try:\n    f()\nexcept Exception:\n    g()", "no reason"),
+    (check_broad_excepts, "store.bad", "try:\n    f()\nexcept:\n    g()", "no reason"),
+    (check_entry_points, "cli.bad", "import infinite_memory.storage.sqlite.lock", "inside a"),
+    (check_entry_points, "cli.bad", "from infinite_memory.search import index", "inside a"),
+    (check_testing, "testing.kills", "", "tests/harness"),
+]
+
+
+@pytest.mark.parametrize("check", dict.fromkeys(rule[0] for rule in RULES))
+def test_the_code_obeys_the_rule(check: Callable[[Sources], Iterable[str]]) -> None:
+    violations = list(check(SOURCES))
+    assert not violations, "\n".join(["", *violations])
+
+
+@pytest.mark.parametrize(("check", "module", "text", "sentence"), RULES)
+def test_the_rule_notices_an_example_that_breaks_it(
+    check: Callable[[Sources], Iterable[str]], module: str, text: str, sentence: str
+) -> None:
+    name = f"infinite_memory.{module}"
+    worse = "from infinite_memory.store.bad import f"
+    sources = {
+        name: (f"{name.replace('.', '/')}.py", text),
+        "infinite_memory.store.worse": ("infinite_memory/store/worse.py", worse),
+    }
+    violations = list(check({**SOURCES, **sources}))
+    assert any(name in line.replace("/", ".") and sentence in line for line in violations)
 
 
 def test_the_public_names_are_exactly_those_listed() -> None:
@@ -174,19 +310,3 @@ def test_the_public_names_are_exactly_those_listed() -> None:
     with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
         infinite_memory.Nothing  # noqa: B018
     assert set(infinite_memory.__all__) <= set(dir(infinite_memory))
-
-
-def test_no_broad_except_stands_without_a_reason() -> None:
-    for path in FILES:
-        lines = path.read_text(encoding="utf-8").splitlines()
-        for node in ast.walk(tree_of(path)):
-            if isinstance(node, ast.ExceptHandler):
-                names = (
-                    [n.id for n in ast.walk(node.type) if isinstance(n, ast.Name)]
-                    if node.type
-                    else [""]
-                )
-                if {"Exception", "BaseException", ""} & set(names):
-                    reraises = any(isinstance(inner, ast.Raise) for inner in ast.walk(node))
-                    commented = "#" in lines[node.lineno - 1] or "#" in lines[node.lineno]
-                    assert reraises or commented, f"{path}:{node.lineno}"

@@ -3,7 +3,7 @@
     python -m benchmarks.scale.copying [--memories 100000]
 
 The server is one that is started for this, a replica set of one on a socket in the folder of the
-copy. The export is what `infinite_memory.testing.everything.dump` writes: a line of JSON for each
+copy. The export is what `tests.harness.everything.dump` writes: a line of JSON for each
 memory with every revision, every vector as hexadecimal numbers, every erased id and every scope.
 `most` is the largest resident memory of this process until then; the server is another one.
 """
@@ -22,12 +22,12 @@ from pathlib import Path
 from benchmarks.environment import describe_environment
 from benchmarks.scale import corpus
 from infinite_memory import Config, CopyStep, copy_store
-from infinite_memory.model.record import PutScope
+from infinite_memory.model.commit import Commit
 from infinite_memory.model.scope import Scope
 from infinite_memory.protocols import Storage
 from infinite_memory.storage.open import MANAGED, open_storage
 from infinite_memory.storage.sqlite import SqliteStorage
-from infinite_memory.testing.everything import dump, fill
+from tests.harness.everything import dump, fill
 
 _COPIED = "memory.db*"
 
@@ -42,7 +42,7 @@ def prepare(folder: Path, count: int, home: Path) -> None:
     with closing(SqliteStorage.open(home)) as storage:
         scopes = storage.scopes()
         fill(storage)
-        storage.commit([PutScope(scope=scopes.get("Global", Scope(name="Global")))])
+        storage.commit(Commit(scopes=[scopes.get("Global", Scope(name="Global"))]))
 
 
 def export_of(storage: Storage) -> tuple[str, int, float]:

@@ -30,9 +30,10 @@ from numpy.typing import NDArray
 
 from benchmarks.environment import describe_environment
 from infinite_memory.embedding import open_embedder
+from infinite_memory.model.commit import Commit, Put
 from infinite_memory.model.ids import new_id
 from infinite_memory.model.memory import Kind, Memory
-from infinite_memory.model.record import Embedding, Put, PutScope
+from infinite_memory.model.record import Embedding
 from infinite_memory.model.scope import Scope
 from infinite_memory.protocols import Embedder
 from infinite_memory.storage.sqlite import SqliteStorage
@@ -180,9 +181,9 @@ def build(folder: Path, count: int) -> float:
     with closing(SqliteStorage.open(home)) as storage:
         if storage.position():
             raise SystemExit(f"{home} holds a half made store: delete it first")
-        storage.commit([PutScope(scope=Scope(name=name)) for name in (RARE, *SCOPES)])
+        storage.commit(Commit(scopes=[Scope(name=name) for name in (RARE, *SCOPES)]))
         for batch in batches(count, middle):
-            writes = [
+            puts = [
                 Put(
                     memory=memory,
                     expected=0,
@@ -197,7 +198,7 @@ def build(folder: Path, count: int) -> float:
                 for memory, row in zip(batch.memories, batch.vectors, strict=True)
             ]
             start = time.perf_counter()
-            storage.commit(writes)
+            storage.commit(Commit(puts=puts))
             seconds += time.perf_counter() - start
     done.touch()
     return seconds

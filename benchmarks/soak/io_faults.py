@@ -17,7 +17,7 @@ from attrs import frozen
 
 from benchmarks.soak.report import bound, conclude, scratch
 from infinite_memory.storage.sqlite.writer import Writer
-from infinite_memory.testing.io_faults import fault_points, meet_fault
+from tests.harness.io_faults import fault_points, meet_fault
 
 __all__ = ["Outcome", "run"]
 

@@ -21,7 +21,7 @@ from attrs import frozen
 from benchmarks.soak.report import bound, conclude, scratch
 from infinite_memory.errors import StorageError
 from infinite_memory.storage.sqlite import SqliteStorage
-from infinite_memory.testing.kills import SABOTAGES, Batch, Writer, find_losses
+from tests.harness.kills import SABOTAGES, Batch, Writer, find_losses
 
 __all__ = ["Outcome", "run"]
 

@@ -18,7 +18,7 @@ from attrs import frozen
 
 from benchmarks.soak.report import bound, conclude, scratch
 from infinite_memory.storage.sqlite.connection import RULES
-from infinite_memory.testing.power_cuts import Cut, cut_power, find_fault
+from tests.harness.power_cuts import Cut, cut_power, find_fault
 
 __all__ = ["BROKEN", "Outcome", "run"]
 

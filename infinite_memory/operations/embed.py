@@ -10,11 +10,12 @@ from attrs import evolve
 
 from infinite_memory.errors import Conflict, InfiniteMemoryError, StoreDamaged
 from infinite_memory.model.checks import check_count
+from infinite_memory.model.commit import Attach, Commit, Detach
 from infinite_memory.model.memory import Memory
-from infinite_memory.model.record import Attach, Detach, Embedding
+from infinite_memory.model.record import Embedding
 from infinite_memory.operations.after_commit import AfterCommit
 from infinite_memory.operations.services import Services
-from infinite_memory.protocols import Embedder
+from infinite_memory.protocols import Embedder, SupportsIndex
 from infinite_memory.storage.preconditions import check_embedding
 
 __all__ = [
@@ -186,7 +187,8 @@ def _note_refused(services: Services, embedder: Embedder, memory: Memory) -> Non
         spans=np.empty((0, 2), np.int32),
         vectors=np.empty((0, embedder.dimensions), np.float32),
     )
-    services.storage.commit([Attach(id=memory.id, revision=memory.revision, embedding=nothing)])
+    attach = Attach(id=memory.id, revision=memory.revision, embedding=nothing)
+    services.storage.commit(Commit(attaches=(attach,)))
 
 
 def drop_others(services: Services) -> dict[str, int]:
@@ -208,11 +210,11 @@ def drop_others(services: Services) -> dict[str, int]:
     cursor, end = 0, storage.position()
     while cursor < end:
         changes = storage.changes(cursor, limit=_BATCH_MEMORIES, models=())
-        storage.commit(
-            [Detach(id=each.id, keep=model) for each in changes.items if each.record is not None]
-        )
+        stored = [change.id for change in changes.items if change.record is not None]
+        storage.commit(Commit(detaches=[Detach(id=each, keep=model) for each in stored]))
         cursor = max(changes.cursor, cursor + 1)
-    services.models.chosen.index.discard_others()
+    if isinstance(services.models.chosen.index, SupportsIndex):
+        services.models.chosen.index.discard_others()
     return had
 
 
@@ -237,12 +239,11 @@ def _attach(
         what = error if isinstance(error, InfiniteMemoryError) else repr(error)
         _log.warning("%d memories wait to be embedded: %s", len(memories), what)
         return False
-    services.storage.commit(
-        [
-            Attach(id=memory.id, revision=memory.revision, embedding=embedding)
-            for memory, embedding in zip(memories, embeddings, strict=True)
-        ]
-    )
+    attaches = [
+        Attach(id=memory.id, revision=memory.revision, embedding=embedding)
+        for memory, embedding in zip(memories, embeddings, strict=True)
+    ]
+    services.storage.commit(Commit(attaches=attaches))
     return True
 
 

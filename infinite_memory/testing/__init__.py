@@ -1,8 +1,8 @@
-"""What the author of a backend needs to prove it.
+"""The tests that a backend of yours must pass, for your own test suite.
 
-`storage_contract` has the tests that a `Storage` must pass, `storage_machine` compares one with
-the reference under random operations, `store_machine` compares a whole `MemoryStore` on it with a
-plain model, `strategies` makes the values. They need the extra `dev`.
+`storage_contract` and `embedder_contract` are classes of tests to derive from, `storage_machine`
+compares a storage with the reference under random operations, `strategies` makes its values, and
+`embedders` has a quick embedder for tests. They need the extra `dev`.
 """
 
 from __future__ import annotations

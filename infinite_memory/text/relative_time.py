@@ -42,7 +42,7 @@ _OTHER_LETTER = re.compile(r"(?![\u3400-\u4dbf\u4e00-\u9fff])[^\W\d_\x00-\x7f]")
 
 
 def is_relative(text: str) -> bool:
-    """Tell whether `text` may mean something else when it is said again at another time.
+    """Return whether `text` may mean something else when it is repeated at another time.
 
     So does whatever holds a word like "tomorrow", "next", "ago" or "Friday", and a text in an
     alphabet of which no such words are known here. Doubt says yes: the price is a repetition.

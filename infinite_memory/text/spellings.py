@@ -1,20 +1,10 @@
-"""Words that are written in two ways and mean one thing: a closed list, for `likeness`."""
+"""Words that are written in two ways and mean the same: a closed list."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-__all__ = [
-    "APART",
-    "CURRENCIES",
-    "IN_ANY_CASE",
-    "NUMBERS",
-    "SIGNS_OF_UNITS",
-    "SPELLINGS",
-    "SPOKEN",
-    "UNITS",
-    "UNMARKED",
-]
+__all__ = ["NUMBERS", "SPELLINGS"]
 
 _OUR = (
     "col fav hon lab harb neighb hum flav behavi rum vap endeav rig arm od sav"
@@ -75,16 +65,6 @@ SPELLINGS: Mapping[str, str] = {
 }  # fmt: skip
 """The American and the right spelling, by the British and the best known wrong ones."""
 
-IN_ANY_CASE = frozenset(("wi-fi", "wifi"))
-"""Written with a capital or without, all the same: "Wi-Fi", "WiFi"."""
-
-APART: Mapping[str, str] = {
-    word: word.replace("-", " ")
-    for word in "long-term short-term part-time full-time real-time read-only command-line"
-    " open-source high-level low-level third-party face-to-face".split()
-}
-"""Written with a hyphen or with a space."""
-
 _SMALL = "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
 _TEENS = "sixteen seventeen eighteen nineteen"
 _TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
@@ -99,61 +79,3 @@ NUMBERS: Mapping[str, str] = {
     },
 }
 """Digits by the words for them; "one" is too often no number."""
-
-UNITS: Mapping[str, str] = {
-    **dict.fromkeys(("min", "mins", "minutes"), "minute"),
-    **dict.fromkeys(("hr", "hrs", "h", "hours"), "hour"),
-    **dict.fromkeys(("sec", "secs", "s", "seconds"), "second"),
-    **dict.fromkeys(("days",), "day"),
-    **dict.fromkeys(("wk", "wks", "weeks"), "week"),
-    **dict.fromkeys(("yr", "yrs", "years"), "year"),
-    **dict.fromkeys(("percent", "pct"), "%"),
-    **{
-        f"{name}{s}": sign
-        for s in ("", "s")
-        for name, sign in (
-            ("kilogram", "kg"), ("kilometer", "km"), ("kilometre", "km"), ("centimeter", "cm"),
-            ("centimetre", "cm"), ("millimeter", "mm"), ("millimetre", "mm"),
-            ("millisecond", "ms"), ("milligram", "mg"), ("milliliter", "ml"),
-            ("millilitre", "ml"), ("kilobyte", "KB"), ("megabyte", "MB"), ("gigabyte", "GB"),
-            ("terabyte", "TB"), ("gigahertz", "GHz"), ("megahertz", "MHz"), ("pixel", "px"),
-        )
-    },
-}  # fmt: skip
-"""What follows a number, by its other names."""
-
-CURRENCIES: Mapping[str, str] = {
-    "dollars": "$", **dict.fromkeys(("euros", "EUR", "€"), "€"),
-}  # fmt: skip
-"""What stands before a number, by what may follow it instead.
-
-"5 dollar bills" are no "$5 bills", and "5 pounds" may be a weight.
-"""
-
-SIGNS_OF_UNITS = frozenset(
-    "% GB MB KB kB TB GHz MHz kHz Hz kg km cm mm ms mg ml kWh px °C °F"
-    " gb mb kb tb ghz mhz khz hz kwh".split()
-)
-"""They stand right behind their number, or after a space."""
-
-SPOKEN: Mapping[str, str] = {
-    "i'm": "am",
-    **{f"{who}'re": "are" for who in ("you", "we", "they")},
-    **{f"{who}'ve": "have" for who in ("i", "you", "we", "they")},
-    **{f"{who}'ll": "will" for who in ("i", "you", "he", "she", "it", "we", "they")},
-    **{
-        f"{verb}n't": "not"
-        for verb in "do does did is are was were has have had should could would must need".split()
-    },
-    "can't": "not", "cannot": "not", "won't": "not",
-}  # fmt: skip
-"""What the end of a contraction stands for."""
-
-UNMARKED: Mapping[str, str] = {
-    **{
-        f"{verb}nt": f"{verb}n't"
-        for verb in "do does did is are was were have has had should could would".split()
-    },
-    "im": "i'm",
-}
-"""Contractions by what they are without their sign, as far as that is no other word."""

@@ -16,7 +16,9 @@ import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
+from multiprocessing.process import BaseProcess
 from pathlib import Path
+from typing import Any
 
 from infinite_memory.errors import InfiniteMemoryError
 from infinite_memory.storage.sqlite import SqliteStorage
@@ -72,7 +74,8 @@ def _grandchild(*arguments: str) -> Callable[[], None]:
 
 def _multiprocessing(method: str) -> Callable[..., Callable[[], None]]:
     def start(*arguments: str) -> Callable[[], None]:
-        process = multiprocessing.get_context(method).Process(target=work, args=arguments)
+        context: Any = multiprocessing.get_context(method)
+        process: BaseProcess = context.Process(target=work, args=arguments)
         process.start()
         return process.join
 

@@ -86,7 +86,8 @@ class Sequence:
             random_bytes=self.random.randbytes,
         )
         # Processes of one test differ by nothing but the name that each gives itself.
-        store._parts = evolve(store._services, actor=Actor(client="soak", process=process))
+        services = evolve(store._services, actor=Actor(client="soak", process=process))
+        store._lifetime._open_services = services
         return store
 
     def _clock(self) -> datetime:
@@ -244,7 +245,7 @@ class Sequence:
         value = self.random.choice([None, "tea", "coffee"])
         part = self.random.choice(["name", "notes", "preferences"])
         changes = {part: {"drink": value} if part == "preferences" else value}
-        store.update_user_profile(changes)
+        store.profile.update(changes)
 
     # -- undo ----------------------------------------------------------------------------------
 
@@ -302,7 +303,7 @@ class Sequence:
         entry = self.storage.journal(limit=1)[0]
         if entry.number != number:
             raise _Different(f"the undo says entry {number} and the journal {entry.number}")
-        steps = {
+        steps: dict[str, Step] = {
             each: (model.memories[each], fields)
             for each, fields in memories.items()
             if fields is not model.memories[each]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 from mcp import Client
@@ -13,9 +11,6 @@ from infinite_memory import MemoryStore
 from infinite_memory_mcp.lazy_store import LazyStore
 from infinite_memory_mcp.server import build_server
 from infinite_memory_mcp.settings import ALL_TOOLSETS
-
-# The benchmarks are not installed; last, so that the package itself may come from a wheel.
-sys.path.append(str(Path(__file__).parents[2]))
 
 
 @pytest.fixture

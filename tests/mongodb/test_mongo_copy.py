@@ -20,15 +20,14 @@ from infinite_memory import Conflict, InvalidInput, StorageUnavailable, copy_sto
 from infinite_memory.storage.mongodb import MongoStorage
 from infinite_memory.storage.open import open_storage
 from infinite_memory.storage.sqlite import SqliteStorage
-from infinite_memory.testing.everything import dump, fill
+from tests.harness.everything import dump, fill
 
 COMMAND = [sys.executable, "-m", "infinite_memory.cli.main", "copy"]
 
 
-@pytest.fixture(params=["standalone", "single"])
-def servers(request: pytest.FixtureRequest) -> Deployment:
-    found: Deployment = request.getfixturevalue(request.param)
-    return found
+@pytest.fixture
+def servers(single: Deployment) -> Deployment:
+    return single
 
 
 @pytest.fixture

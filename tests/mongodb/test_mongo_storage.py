@@ -1,4 +1,4 @@
-"""The contract of a storage on a standalone server, and on replica sets of one and of three."""
+"""The contract of a storage on replica sets of one and of three members."""
 
 from __future__ import annotations
 
@@ -14,12 +14,16 @@ from infinite_memory.protocols import Storage
 from infinite_memory.storage.mongodb import MongoStorage
 from infinite_memory.testing.storage_contract import StorageContract
 from infinite_memory.testing.storage_machine import Opener, storage_machine
-from infinite_memory.testing.store_machine import store_machine
+from tests.harness.store_machine import store_machine
 
-_DEPLOYMENTS = ["standalone", "single", "triple"]
+_DEPLOYMENTS = ["single", "triple"]
 
 
-@pytest.fixture(params=_DEPLOYMENTS)
+# A set of three costs three servers to each process of tests.
+_SLOW = {"triple": [pytest.mark.slow("mongodb-endurance")]}
+
+
+@pytest.fixture(params=[pytest.param(name, marks=_SLOW.get(name, ())) for name in _DEPLOYMENTS])
 def servers(request: pytest.FixtureRequest) -> Deployment:
     found: Deployment = request.getfixturevalue(request.param)
     return found

@@ -9,17 +9,25 @@ import pytest
 
 from benchmarks.soak.io_faults import run
 from infinite_memory.errors import StorageUnavailable
+from infinite_memory.model.commit import Commit
 from infinite_memory.storage.sqlite import SqliteStorage
-from infinite_memory.testing.contract_base import put
-from infinite_memory.testing.io_faults import FaultyDisk, Point, meet_fault
+from infinite_memory.testing.storage_contract.base import put
+from tests.harness.io_faults import FaultyDisk, Point, meet_fault
 
 
-def test_a_disk_that_fails_at_any_call_loses_and_doubles_nothing(quick_folder: Path) -> None:
-    outcome = run(quick_folder, every=29, first=5)
+@pytest.mark.parametrize(
+    ("every", "least"),
+    [(97, 15), pytest.param(11, 130, marks=pytest.mark.slow("sqlite-endurance"))],
+)
+def test_a_disk_that_fails_at_any_call_loses_and_doubles_nothing(
+    quick_folder: Path, every: int, least: int
+) -> None:
+    outcome = run(quick_folder, every=every, first=5)
     assert outcome.faults == ()
-    assert outcome.points > 50
+    assert outcome.points > least
 
 
+@pytest.mark.slow("broken-storage")
 def test_failed_commits_that_are_acknowledged_are_noticed(quick_folder: Path) -> None:
     outcome = run(quick_folder, every=97, broken=True)
     assert len(outcome.faults) > 0
@@ -44,10 +52,10 @@ def test_a_commit_that_is_refused_for_want_of_space_does_not_come_back_after_a_k
     for number in count(1):
         home = quick_folder / str(number)
         storage = SqliteStorage.open(home, vfs=disk.name)
-        storage.commit([put("before")])
+        storage.commit(Commit(puts=[put("before")]))
         disk.arm(Point(number=number, error="full", lasting=True))
         try:
-            storage.commit([put("a")])
+            storage.commit(Commit(puts=[put("a")]))
             break
         except StorageUnavailable as error:
             refused += 1
@@ -72,7 +80,7 @@ def test_a_store_closes_on_a_disk_that_fails_at_any_call(
         number += 1
         home = quick_folder / str(number)
         storage = SqliteStorage.open(home, vfs=disk.name)
-        storage.commit([put("a")])
+        storage.commit(Commit(puts=[put("a")]))
         disk.failed = 0
         disk.arm(Point(number=number, error="error", lasting=False))
         storage.close()

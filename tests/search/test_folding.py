@@ -13,14 +13,15 @@ import pytest
 from attrs import evolve
 
 from infinite_memory.errors import StorageUnavailable
+from infinite_memory.model.commit import Attach, Commit, Detach, Erase, Put
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.memory import Memory
-from infinite_memory.model.record import Attach, Changes, Detach, Embedding, Erase, Put, Record
+from infinite_memory.model.question import Question
+from infinite_memory.model.record import Changes, Embedding, Record
 from infinite_memory.protocols import Storage
 from infinite_memory.search import index as index_module
 from infinite_memory.search.document import describe
 from infinite_memory.search.index import SearchIndex
-from infinite_memory.search.query import Question
 from infinite_memory.search.reader import View
 from infinite_memory.search.snapshot import Snapshot
 from infinite_memory.storage.inmemory.storage import InMemoryStorage
@@ -50,7 +51,11 @@ def embedding(number: int) -> Embedding:
 
 
 def store(storage: Storage, numbers: Sequence[int]) -> None:
-    storage.commit([Put(memory=memory(n), expected=0, embeddings=(embedding(n),)) for n in numbers])
+    storage.commit(
+        Commit(
+            puts=[Put(memory=memory(n), expected=0, embeddings=(embedding(n),)) for n in numbers]
+        )
+    )
 
 
 def snapshot_for(storage: Storage, folder: Path) -> Snapshot:
@@ -151,7 +156,7 @@ def test_a_search_does_not_wait_for_a_fold(tmp_path: Path) -> None:
     index = SearchIndex(storage, EMBEDDER, snapshot=snapshot)
     index.refresh()
     assert reached.wait(60)
-    storage.commit([Erase(id="m7")])
+    storage.commit(Commit(erases=[Erase(id="m7")]))
     store(storage, range(120, 125))
     expected = names(range(125)) - {"m7"}
     assert found(index, "tea") == expected
@@ -188,7 +193,7 @@ def test_an_erased_memory_costs_no_rebuilding_of_the_index(tmp_path: Path) -> No
     writer = SearchIndex(storage, EMBEDDER, snapshot=snapshot_for(storage, tmp_path))
     writer.save()
     index = SearchIndex(storage, EMBEDDER, snapshot=snapshot_for(storage, tmp_path))
-    storage.commit([Erase(id="m7")])
+    storage.commit(Commit(erases=[Erase(id="m7")]))
     index.discard()
     assert list(tmp_path.iterdir()) == []
     index.save()
@@ -206,14 +211,14 @@ def test_a_vector_that_comes_or_goes_is_not_taken_for_an_erasure(tmp_path: Path)
     assert snapshot_for(storage, folder).write(
         SearchIndex(storage, EMBEDDER)._refreshed().compact()
     )
-    storage.commit([Attach(id="m7", revision=1, embedding=other)])
-    storage.commit([Attach(id="m8", revision=1, embedding=other)])
-    storage.commit([Detach(id="m8", keep=EMBEDDER.model)])
+    storage.commit(Commit(attaches=[Attach(id="m7", revision=1, embedding=other)]))
+    storage.commit(Commit(attaches=[Attach(id="m8", revision=1, embedding=other)]))
+    storage.commit(Commit(detaches=[Detach(id="m8", keep=EMBEDDER.model)]))
     assert len(SearchIndex(storage, EMBEDDER, snapshot=snapshot_for(storage, folder))._refreshed())
     assert snapshot_for(storage, folder).cursor() == 60
-    storage.commit([Erase(id="m7")])
+    storage.commit(Commit(erases=[Erase(id="m7")]))
     anew = evolve(memory(7), stored_at=MAY + timedelta(days=1))
-    storage.commit([Put(memory=anew, expected=0)])
+    storage.commit(Commit(puts=[Put(memory=anew, expected=0)]))
     assert len(SearchIndex(storage, EMBEDDER, snapshot=snapshot_for(storage, folder))._refreshed())
     assert snapshot_for(storage, folder).cursor() == 0
     storage.close()
@@ -243,7 +248,7 @@ def test_a_damaged_array_is_replaced_by_the_next_snapshot(tmp_path: Path) -> Non
     index = SearchIndex(storage, EMBEDDER, snapshot=snapshot)
     assert len(index.refresh()) == 600
     index.save()
-    assert snapshot.verified(whole=True) is not None
+    assert snapshot.verified() is not None
     assert file.read_bytes() != content
 
 

@@ -10,14 +10,14 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
+from infinite_memory.model.commit import Commit, Put
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.memory import Kind, Status
-from infinite_memory.model.record import Put
+from infinite_memory.model.question import Question
 from infinite_memory.search.bm25 import bm25
 from infinite_memory.search.doc_filter import Selection
 from infinite_memory.search.document import describe
 from infinite_memory.search.index import SearchIndex
-from infinite_memory.search.query import Question
 from infinite_memory.search.reader import View
 from infinite_memory.storage.inmemory.storage import InMemoryStorage
 from infinite_memory.text.analyzer import terms
@@ -95,7 +95,11 @@ def test_the_best_of_many_are_the_first_of_all(threshold: float) -> None:
     words = ["harbour", "lights", "tea", "rocket", "deadline", "night"]
     rng = np.random.default_rng(2)
     texts = [" ".join(rng.choice(words, rng.integers(1, 9))) for _ in range(6000)]
-    storage.commit([Put(memory=record(i, text).memory, expected=0) for i, text in enumerate(texts)])
+    storage.commit(
+        Commit(
+            puts=[Put(memory=record(i, text).memory, expected=0) for i, text in enumerate(texts)]
+        )
+    )
     index = SearchIndex(storage, EMBEDDER)
     question = Question(
         text="tea at night by the harbour", criteria=Criteria(), limit=60, threshold=threshold

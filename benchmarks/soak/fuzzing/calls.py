@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from attrs import frozen
 
-from infinite_memory.testing.hostile import (
+from tests.harness.hostile import (
     MOMENTS,
     encode,
     hostile_text,

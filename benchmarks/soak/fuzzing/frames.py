@@ -8,7 +8,7 @@ from random import Random
 
 from attrs import frozen
 
-from infinite_memory.testing.hostile import encode, hostile_text, hostile_value
+from tests.harness.hostile import encode, hostile_text, hostile_value
 
 __all__ = ["Frame", "make_frame"]
 

@@ -1,0 +1,87 @@
+"""What the tests of the storage contract share: values, and how a store is opened."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+from infinite_memory.model.commit import Put
+from infinite_memory.model.link import Link, LinkType
+from infinite_memory.model.memory import Memory
+from infinite_memory.model.record import Embedding
+from infinite_memory.protocols import Storage
+
+__all__ = ["NOW", "StorageTests", "make_embedding", "make_link", "make_memory", "put"]
+
+NOW = datetime(2026, 6, 5, 12, 30, 15, 123456, tzinfo=UTC)
+
+
+def make_memory(memory_id: str, **fields: Any) -> Memory:
+    """Return a memory with plain values for every field that is not given."""
+    values = {"text": f"text of {memory_id}", "happened_at": NOW, "stored_at": NOW, **fields}
+    return Memory(id=memory_id, **values)
+
+
+def make_embedding(seed: int = 0, *, passages: int = 2, model: str = "model-a") -> Embedding:
+    """Return an embedding of random numbers that depend on `seed` alone."""
+    numbers = np.random.default_rng(seed)
+    return Embedding(
+        model=model,
+        spans=numbers.integers(0, 1000, (passages, 2)).astype(np.int32),
+        vectors=numbers.standard_normal((passages, 8)).astype(np.float32),
+    )
+
+
+def make_link(source: str, target: str, **fields: Any) -> Link:
+    """Return a link between two memories, a semantic one unless `fields` says otherwise."""
+    values = {"type": LinkType.SEMANTIC, "made_at": NOW, **fields}
+    return Link(source=source, target=target, **values)
+
+
+def put(
+    memory_id: str,
+    *,
+    embedding: Embedding | None = None,
+    embeddings: tuple[Embedding, ...] = (),
+    **fields: Any,
+) -> Put:
+    """Return the write that stores `make_memory` as new, or as the revision that is given.
+
+    Give one `embedding` or several `embeddings`.
+    """
+    memory = make_memory(memory_id, **fields)
+    made = embeddings if embedding is None else (embedding,)
+    return Put(memory=memory, expected=memory.revision - 1, embeddings=made)
+
+
+class StorageTests:
+    """Tests of one backend; `shared` says that a second `open` of a folder opens the same store."""
+
+    shared: ClassVar[bool] = True
+
+    def open(self, home: Path) -> Storage:
+        """Open the store in `home`, a new one if there is none."""
+        raise NotImplementedError
+
+    @pytest.fixture
+    def home(self, tmp_path: Path) -> Path:
+        """Return the folder of the store."""
+        return tmp_path / "home"
+
+    @pytest.fixture
+    def storage(self, home: Path) -> Iterator[Storage]:
+        """Open a new store."""
+        storage = self.open(home)
+        yield storage
+        storage.close()
+
+    def another(self, home: Path) -> Storage:
+        """Open a second handle, or skip the test where there can be none."""
+        if not self.shared:
+            pytest.skip("a store of this backend has one handle")
+        return self.open(home)
