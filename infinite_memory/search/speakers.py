@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from infinite_memory.search.doc_filter import DocFilter
 from infinite_memory.search.segment import Segment
 from infinite_memory.text.analyzer import words
-from infinite_memory.text.stopwords import STOP_WORDS
+from infinite_memory.text.word_lists import stop_words
 
 __all__ = ["find_named_speakers", "mask_speakers", "remove_names"]
 
@@ -63,7 +63,7 @@ def remove_names(question: str, names: Iterable[str]) -> str:
 def _is_named(name: str, asked: frozenset[str]) -> bool:
     """Tell whether the words `asked` hold the name; one that is a common word must be whole."""
     parts = _parts(name)
-    telling = bool(parts) and parts[0] not in STOP_WORDS and parts[0] not in _ROLES
+    telling = bool(parts) and parts[0] not in stop_words() and parts[0] not in _ROLES
     whole = len(parts) > 1 and asked.issuperset(parts)
     return whole or (telling and parts[0] in asked)
 
