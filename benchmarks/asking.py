@@ -14,9 +14,9 @@ from benchmarks.retrieval import ingest, questions, rows
 from infinite_memory.config import Config
 from infinite_memory.embedding import BUNDLED, configured_embedder
 from infinite_memory.model.criteria import Criteria
+from infinite_memory.model.question import Arm, Question, Ranking
 from infinite_memory.protocols import Embedder, Storage
 from infinite_memory.search.index import SearchIndex
-from infinite_memory.search.query import Arm, Question, Ranking
 from infinite_memory.search.ranking import Embed, rank
 from infinite_memory.search.reader import View
 from infinite_memory.search.weights import DEFAULT_WEIGHTS, Weights

@@ -1,11 +1,12 @@
 """The interfaces that can be implemented by others; users never subclass.
 
-`infinite_memory.testing` has the contract that an implementation of `Storage` must pass.
+`infinite_memory.testing` has the contracts that an implementation of `Storage`, of `Search` and of
+`Embedder` must pass.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol, runtime_checkable
 
@@ -19,17 +20,26 @@ from infinite_memory.model.entry import Entry, JournalEnd
 from infinite_memory.model.findings import Finding, Verification, Walked
 from infinite_memory.model.link import Link
 from infinite_memory.model.memory import Memory
+from infinite_memory.model.question import Arm, Question, Ranking
 from infinite_memory.model.record import Changes, Page, Record, Size
 from infinite_memory.model.scope import Scope
 from infinite_memory.model.usage import Usage
 
 __all__ = [
     "Embedder",
+    "Search",
+    "SearchFactory",
     "Storage",
     "SupportsBriefCalls",
     "SupportsCopyMark",
     "SupportsDamage",
+    "SupportsIndex",
+    "SupportsSimilar",
+    "SupportsTermCounts",
+    "SupportsTimeline",
     "SupportsVerify",
+    "Timeline",
+    "count_holding",
     "limit_to_brief_calls",
 ]
 
@@ -213,6 +223,143 @@ class SupportsDamage(Protocol):
 
     def damage(self) -> tuple[Finding, ...]:
         """Return what this object has found damaged so far, a finding each."""
+
+
+class Search(Protocol):
+    """Finds the memories of one storage, by words and by the vectors of one embedder.
+
+    Every method may be called from any thread. A call sees every commit that was acknowledged
+    before it, by any process, and never gives a memory that was erased before it. A search is
+    derived from its storage: it can be thrown away at any time, and a new one gives the same.
+    """
+
+    def search(self, question: Question) -> Ranking:
+        """Return the memories that answer `question` best.
+
+        Only memories that meet the criteria are counted or given. Where the embedder fails, the
+        memories are compared by words alone, and the note of the ranking says so.
+        """
+
+    def nearest(
+        self, to: str | NDArray[np.float32], criteria: Criteria, *, limit: int
+    ) -> list[tuple[str, float]]:
+        """Return at most `limit` ids of memories that meet `criteria`, with their cosines.
+
+        `to` is the id of a memory, which is left out of the result, or a unit vector of shape
+        (dimensions,). Of several passages of a memory the nearest counts. The nearest memory comes
+        first, equal ones by id. A memory without a vector is near to none.
+
+        Raises:
+            NotFound: there is no memory with the id `to`.
+        """
+
+
+SearchFactory = Callable[["Storage", "Embedder"], Search]
+"""Makes a search of a storage by the vectors of an embedder, such as the class of a search."""
+
+
+@runtime_checkable
+class SupportsIndex(Protocol):
+    """A search that keeps derived data in memory or in files."""
+
+    def warm_up(self) -> None:
+        """Load what the first search would otherwise wait for."""
+
+    def save(self) -> None:
+        """Write the derived data for the next process; called when a store is closed."""
+
+    def discard(self) -> None:
+        """Remove the derived data from the disk, since a memory was erased for good.
+
+        Raises:
+            StorageUnavailable: a file cannot be deleted.
+        """
+
+    def discard_others(self) -> None:
+        """Remove the derived data of other models from the disk.
+
+        Raises:
+            StorageUnavailable: a file cannot be deleted.
+        """
+
+    def rebuild(self) -> None:
+        """Drop the derived data; the next search reads the storage again."""
+
+
+@runtime_checkable
+class SupportsSimilar(Protocol):
+    """A search that compares stored memories with each other, by meaning and by words."""
+
+    def find_similar(
+        self,
+        memory_id: str,
+        text: str,
+        criteria: Criteria,
+        *,
+        ignored: Collection[str],
+        limit: int,
+    ) -> list[tuple[str, float]]:
+        """Return at most `limit` ids of memories similar to a stored one, with scores in [0, 1].
+
+        The most similar memory comes first. `text` is that of the memory `memory_id`, which is not
+        returned, nor are the memories in `ignored`. For a search without this method, `MemoryStore`
+        compares the memories that `nearest` returns by their cosines.
+        """
+
+
+@runtime_checkable
+class SupportsTermCounts(Protocol):
+    """A search that counts the memories which hold a name, without ranking them."""
+
+    def count_holding(self, name: str, criteria: Criteria) -> tuple[int, int]:
+        """Count the memories that meet `criteria` and hold each word of `name`, and all that meet.
+
+        Of a search without this method, `MemoryStore` takes the matches of `name` by words.
+        """
+
+
+def count_holding(search: Search, name: str, criteria: Criteria) -> tuple[int, int]:
+    """Count the memories that meet `criteria` and hold `name`, and all that meet `criteria`."""
+    if isinstance(search, SupportsTermCounts):
+        return search.count_holding(name, criteria)
+    words = frozenset({Arm.WORDS})
+    ranking = search.search(
+        Question(text=name, criteria=criteria, limit=1, threshold=0.0, arms=words)
+    )
+    return ranking.matches, ranking.eligible
+
+
+class Timeline(Protocol):
+    """The memories that meet some criteria, in the order of time."""
+
+    @property
+    def happened(self) -> NDArray[np.int64]:
+        """The moment of each memory, ascending, in microseconds since the epoch."""
+
+    def stretch(
+        self, after: tuple[int, str] | None, limit: int, *, newest_first: bool
+    ) -> list[tuple[int, str]]:
+        """Return the next `limit` (moment, id) behind `after`, None for the beginning.
+
+        Equal moments are ordered by id, in the direction of the whole.
+        """
+
+    def by_scope(self) -> dict[str, int]:
+        """Return how many memories each scope has, the largest first."""
+
+    def by_kind(self) -> dict[str, int]:
+        """Return how many memories there are of each kind, the largest first."""
+
+
+@runtime_checkable
+class SupportsTimeline(Protocol):
+    """A search that gives memories in the order of time, without reading all of them."""
+
+    def timeline(self, criteria: Criteria) -> Timeline:
+        """Return the memories that meet `criteria`.
+
+        For a search without this method, `MemoryStore` reads the memories from the storage.
+        """
 
 
 class Embedder(Protocol):

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from infinite_memory.model.hits import Explanation, Hit, Hits
 from infinite_memory.model.memory import Memory
 from infinite_memory.model.recall_page import Digest, Landmark, Recalled
-from infinite_memory.model.receipt import Outcome, Receipt, Searchable
+from infinite_memory.model.receipt import Outcome, Receipt, Searchable, Similar
 from infinite_memory.model.search_options import Depth
 from infinite_memory_mcp.quotation import escape_label, quote_lines
 
@@ -21,6 +21,7 @@ __all__ = [
     "recalled_text",
     "receipt_text",
     "shown_text",
+    "similar_advice",
     "whole_text",
 ]
 
@@ -50,12 +51,12 @@ _FOUND_BY = {
 
 
 def receipt_text(receipt: Receipt) -> str:
-    """Return a receipt as one paragraph."""
+    """Return a receipt as one paragraph, and below it the memories that are near the new one."""
     erased = f" Erased: {', '.join(receipt.erased)}." if receipt.erased else ""
     return (
         f"{_DONE[receipt.outcome]}: id {receipt.id} · revision {receipt.revision}"
         f" · scope {escape_label(receipt.scope)} · {_FOUND_BY[receipt.searchable]}.{erased}"
-        f"{_hints(receipt)}"
+        f"{_hints(receipt)}{_similar_text(receipt)}"
     )
 
 
@@ -74,6 +75,33 @@ def _hints(receipt: Receipt) -> str:
     for sentence in receipt.pending:
         hints += f" Still to be done: {sentence}."
     return hints
+
+
+def similar_advice(receipt: Receipt) -> str:
+    """Return what to do where the new memory replaces one that is near it."""
+    replaced = "it" if len(receipt.similar) == 1 else "one of them"
+    return (
+        f"If this replaces {replaced}, call again with `supersedes`, its id and {receipt.id}, or"
+        " `update_memory` with its id and status superseded."
+    )
+
+
+def _similar_text(receipt: Receipt) -> str:
+    """Return the memories near the new one, framed as data, and what to do about them."""
+    number = len(receipt.similar)
+    if not number:
+        return ""
+    head = f" {number} similar {'memory' if number == 1 else 'memories'}, nearest first."
+    blocks = [_similar_block(n, similar) for n, similar in enumerate(receipt.similar, 1)]
+    return "\n\n".join([f"{head} {similar_advice(receipt)} {NOTICE}", *blocks])
+
+
+def _similar_block(number: int, similar: Similar) -> str:
+    header = [moment_text(similar.happened_at), f"scope {escape_label(similar.scope)}"]
+    if similar.key is not None:
+        header.append(f"key {escape_label(similar.key)}")
+    header += [f"score {similar.score:.2f}", f"id {similar.id}"]
+    return f"[{number}] {' · '.join(header)}\n{quote_lines(similar.text)}"
 
 
 def hits_text(hits: Hits, ordered: Iterable[Hit], *, order: str, pages: bool = False) -> str:
@@ -265,13 +293,11 @@ def _explained(explanation: Explanation) -> str:
     cosine = "" if explanation.cosine is None else f", cosine {explanation.cosine:.3f}"
     steps = (
         (explanation.parts, "its sentences one by one"),
-        (explanation.coverage, "every word of the query"),
         (explanation.speaker, "its speaker is named in the query"),
         (explanation.around, "what was said around it"),
         (explanation.quoted, "what the query quotes"),
         (explanation.asks, "it is a question itself"),
         (explanation.important, "marked important"),
-        (explanation.recency, "its age"),
         (explanation.conversation, "its conversation"),
         (explanation.summary, "it is a summary"),
     )
@@ -293,7 +319,7 @@ def _rest(hits: Hits, *, pages: bool) -> str:
         other = f", or give offset {hits.next}" if pages else ""
         said.append(f"{hits.more} more match: raise limit to see them{other}.")
     if hits.below:
-        said.append(f"{hits.below} weaker ones lie under the threshold.")
+        said.append(f"{_count(hits.below)} scored below the threshold.")
     if hits.pending:
         said.append(f"{hits.pending} are not embedded yet and were compared by words alone.")
     if hits.note:

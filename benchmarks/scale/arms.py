@@ -29,11 +29,11 @@ from infinite_memory.search.cosine import (
     QueryVector,
     approximate_cosines,
     cosines,
-    greatest_error,
 )
 from infinite_memory.search.reader import View
 
 _TEN = 10
+_RESCORED = 1_000
 Vector = NDArray[np.float32]
 
 
@@ -52,11 +52,8 @@ def our_arm(view: View, criteria: Criteria) -> Callable[[Vector], list[tuple[int
             scores = approximate_cosines(query, segment, selection)
             if not len(scores):
                 continue
-            nth = min(_TEN, len(scores))
-            tenth = np.partition(scores, -nth)[-nth]
-            # The tenth and whatever is compared with it may both be off.
-            least = tenth - 2 * greatest_error(query, segment)
-            docs = selection.docs_at(np.flatnonzero(scores >= least))
+            nth = min(_RESCORED, len(scores))
+            docs = selection.docs_at(np.argpartition(scores, -nth)[-nth:])
             exact = cosines(query, segment, docs)
             best = np.argsort(-exact)[:_TEN]
             found += zip(exact[best].tolist(), [number] * _TEN, docs[best].tolist(), strict=False)

@@ -29,15 +29,15 @@ _OF_THE_STORE = ("stored_at", "status", "revision")
 
 @frozen(kw_only=True)
 class Drafts:
-    """The drafts of a file, and for each the number of its line."""
+    """The drafts in a file, and for each the number of its line."""
 
     name: str
     items: list[Draft]
     lines: list[int]
 
     @contextmanager
-    def named(self) -> Iterator[None]:
-        """Let an error that counts memories name the line of the file instead.
+    def name_lines(self) -> Iterator[None]:
+        """Name the line of the file in an error that has the position of a memory.
 
         Raises:
             InvalidInput: the same error, with the file and the line.
@@ -45,22 +45,22 @@ class Drafts:
         try:
             yield
         except InvalidInput as error:
-            found = _POSITION.match(str(error))
-            if found is None:
+            position = _POSITION.match(str(error))
+            if position is None:
                 raise
-            rest = str(error)[found.end() :]
-            raise type(error)(f"{self.name}:{self.lines[int(found[1]) - 1]}: {rest}") from error
+            rest = str(error)[position.end() :]
+            raise type(error)(f"{self.name}:{self.lines[int(position[1]) - 1]}: {rest}") from error
 
 
 def max_line_bytes(*, max_text_bytes: int, max_context_bytes: int) -> int:
-    """Return how long a line may be: JSON takes up to six bytes for one, and 1 MiB for the rest."""
+    """Return the longest line: JSON takes up to six bytes for a byte, and 1 MiB for the rest."""
     return 6 * (max_text_bytes + max_context_bytes) + (1 << 20)
 
 
 def read_drafts(
     file: IO[bytes], name: str, *, defaults: Mapping[str, Any], zone: str | None, max_bytes: int
 ) -> Drafts:
-    """Read a draft from each line that is not blank; `defaults` are the fields a line leaves out.
+    """Read a draft from each line that is not blank; `defaults` fill the fields a line leaves out.
 
     A document of `list --json`, or several in a row, holds the memories of a page each, newest
     first; they are put in the order in which they happened. Times are read as `read_moment` reads
@@ -99,7 +99,7 @@ def _lines(file: IO[bytes], max_bytes: int) -> Iterator[tuple[int, bytes]]:
 
 def _check_length(line: bytes, max_bytes: int) -> None:
     if len(line) > max_bytes:
-        raise InvalidInput(f"the line is longer than {max_bytes:,} bytes: divide it")
+        raise InvalidInput(f"the line is longer than {max_bytes:,} bytes: split the text")
 
 
 def _rest_of_document(lines: Iterable[tuple[int, bytes]], max_bytes: int) -> Iterator[bytes]:
@@ -157,7 +157,7 @@ def _parse(content: bytes) -> Any:
 
 def _draft(fields: Any, defaults: Mapping[str, Any], zone: str | None) -> Draft:
     if not isinstance(fields, dict):
-        raise InvalidInput(f'it is no object, such as {{"text": "..."}}, but {fields!r:.80}')
+        raise InvalidInput(f'it is not an object such as {{"text": "..."}}, but {fields!r:.80}')
     for field in TIMES:
         if fields.get(field) is not None:
             fields[field] = _moment(field, fields[field], zone)

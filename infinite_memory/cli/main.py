@@ -1,4 +1,4 @@
-"""The entry point: finds the command, loads its file, and turns errors into sentences and codes."""
+"""The entry point: loads the file of a command, and turns errors into sentences and codes."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ _FILES: Mapping[str, str] = {
 
 
 class LazyGroup(click.Group):
-    """Loads the file of a command when it is called, and handles errors for all of them."""
+    """Loads the file of a command when it is called, and handles the errors of every command."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """Return the names of the commands in the order of the help."""
@@ -89,24 +89,24 @@ class LazyGroup(click.Group):
 
     def main(self, args: Sequence[str] | None = None, *rest: Any, **extra: Any) -> NoReturn:
         """Run the command in `args`, by default those of the process, and exit."""
-        given = list(sys.argv[1:] if args is None else args)
+        arguments = list(sys.argv[1:] if args is None else args)
         extra["standalone_mode"] = False
         try:
-            code = super().main(given, *rest, **extra)
+            code = super().main(arguments, *rest, **extra)
         except click.ClickException as error:
-            _report_usage(error, given)
+            _report_usage(error, arguments)
             code = error.exit_code
         except InfiniteMemoryError as error:
-            message = mask_arguments(str(error), given)
-            _report(type(error).__name__, message, as_json=_asked_for_json(given))
+            message = mask_arguments(str(error), arguments)
+            _report(type(error).__name__, message, as_json=_asked_for_json(arguments))
             code = exit_code(error)
         except OSError as error:
             what = f"{error.filename}: " if error.filename else ""
-            message = mask_arguments(f"{what}{error.strerror or error}", given)
-            _report("OSError", message, as_json=_asked_for_json(given))
+            message = mask_arguments(f"{what}{error.strerror or error}", arguments)
+            _report("OSError", message, as_json=_asked_for_json(arguments))
             code = ExitCode.STORAGE
         except click.Abort:
-            _report("Interrupted", "interrupted", as_json=_asked_for_json(given))
+            _report("Interrupted", "interrupted", as_json=_asked_for_json(arguments))
             code = ExitCode.INTERRUPTED
         sys.exit(code if isinstance(code, int) else ExitCode.DONE)
 
@@ -150,7 +150,7 @@ def main() -> NoReturn:
 
 
 def _asked_for_json(arguments: Sequence[str]) -> bool:
-    """Tell whether --json is among the options; an error may come before they are understood."""
+    """Return whether --json is among the options; an error may come before they are parsed."""
     context = click.get_current_context(silent=True)
     if context is not None:
         return wants_json(context)

@@ -1,1 +1,1 @@
-"""What the library does with small files: advisory locks, and writes that are whole or absent."""
+"""Small files of the library: advisory locks, and writes that are whole or absent."""

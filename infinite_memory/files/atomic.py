@@ -16,8 +16,8 @@ def write_atomically(
     """Write `content` under a temporary name, make it durable, and rename it to `path`.
 
     The temporary name is that of `path` with `temporary_suffix`; a file of that name is replaced.
-    Writers that exclude each other share one, others need a suffix each. If this fails, the
-    temporary file is removed and `path` is as it was.
+    Writers may share a suffix if they exclude each other, otherwise every writer needs its own. On
+    an error the temporary file is removed, and `path` is unchanged.
 
     Raises:
         OSError: the disk or the folder does not allow it.

@@ -29,9 +29,9 @@ _open_descriptors: set[int] = set()
 class FileLock:
     """A lock on the file `path`, which is created for the user alone if it does not exist.
 
-    An object stands for one holder: two objects exclude each other, also in one process. It is not
-    thread-safe. In a forked child it is not held, and closing it there does nothing: the child gets
-    no copy of the descriptor that would keep the lock of its parent.
+    An object is a holder of the lock: two objects exclude each other, also in the same process. It
+    is not thread-safe. In a forked child it is not held, and closing it there does nothing: the
+    child gets no copy of the descriptor that would keep the lock of its parent.
     """
 
     def __init__(self, path: Path) -> None:
@@ -52,8 +52,8 @@ class FileLock:
     def acquire(self, timeout_seconds: float) -> bool:
         """Wait for the exclusive lock for at most `timeout_seconds`; return whether it is held.
 
-        The system gives it to those who wait in their order. Trying again and again instead would
-        let the busiest process starve the others.
+        Processes get the lock in the order in which they began to wait. Polling instead would let
+        the busiest process starve the rest.
 
         Raises:
             StorageUnavailable: the file cannot be opened or locked.
@@ -226,7 +226,7 @@ else:
         fcntl.flock(descriptor, fcntl.LOCK_UN)
 
     def _close_inherited() -> None:
-        """Close what a fork copied, or the child would keep the locks of its parent."""
+        """Close the descriptors that a fork copied, which would keep the locks of the parent."""
         for descriptor in list(_open_descriptors):
             with suppress(OSError):
                 _close(descriptor)

@@ -8,6 +8,7 @@ from typing import Any
 from infinite_memory.model.hits import Predecessor
 from infinite_memory.model.memory import JsonValue, Kind, Memory, Origin, Status
 from infinite_memory.model.recall_page import Landmark
+from infinite_memory.model.receipt import Similar
 from infinite_memory.model.time_range import Reading
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "landmark_json",
     "predecessor_json",
     "reading_json",
+    "similar_json",
     "to_json",
     "to_micros",
 ]
@@ -86,6 +88,19 @@ def from_json(fields: dict[str, Any]) -> Memory:
 def predecessor_json(earlier: Predecessor) -> dict[str, JsonValue]:
     """Return a superseded memory, and when it ended, as a JSON object."""
     return {"id": earlier.id, "text": earlier.text, "ended_at": iso(earlier.ended_at)}
+
+
+def similar_json(similar: Similar) -> dict[str, JsonValue]:
+    """Return a memory that is near a new one; without its key where it has none."""
+    key: dict[str, JsonValue] = {} if similar.key is None else {"key": similar.key}
+    return {
+        "id": similar.id,
+        "text": similar.text,
+        "happened_at": iso(similar.happened_at),
+        "scope": similar.scope,
+        **key,
+        "score": round(similar.score, 2),
+    }
 
 
 def reading_json(reading: Reading) -> dict[str, str | None]:

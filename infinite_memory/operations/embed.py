@@ -15,7 +15,7 @@ from infinite_memory.model.memory import Memory
 from infinite_memory.model.record import Embedding
 from infinite_memory.operations.after_commit import AfterCommit
 from infinite_memory.operations.services import Services
-from infinite_memory.protocols import Embedder
+from infinite_memory.protocols import Embedder, SupportsIndex
 from infinite_memory.storage.preconditions import check_embedding
 
 __all__ = [
@@ -213,7 +213,8 @@ def drop_others(services: Services) -> dict[str, int]:
         stored = [change.id for change in changes.items if change.record is not None]
         storage.commit(Commit(detaches=[Detach(id=each, keep=model) for each in stored]))
         cursor = max(changes.cursor, cursor + 1)
-    services.models.chosen.index.discard_others()
+    if isinstance(services.models.chosen.index, SupportsIndex):
+        services.models.chosen.index.discard_others()
     return had
 
 

@@ -16,6 +16,7 @@ from infinite_memory.operations.remember import receipt_of
 from infinite_memory.operations.retry import attempts
 from infinite_memory.operations.revise import existing, not_found
 from infinite_memory.operations.services import Services
+from infinite_memory.protocols import SupportsIndex
 
 __all__ = ["forget"]
 
@@ -77,7 +78,8 @@ def _erase(services: Services, memory_id: str) -> Receipt:
     with AfterCommit("removing its bytes from the files of the store") as in_files:
         scrubbed = services.storage.scrub()
     with AfterCommit("removing its bytes from the index") as in_index:
-        services.index.discard()
+        if isinstance(services.index, SupportsIndex):
+            services.index.discard()
     failures = [step.failure for step in (in_files, in_index) if step.failure is not None]
     pending = [f"{failure}; forget it once more to finish this" for failure in failures]
     if not scrubbed:

@@ -25,6 +25,7 @@ from infinite_memory.operations.journal import with_entry
 from infinite_memory.operations.retry import attempts
 from infinite_memory.operations.scopes import create_missing_scopes, settled
 from infinite_memory.operations.services import Services
+from infinite_memory.operations.similar import add_similar
 from infinite_memory.operations.supersession import Placement, Superseding
 from infinite_memory.operations.validation import memory_of
 from infinite_memory.operations.visibility import quote_text
@@ -41,8 +42,8 @@ _BATCH_BYTES = 4 << 20
 _EXPECTING = 10
 
 
-def remember(services: Services, draft: Draft) -> Receipt:
-    """Store one memory and return its receipt.
+def remember(services: Services, draft: Draft, *, similar: bool = True) -> Receipt:
+    """Store one memory and return its receipt; `similar` asks for the memories that are near it.
 
     Raises:
         InvalidInput: a field cannot be used.
@@ -53,7 +54,8 @@ def remember(services: Services, draft: Draft) -> Receipt:
     general = isinstance(place, str) and place == GLOBAL
     scopes = {GLOBAL: Scope(name=GLOBAL)} if general else services.storage.scopes()
     wanted = _prepared(services, [draft], scopes)
-    return _stored(services, wanted, scopes)[0]
+    receipt = _stored(services, wanted, scopes)[0]
+    return add_similar(services, receipt, wanted[0].memory) if similar else receipt
 
 
 def remember_many(

@@ -18,6 +18,7 @@ from infinite_memory.operations.journal import with_entry
 from infinite_memory.operations.scope_mentions import Evidence
 from infinite_memory.operations.services import Services
 from infinite_memory.operations.visibility import public_names
+from infinite_memory.protocols import count_holding
 from infinite_memory.storage.confined import Confinement
 from infinite_memory.times import read_range
 
@@ -320,7 +321,7 @@ def _reads_as_time(name: str, services: Services) -> bool:
 
 def _is_frequent(name: str, searched: frozenset[str], services: Services) -> bool:
     """Tell whether so many of the memories in these scopes hold a name that it says nothing."""
-    holding, total = services.index.refresh().count_holding(name, Criteria(scopes=searched))
+    holding, total = count_holding(services.index, name, Criteria(scopes=searched))
     return holding > max(_FREQUENT_FROM, _FREQUENT_SHARE * total)
 
 

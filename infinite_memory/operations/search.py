@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from attrs import evolve
 
 from infinite_memory.model.hits import Hit, Hits
+from infinite_memory.model.question import Question, Ranking
 from infinite_memory.model.search_options import Depth, Mode
 from infinite_memory.operations.load_memories import load_memories
 from infinite_memory.operations.overview import overview
 from infinite_memory.operations.predecessors import load_predecessors
 from infinite_memory.operations.search_request import Asking, question_of
 from infinite_memory.operations.services import Services
-from infinite_memory.search.query import Question, Ranking
 
 __all__ = ["search"]
 

@@ -16,8 +16,7 @@ from infinite_memory.operations.calls import Calls
 from infinite_memory.operations.recent_recalls import Lately
 from infinite_memory.operations.scope_mentions import ScopeNameCache
 from infinite_memory.operations.using import UsageCounter
-from infinite_memory.protocols import Embedder, Storage
-from infinite_memory.search.index import SearchIndex
+from infinite_memory.protocols import Embedder, Search, Storage
 from infinite_memory.storage.confined import ConfinedStorage, Confinement
 
 __all__ = ["Services"]
@@ -44,8 +43,8 @@ class Services:
         return self.models.answering().embedder
 
     @property
-    def index(self) -> SearchIndex:
-        """The index of the model that answers now."""
+    def index(self) -> Search:
+        """The search by the vectors of the model that answers now."""
         return self.models.answering().index
 
     @property

@@ -9,6 +9,7 @@ from attrs import evolve
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.hits import Absence, Step
 from infinite_memory.model.memory import Memory, Status
+from infinite_memory.model.question import Question
 from infinite_memory.model.scope import fold_name
 from infinite_memory.model.search_options import Depth, Mode, Tense
 from infinite_memory.operations.predecessors import successor_ids
@@ -17,7 +18,6 @@ from infinite_memory.operations.search_request import Asking, at_depth, question
 from infinite_memory.operations.services import Services
 from infinite_memory.operations.validity import in_tense
 from infinite_memory.operations.visibility import may_name_scope, may_quote
-from infinite_memory.search.query import Question
 
 __all__ = ["why_not"]
 

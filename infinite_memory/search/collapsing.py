@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from infinite_memory.search.scoring import Scored
 
-__all__ = ["Group", "Place", "best", "best_groups", "place_of", "rank_of", "reached_by_groups"]
+__all__ = ["Group", "Place", "best", "best_groups", "place_of", "rank_of"]
 
 # Differences in the seventh place come from the order of additions and must not decide a rank.
 _PLACES = 6
@@ -50,14 +50,6 @@ def best_groups(scores: Sequence[Scored], limit: int, least: float) -> list[Grou
             if matches:
                 members[twin].append((s, place))
     return [_group(first[twin], found) for twin, found in members.items()]
-
-
-def reached_by_groups(scores: Sequence[Scored], number: int) -> float:
-    """Return what the best of each of the best `number` groups reach, 0 where there are fewer."""
-    first = _first_of_groups(scores, number, 0.0)
-    if len(first) < number:
-        return 0.0
-    return min(float(s.total[place]) for s, place in first.values())
 
 
 def _first_of_groups(scores: Sequence[Scored], limit: int, least: float) -> dict[_Twin, Place]:
@@ -140,18 +132,20 @@ def rank_of(scores: Sequence[Scored], one: Place) -> int:
         for s in scores
         for place in np.flatnonzero((s.total >= total - margin) & (s.total <= total + margin))
     )
-    key = _order(one)
-    return 1 + above + sum(_order(other) < key for other in near)
+    key = _rank_key(one)
+    return 1 + above + sum(_rank_key(other) < key for other in near)
 
 
-def _order(one: Place) -> tuple[float, str]:
-    s, place = one
-    return -float(_rounded(s.total[place : place + 1])[0]), _id(one)
+def _rank_key(candidate: Place) -> tuple[float, int, str]:
+    s, place = candidate
+    return -float(_rounded(s.total[place : place + 1])[0]), *_tie_key(candidate)
 
 
-def _id(one: Place) -> str:
-    s, place = one
-    return s.segment.id_of(s.selection.doc(place))
+def _tie_key(candidate: Place) -> tuple[int, str]:
+    """Return what orders memories of equal totals: the later one first, then by id."""
+    s, place = candidate
+    doc = s.selection.doc(place)
+    return -int(s.segment.happened[doc]), s.segment.id_of(doc)
 
 
 def _rounded(totals: Scores) -> NDArray[np.float64]:
@@ -161,7 +155,7 @@ def _rounded(totals: Scores) -> NDArray[np.float64]:
 def best(
     scores: Sequence[Scored], limit: int, least: float, totals_of: Sequence[Scores] | None = None
 ) -> list[Place]:
-    """Return the places with the highest totals from `least` on, ties in the order of their ids.
+    """Return the places with the highest totals from `least` on, ties in the order of `_tie_key`.
 
     `totals_of` are other totals, in the order of `scores`.
     """
@@ -175,11 +169,11 @@ def best(
     order = np.argsort(-totals, kind="stable")
     ranked = order.tolist()
     totals = totals[order]
-    # Each run of equal totals, found by its ends, is put in the order of the ids.
+    # Each run of equal totals, found by its ends, is put in the order of `_tie_key`.
     ends = np.flatnonzero(np.append(totals[1:] != totals[:-1], True)) + 1
     starts = np.append(0, ends[:-1])
     for start, end in zip(starts[ends - starts > 1], ends[ends - starts > 1], strict=True):
-        ranked[start:end] = sorted(ranked[start:end], key=lambda number: _id(found[number]))
+        ranked[start:end] = sorted(ranked[start:end], key=lambda number: _tie_key(found[number]))
     return [found[number] for number in ranked[:limit]]
 
 

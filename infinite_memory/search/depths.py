@@ -9,13 +9,13 @@ from attrs import evolve
 
 from infinite_memory.model.hits import Explanation
 from infinite_memory.model.memory import Kind
+from infinite_memory.model.question import Question
 from infinite_memory.model.search_options import Depth
 from infinite_memory.search.collapsing import Group, best, best_groups
 from infinite_memory.search.document import KINDS
-from infinite_memory.search.query import Question
 from infinite_memory.search.scoring import Scored
 
-__all__ = ["Reasons", "groups_of", "nudged", "raised_by", "reasons_of"]
+__all__ = ["Reasons", "groups_of", "nudged", "reasons_of"]
 
 # A summary that fits nearly as well as its parts takes a place among the first; what fits clearly
 # better keeps its own. As much as a memory loses that is a question itself.
@@ -31,11 +31,6 @@ def nudged(scores: Sequence[Scored], depth: Depth) -> Sequence[Scored]:
     if depth is not Depth.OVERVIEW:
         return scores
     return [_with_summaries_raised(one) for one in scores]
-
-
-def raised_by(depth: Depth) -> float:
-    """Return what `nudged` multiplies a total by at most."""
-    return 1 + float(_SUMMARY_GAINS) if depth is Depth.OVERVIEW else 1.0
 
 
 def reasons_of(reasons: Reasons, before: Sequence[Scored], after: Sequence[Scored]) -> Reasons:

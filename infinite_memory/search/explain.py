@@ -16,9 +16,7 @@ from infinite_memory.search.weights import Weights
 __all__ = ["explain"]
 
 Scores = NDArray[np.float32]
-_IN_CONTEXT = (
-    *("parts", "around", "coverage", "quoted", "asks", "important", "recency", "conversation"),
-)
+_IN_CONTEXT = ("parts", "around", "quoted", "asks", "important", "conversation")
 
 
 def explain(

@@ -6,18 +6,25 @@ import logging
 import threading
 from collections.abc import Collection
 
+import numpy as np
 from attrs import evolve
+from numpy.typing import NDArray
 
 from infinite_memory.errors import StorageError, StoreClosed
 from infinite_memory.model.codec import to_micros
+from infinite_memory.model.criteria import Criteria
+from infinite_memory.model.question import Question, Ranking
 from infinite_memory.model.record import Change
 from infinite_memory.protocols import Embedder, Storage
+from infinite_memory.search.cosine import QueryVector
 from infinite_memory.search.document import Document, describe
 from infinite_memory.search.memory_use import give_back_memory
-from infinite_memory.search.query import Question, Ranking
+from infinite_memory.search.nearest import nearest_documents, vectors_of
 from infinite_memory.search.ranking import rank
 from infinite_memory.search.reader import View
+from infinite_memory.search.similarity import find_similar
 from infinite_memory.search.snapshot import Snapshot
+from infinite_memory.search.timeline import IndexTimeline
 
 __all__ = ["SearchIndex"]
 
@@ -72,6 +79,51 @@ class SearchIndex:
             self.refresh(), question, embed, background=embedder.background, texts=self._texts
         )
 
+    def nearest(
+        self, to: str | NDArray[np.float32], criteria: Criteria, *, limit: int
+    ) -> list[tuple[str, float]]:
+        """Return at most `limit` ids of memories nearest to a memory or to a vector, with cosines.
+
+        Raises:
+            NotFound: there is no memory with the id `to`.
+        """
+        vectors = vectors_of(self._storage, to, self._embedder.model)
+        queries = [QueryVector.of(vector) for vector in vectors]
+        without = to if isinstance(to, str) else None
+        return nearest_documents(self.refresh(), queries, criteria, limit=limit, without=without)
+
+    def find_similar(
+        self,
+        memory_id: str,
+        text: str,
+        criteria: Criteria,
+        *,
+        ignored: Collection[str],
+        limit: int,
+    ) -> list[tuple[str, float]]:
+        """Return at most `limit` ids of memories similar to a stored one, with scores."""
+        return find_similar(
+            self.refresh(),
+            memory_id,
+            text,
+            criteria,
+            background=self._embedder.background,
+            ignored=ignored,
+            limit=limit,
+        )
+
+    def timeline(self, criteria: Criteria) -> IndexTimeline:
+        """Return the memories that meet `criteria` in the order of time."""
+        return IndexTimeline.of(self.refresh(), criteria)
+
+    def count_holding(self, name: str, criteria: Criteria) -> tuple[int, int]:
+        """Count the memories that meet `criteria` and hold all words of `name`, and all."""
+        return self.refresh().count_holding(name, criteria)
+
+    def warm_up(self) -> None:
+        """Map the snapshot and read what changed since."""
+        self.refresh()
+
     def save(self) -> None:
         """Write the snapshot for the next process, if enough has changed since the last one."""
         if self._snapshot is not None:
@@ -110,7 +162,7 @@ class SearchIndex:
         Raises:
             ValueError: it is damaged; the message says how.
         """
-        return None if self._snapshot is None else self._snapshot.verified(whole=True)
+        return None if self._snapshot is None else self._snapshot.verified()
 
     def rebuild(self) -> None:
         """Let go of the snapshot and of what was read from it; the next search reads the store."""

@@ -16,21 +16,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from infinite_memory.errors import EmbedderError
+from infinite_memory.model.question import Arm, Candidate, Question, Ranking
 from infinite_memory.search.bm25 import Asked, bm25
 from infinite_memory.search.calibration import Calibration, calibration_of
 from infinite_memory.search.collapsing import Group, Place, best, place_of, rank_of
 from infinite_memory.search.conversation_scoring import InContext, in_context
 from infinite_memory.search.cosine import QueryVector, approximate_cosines
-from infinite_memory.search.depths import Reasons, groups_of, nudged, raised_by, reasons_of
-from infinite_memory.search.doc_filter import Selection
+from infinite_memory.search.depths import Reasons, groups_of, nudged, reasons_of
 from infinite_memory.search.explain import explain
 from infinite_memory.search.neighbours import surroundings
 from infinite_memory.search.phrases import Texts, quoted_in, quoted_parts
-from infinite_memory.search.query import Arm, Candidate, Question, Ranking
 from infinite_memory.search.reader import View
-from infinite_memory.search.rescoring import Settling
+from infinite_memory.search.rescoring import rescore_best
 from infinite_memory.search.scoring import Scored, scored, without_meaning, without_words
-from infinite_memory.search.segment import Segment
 from infinite_memory.search.sentences import gained_by_parts, parts_of
 from infinite_memory.search.speakers import named_speakers, spoken_by, without_names
 from infinite_memory.search.weights import DEFAULT_WEIGHTS, Weights
@@ -91,7 +89,7 @@ def rank(
         for segment, selection, by_words in zip(segments, eligible, found, strict=True)
     ]
     quotes = quoted_parts(question.text) if weights.quoted and texts is not None else ()
-    context = _look_around(scores, question, asked, weights, queries, quotes, texts)
+    context = _look_around(scores, asked, weights, queries, quotes, texts)
     return _ranking(scores, question, context=context, weights=weights, query=query, note=note)
 
 
@@ -162,7 +160,6 @@ def _weights_of(question: Question, query: QueryVector | None, weights: Weights)
 
 def _look_around(
     scores: Sequence[Scored],
-    question: Question,
     asked: Asked,
     weights: Weights,
     queries: Sequence[QueryVector],
@@ -173,9 +170,8 @@ def _look_around(
 
     `queries` are the vectors of the question and of its parts, none where none are compared.
     """
-    settling = Settling(scores, queries[0], weights) if queries else None
-    if settling is not None:
-        settling.best(_CANDIDATES)
+    if queries:
+        rescore_best(scores, queries[0], weights)
     first = best(scores, _CANDIDATES, 0.0)
     if not first:
         return None
@@ -186,28 +182,15 @@ def _look_around(
         np.array([number[id(s)] for s, _ in first], np.intp),
         np.array([s.selection.doc(place) for s, place in first], np.intp),
     )
-    if settling is not None:
-        settling.near(near)
     quoted = np.zeros(len(near), np.float32)
     if quotes and texts is not None:
         quoted = quoted_in(quotes, scores, near, texts)
-    newest = max(_newest(s.segment, s.selection) for s in scores if len(s.selection))
     gained = gained_by_parts(scores, near, queries[1:], weights.parts)
-    context = in_context(scores, near, asked, weights, parts=gained, quoted=quoted, newest=newest)
+    context = in_context(scores, near, asked, weights, parts=gained, quoted=quoted)
     for part, s in enumerate(scores):
         rows = near.wanted[near.part[near.wanted] == part]
         s.total[s.selection.places(near.doc[rows].astype(np.int32))] = context.total[rows]
-    if settling is not None:
-        shown = min(question.offset + question.limit, _CANDIDATES)
-        settling.shown(shown, near, context.total, raised_by(question.depth))
     return context
-
-
-def _newest(segment: Segment, selection: Selection) -> int:
-    """Return the latest moment of the selected documents, in microseconds since the epoch."""
-    if selection.docs is None:
-        return segment.newest
-    return int(selection.take(segment.happened).max())
 
 
 def _embedded(

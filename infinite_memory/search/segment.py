@@ -150,11 +150,6 @@ class Segment:
         return _held(self.status)
 
     @cached_property
-    def newest(self) -> int:
-        """The latest `happened` of a document, of which there is at least one."""
-        return int(self.happened.max())
-
-    @cached_property
     def last_beginning(self) -> int:
         """The latest `held_from` of a document."""
         return int(self.held_from.max(initial=-NEVER))
@@ -183,11 +178,6 @@ class Segment:
     def one_passage_each(self) -> bool:
         """Whether row i of the vectors is the one vector of document i."""
         return len(self.high) == len(self) and not len(self.unembedded)
-
-    @cached_property
-    def greatest_scale(self) -> float:
-        """The greatest `scale` of a passage, 0 without one."""
-        return float(self.scale.max(initial=0))
 
     @cached_property
     def unembedded(self) -> Codes:

@@ -1,4 +1,4 @@
-"""`store.journal`: what was changed in a store, and what memories and facts were before."""
+"""`store.journal`: the changes of a store, and the earlier values of memories and facts."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ class Journal(Group):
         for entry in self.entries(limit=1, before=number + 1):
             if entry.number == number:
                 return entry
-        raise NotFound(f"the journal has no entry {number}: `entries` lists those that it has")
+        raise NotFound(f"the journal has no entry {number}: `entries` lists its numbers")
 
     def entries(
         self, *, limit: int = 20, before: int | None = None, memory_id: str | None = None
     ) -> list[Entry]:
-        """Return entries, newest first: who changed what, and when.
+        """Return entries, newest first: the author, the time and the steps of each change.
 
         `before` is the number of an entry: only older entries are returned. With `memory_id` only
         entries are returned that changed that memory.
@@ -61,12 +61,12 @@ class Journal(Group):
     def history(self, id_or_key: str, *, scope: str | Iterable[str] | None = None) -> list[Memory]:
         """Return the history of an id or a key, oldest first, by when each memory began to hold.
 
-        For an id: every revision of that memory, of those that it replaced, and of those that
-        replaced it. For a key: each memory that had it in these scopes, without forgotten ones. An
-        id is looked for only without a `scope`, and before a key.
+        For an id: every revision of that memory, and of all memories that it replaced or that
+        replaced it. For a key: every memory that had it in the scopes, except forgotten ones. An id
+        is looked for only without a `scope`, and before a key.
 
         Raises:
-            NotFound: there is no such memory, and no such key in these scopes.
+            NotFound: no memory has that id, and none in the scopes has that key.
             UnknownScope: a scope was asked for that does not exist.
         """
         return history(self._services, id_or_key, scope=scope)
@@ -75,8 +75,8 @@ class Journal(Group):
         """Return the groups of current memories of one key and scope that contradict each other.
 
         The memories of a group hold at the same time, with different texts: they began at the same
-        moment, or one was revised or brought back since. To decide, revise one, or remember one
-        that `supersedes` the others.
+        moment, or a memory was revised or brought back since. To decide, revise a memory, or
+        remember a new one that `supersedes` the rest.
 
         Raises:
             UnknownScope: a scope was asked for that does not exist.

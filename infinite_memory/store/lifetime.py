@@ -1,4 +1,4 @@
-"""How long a store is open, and what every call on it goes through first."""
+"""How long a store is open, and the check that every call goes through first."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Lifetime:
         return self._open_services
 
     def close(self) -> None:
-        """Refuse every further call, wait for those under way, and release everything.
+        """Refuse every further call, wait for the calls under way, and release everything.
 
         A second call does nothing, and neither does a call in a forked child.
         """
@@ -50,14 +50,14 @@ class Lifetime:
             services.calls.end(_LAST_CALLS_SECONDS, release=partial(self._release, services))
 
     def _release(self, services: Services) -> None:
-        # The snapshot is derived: a suspect store that cannot give one does not make this fail.
+        # The snapshot is derived, so closing does not fail if a suspect store cannot give it.
         # A server that is gone is no reason to wait.
         with limit_to_brief_calls(services.storage), self._owned, suppress(StorageError):
             services.models.save()
 
 
 class Group:
-    """The methods of an open store on one subject, such as `store.scopes`.
+    """The methods of an open store on a subject, such as `store.scopes`.
 
     A group may be kept in a variable. Once its store is closed, every method raises StoreClosed.
     """

@@ -1,4 +1,4 @@
-"""`MemoryStore`: the object through which everything is done."""
+"""`MemoryStore`: an open store, its verbs, and its groups of methods."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any, Self, Unpack
 
 from infinite_memory.clock import Clock, system_clock
 from infinite_memory.config import Config
+from infinite_memory.model.checks import check_flag
 from infinite_memory.model.criteria import Conditions
 from infinite_memory.model.draft import Details, Draft
 from infinite_memory.model.findings import Verification
@@ -34,7 +35,7 @@ from infinite_memory.operations.undo import Undone, undo
 from infinite_memory.operations.usage import usage
 from infinite_memory.operations.verify import verify
 from infinite_memory.operations.why_not import why_not
-from infinite_memory.protocols import Embedder, Storage
+from infinite_memory.protocols import Embedder, SearchFactory, Storage
 from infinite_memory.store.journal import Journal
 from infinite_memory.store.lifetime import Lifetime
 from infinite_memory.store.models import EmbeddingModels
@@ -48,14 +49,14 @@ __all__ = ["MemoryStore"]
 class MemoryStore:
     """A long-term memory on this machine.
 
-    Open one with `MemoryStore.open` and close it, best with `with`. Any thread may call any method,
-    and any number of processes may have the same store open at once. A store does not cross a fork:
-    a forked child can neither use it nor open the same store again, so start workers with "spawn"
-    or "forkserver", or close the store before forking.
+    Open a store with `MemoryStore.open` and close it, best with `with`. Any thread may call any
+    method, and any number of processes may have the same store open at once. A store does not cross
+    a fork: a forked child can neither use it nor open the same store again, so start workers with
+    "spawn" or "forkserver", or close the store before forking.
 
-    Where a scope is a parameter: a name, or a list of names, opens those scopes with their parents
-    and `Global`; "ALL" opens all but private and inactive ones; None the default scope, and in a
-    search also any scope that the question itself names.
+    As the parameter `scope`, a name or a list of names opens the named scopes with their parents
+    and `Global`; "ALL" opens every scope but private and inactive ones; None opens the default
+    scope, and in a search also any scope that the question itself names.
     """
 
     def __init__(self, lifetime: Lifetime) -> None:
@@ -75,6 +76,7 @@ class MemoryStore:
         storage: Storage | None = None,
         embedder: Embedder | None = None,
         former_embedder: Embedder | None = None,
+        search: SearchFactory | None = None,
         client: str = "python",
         counts_usage: bool = True,
         clock: Clock = system_clock,
@@ -83,13 +85,14 @@ class MemoryStore:
     ) -> Self:
         """Open the store at `target`, creating it if there is none.
 
-        `target` is None for the home folder, a folder, "memory://" for one that ends with the
-        process, the address of a MongoDB ("mongodb://HOST/DATABASE"), or "mongodb+managed://" for
-        one in the home folder. Without `config` the file in the home folder is read. `storage`,
+        `target` is None for the home folder, a folder, "memory://" for a store that ends with the
+        process, the address of a MongoDB ("mongodb://HOST/DATABASE"), or "mongodb+managed://" for a
+        MongoDB in the home folder. Without `config` the file in the home folder is read. `storage`,
         `embedder` and `former_embedder` replace the configured ones, and closing the store leaves
-        them open; the former embedder answers until everything is embedded. The journal names
-        `client` as the author of the changes. Without `counts_usage`, searches do not count as
-        recalls. With `scopes`, no other scope exists, not even `Global`.
+        them open; the former embedder answers until everything is embedded. `search` makes the
+        search of a storage and an embedder, such as `LinearSearch`; None makes the index. The
+        journal names `client` as the author of the changes. Without `counts_usage`, searches do
+        not count as recalls. With `scopes`, no other scope exists, not even `Global`.
 
         Raises:
             ConfigurationError: a setting cannot be used.
@@ -103,6 +106,7 @@ class MemoryStore:
             storage=storage,
             embedder=embedder,
             former_embedder=former_embedder,
+            search=search,
             client=client,
             counts_usage=counts_usage,
             clock=clock,
@@ -151,6 +155,7 @@ class MemoryStore:
         scope: str | None = None,
         tags: Sequence[str] = (),
         happened_at: datetime | None = None,
+        similar: bool = True,
         **details: Unpack[Details],
     ) -> Receipt:
         """Store one memory; when this returns, it is durable and every process finds it.
@@ -161,8 +166,9 @@ class MemoryStore:
         repeats an earlier one, with two exceptions, within an hour and with nothing else stored in
         its scope since: an exact repeat without an id of your own strengthens the earlier memory,
         and a text that an assistant has just recalled is an echo. Kind "message" is always stored.
-        `details` are title, context, conversation_id, speaker, origin, valid_from, valid_to, key,
-        important, sources, attachments and supersedes.
+        The receipt names up to three `similar` memories, which the new one may replace; with False
+        it names none. `details` are title, context, conversation_id, speaker, origin, valid_from,
+        valid_to, key, important, sources, attachments and supersedes.
 
         Raises:
             InvalidInput: a value cannot be used; the message shows it and the way out.
@@ -171,7 +177,7 @@ class MemoryStore:
         """
         fields = {"text": text, "id": id, "kind": kind, "scope": scope, "tags": tags}
         draft = Draft.of({**fields, "happened_at": happened_at, **details})
-        return remember(self._services, draft)
+        return remember(self._services, draft, similar=check_flag(similar, "similar"))
 
     @counted
     def remember_many(
@@ -192,7 +198,7 @@ class MemoryStore:
 
     @counted
     def revise(self, memory_id: str, *, revision: int, **changes: Any) -> Receipt:
-        """Change fields of a memory whose current revision is `revision`; the old one is kept.
+        """Change fields of a memory whose present revision is `revision`, which is kept.
 
         `changes` are fields as `remember` takes them, except `id`; `status="current"` brings back
         a forgotten memory.
@@ -227,11 +233,11 @@ class MemoryStore:
         Memories that the entry stored are forgotten; memories that it changed, superseded or forgot
         get their former revision back. The undo is an entry of its own, and can be undone as well.
         Memories that were erased since are left out and named. `dry_run` changes nothing and
-        returns what the undo would do.
+        returns the effect that the undo would have.
 
-        Without an `entry`, the last change of this process is undone, through whatever handle it
-        was made; `last_of="machine"` takes the last change of this client in any process on this
-        machine. Changes that cannot be undone are skipped and named with the reason.
+        Without an `entry`, the last change of this process is undone, through any of its handles;
+        `last_of="machine"` takes the last change of this client in any process on this machine.
+        Changes that cannot be undone are skipped and named with the reason.
 
         Raises:
             NotFound: there is no such entry, or nothing left to undo; the message names the skipped
@@ -278,7 +284,7 @@ class MemoryStore:
             explain=explain,
         )
         hits = search(self._services, asking)
-        # A list of every match is not a recall of each.
+        # A list of every match is not a recall of them.
         recall = hits.depth is not Depth.EXHAUSTIVE
         self._services.note_returned((hit.memory for hit in hits), is_recall=recall)
         return hits
@@ -296,8 +302,8 @@ class MemoryStore:
     ) -> Absence:
         """Return which step keeps a memory out of the result of `search` with the same arguments.
 
-        `found_at` is another depth at which the search returns it, and `found_in` another mode, if
-        there is one.
+        `found_at` is a depth at which the search would return it, and `found_in` a mode, if there
+        is any.
 
         Raises:
             InvalidInput: a value cannot be used.
@@ -320,7 +326,7 @@ class MemoryStore:
     ) -> Page:
         """Return memories in the order of `happened_at`, newest first, page by page.
 
-        `after` is the `next` of the page before; `conditions` are those of `search`.
+        `after` is the `next` of the page before; `conditions` are as in `search`.
 
         Raises:
             InvalidInput: a value cannot be used.
@@ -338,9 +344,9 @@ class MemoryStore:
         newest_first: bool = False,
         **conditions: Unpack[Conditions],
     ) -> Recalled:
-        """Return what happened in a period, oldest first, as a diary is read.
+        """Return the memories of a period, oldest first, as a diary is read.
 
-        The period is `when` in words, or `since` and `until`; the other `conditions` are those of
+        The period is `when` in words, or `since` and `until`; the other `conditions` are as in
         `search`. If it holds more than a page, the first page has a digest of the whole: first and
         last memory, counts by day, scope and kind. `after` is the `next` of the page before. For an
         empty period the result names the nearest memories before and after it.
@@ -367,7 +373,7 @@ class MemoryStore:
         return usage(self._services, memory_id)
 
     def get(self, memory_id: str) -> Memory:
-        """Return the memory of that id, whatever its scope and status.
+        """Return the memory of that id, of any scope and status.
 
         Raises:
             NotFound: there is no such memory.
@@ -377,14 +383,14 @@ class MemoryStore:
         return memory
 
     def stats(self) -> Stats:
-        """Count what is stored."""
+        """Count the memories by scope, kind, status and model, and measure the store."""
         return stats(self._services)
 
     def verify(self, *, mend: bool = False, progress: Progress | None = None) -> Verification:
         """Check everything that is stored: pages, records, histories, vectors, scopes, the index.
 
-        Nothing is changed, and a damaged record is never repaired. `mend` rebuilds from undamaged
-        records what was derived from them: vectors, and the index. `progress` is called with
+        Nothing is changed, and a damaged record is never repaired. `mend` rebuilds vectors and the
+        index, which are derived, from undamaged records. `progress` is called with
         (memories checked, all memories) from time to time.
 
         Raises:

@@ -1,20 +1,21 @@
-"""`store.models`: the embedding models of a store, and the change from one to another."""
+"""`store.models`: the embedding models of a store, and the change from a model to another."""
 
 from __future__ import annotations
 
 from infinite_memory.model.checks import check_count
 from infinite_memory.operations.embed import Stop, catch_up, drop_others, never
+from infinite_memory.protocols import SupportsIndex
 from infinite_memory.store.lifetime import Group
 
 __all__ = ["EmbeddingModels"]
 
 
 class EmbeddingModels(Group):
-    """The embedding models of a store: the configured one, and those that were used before it."""
+    """The embedding models of a store: the configured model, and the models used before it."""
 
     @property
     def configured(self) -> str:
-        """The name of the model that embeds what is stored from now on."""
+        """The name of the model that embeds new memories."""
         return self._services.models.chosen.name
 
     @property
@@ -48,7 +49,7 @@ class EmbeddingModels(Group):
         return catch_up(self._services, limit=limit, stop=stop)
 
     def drop_others(self) -> dict[str, int]:
-        """Remove the vectors of every model but the configured one, which has embedded everything.
+        """Remove the vectors of every model but the configured one, once it embedded everything.
 
         Returns by model how many memories had vectors.
 
@@ -64,5 +65,6 @@ class EmbeddingModels(Group):
             EmbedderError: the model cannot be loaded.
         """
         model = self._services.models.answering()
-        model.index.refresh()
+        if isinstance(model.index, SupportsIndex):
+            model.index.warm_up()
         model.embedder.embed_query("warm up")

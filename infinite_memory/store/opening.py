@@ -19,7 +19,7 @@ from infinite_memory.operations.active_model import Models, former_of
 from infinite_memory.operations.scopes import check_scope_names
 from infinite_memory.operations.services import Services
 from infinite_memory.operations.using import UsageCounter
-from infinite_memory.protocols import Embedder, Storage
+from infinite_memory.protocols import Embedder, SearchFactory, Storage
 from infinite_memory.search.snapshot import confined_folder
 from infinite_memory.storage.confined import ConfinedStorage
 from infinite_memory.storage.open import open_storage, resolve, snapshot_folder
@@ -35,13 +35,14 @@ def open_lifetime(
     storage: Storage | None,
     embedder: Embedder | None,
     former_embedder: Embedder | None,
+    search: SearchFactory | None,
     client: str,
     counts_usage: bool,
     clock: Clock,
     random_bytes: RandomBytes,
     scopes: Iterable[str] | None,
 ) -> Lifetime:
-    """Open the store at `target`; see `MemoryStore.open`. What fails here leaves nothing open."""
+    """Open the store at `target`, see `MemoryStore.open`; a failure leaves nothing open."""
     effective, address = resolve(target, config)
     names = None if scopes is None else check_scope_names(scopes)
     with ExitStack() as owned:
@@ -51,7 +52,7 @@ def open_lifetime(
         storage, folder = _open_storage(effective, address, owned, given=storage)
         if names is not None:
             storage, folder, effective = _confine(storage, folder, effective, names)
-        models = Models(storage, embedder, former=former, folder=folder)
+        models = Models(storage, embedder, former=former, folder=folder, search=search)
         owned.callback(models.close)
         services = Services(
             storage=storage,
@@ -84,7 +85,7 @@ def _confine(
 ) -> tuple[Storage, Path | None, Config]:
     """Return storage, snapshots and configuration of a store in which only `scopes` exist.
 
-    The default scope is the configured one if it is among them, otherwise the first.
+    The default scope is the configured scope if it is among them, otherwise the first.
     """
     confined = ConfinedStorage(storage, scopes)
     confinement = confined.confinement

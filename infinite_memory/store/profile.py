@@ -1,4 +1,4 @@
-"""`store.profile`: what is known of the users of a store."""
+"""`store.profile`: the profiles of the users of a store."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Profiles(Group):
         """Merge `changes` into the profile of a user and return it, all in one commit.
 
         Objects are merged name by name, None removes a value, and any other value replaces the
-        present one, as in a JSON Merge Patch (RFC 7396). A text for facts or notes is appended to
+        present value, as in a JSON Merge Patch (RFC 7396). A text for facts or notes is appended to
         their list. Each value is a fact of its own in `Global`, and keeps its history.
 
         Raises:

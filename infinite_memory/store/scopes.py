@@ -44,10 +44,10 @@ class Scopes(Group):
         keywords: Sequence[str] = (),
         sensitivity: str = "normal",
     ) -> Scope:
-        """Create a scope; creating it again just as it is does nothing.
+        """Create a scope; creating the same scope again does nothing.
 
-        `keywords` are other names by which a question may mean it. A "private" one is searched only
-        when it is asked for by name.
+        A question may also call the scope by one of its `keywords`. A "private" scope is searched
+        only if a call names it.
 
         Raises:
             InvalidInput: a value cannot be used.
@@ -74,7 +74,7 @@ class Scopes(Group):
         active: bool | None = None,
         sensitivity: str | None = None,
     ) -> Scope:
-        """Change what is given of a scope and leave the rest.
+        """Change the given fields of a scope and leave the rest.
 
         A `parent` of "" takes the parent away.
 
@@ -98,7 +98,7 @@ class Scopes(Group):
 
         Raises:
             UnknownScope: there is no such scope.
-            Conflict: memories, or other scopes, are in it.
+            Conflict: the scope holds memories, or is the parent of a scope.
             InvalidInput: it is `Global`.
         """
         delete_scope(self._services, name)

@@ -55,7 +55,7 @@ def test_a_sound_installation_is_all_ok_and_stays_as_it_is(run: Run, ask: Ask, h
 def test_where_there_is_no_store_none_is_made(ask: Ask, home: Path) -> None:
     answer = ask("doctor")
     assert answer["healthy"] is True
-    assert "is not there yet" in sentence(answer, "home")
+    assert "does not exist yet" in sentence(answer, "home")
     assert "no store" in sentence(answer, "store")
     assert not home.exists()
     assert "records" not in states(answer)
@@ -169,7 +169,7 @@ def test_memories_that_wait_to_be_embedded_are_counted(
     assert "found by words; by meaning once it is embedded" in result.stdout
     assert "WARNING: " in result.stderr
     shutil.copy(kept, model)
-    assert sentence(ask("doctor"), "embeddings").startswith("1 of the memories")
+    assert sentence(ask("doctor"), "embeddings").startswith("1 memory is found by words alone")
 
 
 def test_a_vector_that_is_not_the_known_one_is_a_problem(
@@ -183,4 +183,4 @@ def test_a_snapshot_of_the_index_is_measured(run: Run, ask: Ask, home: Path) -> 
     run("remember", "one")
     (home / "index").mkdir(exist_ok=True)
     (home / "index" / "x.index").write_bytes(b"x" * 2000)
-    assert sentence(ask("doctor"), "index") == "The snapshot of the index has 2.0 KB."
+    assert sentence(ask("doctor"), "index") == "The snapshot of the index takes 2.0 KB."

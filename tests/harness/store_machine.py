@@ -284,9 +284,7 @@ class _StoreMachine(RuleBasedStateMachine):
         """Find every text that a memory ever had, and every memory that had a key, in order."""
         store, memory_id = self.next_handle().store, self.known_id(data)
         if memory_id in self.told.memories:
-            said = {
-                memory.text for memory in store.journal.history(memory_id) if memory.id == memory_id
-            }
+            said = {m.text for m in store.journal.history(memory_id) if m.id == memory_id}
             assert said == {each["text"] for each in self.told.memories[memory_id]}
         for scope in set(_SCOPES) & {scope.name for scope in store.scopes}:
             held = self.told.with_key(key, scope)

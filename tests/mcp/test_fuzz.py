@@ -38,6 +38,7 @@ def test_every_broken_build_is_tried_by_a_test() -> None:
     assert set(BUILDS) == {*CAUGHT_AS, *FOR_THE_KILLS}
 
 
+@pytest.mark.slow("broken-servers")
 @pytest.mark.parametrize("name", CAUGHT_AS)
 def test_a_broken_server_is_noticed(tmp_path: Path, name: str) -> None:
     # A short limit finds a hang early, and would find one where a busy machine is only slow.

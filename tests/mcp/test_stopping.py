@@ -156,6 +156,7 @@ def test_killed_servers_lose_nothing_that_was_acknowledged(tmp_path: Path) -> No
     assert outcome.faults == ()
 
 
+@pytest.mark.slow("broken-servers")
 def test_servers_that_answer_before_they_write_are_caught(tmp_path: Path) -> None:
     outcome = server_kills.run(
         tmp_path, kills=4, writes=20, servers=2, command=server_kills.broken_command

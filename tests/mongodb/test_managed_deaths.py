@@ -58,6 +58,7 @@ def test_closing_after_a_kill_leaves_nothing(managed_home: Path) -> None:
     assert servers(managed_home) == []
 
 
+@pytest.mark.slow("mongodb-endurance")
 def test_closing_does_not_wait_for_a_server_that_hangs(managed_home: Path) -> None:
     store = opened(managed_home)
     store.remember("the first word", id="one")
@@ -86,6 +87,7 @@ def test_what_fails_while_the_store_is_closed_starts_no_server(managed_home: Pat
     assert servers(managed_home) == []
 
 
+@pytest.mark.slow("mongodb-endurance")
 def test_kills_in_the_middle_of_writes_and_searches_lose_nothing(managed_home: Path) -> None:
     with users(managed_home, 3) as (one, two, reader):
         assert [user.answer() for user in (one, two, reader)] == ["opened"] * 3
@@ -114,6 +116,7 @@ def test_kills_in_the_middle_of_writes_and_searches_lose_nothing(managed_home: P
         assert last.ask("close") is None
 
 
+@pytest.mark.slow("mongodb-endurance")
 def test_kills_while_a_store_is_opened_are_survived(managed_home: Path) -> None:
     with users(managed_home, 1) as (first,):
         assert first.answer() == "opened"
@@ -128,6 +131,7 @@ def test_kills_while_a_store_is_opened_are_survived(managed_home: Path) -> None:
         assert first.ask("close") is None
 
 
+@pytest.mark.slow("mongodb-endurance")
 def test_a_server_that_hangs_is_started_anew(
     managed_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,6 +6,7 @@ import signal
 import subprocess
 from pathlib import Path
 
+import pytest
 from managed_processes import User, kill_server, left_over, server, servers, starts, users
 
 PROCESSES = 8
@@ -82,6 +83,7 @@ def test_what_is_left_of_users_and_server_that_were_all_killed_is_replaced(
     assert left_over(managed_home) == []
 
 
+@pytest.mark.slow("mongodb-endurance")
 def test_users_killed_while_they_open_leave_nothing_that_hinders_the_next(
     managed_home: Path,
 ) -> None:
@@ -115,6 +117,7 @@ def test_a_child_that_was_forked_is_no_user(managed_home: Path) -> None:
     assert left_over(managed_home) == []
 
 
+@pytest.mark.slow("mongodb-endurance")
 def test_a_forked_child_that_lives_on_keeps_no_lock(managed_home: Path) -> None:
     with users(managed_home, 1) as (user,):
         assert user.answer() == "opened"
@@ -127,6 +130,7 @@ def test_a_forked_child_that_lives_on_keeps_no_lock(managed_home: Path) -> None:
         assert left_over(managed_home) == []
 
 
+@pytest.mark.slow("mongodb-endurance")
 def test_the_child_of_a_killed_user_does_not_count_as_one(managed_home: Path) -> None:
     with users(managed_home, 2) as (user, other):
         assert [user.answer(), other.answer()] == ["opened", "opened"]

@@ -116,6 +116,7 @@ def test_no_reader_misses_what_processes_write_at_once(single: Deployment) -> No
         assert list(followed.cursors) == sorted(followed.cursors)
 
 
+@pytest.mark.slow("mongodb-endurance")
 def test_numbers_that_become_visible_out_of_order_are_caught(single: Deployment) -> None:
     missed = [everything() - each.ids for each in race(OutsideNumbers, single.address("broken"))]
     assert any(missed)

@@ -101,6 +101,7 @@ def test_closing_does_not_wait_whatever_the_address_says(
         store.search("Number 3")
 
 
+@pytest.mark.slow("mongodb-endurance")
 @pytest.mark.parametrize("number", SIGNALS)
 def test_closing_does_not_wait_for_a_call_that_waits(
     own: Deployment, tmp_path: Path, number: signal.Signals
@@ -136,6 +137,7 @@ def test_one_option_alone_is_enough_where_the_server_is_gone(own: Deployment, op
         storage.close()
 
 
+@pytest.mark.slow("mongodb-endurance")
 @pytest.mark.parametrize("number", SIGNALS)
 def test_a_commit_that_meets_the_end_of_the_server_gives_up(
     own: Deployment, number: signal.Signals
@@ -152,6 +154,7 @@ def test_a_commit_that_meets_the_end_of_the_server_gives_up(
         storage.close()
 
 
+@pytest.mark.slow("mongodb-endurance")
 def test_without_an_option_a_call_gives_up_while_a_person_would_still_wait(own: Deployment) -> None:
     storage = MongoStorage.open(address_of(own))
     storage.commit(Commit(puts=[put("a")]))
@@ -184,6 +187,7 @@ if sys.argv[3] == "close":
 """
 
 
+@pytest.mark.slow("mongodb-endurance")
 @pytest.mark.parametrize("way", ["close", "leave open"])
 @pytest.mark.parametrize("number", SIGNALS)
 def test_a_process_ends_soon_without_the_server(
@@ -204,6 +208,7 @@ def test_a_process_ends_soon_without_the_server(
     assert process.returncode == 0
 
 
+@pytest.mark.slow("mongodb-endurance")
 def test_calls_outlive_an_election(tmp_path: Path) -> None:
     with deployment(3) as servers:
         storage = MongoStorage.open(servers.address("election"))

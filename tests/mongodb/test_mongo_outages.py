@@ -80,6 +80,7 @@ def test_a_server_killed_between_calls_is_an_error_that_names_it(own: Deployment
     storage.close()
 
 
+@pytest.mark.slow("mongodb-endurance")
 def test_what_is_at_work_when_the_store_is_closed_ends_soon_and_says_so(own: Deployment) -> None:
     # Every fourth: a transaction that nobody goes on with is in the way for two seconds.
     for step in range(1, MOST_STEPS, 4):
@@ -100,6 +101,7 @@ def test_what_is_at_work_when_the_store_is_closed_ends_soon_and_says_so(own: Dep
     pytest.fail("the commit has no end")
 
 
+@pytest.mark.slow("mongodb-endurance")
 def test_a_server_killed_at_any_step_of_a_commit_leaves_all_of_it_or_nothing(
     own: Deployment,
 ) -> None:
@@ -150,6 +152,7 @@ def _commit(storage: Storage) -> list[StorageUnavailable]:
     return []
 
 
+@pytest.mark.slow("mongodb-endurance")
 def test_a_server_that_hangs_is_waited_for_only_so_long_and_leaves_nothing_half_written(
     own: Deployment,
 ) -> None:
@@ -192,6 +195,7 @@ def found_after() -> set[str]:
     return {"changed", "embedded", "new"}
 
 
+@pytest.mark.slow("mongodb-endurance")
 def test_writers_go_on_by_themselves_while_primaries_step_down(triple: Deployment) -> None:
     connection = connect(triple.address("stepping"))
     storage = MongoStorage(evolve(connection, patience_seconds=300))

@@ -25,12 +25,17 @@ def address(single: Deployment, tmp_path: Path) -> Iterator[str]:
     single.drop(tmp_path)
 
 
-def test_no_change_is_lost_when_two_processes_edit_one_memory(tmp_path: Path, address: str) -> None:
+@pytest.mark.parametrize(
+    "times", [25, pytest.param(100, marks=pytest.mark.slow("mongodb-endurance"))]
+)
+def test_no_change_is_lost_when_two_processes_edit_one_memory(
+    tmp_path: Path, address: str, times: int
+) -> None:
     with opened(str(tmp_path), address) as store:
         store.remember("count 0", id="counter")
-    answers = run_both(count_up, tmp_path, address, 100)
+    answers = run_both(count_up, tmp_path, address, times)
     with opened(str(tmp_path), address) as store:
-        check_counter(store, answers, 100)
+        check_counter(store, answers, times)
 
 
 def test_of_the_values_that_two_processes_tell_at_once_the_last_one_holds(

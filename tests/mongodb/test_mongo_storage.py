@@ -19,7 +19,11 @@ from tests.harness.store_machine import store_machine
 _DEPLOYMENTS = ["single", "triple"]
 
 
-@pytest.fixture(params=_DEPLOYMENTS)
+# A set of three costs three servers to each process of tests.
+_SLOW = {"triple": [pytest.mark.slow("mongodb-endurance")]}
+
+
+@pytest.fixture(params=[pytest.param(name, marks=_SLOW.get(name, ())) for name in _DEPLOYMENTS])
 def servers(request: pytest.FixtureRequest) -> Deployment:
     found: Deployment = request.getfixturevalue(request.param)
     return found

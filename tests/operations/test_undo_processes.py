@@ -30,13 +30,13 @@ with MemoryStore.open(home, embedder=HashingEmbedder(), client=client) as store:
 """
 _FORKED = """
 import os
-from infinite_memory.store.memory_store import _process
+from infinite_memory.store.opening import _name_process
 
-own = _process()
-assert own == _process()
+own = _name_process(os.getpid())
+assert own == _name_process(os.getpid())
 reader, writer = os.pipe()
 if os.fork() == 0:
-    os.write(writer, _process().encode())
+    os.write(writer, _name_process(os.getpid()).encode())
     os._exit(0)
 os.wait()
 print(own, os.read(reader, 1000).decode(), sep="\\n")

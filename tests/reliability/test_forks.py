@@ -147,7 +147,6 @@ def test_an_inherited_store_refuses_every_call_and_closes_without_doing_anything
 _CLOSED_BEFORE = """
 import os, sys
 from pathlib import Path
-from benchmarks.soak.forks import run
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.model.commit import Commit
 from infinite_memory.testing.storage_contract import put
@@ -171,11 +170,18 @@ def test_a_store_that_was_closed_before_the_fork_is_opened_in_the_child(tmp_path
     assert missing(home, ["parent", "child"]) == []
 
 
-def test_the_soak_of_forks_loses_nothing_and_loses_without_what_protects(tmp_path: Path) -> None:
-    sound = run(tmp_path / "sound", minutes=0.1, processes=4)
-    assert sound.faults == ()
-    assert sound.acknowledged
-    assert sound.refused
+@pytest.mark.parametrize(
+    "minutes", [0.05, pytest.param(0.5, marks=pytest.mark.slow("sqlite-endurance"))]
+)
+def test_processes_that_fork_while_they_write_lose_nothing(tmp_path: Path, minutes: float) -> None:
+    outcome = run(tmp_path, minutes=minutes, processes=4)
+    assert outcome.faults == ()
+    assert outcome.acknowledged
+    assert outcome.refused
+
+
+@pytest.mark.slow("broken-storage")
+def test_forks_lose_memories_without_the_protection(tmp_path: Path) -> None:
     broken = run(tmp_path / "broken", minutes=2, processes=4, broken=True)
     # So much may be lost that the store does not even open; a call that merely failed is no loss.
     losses = ("lost: ", "verify: ", "the database is not sound", "the store does not open")

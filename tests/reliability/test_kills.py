@@ -10,14 +10,19 @@ from infinite_memory.protocols import Storage
 from tests.harness.kills import Writer
 
 
-def test_no_kill_loses_what_was_acknowledged(tmp_path: Path) -> None:
-    outcome = run(tmp_path / "store", kills=20, writes=500, processes=3)
+@pytest.mark.parametrize(
+    ("kills", "writes"),
+    [(20, 500), pytest.param(200, 5000, marks=pytest.mark.slow("sqlite-endurance"))],
+)
+def test_no_kill_loses_what_was_acknowledged(tmp_path: Path, kills: int, writes: int) -> None:
+    outcome = run(tmp_path / "store", kills=kills, writes=writes, processes=3)
     assert outcome.faults == ()
-    assert outcome.kills >= 20
+    assert outcome.kills >= kills
     assert outcome.at_once >= 1
-    assert outcome.acknowledged >= 500
+    assert outcome.acknowledged >= writes
 
 
+@pytest.mark.slow("broken-storage")
 @pytest.mark.parametrize(("broken", "found"), [("report-first", "lost"), ("two-commits", "torn")])
 def test_kills_catch_a_writer_that_cheats(tmp_path: Path, broken: str, found: str) -> None:
     outcome = run(tmp_path / "store", kills=16, writes=800, processes=3, broken=broken)

@@ -9,6 +9,8 @@ from pathlib import Path
 from random import Random
 from typing import NoReturn
 
+import pytest
+
 from infinite_memory import Conflict, MemoryStore, NotFound
 from tests.harness.racing import opened
 
@@ -66,10 +68,11 @@ def killed(home: Path, seed: int, seconds: float) -> list[str]:
     return reported.decode().splitlines()
 
 
-def test_the_journal_is_whole_after_any_kill(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kills", [5, pytest.param(50, marks=pytest.mark.slow("sqlite-endurance"))])
+def test_the_journal_is_whole_after_any_kill(tmp_path: Path, kills: int) -> None:
     random = Random(6)
     last = changes = 0
-    for seed in range(15):
+    for seed in range(kills):
         reported = killed(tmp_path, seed, random.uniform(0, 0.3))
         assert "failed" not in reported
         changes += len(reported)
@@ -81,4 +84,4 @@ def test_the_journal_is_whole_after_any_kill(tmp_path: Path) -> None:
             assert int(reported[-1]) <= entries <= int(reported[-1]) + 1
             assert entries > last
             last = entries
-    assert changes >= 15
+    assert changes >= kills

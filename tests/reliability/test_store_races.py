@@ -19,33 +19,39 @@ from tests.harness.racing import (
 )
 
 _START = datetime(2026, 1, 1, tzinfo=UTC)
+_LONG = pytest.mark.slow("sqlite-endurance")
 
 
-def test_no_change_is_lost_when_two_processes_edit_one_memory(tmp_path: Path) -> None:
+@pytest.mark.parametrize("times", [100, pytest.param(1000, marks=_LONG)])
+def test_no_change_is_lost_when_two_processes_edit_one_memory(tmp_path: Path, times: int) -> None:
     with opened(str(tmp_path), str(tmp_path)) as store:
         store.remember("count 0", id="counter")
-    answers = run_both(count_up, tmp_path, str(tmp_path), 1000)
+    answers = run_both(count_up, tmp_path, str(tmp_path), times)
     with opened(str(tmp_path), str(tmp_path)) as store:
-        check_counter(store, answers, 1000)
+        check_counter(store, answers, times)
     assert any(answers)
 
 
-def test_of_the_values_that_two_processes_tell_at_once_the_last_one_holds(tmp_path: Path) -> None:
-    answers = run_both(tell_values, tmp_path, str(tmp_path), 300)
+@pytest.mark.parametrize("times", [40, pytest.param(300, marks=_LONG)])
+def test_of_the_values_that_two_processes_tell_at_once_the_last_one_holds(
+    tmp_path: Path, times: int
+) -> None:
+    answers = run_both(tell_values, tmp_path, str(tmp_path), times)
     with opened(str(tmp_path), str(tmp_path)) as store:
-        assert [len(answer) for answer in answers] == [300, 300]
+        assert [len(answer) for answer in answers] == [times, times]
         check_values(store, answers)
 
 
-def test_what_two_processes_tell_alike_at_once_is_stored_once(tmp_path: Path) -> None:
+@pytest.mark.parametrize("times", [40, pytest.param(200, marks=_LONG)])
+def test_what_two_processes_tell_alike_at_once_is_stored_once(tmp_path: Path, times: int) -> None:
     with opened(str(tmp_path), str(tmp_path)):
         pass  # made before both come
-    one, other = run_both(remember_the_same, tmp_path, str(tmp_path), 200)
+    one, other = run_both(remember_the_same, tmp_path, str(tmp_path), times)
     assert [each for each, _ in one] == [each for each, _ in other]
     outcomes = [sorted(pair) for pair in zip(dict(one).values(), dict(other).values(), strict=True)]
-    assert outcomes == [["stored", "strengthened"]] * 200
+    assert outcomes == [["stored", "strengthened"]] * times
     with opened(str(tmp_path), str(tmp_path)) as store:
-        assert store.stats().memories == 200
+        assert store.stats().memories == times
         assert store.verify().findings == ()
 
 

@@ -417,7 +417,7 @@ def test_the_command_prints_what_was_found_and_exits_with_its_code(
     run = CliRunner()
     sound = run.invoke(verify_command, ["--home", str(home)], standalone_mode=False)
     assert sound.return_value == 0
-    assert "Everything is as it was written." in sound.output
+    assert "No damage was found." in sound.output
     alter(home, "UPDATE memories SET text = 'lies' WHERE id = 'm1'")
     damaged = run.invoke(verify_command, ["--home", str(home), "--json"], standalone_mode=False)
     assert damaged.return_value == 4

@@ -12,9 +12,9 @@ import pytest
 
 from infinite_memory.model.commit import Commit, Put
 from infinite_memory.model.criteria import Criteria
+from infinite_memory.model.question import Arm, Question
 from infinite_memory.search.document import describe
 from infinite_memory.search.index import SearchIndex
-from infinite_memory.search.query import Arm, Question
 from infinite_memory.storage.inmemory.storage import InMemoryStorage
 from tests.search.test_index import EMBEDDER, MAY, record
 

@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.memory import Memory
+from infinite_memory.model.question import Question, Ranking
 from infinite_memory.model.record import Embedding, Record
 from infinite_memory.search.calibration import Calibration, calibration_of
 from infinite_memory.search.doc_filter import Selection
 from infinite_memory.search.document import Document, describe
 from infinite_memory.search.neighbours import NONE, surroundings
-from infinite_memory.search.query import Question, Ranking
 from infinite_memory.search.ranking import rank
 from infinite_memory.search.reader import View
 from infinite_memory.search.segment import build
@@ -126,14 +126,6 @@ def test_what_may_not_be_seen_moves_no_score() -> None:
     found = ask(view_of(hidden), "summer holidays", criteria=criteria)
     without = ask(view_of(TALK[2:]), "summer holidays", criteria=criteria)
     assert found.candidates == without.candidates
-
-
-def test_every_word_of_the_question_counts_however_long_the_text() -> None:
-    long = turn(0, "much ado about nothing in particular " * 500 + "quokka", conversation_id=None)
-    view = view_of([long, *(turn(i, f"note {i}", conversation_id=None) for i in range(1, 30))])
-    (first,) = ask(view, "quokka").candidates
-    assert first.explanation is not None
-    assert first.explanation.coverage == pytest.approx(DEFAULT_WEIGHTS.coverage, rel=1e-5)
 
 
 @settings(deadline=None, max_examples=30)

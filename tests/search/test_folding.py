@@ -16,12 +16,12 @@ from infinite_memory.errors import StorageUnavailable
 from infinite_memory.model.commit import Attach, Commit, Detach, Erase, Put
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.memory import Memory
+from infinite_memory.model.question import Question
 from infinite_memory.model.record import Changes, Embedding, Record
 from infinite_memory.protocols import Storage
 from infinite_memory.search import index as index_module
 from infinite_memory.search.document import describe
 from infinite_memory.search.index import SearchIndex
-from infinite_memory.search.query import Question
 from infinite_memory.search.reader import View
 from infinite_memory.search.snapshot import Snapshot
 from infinite_memory.storage.inmemory.storage import InMemoryStorage
@@ -248,7 +248,7 @@ def test_a_damaged_array_is_replaced_by_the_next_snapshot(tmp_path: Path) -> Non
     index = SearchIndex(storage, EMBEDDER, snapshot=snapshot)
     assert len(index.refresh()) == 600
     index.save()
-    assert snapshot.verified(whole=True) is not None
+    assert snapshot.verified() is not None
     assert file.read_bytes() != content
 
 

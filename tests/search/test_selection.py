@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from infinite_memory.model.commit import Commit, Put
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.memory import Kind, Status
+from infinite_memory.model.question import Question
 from infinite_memory.search.bm25 import bm25
 from infinite_memory.search.doc_filter import Selection
 from infinite_memory.search.document import describe
 from infinite_memory.search.index import SearchIndex
-from infinite_memory.search.query import Question
 from infinite_memory.search.reader import View
 from infinite_memory.storage.inmemory.storage import InMemoryStorage
 from infinite_memory.text.analyzer import terms

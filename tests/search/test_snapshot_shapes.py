@@ -67,7 +67,7 @@ def segment() -> Segment:
 
 
 def test_a_snapshot_whose_arrays_fit_together_is_mapped(tmp_path: Path) -> None:
-    view = _write(tmp_path).verified(whole=True)
+    view = _write(tmp_path).verified()
     assert view is not None
     assert len(view) == 20
 
@@ -78,7 +78,7 @@ def test_a_snapshot_is_built_anew_that_has(
 ) -> None:
     snapshot = _write(tmp_path, **change(segment))
     with pytest.raises(ValueError, match="do not fit together"):
-        snapshot.verified(whole=True)
+        snapshot.verified()
     assert snapshot.read() is None
     assert not snapshot._path.exists()
     index = SearchIndex(STORAGE, HashingEmbedder(), snapshot=snapshot)
@@ -92,4 +92,4 @@ def test_a_snapshot_with_a_vector_that_is_not_finite_is_built_anew(
         scale = segment.scale.copy()
         scale[3] = value
         with pytest.raises(ValueError, match="not finite"):
-            _write(tmp_path, scale=scale).verified(whole=True)
+            _write(tmp_path, scale=scale).verified()

@@ -17,7 +17,7 @@ from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.memory import GLOBAL
 from infinite_memory.model.record import Record
 from infinite_memory.model.scope import Scope
-from infinite_memory.storage.seal import seal, seal_fits
+from infinite_memory.storage.integrity import seal, seal_fits
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.storage.sqlite.creation import PAGE_BYTES
 from infinite_memory.storage.sqlite.vectors import decode_embedding, encode_embedding

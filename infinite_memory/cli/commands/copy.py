@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
 
 import click
 from attrs import asdict
 
 from infinite_memory.cli.exits import ExitCode
 from infinite_memory.cli.options import common_options, refuse_scopes, wanted_store, wants_json
-from infinite_memory.cli.output import Line, emit_json, emit_lines, emit_table, terminal
+from infinite_memory.cli.output import Line, emit_json, emit_lines, emit_table, progress_bars
+from infinite_memory.cli.render import format_counts
 from infinite_memory.cli.settings import set_up
 from infinite_memory.model.copying import Copied, CopyProgress, CopyStep
 from infinite_memory.model.findings import Finding
@@ -19,16 +18,6 @@ from infinite_memory.model.quantities import format_count
 from infinite_memory.operations.copy import copy_store
 
 __all__ = ["copy_command"]
-
-
-_ONE = {
-    "entries": "entry",
-    "memories": "memory",
-    "embeddings": "embedding",
-    "revisions": "revision",
-    "scopes": "scope",
-    "erased": "erased",
-}
 
 
 @click.command("copy")
@@ -39,16 +28,16 @@ _ONE = {
 def copy_command(context: click.Context, /, source: str, target: str) -> int:
     """Copy everything that the store FROM holds into the store TO, and compare the two.
 
-    Each is a folder, mongodb://HOST/DATABASE, or mongodb+managed:// for the server in the home
-    folder. Do it again after an interruption: it goes on. Exits with 4 if something could not be
-    copied, or is not the same in both.
+    FROM and TO are each a folder, mongodb://HOST/DATABASE, or mongodb+managed:// for the server in
+    the home folder. Run the command again after an interruption: it goes on. Exits with 4 if
+    something could not be copied, or differs between the two.
     """
     refuse_scopes(context, "copy")
     if wanted_store(context) is not None:
         raise click.UsageError("copy takes two stores, FROM and TO: leave out --store", context)
     config = set_up(context)
-    with _progress() as progress:
-        copied = copy_store(source, target, config=config, progress=progress)
+    with progress_bars(*(step.capitalize() for step in CopyStep)) as update:
+        copied = copy_store(source, target, config=config, progress=_progress(update))
     if wants_json(context):
         emit_json(
             {
@@ -62,9 +51,9 @@ def copy_command(context: click.Context, /, source: str, target: str) -> int:
         )
     else:
         emit_lines(_summary(copied))
-        found = [*copied.left_out, *copied.different]
-        if found:
-            rows = [(str(f.part), f.what, f.way_out) for f in found]
+        findings = [*copied.left_out, *copied.different]
+        if findings:
+            rows = [(str(f.part), f.what, f.way_out) for f in findings]
             emit_table(("Part", "What was found", "What to do"), rows)
     return ExitCode.DONE if copied.whole else ExitCode.STORAGE
 
@@ -74,45 +63,19 @@ def _document(finding: Finding) -> dict[str, object]:
 
 
 def _summary(copied: Copied) -> Iterator[Line]:
-    went_on = " more, going on with an earlier copy" if copied.resumed else ""
-    yield Line([(f"Copied {format_count(copied.copied, 'memory', 'memories')}{went_on}.", "")])
-    equal = ", ".join(
-        format_count(number, _ONE.get(part, part), part)
-        for part, number in sorted(copied.compared.items())
-    )
-    yield Line([(f"Compared, and the same in both: {equal or 'nothing'}.", "")])
+    resumed = ", after those of an earlier run" if copied.resumed else ""
+    yield Line([(f"Copied {format_count(copied.copied, 'memory', 'memories')}{resumed}.", "")])
+    yield Line([(f"The same in both: {format_counts(copied.compared) or 'nothing'}.", "")])
     if copied.whole:
         yield Line([("The target holds everything that the source does.", "green")])
     if copied.left_out:
-        yield Line([(f"{format_count(len(copied.left_out), 'thing', 'things')} left out:", "red")])
+        yield Line([(f"{format_count(len(copied.left_out), 'record')} left out:", "red")])
     if copied.different:
-        yield Line(
-            [(f"{format_count(len(copied.different), 'difference', 'differences')}:", "red")]
-        )
+        yield Line([(f"{format_count(len(copied.different), 'difference')}:", "red")])
 
 
-@contextmanager
-def _progress() -> Iterator[CopyProgress | None]:
-    """Draw a bar on standard error, if a person looks at it."""
-    if not terminal(sys.stderr):
-        yield None
-        return
-    # Late: only a terminal needs it.
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True)) as bar:
-        tasks = {step: bar.add_task(step.capitalize(), total=None) for step in CopyStep}
-        yield lambda step, done, total: bar.update(tasks[step], completed=done, total=total)
+def _progress(update: Callable[[str, int, int | None], None] | None) -> CopyProgress | None:
+    """Return a function that draws the progress of each step of a copy, if there are bars."""
+    if update is None:
+        return None
+    return lambda step, done, total: update(step.capitalize(), done, total)

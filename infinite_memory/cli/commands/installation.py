@@ -11,7 +11,7 @@ from attrs import asdict
 from infinite_memory.cli.exits import ExitCode
 from infinite_memory.cli.options import common_options, refuse_scopes, wants_json
 from infinite_memory.cli.output import emit_json, emit_table
-from infinite_memory.cli.settings import effective
+from infinite_memory.cli.settings import load_settings
 from infinite_memory.errors import ConfigurationError
 from infinite_memory.model.address import masked
 from infinite_memory.model.diagnosis import Diagnosis, State
@@ -23,11 +23,11 @@ __all__ = ["config_command", "doctor_command"]
 @common_options
 @click.pass_context
 def config_command(context: click.Context) -> None:
-    """Print every setting in force, with its value and where that came from.
+    """Print every setting in force, with its value and where the value came from.
 
-    An option wins over the environment, the environment over the file in the home folder.
+    Options override the environment, and the environment overrides the file in the home folder.
     """
-    rows = [(key, _value(value), origin) for key, value, origin in effective(context).rows()]
+    rows = [(key, _value(value), origin) for key, value, origin in load_settings(context).rows()]
     if wants_json(context):
         emit_json({key: {"value": value, "origin": origin} for key, value, origin in rows})
         return
@@ -45,9 +45,9 @@ def _value(value: object) -> object:
 @common_options
 @click.pass_context
 def doctor_command(context: click.Context) -> int:
-    """Check the installation, the settings, the store and the model, a sentence each.
+    """Check the installation, the settings, the store and the model, and print the results.
 
-    Nothing is changed, and a store that does not exist is not made. Exits with 1 if there is a
+    Nothing is changed, and a store that does not exist is not created. Exits with 1 if there is a
     problem.
     """
     refuse_scopes(context, "doctor")
@@ -68,7 +68,7 @@ def _diagnose(context: click.Context) -> Iterator[Diagnosis]:
 
     yield from diagnose_platform()
     try:
-        config = effective(context).config
+        config = load_settings(context).config
     except ConfigurationError as error:
         yield Diagnosis("configuration", State.PROBLEM, f"{error}.")
         return

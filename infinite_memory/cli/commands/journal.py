@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from infinite_memory.cli.opening import opened
+from infinite_memory.cli.opening import open_store
 from infinite_memory.cli.options import common_options, wants_json
 from infinite_memory.cli.output import Line, emit_json, emit_lines, emit_table, remark
 from infinite_memory.cli.render import one_line
@@ -23,26 +23,27 @@ __all__ = ["log_command", "undo_command"]
 
 @click.command("log")
 @click.argument("memory_id", metavar="[ID]", required=False)
-@click.option("--limit", "-n", type=int, default=20, show_default=True, help="At most so many.")
-@click.option("--before", type=int, metavar="ENTRY", help="Go on with those before this entry.")
+@click.option(
+    "--limit", "-n", type=int, default=20, show_default=True, help="How many entries at most."
+)
+@click.option("--before", type=int, metavar="ENTRY", help="List the entries before this one.")
 @common_options
 @click.pass_context
 def log_command(
     context: click.Context, memory_id: str | None, *, limit: int, before: int | None
 ) -> None:
-    """List the entries of the journal, newest first; with an ID those that changed that memory.
+    """List the entries of the journal, newest first; with an ID only the changes of that memory.
 
-    Into a pipe every entry is a line: number, time, client, what it did, and the process, with tabs
-    between.
+    Into a pipe every entry is a line: number, time, client, change and process, with tabs between.
     """
-    with opened(context) as store:
+    with open_store(context) as store:
         entries = store.journal.entries(limit=limit, before=before, memory_id=memory_id)
         zone = store.config.time_zone
     if wants_json(context):
         emit_json({"entries": [entry_json(entry) for entry in entries]})
         return
     if not entries:
-        remark("There is nothing in the journal." if before is None else "There is nothing older.")
+        remark("The journal is empty." if before is None else "There are no older entries.")
     emit_table(
         ("Entry", "When", "Who", "What"),
         [
@@ -50,13 +51,13 @@ def log_command(
                 str(entry.number),
                 show_moment(entry.action.at, zone),
                 entry.action.actor.client,
-                f"{said(entry.action)}\n{entry.action.actor.process}",
+                f"{describe_action(entry.action)}\n{entry.action.actor.process}",
             )
             for entry in entries
         ],
     )
     if len(entries) == limit and entries[-1].number > 1:
-        remark(f"There may be more: go on with --before {entries[-1].number}")
+        remark(f"There may be more entries: go on with --before {entries[-1].number}")
 
 
 _LISTED = 5
@@ -64,16 +65,17 @@ _LISTED = 5
 
 @click.command("undo")
 @click.argument("entry", type=int, required=False)
-@click.option("--dry-run", is_flag=True, help="Show what it would take back, and change nothing.")
+@click.option("--dry-run", is_flag=True, help="Show what the undo would do, and change nothing.")
 @common_options
 @click.pass_context
 def undo_command(context: click.Context, entry: int | None, *, dry_run: bool) -> None:
-    """Reverse the change of that ENTRY of the log, by default the last made with this program.
+    """Reverse the change of an ENTRY of the log, by default the last change made with this program.
 
-    What it stored is forgotten; what it changed or forgot is as it was before. The undo is an entry
-    of its own, and can be undone. Without an ENTRY, what cannot be undone is skipped and named.
+    Memories that it stored are forgotten; memories that it changed or forgot are as before. The
+    undo is an entry of its own, and can be undone. Without an ENTRY, changes that cannot be undone
+    are skipped and named.
     """
-    with opened(context) as store:
+    with open_store(context) as store:
         # Each command is a process of its own.
         done = store.undo(entry, dry_run=dry_run, last_of="machine")
     if wants_json(context):
@@ -101,7 +103,7 @@ def undo_command(context: click.Context, entry: int | None, *, dry_run: bool) ->
 
 
 def _undo_lines(done: Undone) -> Iterator[Line]:
-    what = f"entry {done.undone.number}: {said(done.undone.action)}."
+    what = f"entry {done.undone.number}: {describe_action(done.undone.action)}."
     if done.entry is None:
         yield Line([(f"Would undo {what} Nothing was changed.", "")])
     else:
@@ -119,7 +121,7 @@ def _undo_lines(done: Undone) -> Iterator[Line]:
     if done.erased:
         listed = ", ".join(done.erased[:_LISTED])
         more = f" and {len(done.erased) - _LISTED:,} more" if len(done.erased) > _LISTED else ""
-        yield Line([(f"erased for good since, and left out: {listed}{more}", "")], indent=2)
+        yield Line([(f"left out, since erased for good: {listed}{more}", "")], indent=2)
 
 
 _NAMED = 5
@@ -147,8 +149,8 @@ def entry_json(entry: Entry) -> dict[str, Any]:
     }
 
 
-def said(action: Action) -> str:
-    """Return what an action did, on one line."""
+def describe_action(action: Action) -> str:
+    """Describe an action on one line."""
     parts = [str(action.operation)]
     if action.undoes is not None:
         parts[0] += f" of {action.undoes}"
@@ -169,7 +171,7 @@ def said(action: Action) -> str:
 
 
 def change_line(change: MemoryChange) -> str:
-    """Return what an undo makes of a memory, on one line."""
+    """Describe on one line what an undo does to a memory."""
     before, after, differing = change.before, change.after, change.differing
     parts = []
     if "text" in differing and not change.is_private:
@@ -180,15 +182,15 @@ def change_line(change: MemoryChange) -> str:
         parts.append(f"{before.status} → {after.status}")
     if "scope" in differing:
         parts.append(f"scope {before.scope} → {after.scope}")
-    others = [name for name in differing if name not in _NAMED_IN_PART]
-    if others:
-        parts.append(f"{', '.join(others)} as before")
+    further = [name for name in differing if name not in _NAMED_IN_PART]
+    if further:
+        parts.append(f"{', '.join(further)} as before")
     same_text = "" if change.is_private or "text" in differing else f" {_shorten(after.text)}"
     return f"{after.id}{same_text}: {', '.join(parts) or 'as it was'}"
 
 
 def change_json(change: MemoryChange) -> dict[str, Any]:
-    """Return what an undo makes of a memory as a JSON object."""
+    """Return what an undo does to a memory as a JSON object."""
     sides = {"before": change.before, "after": change.after}
     return {
         "id": change.after.id,

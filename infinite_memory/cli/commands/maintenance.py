@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from functools import partial
 
 import click
 from attrs import asdict
 
 from infinite_memory.cli.exits import ExitCode
-from infinite_memory.cli.opening import opened
+from infinite_memory.cli.opening import open_store
 from infinite_memory.cli.options import common_options, wants_json
-from infinite_memory.cli.output import Line, emit_json, emit_lines, emit_table, terminal
+from infinite_memory.cli.output import Line, emit_json, emit_lines, emit_table, progress_bars
+from infinite_memory.cli.render import format_counts
 from infinite_memory.model.codec import iso
 from infinite_memory.model.findings import Verification
 from infinite_memory.model.quantities import format_count, format_size
 from infinite_memory.model.timestamps import show_moment
-from infinite_memory.operations.remember import Progress
 from infinite_memory.operations.stats import Stats
 
 __all__ = ["stats_command", "verify_command"]
@@ -28,13 +27,13 @@ __all__ = ["stats_command", "verify_command"]
 @click.pass_context
 def stats_command(context: click.Context) -> None:
     """Count what is stored, by scope, kind and status."""
-    with opened(context) as store:
-        counted, zone = store.stats(), store.config.time_zone
+    with open_store(context) as store:
+        stats, zone = store.stats(), store.config.time_zone
     if wants_json(context):
-        times = {"oldest": iso(counted.oldest), "newest": iso(counted.newest)}
-        emit_json({**asdict(counted), **times})
+        times = {"oldest": iso(stats.oldest), "newest": iso(stats.newest)}
+        emit_json({**asdict(stats), **times})
         return
-    emit_table(("What", "How much"), _rows(counted, zone))
+    emit_table(("What", "How much"), _rows(stats, zone))
 
 
 def _rows(stats: Stats, zone: str | None) -> list[tuple[str, str]]:
@@ -54,7 +53,7 @@ def _rows(stats: Stats, zone: str | None) -> list[tuple[str, str]]:
     rows += [("model", stats.model)]
     if stats.answering != stats.model:
         done = stats.by_model.get(stats.model, 0)
-        rows += [("change of the model", f"{done:,} of {stats.memories:,} memories embedded anew")]
+        rows += [("change of the model", f"{done:,} of {stats.memories:,} memories embedded again")]
         rows += [("answers meanwhile", stats.answering)]
     return rows
 
@@ -63,17 +62,18 @@ def _rows(stats: Stats, zone: str | None) -> list[tuple[str, str]]:
 @click.option(
     "--mend",
     is_flag=True,
-    help="Make anew what was derived from sound records: vectors and the index.",
+    help="Rebuild what is derived from undamaged records: vectors and the index.",
 )
 @common_options
 @click.pass_context
 def verify_command(context: click.Context, /, *, mend: bool) -> int:
-    """Look at every record, its history and vectors, and the index, and say what is damaged.
+    """Check every record, its history and vectors, and the index, and say what is damaged.
 
-    Nothing is changed, unless --mend is given; a record is never repaired. Exits with 4 if
-    anything is damaged.
+    Without --mend nothing is changed; a damaged record is never repaired. Exits with 4 if anything
+    is damaged.
     """
-    with opened(context) as store, _progress() as progress:
+    with open_store(context) as store, progress_bars("Verifying") as update:
+        progress = None if update is None else partial(update, "Verifying")
         verified = store.verify(mend=mend, progress=progress)
     if wants_json(context):
         emit_json(
@@ -95,27 +95,10 @@ def verify_command(context: click.Context, /, *, mend: bool) -> int:
 
 
 def _summary(verified: Verification) -> Iterator[Line]:
-    looked = ", ".join(f"{number:,} {part}" for part, number in sorted(verified.counts.items()))
-    yield Line([(f"Looked at {looked or 'nothing'}.", "")])
+    yield Line([(f"Checked: {format_counts(verified.counts) or 'nothing'}.", "")])
     if verified.sound:
-        yield Line([("Everything is as it was written.", "green")])
+        yield Line([("No damage was found.", "green")])
     else:
         yield Line([(f"{format_count(len(verified.findings), 'finding', 'findings')}:", "red")])
     if verified.mended:
-        yield Line([(f"{verified.mended:,} made anew.", "")])
-
-
-@contextmanager
-def _progress() -> Iterator[Progress | None]:
-    """Draw a bar on standard error, if a person looks at it."""
-    if not terminal(sys.stderr):
-        yield None
-        return
-    # Late: only a terminal needs it.
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
-
-    columns = ("Verifying", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task("", total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+        yield Line([(f"Rebuilt: {format_count(verified.mended, 'record')}.", "")])

@@ -1,4 +1,4 @@
-"""The commands on memories whose id or key is known: `show`, `revise`, `forget`, `history`."""
+"""The commands on memories by id or key: `show`, `revise`, `forget`, `history`, `conflicts`."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import click
 
 from infinite_memory.cli.exits import ExitCode
 from infinite_memory.cli.fields import field_options, field_values, read_text
-from infinite_memory.cli.opening import opened
+from infinite_memory.cli.opening import open_store
 from infinite_memory.cli.options import common_options, wants_json
-from infinite_memory.cli.output import Line, emit_json, emit_lines, emit_table, remark, terminal
+from infinite_memory.cli.output import Line, emit_json, emit_lines, emit_table, is_terminal, remark
 from infinite_memory.cli.render import memory_lines, one_line, receipt_json, receipt_sentence
 from infinite_memory.errors import NotFound, StoreDamaged
 from infinite_memory.model.codec import iso, to_json
@@ -35,37 +35,36 @@ __all__ = [
 @click.command("show")
 @click.argument("memory_id", metavar="ID")
 @click.option("--history", is_flag=True, help="Show the earlier revisions too, oldest first.")
-@click.option("--usage", is_flag=True, help="Say how often it was recalled, and when last.")
+@click.option("--usage", is_flag=True, help="Show how often it was recalled, and when last.")
 @common_options
 @click.pass_context
 def show_command(context: click.Context, memory_id: str, *, history: bool, usage: bool) -> None:
     """Show the whole text and every field of the memory with this ID, whatever its status."""
-    with opened(context) as store:
+    with open_store(context) as store:
         memory = store.get(memory_id)
         revisions = store.journal.history(memory_id) if history else []
-        used = store.usage(memory_id) if usage else None
+        recalls = store.usage(memory_id) if usage else None
         zone = store.config.time_zone
     if wants_json(context):
         earlier = {"history": [to_json(revision) for revision in revisions]} if history else {}
-        recalled = {"usage": _usage_json(used)} if usage else {}
+        recalled = {"usage": _usage_json(recalls)} if usage else {}
         emit_json({**to_json(memory), **recalled, **earlier})
         return
-    shown: list[Memory] = revisions or [memory]
-    for number, revision in enumerate(shown):
+    for number, revision in enumerate(revisions or [memory]):
         if number:
             emit_lines([Line([("", "")])])
         emit_lines(memory_lines(revision, zone))
-    if used is not None:
-        times = format_count(used.count, "time")
-        remark(f"Recalled {times}, last {show_moment(used.last, zone)}.")
+    if recalls is not None:
+        times = format_count(recalls.count, "time")
+        remark(f"Recalled {times}, last on {show_moment(recalls.last, zone)}.")
     elif usage:
         remark("Never recalled.")
 
 
-def _usage_json(used: Usage | None) -> dict[str, object]:
-    if used is None:
+def _usage_json(recalls: Usage | None) -> dict[str, object]:
+    if recalls is None:
         return {"count": 0, "last": None}
-    return {"count": used.count, "last": iso(used.last)}
+    return {"count": recalls.count, "last": iso(recalls.last)}
 
 
 _EMPTY: dict[str, tuple[str, Any]] = {
@@ -80,7 +79,7 @@ _EMPTY: dict[str, tuple[str, Any]] = {
     "sources": ("sources", ()),
     "attachments": ("attachments", ()),
 }
-"""What can be taken away, and the value of the field without it."""
+"""The fields that --clear empties, and the value of an empty field."""
 
 
 @click.command("revise")
@@ -91,7 +90,7 @@ _EMPTY: dict[str, tuple[str, Any]] = {
 @click.option(
     "--status",
     type=click.Choice([str(status) for status in Status]),
-    help="current brings back what was forgotten.",
+    help="current brings back a forgotten memory.",
 )
 @click.option(
     "--clear",
@@ -102,7 +101,7 @@ _EMPTY: dict[str, tuple[str, Any]] = {
 @click.option(
     "--revision",
     type=int,
-    help="Change it only if this is its revision; without it, the one it has now.",
+    help="Change it only if this is its present revision.",
 )
 @common_options
 @click.pass_context
@@ -114,15 +113,15 @@ def revise_command(
     text: str | None,
     clear: tuple[str, ...],
     revision: int | None,
-    **given: Any,
+    **options: Any,
 ) -> None:
-    """Change fields of the memory with this ID; what is not named stays as it is.
+    """Change fields of the memory with this ID; the other fields stay as they are.
 
-    Tags, sources and attachments replace those that it had.
+    New tags, sources and attachments replace the present ones.
     """
-    with opened(context) as store:
+    with open_store(context) as store:
         changes = dict(_EMPTY[name] for name in clear)
-        changes |= field_values(given, store.config.time_zone)
+        changes |= field_values(options, store.config.time_zone)
         if text is not None:
             changes["text"] = read_text(text, max_bytes=store.config.limits.max_text_bytes)
         if revision is None:
@@ -148,13 +147,13 @@ def forget_command(
 ) -> int:
     """Take the memories with these IDs out of every result.
 
-    "revise ID --status current" brings one back. With --hard nothing is left of them; that asks
-    first, and without a terminal it needs --yes.
+    "revise ID --status current" brings a memory back. With --hard nothing is left of it; that asks
+    first, and needs --yes without a terminal.
     """
-    with opened(context) as store:
-        # All are looked up before the first is forgotten, so that a wrong id changes nothing.
-        lines, receipts = _looked_up(store, memory_ids, hard=hard)
-        if hard and lines and not yes and not _confirmed(list(lines.values())):
+    with open_store(context) as store:
+        # Every id is looked up before the first is forgotten, so that a wrong id changes nothing.
+        lines, receipts = _look_up(store, memory_ids, hard=hard)
+        if hard and lines and not yes and not _confirm(list(lines.values())):
             remark("Nothing was erased.", style="")
             return ExitCode.NO
         receipts |= {memory_id: store.forget(memory_id, hard=hard) for memory_id in lines}
@@ -165,10 +164,10 @@ def forget_command(
     return ExitCode.DONE
 
 
-def _looked_up(
+def _look_up(
     store: MemoryStore, memory_ids: Sequence[str], *, hard: bool
 ) -> tuple[dict[str, str], dict[str, Receipt]]:
-    """Return a line about each memory, and the receipt of each that had been erased before."""
+    """Return a line about each memory, and the receipts of those that were erased before."""
     lines: dict[str, str] = {}
     receipts: dict[str, Receipt] = {}
     for memory_id in memory_ids:
@@ -181,15 +180,15 @@ def _looked_up(
         except NotFound:
             if not hard:
                 raise
-            # Finishes what is left of one that was erased, and refuses one that never was.
+            # Finishes an erasure that was interrupted, and refuses an id that never existed.
             receipts[memory_id] = store.forget(memory_id, hard=True)
             continue
         lines[memory_id] = f"{memory_id}  {text}"
     return lines, receipts
 
 
-def _confirmed(lines: Sequence[str]) -> bool:
-    if not terminal(sys.stdin):
+def _confirm(lines: Sequence[str]) -> bool:
+    if not is_terminal(sys.stdin):
         raise click.UsageError("--hard erases for good: give --yes, or run it on a terminal")
     for line in lines:
         remark(line, style="")
@@ -207,23 +206,24 @@ _TABLE_CHARS, _PIPE_CHARS = 120, 2000
     "scopes",
     metavar="NAME",
     multiple=True,
-    help="Look for the KEY in this scope with its parents and Global. Repeatable.",
+    help="Search this scope for the KEY, with its parents and Global. Repeatable.",
 )
 @common_options
 @click.pass_context
 def history_command(context: click.Context, id_or_key: str, *, scopes: tuple[str, ...]) -> None:
     """Show every value that a KEY had, or every revision of the memory with this ID.
 
-    Oldest first, by when each began to hold; with an ID also what it replaced, and what replaced
-    it. Into a pipe each is a line: from, to, status, text, id and revision, with tabs between.
+    Oldest first, by when each began to hold; with an ID also the memories that it replaced or that
+    replaced it. Into a pipe each is a line: from, to, status, text, id and revision, with tabs
+    between.
     """
-    with opened(context) as store:
+    with open_store(context) as store:
         memories = store.journal.history(id_or_key, scope=list(scopes) or None)
         zone = store.config.time_zone
     if wants_json(context):
         emit_json({"history": [to_json(memory) for memory in memories]})
         return
-    max_chars = _TABLE_CHARS if terminal(sys.stdout) else _PIPE_CHARS
+    max_chars = _TABLE_CHARS if is_terminal(sys.stdout) else _PIPE_CHARS
     emit_table(
         ("From", "To", "Status", "Memory"),
         [_history_row(memory, zone, max_chars) for memory in memories],
@@ -251,17 +251,17 @@ _CONFLICT_CHARS = 2000
     "scopes",
     metavar="NAME",
     multiple=True,
-    help="Look in this scope with its parents and Global; ALL for all open ones. Repeatable.",
+    help="Search this scope with its parents and Global; ALL for all open scopes. Repeatable.",
 )
 @common_options
 @click.pass_context
 def conflicts_command(context: click.Context, *, scopes: tuple[str, ...]) -> None:
-    """List facts of one key and one scope that began together and say different things.
+    """List current facts of one key and one scope that contradict each other.
 
-    To decide, `revise` one of them, or `remember` one that `--supersedes` the others. Into a pipe
+    To decide, `revise` a fact, or `remember` a new fact that `--supersedes` the others. Into a pipe
     each memory is a line: scope, key, when it began, text and id, with tabs between.
     """
-    with opened(context) as store:
+    with open_store(context) as store:
         groups = store.journal.conflicts(scope=list(scopes) or None)
         zone = store.config.time_zone
     if wants_json(context):

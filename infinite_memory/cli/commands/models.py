@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from infinite_memory.cli.exits import ExitCode
-from infinite_memory.cli.opening import opened
+from infinite_memory.cli.opening import open_store
 from infinite_memory.cli.options import common_options, wants_json
 from infinite_memory.cli.output import Line, emit_json, emit_lines, emit_table
 from infinite_memory.cli.settings import set_up
@@ -29,23 +29,23 @@ _PRECISIONS = [str(precision) for precision in Precision]
 def model_command(context: click.Context) -> None:
     """Look at the embedding model in use, or export another of its family."""
     if context.invoked_subcommand is None:
-        raise click.UsageError("say what to do with the model: info or export", context)
+        raise click.UsageError("give a command: model info or model export", context)
 
 
 @model_command.command("info")
 @common_options
 @click.pass_context
 def info(context: click.Context) -> int:
-    """Print which model is in use, and whether its files are the ones that were recorded.
+    """Print the model in use, after checking that its files are the recorded ones.
 
     Exits with 6 if they are not.
     """
     config = set_up(context)
-    found = configured_model(config)
-    for name, record in found.manifest.files.items():
-        check_digest(found.directory / name, record)
-    more = {"background": found.manifest.background, "scripts": list(found.manifest.scripts)}
-    _report(context, found.manifest, found.directory, {**more, "verified": True})
+    model = configured_model(config)
+    for name, record in model.manifest.files.items():
+        check_digest(model.directory / name, record)
+    more = {"background": model.manifest.background, "scripts": list(model.manifest.scripts)}
+    _report(context, model.manifest, model.directory, {**more, "verified": True})
     return ExitCode.DONE
 
 
@@ -53,9 +53,9 @@ def info(context: click.Context) -> int:
 @click.argument("source", metavar="DIRECTORY")
 @click.argument("out")
 @click.option("--precision", type=click.Choice(_PRECISIONS), default="int8", show_default=True)
-@click.option("--name", help="What the model is called, instead of what the source says.")
-@click.option("--query-prefix", metavar="TEXT", help="What goes before every question.")
-@click.option("--document-prefix", metavar="TEXT", help="What goes before every text to be found.")
+@click.option("--name", help="The name of the model, instead of the one in its source.")
+@click.option("--query-prefix", metavar="TEXT", help="A text to put before every question.")
+@click.option("--document-prefix", metavar="TEXT", help="A text to put before every memory.")
 @click.option("--force", is_flag=True, help="Write into OUT even if it is not empty.")
 @common_options
 @click.pass_context
@@ -69,18 +69,18 @@ def export(
     force: bool,
     **replaced: str | None,
 ) -> None:
-    """Turn the sentence-transformers model in DIRECTORY into one that can be used, in OUT.
+    """Convert the sentence-transformers model in DIRECTORY for use, into the directory OUT.
 
     Name OUT as the setting "embedder" to use it. Needs the package onnx: the extra "export".
     """
     set_up(context)
     if not force and Path(out).is_dir() and any(Path(out).iterdir()):
         raise click.UsageError(
-            f"{out} is not empty: name another directory, or give --force to replace what an"
-            " earlier export left there"
+            f"{out} is not empty: name another directory, or give --force to replace an earlier"
+            " export"
         )
-    made = export_model(Path(source), Path(out), precision=Precision(precision), **replaced)
-    _report(context, made.manifest, Path(out).absolute(), {})
+    exported = export_model(Path(source), Path(out), precision=Precision(precision), **replaced)
+    _report(context, exported.manifest, Path(out).absolute(), {})
 
 
 def _report(
@@ -105,11 +105,14 @@ def _report(
     document["size_bytes"] = format_size(size_bytes)
     emit_table(
         ("What", "Value"),
-        [(name.replace("_bytes", "").replace("_", " "), _shown(v)) for name, v in document.items()],
+        [
+            (name.replace("_bytes", "").replace("_", " "), _format(v))
+            for name, v in document.items()
+        ],
     )
 
 
-def _shown(value: object) -> str:
+def _format(value: object) -> str:
     if isinstance(value, list):
         return ", ".join(value)
     return "yes" if value is True else str(value) or "-"
@@ -119,27 +122,27 @@ def _shown(value: object) -> str:
 @click.option(
     "--drop-others",
     is_flag=True,
-    help="Then remove the vectors of every other model, once this one has embedded everything.",
+    help="Then remove the vectors of every other model, if this one has embedded everything.",
 )
 @common_options
 @click.pass_context
 def embed_command(context: click.Context, *, drop_others: bool) -> None:
-    """Embed what waits for the configured model.
+    """Embed the memories that the configured model has yet to embed.
 
-    Some memories wait where a process ended between storing and embedding, where a text is very
-    long, and after another model was configured. This may be interrupted and started again.
+    Memories are pending after a process ended between storing and embedding, if a text is very
+    long, and after another model was configured. You may interrupt this and start it again.
     """
-    done = 0
+    embedded = 0
     dropped: dict[str, int] = {}
-    with opened(context) as store:
+    with open_store(context) as store:
         while batch := store.models.catch_up():
-            done += batch
+            embedded += batch
         if drop_others:
             dropped = store.models.drop_others()
     if wants_json(context):
-        emit_json({"embedded": done, **({"dropped": dropped} if drop_others else {})})
+        emit_json({"embedded": embedded, **({"dropped": dropped} if drop_others else {})})
         return
-    lines = [f"Embedded {format_count(done, 'memory', 'memories')}."]
+    lines = [f"Embedded {format_count(embedded, 'memory', 'memories')}."]
     lines += [
         f"Removed the vectors of {format_count(number, 'memory', 'memories')} by {name}."
         for name, number in dropped.items()

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from infinite_memory.cli.fields import json_object, read_text
-from infinite_memory.cli.opening import opened
+from infinite_memory.cli.opening import open_store
 from infinite_memory.cli.options import common_options, wants_json
 from infinite_memory.cli.output import Line, emit_json, emit_lines, remark
 from infinite_memory.errors import InvalidInput
@@ -20,7 +20,7 @@ from infinite_memory.model.profile import Profile
 __all__ = ["profile_command"]
 
 
-_user = click.option("--user", default="user", show_default=True, help="Whose profile.")
+_user = click.option("--user", default="user", show_default=True, help="The user.")
 _UPDATE_EXAMPLE = '\'{"preferences": {"editor": "vim"}}\''
 
 
@@ -51,10 +51,10 @@ def show(context: click.Context, *, user: str) -> None:
 def update(context: click.Context, changes: str, *, user: str) -> None:
     """Merge an object into the profile; - reads it from standard input.
 
-    Objects are merged name by name, null takes away, anything else takes the place of what was
-    there. A text for facts or notes is added to the list of them.
+    Objects are merged name by name, null removes a value, any other value replaces the present one.
+    A text for facts or notes is appended to their list.
     """
-    with opened(context) as store:
+    with open_store(context) as store:
         text = read_text(changes, max_bytes=store.config.limits.max_context_bytes)
         profile = store.profile.update(_read(text), user=user)
     _report(context, profile)
@@ -64,8 +64,8 @@ def update(context: click.Context, changes: str, *, user: str) -> None:
 @common_options
 @click.pass_context
 def users(context: click.Context) -> None:
-    """List the users of whom anything is known."""
-    with opened(context) as store:
+    """List the users who have a profile."""
+    with open_store(context) as store:
         names = store.profile.users()
     if wants_json(context):
         emit_json({"users": names})
@@ -74,7 +74,7 @@ def users(context: click.Context) -> None:
 
 
 def _show(context: click.Context, user: str) -> None:
-    with opened(context) as store:
+    with open_store(context) as store:
         profile = store.profile.get(user)
     _report(context, profile)
 
@@ -102,12 +102,12 @@ def _lines(fields: Mapping[str, JsonValue], indent: int = 0) -> Iterator[Line]:
             yield from _lines(value, indent + 2)
         elif isinstance(value, list):
             yield Line([(f"{name}:", "bold")], indent)
-            yield from (Line([(f"- {_said(each)}", "")], indent + 2) for each in value)
+            yield from (Line([(f"- {_format(item)}", "")], indent + 2) for item in value)
         else:
-            yield Line([(f"{name}: ", "bold"), (_said(value), "")], indent)
+            yield Line([(f"{name}: ", "bold"), (_format(value), "")], indent)
 
 
-def _said(value: JsonValue) -> str:
+def _format(value: JsonValue) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Sequence
+from contextlib import ExitStack
+from functools import partial
 from typing import Any
 
 import click
 
 from infinite_memory.cli.fields import field_options, field_values, origin_option, read_text
 from infinite_memory.cli.jsonl import Drafts, max_line_bytes, read_drafts
-from infinite_memory.cli.opening import opened
+from infinite_memory.cli.opening import open_store
 from infinite_memory.cli.options import common_options, wants_json
-from infinite_memory.cli.output import Line, emit_json, emit_lines, remark, terminal
-from infinite_memory.cli.render import receipt_json, receipt_sentence
+from infinite_memory.cli.output import Line, emit_json, emit_lines, progress_bars, remark
+from infinite_memory.cli.render import receipt_json, receipt_sentence, similar_lines
 from infinite_memory.model.memory import Origin
 from infinite_memory.model.quantities import format_count
 from infinite_memory.model.receipt import Outcome, Receipt, Searchable
-from infinite_memory.operations.remember import Progress
 from infinite_memory.store import MemoryStore
 
 __all__ = ["remember_command"]
@@ -30,68 +30,85 @@ __all__ = ["remember_command"]
 @click.option(
     "--from", "source_file", metavar="FILE", help="Store a memory for each line of JSON in FILE."
 )
-@click.option("--id", help="An id of your own: doing the same again then changes nothing.")
+@click.option("--id", help="An id of your own: the same command again then changes nothing.")
 @field_options
 @origin_option
 @click.option(
-    "--supersedes", multiple=True, metavar="ID", help="A memory it replaces; may be repeated."
+    "--supersedes", multiple=True, metavar="ID", help="A memory that it replaces. May be repeated."
+)
+@click.option(
+    "--no-similar",
+    "similar",
+    flag_value=False,
+    default=True,
+    help="Do not look for similar memories, which it may replace.",
 )
 @click.option("--important", is_flag=True, default=None, help="It matters more than others.")
 @common_options
 @click.pass_context
 def remember_command(
-    context: click.Context, /, text: str | None, source_file: str | None, **given: Any
+    context: click.Context,
+    /,
+    text: str | None,
+    source_file: str | None,
+    *,
+    similar: bool,
+    **options: Any,
 ) -> None:
     """Store TEXT, or standard input where TEXT is -, and print the receipt.
 
     With --from every line of FILE (- for standard input) is an object with a text and any other
     field of a memory, or FILE is what `list --json` has printed. All of it is checked before the
-    first memory is stored; the options are the fields that a line leaves out.
+    first memory is stored; the options are the fields that a line leaves out. Similar memories are
+    named for a TEXT only.
     """
     if (text is None) == (source_file is None):
         raise click.UsageError("give a TEXT, - for standard input, or --from FILE")
     if source_file is not None:
-        _remember_file(context, source_file, given)
+        _remember_file(context, source_file, options)
         return
-    with opened(context) as store:
+    with open_store(context) as store:
         limit = store.config.limits.max_text_bytes
-        fields = field_values(given, store.config.time_zone)
-        receipt = store.remember(read_text(str(text), max_bytes=limit), **fields)
+        zone = store.config.time_zone
+        fields = field_values(options, zone)
+        checked_text = read_text(str(text), max_bytes=limit)
+        receipt = store.remember(checked_text, similar=similar, **fields)
         if wants_json(context):
             emit_json(receipt_json(receipt))
         else:
-            emit_lines([Line([(receipt_sentence(receipt), "")])])
-        _embed_the_rest(store, [receipt])
+            emit_lines([Line([(receipt_sentence(receipt), "")]), *similar_lines(receipt, zone)])
+        _embed_long_texts(store, [receipt])
 
 
-def _remember_file(context: click.Context, path: str, given: dict[str, Any]) -> None:
-    if given["id"] is not None:
+def _remember_file(context: click.Context, path: str, options: dict[str, Any]) -> None:
+    if options["id"] is not None:
         raise click.UsageError("--id names one memory: give each line an id of its own")
-    if given["supersedes"]:
+    if options["supersedes"]:
         raise click.UsageError("--supersedes is for one memory: give it on the line itself")
-    with opened(context) as store:
-        drafts = _read_file(store, path, given)
-        with drafts.named(), _progress(len(drafts.items)) as progress:
+    with open_store(context) as store:
+        drafts = _read_file(store, path, options)
+        with drafts.name_lines(), progress_bars("Storing") as update:
+            progress = None if update is None else partial(update, "Storing")
             receipts = store.remember_many(drafts.items, progress=progress)
         _report(receipts, as_json=wants_json(context))
-        _embed_the_rest(store, receipts)
+        _embed_long_texts(store, receipts)
 
 
-def _embed_the_rest(store: MemoryStore, receipts: Sequence[Receipt]) -> None:
-    """Embed long texts after the receipts are out: they are durable, so this may be interrupted."""
-    waiting = sum(receipt.searchable is Searchable.WORDS for receipt in receipts)
-    if waiting:
+def _embed_long_texts(store: MemoryStore, receipts: Sequence[Receipt]) -> None:
+    """Embed long texts after the receipts are printed; an interruption loses nothing."""
+    pending = sum(receipt.searchable is Searchable.WORDS for receipt in receipts)
+    if pending:
         remark(
-            f"Embedding {format_count(waiting, 'long text', 'long texts')}, so that meaning finds"
-            " them too; this may be interrupted."
+            f"Embedding {format_count(pending, 'long text', 'long texts')} to be found by meaning"
+            " too; you may interrupt this."
         )
         sys.stdout.flush()
-        # Those that waited longest come first, so this goes on until nothing waits.
+        # The oldest pending texts come first, so this goes on until none is left.
         while store.models.catch_up():
             pass
 
 
-def _read_file(store: MemoryStore, path: str, given: dict[str, Any]) -> Drafts:
+def _read_file(store: MemoryStore, path: str, options: dict[str, Any]) -> Drafts:
     config = store.config
     with ExitStack() as stack:
         if path == "-":
@@ -102,7 +119,7 @@ def _read_file(store: MemoryStore, path: str, given: dict[str, Any]) -> Drafts:
         return read_drafts(
             file,
             name,
-            defaults={"origin": str(Origin.IMPORT), **field_values(given, config.time_zone)},
+            defaults={"origin": str(Origin.IMPORT), **field_values(options, config.time_zone)},
             zone=config.time_zone,
             max_bytes=max_line_bytes(
                 max_text_bytes=config.limits.max_text_bytes,
@@ -111,46 +128,28 @@ def _read_file(store: MemoryStore, path: str, given: dict[str, Any]) -> Drafts:
         )
 
 
-@contextmanager
-def _progress(total: int) -> Iterator[Progress | None]:
-    """Draw a bar on standard error, if a person looks at it."""
-    if not terminal(sys.stderr):
-        yield None
-        return
-    # Late: only a terminal needs it.
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
-
-    columns = ("Storing", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task("", total=total)
-        yield lambda done, _: bar.update(task, completed=done)
-
-
 def _report(receipts: Sequence[Receipt], *, as_json: bool) -> None:
     outcomes = Counter(receipt.outcome for receipt in receipts)
     stored, unchanged = outcomes[Outcome.STORED], outcomes[Outcome.UNCHANGED]
-    again = outcomes[Outcome.STRENGTHENED]
+    strengthened = outcomes[Outcome.STRENGTHENED]
     if as_json:
         emit_json(
             {
                 "receipts": [receipt_json(receipt) for receipt in receipts],
                 "stored": stored,
                 "unchanged": unchanged,
-                "strengthened": again,
+                "strengthened": strengthened,
             }
         )
         return
-    repeats = f", {again:,} there already" if again else ""
+    repeats = f", {strengthened:,} stored before" if strengthened else ""
     embedded = sum(receipt.searchable is Searchable.MEANING for receipt in receipts)
     sentence = (
         f"Stored {format_count(stored, 'memory', 'memories')}, {unchanged:,} unchanged{repeats};"
         f" {embedded:,} of {len(receipts):,} found by meaning."
     )
     emit_lines([Line([(sentence, "")])])
-    disputed = [receipt for receipt in receipts if receipt.conflicts]
-    if disputed:
-        remark(
-            f"{format_count(len(disputed), 'memory conflicts', 'memories conflict')} with another"
-            " memory of the same key: see `infinite-memory conflicts`."
-        )
+    conflicts = sum(bool(receipt.conflicts) for receipt in receipts)
+    if conflicts:
+        number = format_count(conflicts, "memory conflicts", "memories conflict")
+        remark(f"{number} with another of the same key: see `infinite-memory conflicts`.")

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from infinite_memory.cli.opening import opened
+from infinite_memory.cli.opening import open_store
 from infinite_memory.cli.options import common_options, wants_json
 from infinite_memory.cli.output import Line, emit_json, emit_lines, emit_table
 from infinite_memory.model.scope import Scope, Sensitivity
@@ -14,13 +14,13 @@ from infinite_memory.model.scope import Scope, Sensitivity
 __all__ = ["scopes_command"]
 
 
-_description = click.option("--description", metavar="TEXT", help="What belongs in it.")
+_description = click.option("--description", metavar="TEXT", help="What belongs in the scope.")
 _keyword = click.option(
     "--keyword",
     "keywords",
     metavar="WORD",
     multiple=True,
-    help="Another name by which a question may mean it. May be repeated.",
+    help="Another name of the scope in questions. May be repeated.",
 )
 
 
@@ -46,7 +46,7 @@ def list_scopes(context: click.Context) -> None:
 @_description
 @click.option("--parent", metavar="NAME", help="A search of this scope sees that one too.")
 @_keyword
-@click.option("--private", is_flag=True, help="Search it only when it is asked for by name.")
+@click.option("--private", is_flag=True, help="Search it only when a command names it.")
 @common_options
 @click.pass_context
 def create(
@@ -58,8 +58,8 @@ def create(
     keywords: tuple[str, ...],
     private: bool,
 ) -> None:
-    """Create the scope NAME; creating it again just as it is does nothing."""
-    with opened(context) as store:
+    """Create the scope NAME; creating the same scope again does nothing."""
+    with open_store(context) as store:
         scope = store.scopes.create(
             name,
             description=description or "",
@@ -67,7 +67,7 @@ def create(
             keywords=keywords,
             sensitivity=str(Sensitivity.PRIVATE if private else Sensitivity.NORMAL),
         )
-    _report(context, scope, f"The scope {scope.name} is there.")
+    _report(context, scope, f"The scope {scope.name} exists.")
 
 
 @scopes_command.command("update")
@@ -76,7 +76,11 @@ def create(
 @click.option("--parent", metavar="NAME", help='A search of it sees that one too; "" for none.')
 @_keyword
 @click.option("--active/--inactive", default=None, help="Whether searches of ALL see it.")
-@click.option("--private/--not-private", default=None, help="Whether it must be asked for by name.")
+@click.option(
+    "--private/--not-private",
+    default=None,
+    help="Whether only a command that names it searches it.",
+)
 @common_options
 @click.pass_context
 def update(
@@ -88,14 +92,14 @@ def update(
     private: bool | None,
     **changes: Any,
 ) -> None:
-    """Change the scope NAME; what is not named stays as it is. Keywords replace those it had."""
+    """Change the scope NAME. Keywords replace the present ones; what is not given stays."""
     if keywords:
         changes["keywords"] = keywords
     if private is not None:
         changes["sensitivity"] = str(Sensitivity.PRIVATE if private else Sensitivity.NORMAL)
     if all(value is None for value in changes.values()):
         raise click.UsageError("nothing to change: give at least one option")
-    with opened(context) as store:
+    with open_store(context) as store:
         scope = store.scopes.update(name, **changes)
     _report(context, scope, f"The scope {scope.name} was changed.")
 
@@ -106,14 +110,14 @@ def update(
 @click.pass_context
 def delete(context: click.Context, name: str) -> None:
     """Delete the scope NAME, which must be empty."""
-    with opened(context) as store:
+    with open_store(context) as store:
         scope = store.scopes[name]
         store.scopes.delete(name)
     _report(context, scope, f"The scope {scope.name} was deleted.")
 
 
 def _list(context: click.Context) -> None:
-    with opened(context) as store:
+    with open_store(context) as store:
         scopes, counts = list(store.scopes), store.stats().by_scope
     if wants_json(context):
         emit_json(

@@ -9,12 +9,12 @@ from attrs import asdict
 
 from infinite_memory.cli.exits import ExitCode
 from infinite_memory.cli.fields import depth_option, filter_options, filter_values
-from infinite_memory.cli.hits import emit_hits, explained
-from infinite_memory.cli.opening import opened
+from infinite_memory.cli.hits import emit_hits, format_explanation
+from infinite_memory.cli.opening import open_store
 from infinite_memory.cli.options import common_options, wants_json
 from infinite_memory.cli.output import Line, emit_json, emit_lines, remark
-from infinite_memory.cli.render import listed, scope_names
-from infinite_memory.cli.scope_hints import elsewhere
+from infinite_memory.cli.render import join_words, scope_names
+from infinite_memory.cli.scope_hints import describe_other_scopes
 from infinite_memory.model.codec import iso, predecessor_json, reading_json, to_json
 from infinite_memory.model.hits import Hit, Hits, Step
 from infinite_memory.model.quantities import format_count
@@ -32,42 +32,42 @@ __all__ = ["search_command", "why_not_command"]
     "--limit",
     "-n",
     type=int,
-    help="At most so many: by default 5, in an overview 10, exhaustive 50.",
+    help="Return at most this many: by default 5, in an overview 10, exhaustive 50.",
 )
-@click.option("--offset", type=int, default=0, metavar="N", help="Go on after the first N of them.")
+@click.option("--offset", type=int, default=0, metavar="N", help="Skip the first N memories.")
 @click.option(
-    "--threshold", type=float, metavar="SCORE", help="Leave out what scores less, 0 to 1."
+    "--threshold", type=float, metavar="SCORE", help="Leave out memories that score less, 0 to 1."
 )
-@click.option("--explain", is_flag=True, help="Show how each came to its score.")
+@click.option("--explain", is_flag=True, help="Show how each score came about.")
 @common_options
 @click.pass_context
 def search_command(
-    context: click.Context, /, question: tuple[str, ...], *, explain: bool, **given: Any
+    context: click.Context, /, question: tuple[str, ...], *, explain: bool, **options: Any
 ) -> int:
     """Find the memories that answer QUESTION, by meaning and by words, best first.
 
-    Exits with 0 if there is one, and with 1 if there is none.
+    Exits with 0 if a memory is found, and with 1 if none is.
     """
     query = " ".join(question)
     as_json = wants_json(context)
-    with opened(context) as store:
+    with open_store(context) as store:
         zone = store.config.time_zone
         hits = store.search(
             query,
-            **filter_values(given, zone),
-            depth=given["depth"],
-            limit=given["limit"],
-            offset=given["offset"],
-            threshold=given["threshold"],
+            **filter_values(options, zone),
+            depth=options["depth"],
+            limit=options["limit"],
+            offset=options["offset"],
+            threshold=options["threshold"],
             # The best passage of a long text is part of the explanation.
             explain=explain or not as_json,
         )
-        hint = None if as_json or hits else elsewhere(store, hits.scopes)
+        hint = None if as_json or hits else describe_other_scopes(store, hits.scopes)
     if as_json:
         emit_json(_document(query, hits, explain=explain))
         return ExitCode.DONE if hits else ExitCode.NO
     if hits.opened:
-        emit_lines([Line([(_opened(hits), "dim")])])
+        emit_lines([Line([(_opened_sentence(hits), "dim")])])
     emit_hits(hits, zone, explain=explain)
     remark(_summary(hits, zone) if hits else _nothing(hits, zone, hint))
     return ExitCode.DONE if hits else ExitCode.NO
@@ -98,68 +98,70 @@ def _document(query: str, hits: Hits, *, explain: bool) -> dict[str, Any]:
 
 def _hit_json(hit: Hit, *, explain: bool) -> dict[str, Any]:
     memory = to_json(hit.memory)
-    found = {"id": memory.pop("id"), "text": memory.pop("text"), "score": hit.score, **memory}
+    document = {"id": memory.pop("id"), "text": memory.pop("text"), "score": hit.score, **memory}
     if hit.twins:
-        found["twins"] = list(hit.twins)
+        document["twins"] = list(hit.twins)
     if hit.highlight is not None:
         start, end = hit.highlight
-        found["highlight"] = {"start": start, "end": end, "text": hit.memory.text[start:end]}
+        document["highlight"] = {"start": start, "end": end, "text": hit.memory.text[start:end]}
     if hit.covers:
-        found["covers"] = list(hit.covers)
+        document["covers"] = list(hit.covers)
     if hit.outdated:
-        found["outdated"] = list(hit.outdated)
+        document["outdated"] = list(hit.outdated)
     if hit.ended:
-        found["ended"] = True
+        document["ended"] = True
     if hit.supersedes:
-        found["supersedes"] = [predecessor_json(earlier) for earlier in hit.supersedes]
+        document["supersedes"] = [predecessor_json(earlier) for earlier in hit.supersedes]
     if explain and hit.explanation is not None:
-        found["explanation"] = asdict(hit.explanation)
-    return found
+        document["explanation"] = asdict(hit.explanation)
+    return document
 
 
-def _opened(hits: Hits) -> str:
-    """Return a sentence about the scopes that were searched because the question names them."""
+def _opened_sentence(hits: Hits) -> str:
+    """Return a sentence on the scopes that were searched because the question names them."""
     return (
         f"Also searched {scope_names(hits.opened)}, which the question names; give --scope to"
         " search elsewhere."
     )
 
 
-def _unopened(hits: Hits) -> str | None:
-    """Return a sentence about the scopes that the question may have named, None without any."""
+def _unopened_sentence(hits: Hits) -> str | None:
+    """Return a sentence on the scopes that the question may have named, None without any."""
     if hits.likely or not hits.unopened:
         return None
     return f"There is also {scope_names(hits.unopened)}: give --scope to search it."
 
 
 def _summary(hits: Hits, zone: str | None) -> str:
-    rest = [f"{hits.matches:,} match in all"] if hits.depth is Depth.EXHAUSTIVE else []
-    if hits.more and not rest:
-        rest = [f"{hits.more:,} more matched"]
-    rest += [f"{hits.below:,} scored too low"] if hits.below else []
-    rest += [f"{hits.pending:,} compared by words alone"] if hits.pending else []
-    looked = f"Searched {_looked_at(hits, zone)}"
-    sentence = f"{looked}: {listed(rest)}." if rest else f"{looked}."
+    counts = []
+    if hits.depth is Depth.EXHAUSTIVE:
+        counts = [f"{format_count(hits.matches, 'match', 'matches')} in all"]
+    elif hits.more:
+        counts = [format_count(hits.more, "further match", "further matches")]
+    counts += [f"{hits.below:,} scored too low"] if hits.below else []
+    counts += [f"{hits.pending:,} compared by words alone"] if hits.pending else []
+    place = f"Searched {_searched_place(hits, zone)}"
+    sentence = f"{place}: {join_words(counts)}." if counts else f"{place}."
     if hits.next is not None and (hits.offset or hits.depth is not Depth.NORMAL):
         sentence = f"{sentence} Go on with --offset {hits.next}."
     if not hits.likely:
-        sentence = f"None of these is likely to answer; they come nearest. {sentence}"
-    return " ".join([sentence, *filter(None, (hits.note, _unopened(hits)))])
+        sentence = f"These memories are the nearest, but none is likely to answer. {sentence}"
+    return " ".join([sentence, *filter(None, (hits.note, _unopened_sentence(hits)))])
 
 
 def _nothing(hits: Hits, zone: str | None, hint: str | None) -> str:
     if hits.offset and hits.matches:
-        return f"There is nothing after the {format_count(hits.matches, 'match', 'matches')}."
-    sentences = [f"Nothing found in {_looked_at(hits, zone)}."]
+        return f"No memory follows the {format_count(hits.matches, 'match', 'matches')}."
+    sentences = [f"Nothing found in {_searched_place(hits, zone)}."]
     if hits.below:
         sentences.append(f"{hits.below:,} scored too low; try --threshold 0.")
-    return " ".join([*sentences, *filter(None, (hint, hits.note, _unopened(hits)))])
+    return " ".join([*sentences, *filter(None, (hint, hits.note, _unopened_sentence(hits)))])
 
 
-def _looked_at(hits: Hits, zone: str | None) -> str:
-    where = (
-        "every scope" if hits.scopes is None else listed(hits.scopes) or "a scope that is empty yet"
-    )
+def _searched_place(hits: Hits, zone: str | None) -> str:
+    where = "every scope"
+    if hits.scopes is not None:
+        where = join_words(hits.scopes) or "a scope that is still empty"
     time = "" if hits.when is None else f", {hits.when.said}"
     if hits.as_of is not None:
         time = f"{time}, as of {show_moment(hits.as_of, zone)}"
@@ -171,31 +173,31 @@ def _looked_at(hits: Hits, zone: str | None) -> str:
 @click.argument("question", nargs=-1, required=True)
 @filter_options
 @depth_option
-@click.option("--limit", "-n", type=int, help="That of the search.")
-@click.option("--threshold", type=float, metavar="SCORE", help="That of the search, 0 to 1.")
+@click.option("--limit", "-n", type=int, help="The limit of the search.")
+@click.option("--threshold", type=float, metavar="SCORE", help="The threshold of the search.")
 @common_options
 @click.pass_context
 def why_not_command(
-    context: click.Context, /, memory_id: str, question: tuple[str, ...], **given: Any
+    context: click.Context, /, memory_id: str, question: tuple[str, ...], **options: Any
 ) -> int:
     """Say why a search for QUESTION, with the same options, does not return the memory ID.
 
     Exits with 0 if something keeps it out, and with 1 if the search returns it.
     """
     query = " ".join(question)
-    with opened(context) as store:
+    with open_store(context) as store:
         absence = store.why_not(
             query,
             memory_id,
-            **filter_values(given, store.config.time_zone),
-            depth=given["depth"],
-            limit=given["limit"],
-            threshold=given["threshold"],
+            **filter_values(options, store.config.time_zone),
+            depth=options["depth"],
+            limit=options["limit"],
+            threshold=options["threshold"],
         )
     if wants_json(context):
         emit_json({"query": query, **asdict(absence), "step": str(absence.step)})
     else:
         emit_lines([Line([(f"{absence.step}: {absence.reason}.", "")])])
         if absence.explanation is not None:
-            emit_lines([Line([(explained(absence.explanation), "dim")], 3)])
+            emit_lines([Line([(format_explanation(absence.explanation), "dim")], 3)])
     return ExitCode.NO if absence.step is Step.FOUND else ExitCode.DONE

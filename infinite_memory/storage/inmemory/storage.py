@@ -19,6 +19,7 @@ from infinite_memory.model.record import Change, Changes, Page, Record, Size
 from infinite_memory.model.scope import Scope
 from infinite_memory.model.usage import Usage
 from infinite_memory.storage.inmemory.state import State
+from infinite_memory.storage.integrity import check_record
 from infinite_memory.storage.paging import (
     check_limit,
     decode_cursor,
@@ -29,7 +30,6 @@ from infinite_memory.storage.preconditions import (
     check_commit,
     refuse_changes,
 )
-from infinite_memory.storage.soundness import check_record
 
 __all__ = ["InMemoryStorage"]
 

@@ -18,8 +18,8 @@ from infinite_memory.errors import InvalidInput
 from infinite_memory.model.codec import from_json, from_micros, to_json, to_micros
 from infinite_memory.model.memory import Kind, Memory, Origin, Status
 from infinite_memory.model.scope import Scope, Sensitivity, fold_name
+from infinite_memory.storage.integrity import seal, seal_fits
 from infinite_memory.storage.mongodb.passages import Stored
-from infinite_memory.storage.seal import seal, seal_fits
 
 __all__ = [
     "check_size",

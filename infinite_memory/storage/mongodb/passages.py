@@ -16,7 +16,7 @@ from bson.int64 import Int64
 from numpy.typing import NDArray
 
 from infinite_memory.model.record import Embedding
-from infinite_memory.storage.seal import seal, seal_fits
+from infinite_memory.storage.integrity import seal, seal_fits
 
 __all__ = [
     "Stored",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from infinite_memory.model.record import Change, Changes
 from infinite_memory.storage.damage import DamageLog, name_of
-from infinite_memory.storage.seal import seal, seal_fits
+from infinite_memory.storage.integrity import seal, seal_fits
 from infinite_memory.storage.sqlite.database import Snapshot
 from infinite_memory.storage.sqlite.errors import DAMAGE
 from infinite_memory.storage.sqlite.metadata import read_ledger

@@ -12,7 +12,7 @@ from infinite_memory.errors import InvalidInput
 from infinite_memory.model.codec import from_micros, to_micros
 from infinite_memory.model.link import Link, LinkKey, LinkType
 from infinite_memory.storage.damage import DamageLog, link_name, name_of
-from infinite_memory.storage.seal import seal, seal_fits
+from infinite_memory.storage.integrity import seal, seal_fits
 from infinite_memory.storage.sqlite.database import Snapshot
 
 __all__ = ["damaged_links", "erase_link", "erase_links", "put_link", "read_links"]

@@ -13,7 +13,7 @@ from infinite_memory.model.codec import from_json
 from infinite_memory.model.memory import Memory
 from infinite_memory.model.record import Embedding, Record
 from infinite_memory.storage.damage import DamageLog
-from infinite_memory.storage.seal import seal, seal_fits
+from infinite_memory.storage.integrity import seal, seal_fits
 from infinite_memory.storage.sqlite.database import Snapshot
 from infinite_memory.storage.sqlite.rows import SELECTED, SELECTED_COUNT, decode_memory, models_of
 from infinite_memory.storage.sqlite.vectors import SELECTED_EMBEDDING, decode_embedding

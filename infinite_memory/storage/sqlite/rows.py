@@ -15,7 +15,7 @@ from attrs import frozen
 from infinite_memory.errors import InvalidInput
 from infinite_memory.model.codec import from_micros, to_micros
 from infinite_memory.model.memory import JsonValue, Kind, Memory, Origin, Status
-from infinite_memory.storage.seal import seal, seal_fits
+from infinite_memory.storage.integrity import seal, seal_fits
 
 __all__ = [
     "INSERT",

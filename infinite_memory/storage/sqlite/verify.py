@@ -19,7 +19,7 @@ from infinite_memory.model.memory import Memory
 from infinite_memory.model.record import Record
 from infinite_memory.model.scope import fold_name
 from infinite_memory.storage.damage import USAGE, DamageLog, name_of
-from infinite_memory.storage.soundness import EMBED_AGAIN, check_record
+from infinite_memory.storage.integrity import EMBED_AGAIN, check_record
 from infinite_memory.storage.sqlite.database import Snapshot
 from infinite_memory.storage.sqlite.errors import DAMAGE
 from infinite_memory.storage.sqlite.feed import ERASED, erased_fits

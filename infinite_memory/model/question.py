@@ -1,4 +1,4 @@
-"""A question to the index, and what it answers."""
+"""A checked question to a search, and the ranking that answers it."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class Arm(StrEnum):
 class Question:
     """What to look for, by words and by meaning, among the memories that meet `criteria`.
 
-    `threshold` is a score in [0, 1]; what lies under it is counted and left out. The first `offset`
-    candidates are passed over. `about` is the id of a memory whose place is wanted as well,
-    wherever it lies.
+    `threshold` is a score in [0, 1]; memories with a lower score are counted and left out. The
+    first `offset` candidates are passed over. `about` is the id of a memory whose rank is wanted as
+    well, however low it is.
     """
 
     text: str
@@ -42,9 +42,9 @@ class Question:
 
 @frozen(kw_only=True)
 class Candidate:
-    """The id of a memory that was found, with its score in [0, 1] and how it came to it.
+    """The id of a memory that matches, with its score in [0, 1] and, if asked for, its explanation.
 
-    `twins` are the ids of those that say the same and were found as well, newest first.
+    `twins` are the ids of the other matching memories that say the same, newest first.
     """
 
     id: str
@@ -55,13 +55,16 @@ class Candidate:
 
 @frozen(kw_only=True)
 class Ranking:
-    """Candidates, best first; the counts are those of `infinite_memory.model.hits.Hits`.
+    """Candidates, best first, at most the `limit` of the question.
 
-    `further` tells whether there are candidates behind the last one, `best` is the score of the
-    first of all, passed over or not.
+    `eligible` counts the memories that meet the criteria, `matches` the memories with a score of
+    the threshold or more, `below` the matches with a lower score, `more` the matches behind the
+    last candidate and its twins, and `pending` the eligible memories without a vector. `further`
+    says whether more candidates follow, `best` is the score of the first candidate of all, passed
+    over or not. `note` says in words what limits the answer, such as a model that cannot be run.
     `place` is the rank, counted from 1, of the memory that the question is about, with its score
-    and explanation; None where it was not asked for, does not meet the criteria, or matches in no
-    way.
+    and explanation; None where no rank was asked for, or the memory does not meet the criteria or
+    does not match.
     """
 
     candidates: tuple[Candidate, ...]
