@@ -9,15 +9,15 @@ import numpy as np
 from attrs import evolve
 from numpy.typing import NDArray
 
+from infinite_memory.embedding import CheckedEmbedder
 from infinite_memory.errors import EmbedderError
 from infinite_memory.model.hits import LIKELY, Hit
 from infinite_memory.model.memory import Kind
 from infinite_memory.model.question import Arm, Question
 from infinite_memory.operations.services import Services
 from infinite_memory.operations.summaries import outdated_sources
-from infinite_memory.protocols import Embedder
 from infinite_memory.text.analyzer import terms
-from infinite_memory.text.highlights import Range, sentences, widened
+from infinite_memory.text.highlights import Range, cut_sentences, widen_range
 
 __all__ = ["overview"]
 
@@ -97,7 +97,7 @@ def _choose_highlights(services: Services, question: Question, hits: Sequence[Hi
     choices = {place: spans for place, spans in enumerate(ranges) if len(spans) > 1}
     nearest = _find_nearest(services, question, hits, choices)
     return [
-        widened(spans, nearest.get(place, 0), max_chars=_max_chars(hit))
+        widen_range(spans, nearest.get(place, 0), max_chars=_max_chars(hit))
         for place, (hit, spans) in enumerate(zip(hits, ranges, strict=True))
     ]
 
@@ -114,7 +114,9 @@ def _split_candidates(hit: Hit) -> list[Range]:
     if hit.memory.kind is Kind.SUMMARY:
         return _leading_sentences(text)
     start, end = _passage(hit) or (0, _SEARCHED_CHARS)
-    return sentences(text, (start, min(end, len(text))), max_chars=_MAX_CHARS) or [(0, _MAX_CHARS)]
+    return cut_sentences(text, (start, min(end, len(text))), max_chars=_MAX_CHARS) or [
+        (0, _MAX_CHARS)
+    ]
 
 
 def _passage(hit: Hit) -> Range | None:
@@ -129,7 +131,7 @@ def _passage(hit: Hit) -> Range | None:
 def _leading_sentences(text: str) -> list[Range]:
     """Return the range of the first sentences of a summary, as many as fit."""
     within = (0, min(len(text), 2 * _MAX_SUMMARY_CHARS))
-    spans = sentences(text, within, max_chars=_MAX_SUMMARY_CHARS)
+    spans = cut_sentences(text, within, max_chars=_MAX_SUMMARY_CHARS)
     if not spans:
         return [(0, _MAX_SUMMARY_CHARS)]
     start = spans[0][0]
@@ -187,7 +189,7 @@ def _score_words(question: Question, texts: Sequence[str]) -> NDArray[np.float32
 
 
 def _score_meaning(
-    embedder: Embedder, question: Question, texts: Mapping[int, Sequence[str]]
+    embedder: CheckedEmbedder, question: Question, texts: Mapping[int, Sequence[str]]
 ) -> dict[int, NDArray[np.float32]]:
     """Return the cosines of texts with the question, float32; {} if the model fails."""
     if not texts:

@@ -35,7 +35,7 @@ from infinite_memory.model.scope import Scope
 from infinite_memory.model.usage import Usage
 from infinite_memory.protocols import Storage
 from infinite_memory.storage.inmemory import InMemoryStorage
-from infinite_memory.testing.feed_reader import FeedReader
+from infinite_memory.testing.storage_contract.base import FeedReader
 from infinite_memory.testing.strategies import (
     actions,
     embeddings,

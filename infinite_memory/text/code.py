@@ -1,4 +1,4 @@
-"""Whether a line is source code, of which every sign counts."""
+"""The recognition of source code, in which every sign counts."""
 
 from __future__ import annotations
 

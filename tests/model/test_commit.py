@@ -91,7 +91,10 @@ def test_commits_that_contradict_each_other_are_not_merged(other: Commit) -> Non
 
 
 def test_revisions_come_in_the_order_in_which_a_storage_writes_them() -> None:
-    commit = Commit(puts=[put("a"), put("a", revision=2)], erases=[Erase(id="a", expected=3)])
+    commit = Commit(
+        puts=[put("a"), put("a", revision=2)],
+        erases=[Erase(id="a", expected=3)],
+    )
     assert list(commit.revisions()) == [("a", 3, 0), ("a", 0, 1), ("a", 1, 2)]
 
 

@@ -59,8 +59,7 @@ def home(tmp_path: Path) -> Path:
     home = tmp_path / "home"
     storage = SqliteStorage.open(home)
     storage.commit(Commit(puts=[put("a", embedding=make_embedding(1)), put("b"), put("gone")]))
-    revised = put("b", revision=2, text="revised")
-    storage.commit(Commit(puts=[revised], entry=make_action("a", "b")))
+    storage.commit(Commit(puts=[put("b", revision=2, text="revised")], entry=make_action("a", "b")))
     storage.commit(Commit(erases=[Erase(id="gone")]))
     storage.close()
     return home
