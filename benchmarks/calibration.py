@@ -28,9 +28,9 @@ from benchmarks.asking import Asked, LabelledSet, labelled_set
 from benchmarks.environment import describe_environment
 from benchmarks.reliability_plot import Curve, Dot, reliability_svg
 from infinite_memory.model.hits import LIKELY
+from infinite_memory.model.question import Arm, Candidate
 from infinite_memory.operations.search_request import DEFAULT_THRESHOLD
 from infinite_memory.search.calibration import Calibration
-from infinite_memory.search.query import Arm, Candidate
 
 __all__ = ["ARMS", "Best", "Case", "asked_of", "fit"]
 

@@ -47,8 +47,8 @@ DISCOVER: tuple[str, dict[str, Any]] = (
 
 _PATIENT = """
 import runpy
-from infinite_memory_mcp import lazy_store, pipes, stdio
-lazy_store._LAST_STEP_SECONDS = pipes._DRAIN_SECONDS = stdio._GRACE_SECONDS = 300.0
+from infinite_memory_mcp import lazy_store, stdio
+lazy_store._LAST_STEP_SECONDS = stdio._DRAIN_SECONDS = stdio._GRACE_SECONDS = 300.0
 runpy.run_module("infinite_memory_mcp", run_name="__main__", alter_sys=True)
 """
 

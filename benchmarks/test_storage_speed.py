@@ -15,8 +15,9 @@ import numpy as np
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
+from infinite_memory.model.commit import Commit, Put
 from infinite_memory.model.memory import Memory
-from infinite_memory.model.record import Embedding, Put
+from infinite_memory.model.record import Embedding
 from infinite_memory.storage.sqlite import SqliteStorage
 
 _START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -64,7 +65,7 @@ def test_bare_insert_with_a_full_commit(benchmark: BenchmarkFixture, tmp_path: P
 def test_commit_of_one_memory(benchmark: BenchmarkFixture, storage: SqliteStorage) -> None:
     numbers = count()
     benchmark.pedantic(
-        lambda write: storage.commit([write]),
+        lambda write: storage.commit(Commit(puts=[write])),
         setup=lambda: ((_put(next(numbers), embedded=False),), {}),
         rounds=1000,
         warmup_rounds=50,
@@ -75,8 +76,8 @@ def test_commit_of_one_memory(benchmark: BenchmarkFixture, storage: SqliteStorag
 def test_commit_of_512_memories(benchmark: BenchmarkFixture, storage: SqliteStorage) -> None:
     numbers = count()
 
-    def batch() -> tuple[tuple[list[Put]], dict[str, object]]:
-        return ([_put(next(numbers), embedded=True) for _ in range(512)],), {}
+    def batch() -> tuple[tuple[Commit], dict[str, object]]:
+        return (Commit(puts=[_put(next(numbers), embedded=True) for _ in range(512)]),), {}
 
     benchmark.pedantic(storage.commit, setup=batch, rounds=20, warmup_rounds=1)
 
@@ -84,7 +85,9 @@ def test_commit_of_512_memories(benchmark: BenchmarkFixture, storage: SqliteStor
 @pytest.mark.benchmark(group="feed of 20,000 memories with vectors")
 def test_feed(benchmark: BenchmarkFixture, storage: SqliteStorage) -> None:
     for start in range(0, _FEED, 512):
-        storage.commit([_put(number, embedded=True) for number in range(start, start + 512)])
+        storage.commit(
+            Commit(puts=[_put(number, embedded=True) for number in range(start, start + 512)])
+        )
 
     def read() -> int:
         cursor = seen = 0
@@ -100,5 +103,5 @@ def test_feed(benchmark: BenchmarkFixture, storage: SqliteStorage) -> None:
 
 @pytest.mark.benchmark(group="position")
 def test_position(benchmark: BenchmarkFixture, storage: SqliteStorage) -> None:
-    storage.commit([_put(0, embedded=False)])
+    storage.commit(Commit(puts=[_put(0, embedded=False)]))
     assert benchmark(storage.position) == 1

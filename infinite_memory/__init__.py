@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         InvalidInput,
         NotFound,
         SchemaTooNew,
+        SchemaTooOld,
         StorageError,
         StorageUnavailable,
         StoreClosed,
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from infinite_memory.model.memory import Kind, Memory, Origin, Status
     from infinite_memory.model.profile import Profile
     from infinite_memory.model.recall_page import Digest, Landmark, Recalled
-    from infinite_memory.model.receipt import Outcome, Receipt, Searchable
+    from infinite_memory.model.receipt import Outcome, Receipt, Searchable, Similar
     from infinite_memory.model.record import Page
     from infinite_memory.model.scope import Scope, Sensitivity
     from infinite_memory.model.search_options import Depth, Mode
@@ -45,12 +46,17 @@ if TYPE_CHECKING:
     from infinite_memory.operations.undo import Undone
     from infinite_memory.protocols import (
         Embedder,
+        Search,
         Storage,
         SupportsCopyMark,
         SupportsDamage,
-        SupportsVectorSearch,
+        SupportsIndex,
+        SupportsSimilar,
+        SupportsTermCounts,
+        SupportsTimeline,
         SupportsVerify,
     )
+    from infinite_memory.search.linear import LinearSearch
     from infinite_memory.store import MemoryStore
     from infinite_memory.times import find_range, read_range
 
@@ -79,6 +85,7 @@ __all__ = [
     "InvalidInput",
     "Kind",
     "Landmark",
+    "LinearSearch",
     "Link",
     "LinkType",
     "Memory",
@@ -96,9 +103,12 @@ __all__ = [
     "Receipt",
     "RecordKind",
     "SchemaTooNew",
+    "SchemaTooOld",
     "Scope",
+    "Search",
     "Searchable",
     "Sensitivity",
+    "Similar",
     "Stats",
     "Status",
     "Step",
@@ -109,7 +119,10 @@ __all__ = [
     "StoreDamaged",
     "SupportsCopyMark",
     "SupportsDamage",
-    "SupportsVectorSearch",
+    "SupportsIndex",
+    "SupportsSimilar",
+    "SupportsTermCounts",
+    "SupportsTimeline",
     "SupportsVerify",
     "TimeRange",
     "Undone",
@@ -134,6 +147,7 @@ _HOMES = {
         "InvalidInput",
         "NotFound",
         "SchemaTooNew",
+        "SchemaTooOld",
         "StorageError",
         "StorageUnavailable",
         "StoreClosed",
@@ -149,7 +163,7 @@ _HOMES = {
     "model.memory": ("Kind", "Memory", "Origin", "Status"),
     "model.search_options": ("Depth", "Mode"),
     "model.profile": ("Profile",),
-    "model.receipt": ("Outcome", "Receipt", "Searchable"),
+    "model.receipt": ("Outcome", "Receipt", "Searchable", "Similar"),
     "model.recall_page": ("Digest", "Landmark", "Recalled"),
     "model.record": ("Page",),
     "model.scope": ("Scope", "Sensitivity"),
@@ -160,12 +174,17 @@ _HOMES = {
     "operations.undo": ("Undone",),
     "protocols": (
         "Embedder",
+        "Search",
         "Storage",
         "SupportsCopyMark",
         "SupportsDamage",
-        "SupportsVectorSearch",
+        "SupportsIndex",
+        "SupportsSimilar",
+        "SupportsTermCounts",
+        "SupportsTimeline",
         "SupportsVerify",
     ),
+    "search.linear": ("LinearSearch",),
     "store": ("MemoryStore",),
     "times": ("find_range", "read_range"),
 }

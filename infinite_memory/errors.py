@@ -13,6 +13,7 @@ Every error raised on purpose is one of these, and each is also the builtin it r
     ├── StorageError (OSError)                 the database did not do what was asked
     │   ├── StorageUnavailable                 it cannot be reached or written at the moment
     │   ├── SchemaTooNew                       a newer version of this package wrote it
+    │   ├── SchemaTooOld                       an earlier development version wrote it
     │   └── StoreDamaged                       what it holds is not what was written
     └── EmbedderError (RuntimeError)           the embedding model cannot be loaded or run
 
@@ -30,6 +31,7 @@ __all__ = [
     "InvalidInput",
     "NotFound",
     "SchemaTooNew",
+    "SchemaTooOld",
     "StorageError",
     "StorageUnavailable",
     "StoreClosed",
@@ -80,6 +82,10 @@ class StorageUnavailable(StorageError):
 
 class SchemaTooNew(StorageError):
     """A newer version of this package wrote the database; this one leaves it alone."""
+
+
+class SchemaTooOld(StorageError):
+    """A development version before the first schema wrote the database; nothing was changed."""
 
 
 class StoreDamaged(StorageError):

@@ -1,35 +1,45 @@
 """The interfaces that can be implemented by others; users never subclass.
 
-`infinite_memory.testing` has the contract that an implementation of `Storage` must pass.
+`infinite_memory.testing` has the contracts that an implementation of `Storage`, of `Search` and of
+`Embedder` must pass.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from infinite_memory.model.commit import Commit
 from infinite_memory.model.copying import CopyMark
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.entry import Entry, JournalEnd
 from infinite_memory.model.findings import Finding, Verification, Walked
 from infinite_memory.model.link import Link
 from infinite_memory.model.memory import Memory
-from infinite_memory.model.record import Changes, Page, Record, Size, Write
+from infinite_memory.model.question import Arm, Question, Ranking
+from infinite_memory.model.record import Changes, Page, Record, Size
 from infinite_memory.model.scope import Scope
 from infinite_memory.model.usage import Usage
 
 __all__ = [
     "Embedder",
+    "Search",
+    "SearchFactory",
     "Storage",
     "SupportsBriefCalls",
     "SupportsCopyMark",
     "SupportsDamage",
-    "SupportsVectorSearch",
+    "SupportsIndex",
+    "SupportsSimilar",
+    "SupportsTermCounts",
+    "SupportsTimeline",
     "SupportsVerify",
+    "Timeline",
+    "count_holding",
     "limit_to_brief_calls",
 ]
 
@@ -48,20 +58,19 @@ class Storage(Protocol):
     def identity(self) -> str:
         """The UUID that this store was given when it was created; it never changes."""
 
-    def commit(self, writes: Sequence[Write]) -> int:
-        """Carry out all of `writes` in order, or none; return the cursor of the feed after them.
+    def commit(self, commit: Commit) -> int:
+        """Carry out all of `commit`, or nothing; return the cursor of the feed after it.
 
-        To erase what does not exist, where no revision is expected, to attach to a revision that is
-        not current, and to detach what is not there, changes nothing. Writes of scopes, links and
-        the journal do not move the feed. A damaged memory can be erased, not revised.
+        `Commit` gives the order in which its fields are applied. To erase what does not exist,
+        where no revision is expected, to attach to a revision that is not current, and to detach or
+        unlink what is not there, changes nothing. Scopes, links and the journal do not move the
+        feed. A damaged memory can be erased, not revised.
 
         Raises:
-            Conflict: a `Put` or an `Erase` expected another revision than the one that is there, or
-                the scopes are not as an `ExpectScopes` says, or others hold a key than an
-                `ExpectKey` says, or may say the same than an `ExpectAlike` says, or a `Log`
-                expected another number.
-            InvalidInput: a `Put` does not raise the revision, an embedding is malformed, or there
-                is more than one `Log`.
+            Conflict: a `Put` or an `Erase` expected another revision than the current one, or
+                `commit.expect` does not hold.
+            InvalidInput: a `Put` does not raise the revision, an embedding is malformed, a weight
+                is out of its range, or the same id, link or scope is written twice.
             StorageUnavailable: it was not carried out; or the message says that the outcome is
                 unknown, and then the caller looks before it tries again.
         """
@@ -216,30 +225,161 @@ class SupportsDamage(Protocol):
         """Return what this object has found damaged so far, a finding each."""
 
 
-@runtime_checkable
-class SupportsVectorSearch(Protocol):
-    """A storage that can compare vectors itself, for a store too large for one process.
+class Search(Protocol):
+    """Finds the memories of one storage, by words and by the vectors of one embedder.
 
-    Experimental: the search of a `MemoryStore` does not use it, and it may still change.
+    Every method may be called from any thread. A call sees every commit that was acknowledged
+    before it, by any process, and never gives a memory that was erased before it. A search is
+    derived from its storage: it can be thrown away at any time, and a new one gives the same.
     """
 
-    def vector_search(
-        self, query: NDArray[np.float32], criteria: Criteria, *, model: str, limit: int
-    ) -> list[tuple[str, float]]:
-        """Return at most `limit` ids of memories that meet `criteria`, with their cosines to it.
+    def search(self, question: Question) -> Ranking:
+        """Return the memories that answer `question` best.
 
-        Best first; equal ones by id. `query` is a unit vector, shape (dimensions,), by `model`; of
-        several passages of a memory the best counts.
+        Only memories that meet the criteria are counted or given. Where the embedder fails, the
+        memories are compared by words alone, and the note of the ranking says so.
+        """
+
+    def nearest(
+        self, to: str | NDArray[np.float32], criteria: Criteria, *, limit: int
+    ) -> list[tuple[str, float]]:
+        """Return at most `limit` ids of memories that meet `criteria`, with their cosines.
+
+        `to` is the id of a memory, which is left out of the result, or a unit vector of shape
+        (dimensions,). Of several passages of a memory the nearest counts. The nearest memory comes
+        first, equal ones by id. A memory without a vector is near to none.
 
         Raises:
-            StorageUnavailable: this deployment does not offer it, or has no index for it.
+            NotFound: there is no memory with the id `to`.
+        """
+
+
+SearchFactory = Callable[["Storage", "Embedder"], Search]
+"""Makes a search of a storage by the vectors of an embedder, such as the class of a search."""
+
+
+@runtime_checkable
+class SupportsIndex(Protocol):
+    """A search that keeps derived data in memory or in files."""
+
+    def warm_up(self) -> None:
+        """Load what the first search would otherwise wait for."""
+
+    def save(self) -> None:
+        """Write the derived data for the next process; called when a store is closed."""
+
+    def discard(self) -> None:
+        """Remove the derived data from the disk, since a memory was erased for good.
+
+        Raises:
+            StorageUnavailable: a file cannot be deleted.
+        """
+
+    def discard_others(self) -> None:
+        """Remove the derived data of other models from the disk.
+
+        Raises:
+            StorageUnavailable: a file cannot be deleted.
+        """
+
+    def rebuild(self) -> None:
+        """Drop the derived data; the next search reads the storage again."""
+
+
+@runtime_checkable
+class SupportsSimilar(Protocol):
+    """A search that compares stored memories with each other, by meaning and by words."""
+
+    def find_similar(
+        self,
+        memory_id: str,
+        text: str,
+        criteria: Criteria,
+        *,
+        ignored: Collection[str],
+        limit: int,
+    ) -> list[tuple[str, float]]:
+        """Return at most `limit` ids of memories similar to a stored one, with scores in [0, 1].
+
+        The most similar memory comes first. `text` is that of the memory `memory_id`, which is not
+        returned, nor are the memories in `ignored`. For a search without this method, `MemoryStore`
+        compares the memories that `nearest` returns by their cosines.
+        """
+
+
+@runtime_checkable
+class SupportsTermCounts(Protocol):
+    """A search that counts the memories which hold a name, without ranking them."""
+
+    def count_holding(self, name: str, criteria: Criteria) -> tuple[int, int]:
+        """Count the memories that meet `criteria` and hold each word of `name`, and all that meet.
+
+        Of a search without this method, `MemoryStore` takes the matches of `name` by words.
+        """
+
+
+def count_holding(search: Search, name: str, criteria: Criteria) -> tuple[int, int]:
+    """Count the memories that meet `criteria` and hold `name`, and all that meet `criteria`."""
+    if isinstance(search, SupportsTermCounts):
+        return search.count_holding(name, criteria)
+    words = frozenset({Arm.WORDS})
+    ranking = search.search(
+        Question(text=name, criteria=criteria, limit=1, threshold=0.0, arms=words)
+    )
+    return ranking.matches, ranking.eligible
+
+
+class Timeline(Protocol):
+    """The memories that meet some criteria, in the order of time."""
+
+    @property
+    def happened(self) -> NDArray[np.int64]:
+        """The moment of each memory, ascending, in microseconds since the epoch."""
+
+    def stretch(
+        self, after: tuple[int, str] | None, limit: int, *, newest_first: bool
+    ) -> list[tuple[int, str]]:
+        """Return the next `limit` (moment, id) behind `after`, None for the beginning.
+
+        Equal moments are ordered by id, in the direction of the whole.
+        """
+
+    def by_scope(self) -> dict[str, int]:
+        """Return how many memories each scope has, the largest first."""
+
+    def by_kind(self) -> dict[str, int]:
+        """Return how many memories there are of each kind, the largest first."""
+
+
+@runtime_checkable
+class SupportsTimeline(Protocol):
+    """A search that gives memories in the order of time, without reading all of them."""
+
+    def timeline(self, criteria: Criteria) -> Timeline:
+        """Return the memories that meet `criteria`.
+
+        For a search without this method, `MemoryStore` reads the memories from the storage.
         """
 
 
 class Embedder(Protocol):
     """Turns text into unit vectors. The same text gives the same vector, however it is batched.
 
-    Every method may be called from any thread.
+    Every method may be called from any thread. `model`, `dimensions` and `embed` are needed. An
+    embedder may also have these, in place of their defaults:
+
+    - `embed_query(text) -> vector`: the unit vector of a question, shape (dimensions,), for a model
+      that treats questions unlike texts. By default `embed([text])[0]`.
+    - `spans(text) -> array`: the overlapping passages of `text` that fit the window of the model,
+      as half-open character ranges, int32, shape (passages, 2), at least one. By default passages
+      of at most 192 words and signs, on sentence boundaries.
+    - `understands(text) -> bool`: whether the model was made for the language of `text`. By default
+      True.
+    - `background`: the cosine that two unrelated texts have on average; models differ widely in it.
+      By default it is measured on sixteen sentences when it is first needed.
+
+    A vector of another shape or type, that is not finite, or whose length is not 1 within 0.001, is
+    refused: the text is stored and found by its words, and the receipt names the fault.
     """
 
     @property
@@ -250,25 +390,9 @@ class Embedder(Protocol):
     def dimensions(self) -> int:
         """The length of a vector."""
 
-    @property
-    def background(self) -> float:
-        """The cosine that two unrelated texts have on average; models differ widely in it."""
-
-    def understands(self, text: str) -> bool:
-        """Tell whether the model was made for the language that `text` is written in."""
-
-    def spans(self, text: str) -> NDArray[np.int32]:
-        """Cut `text` into overlapping passages that fit the model's window, on sentence boundaries.
-
-        Returns half-open character ranges, shape (passages, 2), at least one.
-        """
-
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return one unit vector a text to be found, shape (len(texts), dimensions).
+        """Return one unit vector a text, float32, shape (len(texts), dimensions).
 
         Raises:
             EmbedderError: the model cannot be loaded or run.
         """
-
-    def embed_query(self, text: str) -> NDArray[np.float32]:
-        """Return the unit vector of a question, shape (dimensions,)."""

@@ -9,7 +9,7 @@ from typing import Annotated, Any, TypeVar
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from infinite_memory.errors import InvalidInput
-from infinite_memory.model.nearest import nearest
+from infinite_memory.model.suggestion import suggest_name
 
 __all__ = ["Arguments", "Labels", "Limit", "Object", "Scopes", "input_schema", "parse"]
 
@@ -18,13 +18,13 @@ _MAX_PROBLEMS = 5
 
 
 class Arguments(BaseModel):
-    """The base of each tool's arguments."""
+    """The base of the argument models of the tools."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-def _decoded(value: Any) -> Any:
-    """Return the list or object that a text holds as JSON; some clients send them so."""
+def _decode_json(value: Any) -> Any:
+    """Return the list or object in a JSON string; some clients encode arguments twice."""
     if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
         try:
             return json.loads(value)
@@ -33,23 +33,23 @@ def _decoded(value: Any) -> Any:
     return value
 
 
-def _listed(value: Any) -> Any:
-    """Return a list for a single text."""
-    decoded = _decoded(value)
+def _as_list(value: Any) -> Any:
+    """Return a list for a single string."""
+    decoded = _decode_json(value)
     return [decoded] if isinstance(decoded, str) else decoded
 
 
-Labels = Annotated[list[str], BeforeValidator(_listed)]
-"""Short names; a single one need not be in a list."""
+Labels = Annotated[list[str], BeforeValidator(_as_list)]
+"""Short names; a single name need not be in a list."""
 
-Scopes = Annotated[str | list[str] | None, BeforeValidator(_decoded)]
-"""A scope, several, or None for the default one."""
+Scopes = Annotated[str | list[str] | None, BeforeValidator(_decode_json)]
+"""A scope, a list of scopes, or None for the default scope."""
 
-Object = Annotated[dict[str, Any], BeforeValidator(_decoded)]
+Object = Annotated[dict[str, Any], BeforeValidator(_decode_json)]
 """A JSON object."""
 
 Limit = Annotated[int, Field(ge=1, le=100)]
-"""How many memories an answer holds at most."""
+"""The greatest number of memories in an answer."""
 
 Parsed = TypeVar("Parsed", bound=Arguments)
 
@@ -58,51 +58,54 @@ def parse(kind: type[Parsed], values: Mapping[str, Any]) -> Parsed:
     """Return the checked arguments.
 
     Raises:
-        InvalidInput: one is unknown, missing, or of the wrong type; the message names the way out.
+        InvalidInput: an argument is unknown, missing, or of the wrong type.
     """
     known = list(kind.model_fields)
     for name in values:
         if name not in known:
-            raise InvalidInput(_unknown(name, known))
+            raise InvalidInput(_describe_unknown(name, known))
     try:
         return kind.model_validate(dict(values))
     except ValidationError as error:
-        problems = list(dict.fromkeys(map(_problem, error.errors())))
-        raise InvalidInput("; ".join(_first(problems))) from error
+        problems = list(dict.fromkeys(map(_describe_problem, error.errors())))
+        raise InvalidInput("; ".join(_limit_problems(problems))) from error
 
 
 def input_schema(kind: type[Arguments]) -> dict[str, Any]:
-    """Return the JSON Schema of the arguments, kept short: a tool list costs tokens."""
-    schema: dict[str, Any] = _shortened(kind.model_json_schema())
+    """Return the JSON Schema of the arguments, short, because a tool list costs tokens."""
+    schema: dict[str, Any] = _shorten_schema(kind.model_json_schema())
     schema.pop("description", None)
     return schema
 
 
-def _unknown(name: str, known: list[str]) -> str:
+def _describe_unknown(name: str, known: list[str]) -> str:
     if not known:
         return f"there is no argument {name!r:.100}: this tool takes none"
     return (
-        f"there is no argument {name!r:.100}: the nearest is {nearest(name, known)!r},"
+        f"there is no argument {name!r:.100}: the nearest is {suggest_name(name, known)!r},"
         f" all are {', '.join(known)}; nothing was done"
     )
 
 
-def _first(problems: list[str]) -> list[str]:
-    """Return the first problems, and how many there are beyond them: a list may have thousands."""
-    beyond = len(problems) - _MAX_PROBLEMS
-    return [*problems[:_MAX_PROBLEMS], *([f"and {beyond} more problems"] if beyond > 0 else [])]
+def _limit_problems(problems: list[str]) -> list[str]:
+    """Return the first problems and the number of the rest; a long list may have thousands."""
+    rest = len(problems) - _MAX_PROBLEMS
+    shown = problems[:_MAX_PROBLEMS]
+    if rest > 0:
+        shown.append("and 1 more problem" if rest == 1 else f"and {rest} more problems")
+    return shown
 
 
-def _problem(problem: Any) -> str:
+def _describe_problem(problem: Any) -> str:
     name = str(problem["loc"][0])
     if problem["type"] == "missing":
         return f"the argument {name!r} is missing: give it"
     return f"{name} {problem['input']!r:.100} cannot be used: {problem['msg']}"
 
 
-def _shortened(schema: Any) -> Any:
+def _shorten_schema(schema: Any) -> Any:
     if isinstance(schema, list):
-        return [_shortened(inner) for inner in schema]
+        return [_shorten_schema(inner) for inner in schema]
     if not isinstance(schema, dict):
         return schema
     kept = {
@@ -117,4 +120,4 @@ def _shortened(schema: Any) -> Any:
         kept = {**options[0], **kept}
     elif options:
         kept["anyOf"] = options
-    return {name: _shortened(value) for name, value in kept.items()}
+    return {name: _shorten_schema(value) for name, value in kept.items()}

@@ -1,4 +1,4 @@
-"""The command `infinite-memory-mcp`. Importing this imports nothing heavy, the SDK included."""
+"""The command `infinite-memory-mcp`. Importing this module loads neither the SDK nor numpy."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from infinite_memory_mcp.settings import (
     DEFAULT_TOOLSETS,
     LOG_LEVELS,
     Settings,
-    follow,
+    apply_log_settings,
     package_version,
 )
 
@@ -47,21 +47,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def open_store(settings: Settings) -> infinite_memory.MemoryStore:
-    """Open the store that `settings` ask for.
+    """Open the store of `settings`.
 
     Raises:
         InfiniteMemoryError: a setting cannot be used, or the store cannot be opened.
     """
     config = settings.config()
-    follow(config)
-    # Naming the class imports numpy and the database, which the first answers do not need.
+    apply_log_settings(config)
+    # This access to the class imports numpy and the database, which the first answers do not need.
     return infinite_memory.MemoryStore.open(
         config=config, client=settings.client, scopes=settings.scopes
     )
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser whose errors hide the password of an address among the `given` arguments."""
+    """A parser whose errors mask passwords of addresses in the `given` arguments."""
 
     given: Sequence[str] = ()
 
@@ -74,7 +74,7 @@ def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
         prog="infinite-memory-mcp",
         allow_abbrev=False,
         description="Serve Infinite Memory to an assistant over the Model Context Protocol.",
-        epilog="It ends with the end of its input, SIGTERM or SIGINT; each gives exit code 0.",
+        epilog="The server stops at the end of its input, at SIGTERM or SIGINT, with exit code 0.",
     )
     parser.add_argument(
         "--version", action="version", version=f"infinite-memory-mcp {package_version()}"
@@ -93,30 +93,30 @@ def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
         metavar="NAMES",
         type=_toolsets,
         default=DEFAULT_TOOLSETS,
-        help=f"{', '.join(ALL_TOOLSETS)}, with commas between, or all; "
-        f"by default {','.join(DEFAULT_TOOLSETS)}",
+        help=f"{', '.join(ALL_TOOLSETS)}, separated by commas, or all; "
+        f"default: {','.join(DEFAULT_TOOLSETS)}",
     )
     parser.add_argument(
         "--scopes",
         metavar="NAMES",
         type=_scopes,
-        help="the only scopes that exist for this server, with commas between, not even their "
-        "parents and Global unless named; by default all",
+        help="confine the server to these scopes, separated by commas; parents and Global only if "
+        "named; default: all scopes",
     )
-    parser.add_argument("--log-level", choices=LOG_LEVELS, help="how much goes to standard error")
+    parser.add_argument("--log-level", choices=LOG_LEVELS, help="log level of standard error")
     return parser
 
 
 def _scopes(text: str) -> tuple[str, ...]:
-    """Return the scopes that are named in `text`."""
+    """Return the scopes in a comma-separated list."""
     names = tuple(name.strip() for name in text.split(",") if name.strip())
     if not names:
-        raise argparse.ArgumentTypeError(f"{text!r} names no scope: leave it out to open all")
+        raise argparse.ArgumentTypeError(f"{text!r} names no scope: omit --scopes to open all")
     return names
 
 
 def _toolsets(text: str) -> tuple[str, ...]:
-    """Return the toolsets that are named in `text`."""
+    """Return the toolsets in a comma-separated list."""
     if text == "all":
         return ALL_TOOLSETS
     names = tuple(name.strip() for name in text.split(",") if name.strip())
@@ -126,6 +126,6 @@ def _toolsets(text: str) -> tuple[str, ...]:
         secret = masked(text) != text
         what = repr(unknown[0])[:100] if unknown and not secret else repr(masked(text))
         raise argparse.ArgumentTypeError(
-            f"{what} is no toolset: there are {', '.join(ALL_TOOLSETS)}, and all"
+            f"{what} is not a toolset: choose from {', '.join(ALL_TOOLSETS)}, or all"
         )
     return names

@@ -12,6 +12,7 @@ from infinite_memory.model.codec import (
     landmark_json,
     predecessor_json,
     reading_json,
+    similar_json,
     to_json,
 )
 from infinite_memory.model.hits import Absence, Hit, Hits
@@ -19,7 +20,7 @@ from infinite_memory.model.memory import Memory
 from infinite_memory.model.recall_page import Recalled
 from infinite_memory.model.receipt import Receipt
 from infinite_memory.model.search_options import Depth, Mode
-from infinite_memory_mcp.render import MOST_STEPS, NOTICE, shown_text
+from infinite_memory_mcp.render import MOST_STEPS, NOTICE, shown_text, similar_advice
 
 __all__ = [
     "FOUND",
@@ -63,8 +64,10 @@ def receipt_data(receipt: Receipt) -> dict[str, Any]:
         data["superseded"] = list(receipt.superseded)
     if receipt.superseded_by is not None:
         data["superseded_by"] = receipt.superseded_by
-    if receipt.twins:
-        data["twins"] = list(receipt.twins)
+    if receipt.similar:
+        data["notice"] = NOTICE
+        data["similar"] = [similar_json(similar) for similar in receipt.similar]
+        data["advice"] = similar_advice(receipt)
     if receipt.conflicts:
         data["conflicts"] = list(receipt.conflicts)
     if receipt.pending:

@@ -1,9 +1,10 @@
-"""One line of the wire as a message, and a message as one line."""
+"""Decode and encode JSON-RPC messages, one message a line of UTF-8."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mcp_types import (
@@ -19,21 +20,30 @@ from mcp_types import (
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
-from infinite_memory_mcp.wire import encodable_data, is_encodable
-
-__all__ = ["MAX_FRAME_BYTES", "BadFrame", "read_frame", "write_frame"]
+__all__ = [
+    "MAX_FRAME_BYTES",
+    "REPLACEMENT",
+    "BadFrame",
+    "read_frame",
+    "replace_surrogates",
+    "replace_surrogates_in",
+    "write_frame",
+]
 
 MAX_FRAME_BYTES = 128 << 20
-"""A longer line is refused: ten million characters fit, each escaped as a pair of surrogates."""
+"""The longest line accepted: ten million characters, each escaped as a pair of surrogates."""
 
+REPLACEMENT = "\ufffd"
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _SHAPE = (
-    'send one JSON object a line: {"jsonrpc": "2.0", "id": a text or a whole number, "method":'
-    ' a text, "params": an object}'
+    'send one JSON object a line: {"jsonrpc": "2.0", "id": a string or an integer,'
+    ' "method": a string, "params": an object}'
 )
 
 
 class BadFrame(ValueError):
-    """A line that is no message; `answer` is what its sender is told."""
+    """A line that is not a message; `answer` is the error response for its sender."""
 
     def __init__(self, code: int, reason: str, request: RequestId | None = None) -> None:
         super().__init__(reason)
@@ -44,41 +54,41 @@ class BadFrame(ValueError):
 def read_frame(line: bytes) -> JSONRPCMessage:
     """Return the message in `line`.
 
-    A text with half of a surrogate pair may stand among the parameters, where the tool that is
-    called says which one it was; anywhere else it is refused.
+    A lone surrogate is allowed inside `params`, so that the tool can name the argument that holds
+    it; anywhere else it is refused.
 
     Raises:
-        BadFrame: the line is too long, not UTF-8, no JSON, or no message of JSON-RPC 2.0.
+        BadFrame: the line is too long, not UTF-8, not JSON, or not a JSON-RPC 2.0 message.
     """
     if len(line) > MAX_FRAME_BYTES:
         raise BadFrame(INVALID_REQUEST, f"the line is over {MAX_FRAME_BYTES:,} bytes: split it")
     try:
         message: JSONRPCMessage = jsonrpc_message_adapter.validate_json(line, by_name=False)
     except ValidationError:
-        # pydantic reads no lone surrogate, and does not tell it from what is no JSON at all.
-        return _checked(_decoded(line))
-    # A request whose id cannot be used would otherwise pass for a notification, and wait for ever.
+        # pydantic rejects lone surrogates with the error that it gives for invalid JSON.
+        return _validate_message(_parse_object(line))
+    # A request with an invalid id would be taken for a notification and never be answered.
     if isinstance(message, JSONRPCNotification):
-        _checked_id(_decoded(line))
+        _validate_id(_parse_object(line))
     return message
 
 
 def write_frame(message: JSONRPCMessage) -> bytes:
-    """Return `message` as a line of UTF-8, with a replacement for what UTF-8 cannot hold."""
+    """Return `message` as a line of UTF-8, with lone surrogates replaced."""
     try:
         text = message.model_dump_json(by_alias=True, exclude_unset=True)
     except PydanticSerializationError:
-        data = encodable_data(message.model_dump(by_alias=True, exclude_unset=True))
+        data = replace_surrogates_in(message.model_dump(by_alias=True, exclude_unset=True))
         text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     return f"{text}\n".encode()
 
 
-def _decoded(line: bytes) -> dict[str, Any]:
+def _parse_object(line: bytes) -> dict[str, Any]:
     try:
         data = json.loads(line.decode())
     except UnicodeDecodeError as error:
         at = f"byte {line[error.start]:#04x} at position {error.start}"
-        raise BadFrame(PARSE_ERROR, f"the line is not UTF-8 ({at}): encode it so") from error
+        raise BadFrame(PARSE_ERROR, f"the line is not UTF-8 ({at}): send UTF-8") from error
     except ValueError as error:
         raise BadFrame(PARSE_ERROR, f"the line is not JSON ({error}): {_SHAPE}") from error
     except RecursionError as error:
@@ -87,43 +97,69 @@ def _decoded(line: bytes) -> dict[str, Any]:
     if isinstance(data, list):
         raise BadFrame(INVALID_REQUEST, "the line is a list, and batches are not part of MCP")
     if not isinstance(data, dict):
-        raise BadFrame(INVALID_REQUEST, f"the line is {data!r:.60}, no object: {_SHAPE}")
+        raise BadFrame(INVALID_REQUEST, f"the line is {data!r:.60}, not an object: {_SHAPE}")
     return data
 
 
-def _checked_id(data: dict[str, Any]) -> RequestId | None:
-    given = data.get("id")
-    if isinstance(given, str) and is_encodable(given):
-        return given
-    if isinstance(given, int) and not isinstance(given, bool):
-        return given
+def _validate_id(data: dict[str, Any]) -> RequestId | None:
+    request_id = data.get("id")
+    if isinstance(request_id, str) and _is_encodable(request_id):
+        return request_id
+    if isinstance(request_id, int) and not isinstance(request_id, bool):
+        return request_id
     if "id" in data and "method" in data:
-        shown = repr(given).encode(errors="backslashreplace").decode()
-        reason = f"the id {shown:.60} is neither a text nor a whole number: {_SHAPE}"
+        shown = repr(request_id).encode(errors="backslashreplace").decode()
+        reason = f"the id {shown:.60} is neither a string nor an integer: {_SHAPE}"
         raise BadFrame(INVALID_REQUEST, reason)
     return None
 
 
-def _checked(data: dict[str, Any]) -> JSONRPCMessage:
-    request = _checked_id(data)
+def _validate_message(data: dict[str, Any]) -> JSONRPCMessage:
+    request_id = _validate_id(data)
     outside = {name: value for name, value in data.items() if name != "params"}
-    if any(not is_encodable(text) for text in _texts(outside)):
-        reason = "half of a surrogate pair stands outside of the parameters: leave it out"
-        raise BadFrame(INVALID_REQUEST, reason, request)
+    if any(not _is_encodable(text) for text in _iter_strings(outside)):
+        reason = "a lone surrogate stands outside of params: remove it"
+        raise BadFrame(INVALID_REQUEST, reason, request_id)
     try:
         message: JSONRPCMessage = jsonrpc_message_adapter.validate_python(data, by_name=False)
     except ValidationError as error:
-        raise BadFrame(INVALID_REQUEST, f"the line is no message: {_SHAPE}", request) from error
+        raise BadFrame(
+            INVALID_REQUEST, f"the line is not a JSON-RPC message: {_SHAPE}", request_id
+        ) from error
     return message
 
 
-def _texts(value: Any) -> Iterator[str]:
+def _iter_strings(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
         for name, inner in value.items():
             yield name
-            yield from _texts(inner)
+            yield from _iter_strings(inner)
     elif isinstance(value, list):
         for inner in value:
-            yield from _texts(inner)
+            yield from _iter_strings(inner)
+
+
+def replace_surrogates(text: str) -> str:
+    """Return `text` with U+FFFD for each lone surrogate, which would end the server process."""
+    return text if text.isascii() else _SURROGATE.sub(REPLACEMENT, text)
+
+
+def replace_surrogates_in(value: Any) -> Any:
+    """Return a copy of JSON data with U+FFFD for the lone surrogates in its strings and names."""
+    if isinstance(value, str):
+        return replace_surrogates(value)
+    if isinstance(value, Mapping):
+        return {
+            replace_surrogates(str(name)): replace_surrogates_in(inner)
+            for name, inner in value.items()
+        }
+    if isinstance(value, list | tuple):
+        return [replace_surrogates_in(inner) for inner in value]
+    return value
+
+
+def _is_encodable(text: str) -> bool:
+    """Return whether UTF-8 can encode `text`: it has no lone surrogate."""
+    return text.isascii() or _SURROGATE.search(text) is None

@@ -1,4 +1,4 @@
-"""The one store of a server, opened when it is first needed."""
+"""The store of a server, opened by the first call or in the background."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ _STOPPING = "the server is stopping: nothing was changed"
 
 
 class LazyStore:
-    """A store that is opened by the first call that needs it, or in the background before that.
+    """A store that is opened by the first call, or in the background before it.
 
-    Opening takes far longer than answering what a client asks first, and may fail; then every call
-    is told why, and the next one tries again. Every method may be called from any thread. `client`
-    is the name under which changes are to be entered in the journal.
+    Opening takes far longer than the first answers to a client. If it fails, the call raises the
+    error, and the next call tries again. Every method may be called from any thread. `client` is
+    the name of the client in the journal.
     """
 
     def __init__(
         self, opener: Callable[[], MemoryStore], *, quiet_seconds: float = _QUIET_SECONDS
     ) -> None:
-        """Open with `opener`, in the background once `quiet_seconds` passed without a request."""
+        """Open with `opener`, in the background after `quiet_seconds` without a request."""
         self._opener = opener
         self.client = CLIENT
         self._quiet_seconds = quiet_seconds
@@ -52,9 +52,10 @@ class LazyStore:
         self._calls = Calls(_STOPPING)
 
     def note_client(self, name: str | None) -> None:
-        """Enter changes under the name of this client from now on; None changes nothing.
+        """Use the name of this client in the journal; None changes nothing.
 
-        It counts for a store that is opened later: a client says its name before it calls a tool.
+        It has an effect only before the store is opened: a client gives its name before it calls a
+        tool.
         """
         if name is not None:
             self.client = name
@@ -63,7 +64,7 @@ class LazyStore:
         """Return the store, opening it if it is not open yet.
 
         Raises:
-            InfiniteMemoryError: it cannot be opened; asking again tries again.
+            InfiniteMemoryError: the store cannot be opened; the next call tries again.
         """
         with self._opening:
             if self._closed.is_set():
@@ -74,20 +75,20 @@ class LazyStore:
 
     @contextmanager
     def call(self) -> Iterator[MemoryStore]:
-        """Give the store for the length of one call, which `close` waits for.
+        """Yield the store for the duration of a call; `close` waits for it.
 
         Raises:
             StoreClosed: the server is stopping; nothing was changed.
-            InfiniteMemoryError: it cannot be opened; asking again tries again.
+            InfiniteMemoryError: the store cannot be opened; the next call tries again.
         """
         with self._calls.one():
             yield self.get()
 
     def warm_up_when_quiet(self) -> None:
-        """Open the store and load its model in the background, once no request came for a moment.
+        """Open the store and load its model in the background, after a moment without a request.
 
-        Each call starts the wait anew, so that the work never competes with a client's first
-        requests. Once it has begun, this does nothing until `embed_when_quiet`.
+        Each call restarts the wait, so that the work does not compete with the first requests of a
+        client. Once the work has begun, this does nothing until `embed_when_quiet` is called.
         """
         with self._scheduling:
             if self._warming or self._closed.is_set():
@@ -99,14 +100,14 @@ class LazyStore:
             self._timer.start()
 
     def embed_when_quiet(self) -> None:
-        """Embed in the background what was stored without its vectors, at the next quiet moment."""
+        """Embed memories without vectors in the background, at the next quiet moment."""
         with self._scheduling:
             self._warming = False
 
     def close(self) -> None:
         """Close the store if it was opened. Closing twice does nothing.
 
-        Calls that are under way are waited for, three seconds at most; later ones are refused.
+        It waits for running calls, three seconds at most, and refuses later calls.
         """
         deadline = time.monotonic() + _LAST_STEP_SECONDS
         self._closed.set()
@@ -115,8 +116,8 @@ class LazyStore:
         if timer is not None:
             timer.cancel()
         self._calls.end(_LAST_STEP_SECONDS)
-        # A reader that is still at work would keep the database from being put away whole. It may
-        # have been started by an earlier timer than the last one.
+        # A reader in the background would keep the database from being checkpointed. An earlier
+        # timer than the last may have started it.
         if self._working.acquire(timeout=max(0.0, deadline - time.monotonic())):
             self._working.release()
         with self._opening:
@@ -136,8 +137,8 @@ class LazyStore:
         self.close()
 
     def _warm_up(self) -> None:
-        # Whoever is at it may have found nothing waiting just before something was stored, so it is
-        # told to look once more; it looks here after it let go of the lock.
+        # The running thread may have found nothing to embed just before something was stored, so
+        # the event asks it to look again; it checks the event after it has released the lock.
         self._asked.set()
         while self._asked.is_set() and self._working.acquire(blocking=False):
             try:
@@ -151,11 +152,11 @@ class LazyStore:
             with self._scheduling:
                 self._warming = True
             store = self.get()
-            store.warm_up()
-            store.catch_up(limit=_EVERYTHING, stop=self._closed.is_set)
+            store.models.warm_up()
+            store.models.catch_up(limit=_EVERYTHING, stop=self._closed.is_set)
         except StoreClosed:
             return
         except InfiniteMemoryError as error:
-            # Whoever calls a tool is told; this is for whoever reads the log.
+            # The next call raises it too; this line is for readers of the log.
             _log.warning("the store could not be made ready: %s", error)
             self.embed_when_quiet()

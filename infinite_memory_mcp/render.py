@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from infinite_memory.model.hits import Explanation, Hit, Hits
 from infinite_memory.model.memory import Memory
 from infinite_memory.model.recall_page import Digest, Landmark, Recalled
-from infinite_memory.model.receipt import Outcome, Receipt, Searchable
+from infinite_memory.model.receipt import Outcome, Receipt, Searchable, Similar
 from infinite_memory.model.search_options import Depth
-from infinite_memory_mcp.wire import one_line, quoted
+from infinite_memory_mcp.quotation import escape_label, quote_lines
 
 __all__ = [
     "MOST_STEPS",
@@ -21,6 +21,7 @@ __all__ = [
     "recalled_text",
     "receipt_text",
     "shown_text",
+    "similar_advice",
     "whole_text",
 ]
 
@@ -50,12 +51,12 @@ _FOUND_BY = {
 
 
 def receipt_text(receipt: Receipt) -> str:
-    """Return a receipt as one paragraph."""
+    """Return a receipt as one paragraph, and below it the memories that are near the new one."""
     erased = f" Erased: {', '.join(receipt.erased)}." if receipt.erased else ""
     return (
         f"{_DONE[receipt.outcome]}: id {receipt.id} · revision {receipt.revision}"
-        f" · scope {one_line(receipt.scope)} · {_FOUND_BY[receipt.searchable]}.{erased}"
-        f"{_hints(receipt)}"
+        f" · scope {escape_label(receipt.scope)} · {_FOUND_BY[receipt.searchable]}.{erased}"
+        f"{_hints(receipt)}{_similar_text(receipt)}"
     )
 
 
@@ -64,8 +65,6 @@ def _hints(receipt: Receipt) -> str:
     hints = ""
     if receipt.superseded_by is not None:
         hints += f" It is history already: {receipt.superseded_by} began later and holds now."
-    if receipt.twins:
-        hints += f" It says the same as {', '.join(receipt.twins)}, and is linked to it."
     if receipt.superseded:
         hints += f" It supersedes {', '.join(receipt.superseded)}."
     if receipt.conflicts:
@@ -76,6 +75,33 @@ def _hints(receipt: Receipt) -> str:
     for sentence in receipt.pending:
         hints += f" Still to be done: {sentence}."
     return hints
+
+
+def similar_advice(receipt: Receipt) -> str:
+    """Return what to do where the new memory replaces one that is near it."""
+    replaced = "it" if len(receipt.similar) == 1 else "one of them"
+    return (
+        f"If this replaces {replaced}, call again with `supersedes`, its id and {receipt.id}, or"
+        " `update_memory` with its id and status superseded."
+    )
+
+
+def _similar_text(receipt: Receipt) -> str:
+    """Return the memories near the new one, framed as data, and what to do about them."""
+    number = len(receipt.similar)
+    if not number:
+        return ""
+    head = f" {number} similar {'memory' if number == 1 else 'memories'}, nearest first."
+    blocks = [_similar_block(n, similar) for n, similar in enumerate(receipt.similar, 1)]
+    return "\n\n".join([f"{head} {similar_advice(receipt)} {NOTICE}", *blocks])
+
+
+def _similar_block(number: int, similar: Similar) -> str:
+    header = [moment_text(similar.happened_at), f"scope {escape_label(similar.scope)}"]
+    if similar.key is not None:
+        header.append(f"key {escape_label(similar.key)}")
+    header += [f"score {similar.score:.2f}", f"id {similar.id}"]
+    return f"[{number}] {' · '.join(header)}\n{quote_lines(similar.text)}"
 
 
 def hits_text(hits: Hits, ordered: Iterable[Hit], *, order: str, pages: bool = False) -> str:
@@ -116,7 +142,7 @@ def page_text(memories: Iterable[Memory], cursor: str | None) -> str:
 
 def recalled_text(recalled: Recalled) -> str:
     """Return what happened in a time, with a digest where there is one, and how to go on."""
-    said = f"{one_line(recalled.said)}."
+    said = f"{escape_label(recalled.said)}."
     if not recalled.total:
         near = [
             f"nearest {side}: {_landmark(landmark)}"
@@ -177,12 +203,12 @@ def _digest(digest: Digest) -> Iterable[str]:
 
 
 def _numbers(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{one_line(name)} {number}" for name, number in counts.items())
+    return ", ".join(f"{escape_label(name)} {number}" for name, number in counts.items())
 
 
 def _landmark(landmark: Landmark) -> str:
     moment = moment_text(landmark.happened_at)
-    return f"{moment} · {one_line(landmark.heading)} · id {landmark.id}"
+    return f"{moment} · {escape_label(landmark.heading)} · id {landmark.id}"
 
 
 def _count(number: int) -> str:
@@ -199,8 +225,8 @@ def _hit_block(number: int, hit: Hit, depth: Depth, summary: str | None) -> str:
     lines = [f"[{number}] {' · '.join(header)}"]
     shown = shown_text(hit, depth, covered=summary is not None)
     if hit.memory.title is not None and shown != hit.memory.title:
-        lines.append(f"title: {one_line(hit.memory.title)}")
-    lines.append(quoted(shown))
+        lines.append(f"title: {escape_label(hit.memory.title)}")
+    lines.append(quote_lines(shown))
     for said, ids in (
         ("the same, older", hit.twins),
         ("covers", hit.covers),
@@ -210,7 +236,7 @@ def _hit_block(number: int, hit: Hit, depth: Depth, summary: str | None) -> str:
             lines.append(f"{said}: {', '.join(ids[:_IDS])}{_and_more(ids)}")
     for earlier in hit.supersedes:
         lines.append(f"superseded, until {moment_text(earlier.ended_at)}: id {earlier.id}")
-        lines.append(quoted(" ".join(earlier.text.split())))
+        lines.append(quote_lines(" ".join(earlier.text.split())))
     if hit.explanation is not None:
         lines.append(_explained(hit.explanation))
     return "\n".join(lines)
@@ -223,8 +249,8 @@ def _and_more(ids: Sequence[str]) -> str:
 def _block(number: int, memory: Memory) -> str:
     lines = [f"[{number}] {' · '.join(_header(memory))}"]
     if memory.title is not None:
-        lines.append(f"title: {one_line(memory.title)}")
-    lines.append(quoted(memory.text))
+        lines.append(f"title: {escape_label(memory.title)}")
+    lines.append(quote_lines(memory.text))
     return "\n".join(lines)
 
 
@@ -236,9 +262,9 @@ def _header(
     ended: bool = False,
 ) -> Iterable[str]:
     yield moment_text(memory.happened_at)
-    yield f"scope {one_line(memory.scope)}"
+    yield f"scope {escape_label(memory.scope)}"
     if memory.speaker is not None:
-        yield f"speaker {one_line(memory.speaker)}"
+        yield f"speaker {escape_label(memory.speaker)}"
     yield str(memory.kind)
     if memory.important:
         yield "important"
@@ -249,11 +275,11 @@ def _header(
     if memory.valid_to is not None:
         yield f"{'ended' if ended else 'valid until'} {moment_text(memory.valid_to)}"
     if memory.tags:
-        yield f"tags {', '.join(one_line(tag) for tag in memory.tags)}"
+        yield f"tags {', '.join(escape_label(tag) for tag in memory.tags)}"
     if memory.conversation_id is not None:
-        yield f"conversation {one_line(memory.conversation_id)}"
+        yield f"conversation {escape_label(memory.conversation_id)}"
     if memory.key is not None:
-        yield f"key {one_line(memory.key)}"
+        yield f"key {escape_label(memory.key)}"
     if score is not None:
         yield f"score {score:.2f}"
     yield f"id {memory.id}"
@@ -267,13 +293,11 @@ def _explained(explanation: Explanation) -> str:
     cosine = "" if explanation.cosine is None else f", cosine {explanation.cosine:.3f}"
     steps = (
         (explanation.parts, "its sentences one by one"),
-        (explanation.coverage, "every word of the query"),
         (explanation.speaker, "its speaker is named in the query"),
         (explanation.around, "what was said around it"),
         (explanation.quoted, "what the query quotes"),
         (explanation.asks, "it is a question itself"),
         (explanation.important, "marked important"),
-        (explanation.recency, "its age"),
         (explanation.conversation, "its conversation"),
         (explanation.summary, "it is a summary"),
     )
@@ -286,7 +310,7 @@ def _explained(explanation: Explanation) -> str:
 
 
 def _rest(hits: Hits, *, pages: bool) -> str:
-    said = [] if hits.when is None else [f"{one_line(hits.when.said)}."]
+    said = [] if hits.when is None else [f"{escape_label(hits.when.said)}."]
     if hits.as_of is not None:
         said.append(f"What held at {moment_text(hits.as_of)}, superseded since or not.")
     if hits.depth is Depth.EXHAUSTIVE:
@@ -295,11 +319,11 @@ def _rest(hits: Hits, *, pages: bool) -> str:
         other = f", or give offset {hits.next}" if pages else ""
         said.append(f"{hits.more} more match: raise limit to see them{other}.")
     if hits.below:
-        said.append(f"{hits.below} weaker ones lie under the threshold.")
+        said.append(f"{_count(hits.below)} scored below the threshold.")
     if hits.pending:
         said.append(f"{hits.pending} are not embedded yet and were compared by words alone.")
     if hits.note:
-        said.append(f"{one_line(hits.note)}.")
+        said.append(f"{escape_label(hits.note)}.")
     return "".join(f"{sentence} " for sentence in said)
 
 
@@ -321,12 +345,12 @@ def _unopened(hits: Hits) -> str:
 
 
 def _scopes(names: Sequence[str]) -> str:
-    listed = ", ".join(f"'{one_line(name)}'" for name in names[:_IDS]) + _and_more(names)
+    listed = ", ".join(f"'{escape_label(name)}'" for name in names[:_IDS]) + _and_more(names)
     return f"the scope {listed}" if len(names) == 1 else f"the scopes {listed}"
 
 
 def _advice(hits: Hits) -> str:
     if hits.scopes is None:
         return "Try other words."
-    scopes = ", ".join(one_line(scope) for scope in hits.scopes) or "a scope that is empty yet"
+    scopes = ", ".join(escape_label(scope) for scope in hits.scopes) or "a scope that is empty yet"
     return f"Searched: {scopes}. Try other words, another scope, or scope ALL."

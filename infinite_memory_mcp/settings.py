@@ -1,4 +1,4 @@
-"""What the server was started with. The only file of the adapter that reads the environment."""
+"""The settings of the server. No other file of the adapter reads the environment."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ __all__ = [
     "DEFAULT_TOOLSETS",
     "LOG_LEVELS",
     "Settings",
-    "follow",
+    "apply_log_settings",
     "package_version",
 ]
 
 ALL_TOOLSETS = ("core", "profile", "admin")
 DEFAULT_TOOLSETS = ("core", "profile")
 CLIENT = "infinite-memory-mcp"
-"""Who changes something, where a client does not say its name."""
+"""The client in the journal, where a client does not give its name."""
 
 LOG_LEVELS = ("debug", "info", "warning", "error")
 _LINE = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
 
 def package_version() -> str:
-    """Return the version of the installed package; of a mere source tree there is none."""
+    """Return the version of the installed package, "0+source" for a plain source tree."""
     try:
         return version("infinite-memory")
     except PackageNotFoundError:
@@ -44,11 +44,10 @@ def package_version() -> str:
 class Settings:
     """The flags of the command and the environment of the process.
 
-    The configuration is put together from them when the store is opened, not before: what is wrong
-    with it then reaches the assistant as a sentence, and not its host as a server that died.
-    `scopes` are the only ones that exist for the server, None for all. `client` is the name under
-    which changes are entered in the journal. The repr leaves out what may hold the password of an
-    address.
+    The configuration is read when the store is opened, not before, so that the assistant is told of
+    an error in it and the server does not exit. `scopes` confines the server to these scopes; None
+    opens all. `client` is the name of the client in the journal. The repr omits fields that may
+    hold a password.
     """
 
     home: str | None = None
@@ -59,7 +58,7 @@ class Settings:
     environment: Mapping[str, str] = field(factory=lambda: dict(os.environ), repr=False)
 
     def config(self) -> infinite_memory.Config:
-        """Return the configuration in force: the file, over it the environment, over it the flags.
+        """Return the configuration: flags override the environment, which overrides the file.
 
         Raises:
             ConfigurationError: a setting cannot be used.
@@ -70,7 +69,7 @@ class Settings:
         return effective.config
 
     def start_logging(self) -> None:
-        """Log to standard error from now on; standard output belongs to the protocol."""
+        """Log to standard error; standard output belongs to the protocol."""
         handler = logging.StreamHandler(sys.stderr)
         handler.setFormatter(logging.Formatter(_LINE))
         root = logging.getLogger()
@@ -78,8 +77,8 @@ class Settings:
         root.setLevel((self.log_level or "warning").upper())
 
 
-def follow(config: infinite_memory.Config) -> None:
-    """Log at the level, and also into the file, that the configuration asks for.
+def apply_log_settings(config: infinite_memory.Config) -> None:
+    """Use the log level and the log file of the configuration.
 
     Raises:
         ConfigurationError: the file cannot be written.

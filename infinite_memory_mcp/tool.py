@@ -1,4 +1,4 @@
-"""How a tool is declared, and how it becomes one of the SDK's."""
+"""Declare a tool, and turn the declaration into a tool of the SDK."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from mcp_types import CallToolResult, TextContent, ToolAnnotations
 from infinite_memory.errors import InfiniteMemoryError
 from infinite_memory.model.receipt import Searchable
 from infinite_memory_mcp.arguments import Arguments, input_schema, parse
+from infinite_memory_mcp.jsonrpc import replace_surrogates, replace_surrogates_in
 from infinite_memory_mcp.lazy_store import LazyStore
-from infinite_memory_mcp.wire import encodable, encodable_data
 
 if TYPE_CHECKING:
     from infinite_memory.store import MemoryStore
@@ -31,7 +31,7 @@ Given = TypeVar("Given", bound=Arguments)
 
 @frozen(kw_only=True)
 class Answer:
-    """What a tool answers, as text and as data: each complete, since a client may show only one."""
+    """The answer of a tool as text and as data, each complete: a client may show only one."""
 
     text: str
     data: dict[str, Any]
@@ -39,10 +39,10 @@ class Answer:
 
 @frozen(kw_only=True)
 class ToolSpec(Generic[Given]):
-    """A tool: the function that carries it out, whose name and docstring are the tool's own.
+    """A tool: a function, whose name and docstring become the name and description of the tool.
 
-    `answers` is the JSON Schema of the data. `reads` tells that nothing is changed, `destroys` that
-    something may be taken away, `repeatable` that doing it twice does no more than doing it once.
+    `answers` is the JSON Schema of the data. The booleans become the hints of the protocol: `reads`
+    changes nothing, `destroys` may remove something, `repeatable` is idempotent.
     """
 
     run: Callable[[MemoryStore, Given], Answer]
@@ -56,7 +56,7 @@ class ToolSpec(Generic[Given]):
     def tool(self, memory: LazyStore) -> MemoryTool:
         """Return the tool as the SDK serves it, working on `memory`."""
         return MemoryTool(
-            fn=partial(_answered, self, memory),
+            fn=partial(_run_tool, self, memory),
             name=self.run.__name__,
             title=self.title,
             description=" ".join((self.run.__doc__ or "").split()),
@@ -69,7 +69,7 @@ class ToolSpec(Generic[Given]):
 
     def _annotations(self) -> ToolAnnotations:
         if self.reads:
-            # The other hints mean something only where a tool writes.
+            # The protocol defines the destructive and idempotent hints only for tools that write.
             return ToolAnnotations(read_only_hint=True, open_world_hint=False)
         return ToolAnnotations(
             read_only_hint=False,
@@ -80,10 +80,10 @@ class ToolSpec(Generic[Given]):
 
 
 class MemoryTool(Tool):
-    """A tool of the SDK that reads its own arguments.
+    """A tool of the SDK that validates its own arguments.
 
-    The SDK's own reading ignores names that it does not know, and turns a text that looks like JSON
-    into what it stands for, which would change a memory that happens to be JSON.
+    The validation of the SDK ignores unknown names and parses strings that look like JSON, which
+    would change a memory whose text is JSON.
     """
 
     async def run(
@@ -95,37 +95,37 @@ class MemoryTool(Tool):
         """Answer a call in a worker thread.
 
         Raises:
-            ToolError: it could not be done; the message is for the assistant.
+            ToolError: the call failed; the message is for the assistant.
         """
         return await anyio.to_thread.run_sync(self.fn, arguments)
 
 
-def _answered(
+def _run_tool(
     spec: ToolSpec[Given], memory: LazyStore, arguments: dict[str, Any]
 ) -> CallToolResult:
     try:
-        asked = parse(spec.arguments, arguments)
+        values = parse(spec.arguments, arguments)
         with memory.call() as store:
-            answer = spec.run(store, asked)
+            answer = spec.run(store, values)
         if answer.data.get("searchable") == Searchable.WORDS:
             memory.embed_when_quiet()
     except InfiniteMemoryError as error:
-        raise ToolError(encodable(str(error))) from error
+        raise ToolError(replace_surrogates(str(error))) from error
     except Exception as error:
-        # The boundary of the process: whatever a defect raises, the server goes on serving.
+        # The boundary of the process: the server keeps serving after a defect.
         _log.exception("the tool %s failed", spec.run.__name__)
-        raise ToolError(_defect(spec, error)) from error
+        raise ToolError(_describe_defect(spec, error)) from error
     return CallToolResult(
-        content=[TextContent(type="text", text=encodable(answer.text))],
-        structured_content=encodable_data(answer.data),
+        content=[TextContent(type="text", text=replace_surrogates(answer.text))],
+        structured_content=replace_surrogates_in(answer.data),
     )
 
 
-def _defect(spec: ToolSpec[Any], error: Exception) -> str:
+def _describe_defect(spec: ToolSpec[Any], error: Exception) -> str:
     outcome = (
         "Nothing was changed."
         if spec.reads
-        else "Whether it was carried out is unknown: look with retrieve_memory and then try again."
+        else "Whether the change was made is unknown: check with retrieve_memory, then try again."
     )
     return (
         f"{spec.run.__name__} failed through a defect of the server ({type(error).__name__});"

@@ -17,10 +17,10 @@ from attrs import asdict, frozen
 
 from infinite_memory import Config, Embedder, MemoryStore, Storage
 from infinite_memory.model.codec import to_json
+from infinite_memory.model.commit import Commit, Put
 from infinite_memory.model.entry import Action, Operation
 from infinite_memory.model.link import Link, LinkType
 from infinite_memory.model.memory import Memory
-from infinite_memory.model.record import Log, Put, PutLink
 from infinite_memory.model.usage import Usage
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.testing.embedders import HashingEmbedder
@@ -67,7 +67,7 @@ def fill(store: MemoryStore, storage: Storage, clock: Clock, *, outside: bool) -
         else:
             # As many entries as the other store gets, so that numbers can be compared.
             for _ in range(_ENTRIES[number] if number < len(_ENTRIES) else 0):
-                storage.commit([Log(action=Action(at=clock(), operation=Operation.BEGIN))])
+                storage.commit(Commit(entry=Action(at=clock(), operation=Operation.BEGIN)))
         assert storage.journal_end().number - before == _ENTRIES[number], number
     clock.now = _DAY + timedelta(days=40)
 
@@ -122,7 +122,7 @@ def _outside(store: MemoryStore, storage: Storage) -> list[Any]:
     def links() -> None:
         for source, target in (("zz-id-1", "in-1"), ("in-sum", "zz-id-2")):
             link = Link(source=source, target=target, type=LinkType.SUPERSEDES, made_at=_DAY)
-            storage.commit([PutLink(link=link)])
+            storage.commit(Commit(links=[link]))
         storage.count_usage({"zz-id-1": Usage(count=1987, last=_DAY)})
         waiting = Memory(
             id="zz-waits",
@@ -131,7 +131,7 @@ def _outside(store: MemoryStore, storage: Storage) -> list[Any]:
             happened_at=_LONG_AGO,
             stored_at=_DAY,
         )
-        storage.commit([Put(memory=waiting, expected=0)])
+        storage.commit(Commit(puts=[Put(memory=waiting, expected=0)]))
 
     def erase() -> None:
         store.remember("zzerased", id="zz-erased", scope="zz-vault")
@@ -164,8 +164,8 @@ def _outside(store: MemoryStore, storage: Storage) -> list[Any]:
             store.remember("Alice works at zzcorp", id="zz-job", key="job", kind="fact"),
         ],
         lambda: [
-            store.update_user_profile({"name": "zzname"}, user="zz-user"),
-            store.update_user_profile({"facts": ["zzfact"]}),
+            store.profile.update({"name": "zzname"}, user="zz-user"),
+            store.profile.update({"facts": ["zzfact"]}),
         ],
         erase,
         forget,

@@ -7,6 +7,7 @@ tests run it on the checkout, and on a small example that breaks it.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -32,6 +33,7 @@ LAYERS = [
     "infinite_memory.config",
     "infinite_memory.text",
     "infinite_memory.times",
+    "infinite_memory.files",
     "infinite_memory.storage",
     "infinite_memory.embedding",
     "infinite_memory.search",
@@ -232,6 +234,15 @@ def check_broad_excepts(sources: Sources) -> Iterator[str]:
                     yield f"{path}:{node.lineno} catches everything and gives no reason"
 
 
+def check_entry_points(sources: Sources) -> Iterator[str]:
+    inner = re.compile(r"infinite_memory\.(storage\.(?!open$)\w+|search)(\.|$)")
+    for module in sources:
+        if module.startswith(("infinite_memory.cli", "infinite_memory_mcp")):
+            for name in list_imports(sources, module):
+                if inner.match(name):
+                    yield f"{module} imports {name}, which is inside a backend or the search"
+
+
 def check_testing(sources: Sources) -> Iterator[str]:
     for module in sources:
         is_listed = module in TESTING or module.startswith(f"{STORAGE_CONTRACT}.")
@@ -265,6 +276,8 @@ RULES: list[tuple[Callable[[Sources], Iterable[str]], str, str, str]] = [
     (check_offers, "store.bad", '"""Docstring."""', "no __all__"),
     (check_broad_excepts, "store.bad", "try:\n    f()\nexcept Exception:\n    g()", "no reason"),
     (check_broad_excepts, "store.bad", "try:\n    f()\nexcept:\n    g()", "no reason"),
+    (check_entry_points, "cli.bad", "import infinite_memory.storage.sqlite.lock", "inside a"),
+    (check_entry_points, "cli.bad", "from infinite_memory.search import index", "inside a"),
     (check_testing, "testing.kills", "", "tests/harness"),
 ]
 

@@ -17,7 +17,8 @@ from infinite_memory.config import Config, environment_name, keys
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)(?:#[^)]*)?\)")
+LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]*)(?:#([^)\s]*))?\)")
+HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
 # A time zone in which it is about noon, so that "today" does not end between two commands; in this
 # form the sign counts westwards.
 NOON = f"<noon>{datetime.now(UTC).hour - 12}"
@@ -34,6 +35,13 @@ def blocks(page: Path, language: str) -> list[str]:
 
 def name_of(page: Path) -> str:
     return str(page.relative_to(ROOT))
+
+
+def anchors(page: Path) -> list[str]:
+    """Return the anchors of a page's headings, as code forges make them."""
+    headings = HEADING.findall(page.read_text("utf-8"))
+    kept = [re.sub(r"[^\w\- ]", "", heading.lower()) for heading in headings]
+    return [heading.strip().replace(" ", "-") for heading in kept]
 
 
 def surroundings(home: Path) -> dict[str, str]:
@@ -94,10 +102,14 @@ def test_every_benchmark_of_a_page_starts(command: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_every_link_leads_to_a_file(page: Path) -> None:
-    for target in LINK.findall(page.read_text("utf-8")):
-        if "://" not in target and (ROOT / "infinite_memory").exists():
-            assert (page.parent / target).exists(), target
+def test_every_link_leads_to_a_file_and_a_heading_of_it(page: Path) -> None:
+    for target, anchor in LINK.findall(page.read_text("utf-8")):
+        if "://" in target or not (ROOT / "infinite_memory").exists():
+            continue
+        linked = page.parent / target if target else page
+        assert linked.exists(), target
+        if anchor:
+            assert anchor in anchors(linked), f"{target}#{anchor}"
 
 
 def test_every_public_name_is_in_the_reference() -> None:

@@ -29,15 +29,15 @@ from infinite_memory.search.cosine import (
     QueryVector,
     approximate_cosines,
     cosines,
-    greatest_error,
 )
-from infinite_memory.search.reader import View
+from infinite_memory.search.reader import Reader
 
 _TEN = 10
+_RESCORED = 1_000
 Vector = NDArray[np.float32]
 
 
-def our_arm(view: View, criteria: Criteria) -> Callable[[Vector], list[tuple[int, int]]]:
+def our_arm(view: Reader, criteria: Criteria) -> Callable[[Vector], list[tuple[int, int]]]:
     """Return what finds the ten best documents by exact cosines: (part, document), best first.
 
     These are the steps of a search without those that no comparison with FAISS has: words, and
@@ -52,11 +52,8 @@ def our_arm(view: View, criteria: Criteria) -> Callable[[Vector], list[tuple[int
             scores = approximate_cosines(query, segment, selection)
             if not len(scores):
                 continue
-            nth = min(_TEN, len(scores))
-            tenth = np.partition(scores, -nth)[-nth]
-            # The tenth and whatever is compared with it may both be off.
-            least = tenth - 2 * greatest_error(query, segment)
-            docs = selection.docs_at(np.flatnonzero(scores >= least))
+            nth = min(_RESCORED, len(scores))
+            docs = selection.docs_at(np.argpartition(scores, -nth)[-nth:])
             exact = cosines(query, segment, docs)
             best = np.argsort(-exact)[:_TEN]
             found += zip(exact[best].tolist(), [number] * _TEN, docs[best].tolist(), strict=False)
@@ -78,7 +75,7 @@ def measure(folder: Path, memories: int, questions: int) -> None:
         exact.add(batch.vectors)
         ids += [memory.id for memory in batch.memories]
     with MemoryStore.open(corpus.store_folder(folder, memories), counts_usage=False) as store:
-        store.warm_up()
+        store.models.warm_up()
         view = store._services.index.refresh()
         search = our_arm(view, Criteria())
         times: list[tuple[float, float]] = []

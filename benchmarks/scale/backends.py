@@ -91,7 +91,7 @@ def main() -> None:
                 MemoryStore.open(storage=storage, config=config, counts_usage=False)
             )
             start = time.perf_counter()
-            store.warm_up()
+            store.models.warm_up()
             seconds = time.perf_counter() - start
             print(f"{name:10} index from the feed     {seconds:9.2f} s", flush=True)
             stores[name] = store

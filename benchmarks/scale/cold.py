@@ -31,7 +31,7 @@ def main() -> None:
     corpus.build(arguments.folder, arguments.memories)
     home = str(corpus.store_folder(arguments.folder, arguments.memories))
     with MemoryStore.open(home, counts_usage=False) as store:
-        store.warm_up()  # closing writes the snapshot, if there was none yet
+        store.models.warm_up()  # closing writes the snapshot, if there was none yet
     asked = corpus.questions(arguments.runs + 1)
     for name, options in (("all", ["--scope", "ALL"]), ("1 %", ["--scope", corpus.RARE])):
         runs = [timed(*CLI, "--home", home, "search", q, *options) for q in asked[1:]]

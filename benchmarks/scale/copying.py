@@ -22,7 +22,7 @@ from pathlib import Path
 from benchmarks.environment import describe_environment
 from benchmarks.scale import corpus
 from infinite_memory import Config, CopyStep, copy_store
-from infinite_memory.model.record import PutScope
+from infinite_memory.model.commit import Commit
 from infinite_memory.model.scope import Scope
 from infinite_memory.protocols import Storage
 from infinite_memory.storage.open import MANAGED, open_storage
@@ -42,7 +42,7 @@ def prepare(folder: Path, count: int, home: Path) -> None:
     with closing(SqliteStorage.open(home)) as storage:
         scopes = storage.scopes()
         fill(storage)
-        storage.commit([PutScope(scope=scopes.get("Global", Scope(name="Global")))])
+        storage.commit(Commit(scopes=[scopes.get("Global", Scope(name="Global"))]))
 
 
 def export_of(storage: Storage) -> tuple[str, int, float]:

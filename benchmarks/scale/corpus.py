@@ -30,13 +30,14 @@ from numpy.typing import NDArray
 
 from benchmarks.environment import describe_environment
 from infinite_memory.embedding import open_embedder
+from infinite_memory.model.commit import Commit, Put
 from infinite_memory.model.ids import new_id
 from infinite_memory.model.memory import Kind, Memory
-from infinite_memory.model.record import Embedding, Put, PutScope
+from infinite_memory.model.record import Embedding
 from infinite_memory.model.scope import Scope
 from infinite_memory.protocols import Embedder
 from infinite_memory.storage.sqlite import SqliteStorage
-from infinite_memory.text.stopwords import STOP_WORDS
+from infinite_memory.text.word_lists import stop_words
 
 DIMENSIONS = 384
 RARE = "one-percent"
@@ -67,8 +68,8 @@ class Batch:
 def vocabulary() -> list[str]:
     """Return common English words, then made-up ones, the most frequent first."""
     draw = random.Random(1)
-    made: dict[str, None] = dict.fromkeys(sorted(sorted(STOP_WORDS), key=len))
-    while len(made) < _VOCABULARY + len(STOP_WORDS):
+    made: dict[str, None] = dict.fromkeys(sorted(sorted(stop_words()), key=len))
+    while len(made) < _VOCABULARY + len(stop_words()):
         syllables = draw.choices((1, 2, 3), (2, 5, 3))[0]
         made["".join(draw.choice(part) for _ in range(syllables) for part in _PARTS)] = None
     return list(made)
@@ -154,7 +155,7 @@ def questions(count: int, *, skip: int = 0) -> list[str]:
     """
     draw = random.Random(5)
     rest = [
-        [word for word in line.rstrip(".").lower().split() if word not in STOP_WORDS]
+        [word for word in line.rstrip(".").lower().split() if word not in stop_words()]
         for line in texts(2 * (skip + count), seed=5)
     ]
     asked = [
@@ -180,9 +181,9 @@ def build(folder: Path, count: int) -> float:
     with closing(SqliteStorage.open(home)) as storage:
         if storage.position():
             raise SystemExit(f"{home} holds a half made store: delete it first")
-        storage.commit([PutScope(scope=Scope(name=name)) for name in (RARE, *SCOPES)])
+        storage.commit(Commit(scopes=[Scope(name=name) for name in (RARE, *SCOPES)]))
         for batch in batches(count, middle):
-            writes = [
+            puts = [
                 Put(
                     memory=memory,
                     expected=0,
@@ -197,7 +198,7 @@ def build(folder: Path, count: int) -> float:
                 for memory, row in zip(batch.memories, batch.vectors, strict=True)
             ]
             start = time.perf_counter()
-            storage.commit(writes)
+            storage.commit(Commit(puts=puts))
             seconds += time.perf_counter() - start
     done.touch()
     return seconds

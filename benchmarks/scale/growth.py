@@ -36,7 +36,7 @@ def measure(home: Path, memories: int) -> dict[str, float]:
     """Return the figures of one store, which is changed."""
     with MemoryStore.open(home, counts_usage=False) as store:
         start = time.perf_counter()
-        store.warm_up()
+        store.models.warm_up()
         opened = time.perf_counter() - start
         asked = corpus.questions(4 * _QUESTIONS)
         search = timed(lambda q: store.search(q, scope="ALL"), asked[:_QUESTIONS])
@@ -73,7 +73,7 @@ def in_a_process(folder: Path, memories: int) -> dict[str, float]:
     corpus.build(folder, memories)
     source = corpus.store_folder(folder, memories)
     with MemoryStore.open(source, counts_usage=False) as store:
-        store.warm_up()  # closing writes the snapshot, if there was none yet
+        store.models.warm_up()  # closing writes the snapshot, if there was none yet
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
         home = Path(scratch) / "store"
         shutil.copytree(source, home)

@@ -30,6 +30,7 @@ from benchmarks.scale.timing import Percentiles, timed
 from infinite_memory import Draft, MemoryStore
 from infinite_memory.embedding import OnnxEmbedder, model_directory
 from infinite_memory.errors import EmbedderError
+from infinite_memory.model.content_hash import content_hash
 from infinite_memory.model.memory import Memory
 from infinite_memory.operations.embed import embed_memories
 from infinite_memory.storage.sqlite.rows import INSERT, MemoryRow
@@ -96,7 +97,7 @@ def single(scratch: Path, count: int, own: Path | None) -> None:
     with MemoryStore.open(scratch / "single", embedder=_Later(model_directory("bundled"))) as store:
         made = store.get(store.remember("the first").id)
         rows = [
-            (*MemoryRow.encode(_numbered(line, number, made)).bindings(number), number)
+            (*_encode(_numbered(line, number, made)).bindings(number), number)
             for number, line in enumerate(lines[: _TURNS * count], 1)
         ]
         print(f"{count:,} of each a turn")
@@ -126,6 +127,10 @@ def _connect(path: Path) -> apsw.Connection:
     connection.pragma("journal_mode", "wal")
     connection.pragma("synchronous", 2)
     return connection
+
+
+def _encode(memory: Memory) -> MemoryRow:
+    return MemoryRow.encode(memory, content_hash(memory))
 
 
 def _numbered(text: str, number: int, like: Memory) -> Memory:

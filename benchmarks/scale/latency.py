@@ -37,7 +37,7 @@ def report(name: str, figures: Percentiles) -> None:
 def measure_store(home: Path, count: int) -> None:
     with MemoryStore.open(home, counts_usage=False) as store:
         start = time.perf_counter()
-        store.warm_up()
+        store.models.warm_up()
         print(f"index ready after {time.perf_counter() - start:.2f} s")
         for number, (name, scope) in enumerate(
             [("no filter", "ALL"), ("scope of 1 %", corpus.RARE)]

@@ -38,7 +38,7 @@ def main() -> None:
         shutil.rmtree(home / "index", ignore_errors=True)
     else:
         with MemoryStore.open(home, counts_usage=False) as store:
-            store.warm_up()  # closing writes the snapshot, if there was none yet
+            store.models.warm_up()  # closing writes the snapshot, if there was none yet
     print(f"{arguments.memories:,} memories; MB")
     readers: list[Reader] = []
     alone = 0

@@ -21,7 +21,7 @@ from attrs import frozen
 from benchmarks.soak.report import conclude, scratch
 from benchmarks.soak.starting import Start
 from infinite_memory.errors import StorageError
-from infinite_memory.model.record import Put
+from infinite_memory.model.commit import Commit, Put
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.storage.sqlite.lock import WriterLock
 from infinite_memory.testing.storage_contract.base import make_memory
@@ -94,7 +94,9 @@ def _write(
         end_at = time.monotonic() + seconds
         while (began := time.monotonic()) < end_at:
             try:
-                storage.commit([Put(memory=make_memory(f"p{number}-{count}"), expected=0)])
+                storage.commit(
+                    Commit(puts=[Put(memory=make_memory(f"p{number}-{count}"), expected=0)])
+                )
                 count += 1
                 if count % _SCRUB_EVERY == 0:
                     storage.scrub()

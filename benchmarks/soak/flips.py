@@ -22,10 +22,11 @@ import apsw
 from attrs import field, frozen
 
 from infinite_memory import Config, InfiniteMemoryError, Memory, MemoryStore, StorageError
+from infinite_memory.model.commit import Commit, Erase
 from infinite_memory.model.entry import Action, MemoryStep, Operation
 from infinite_memory.model.link import Link, LinkType
 from infinite_memory.model.memory import Kind
-from infinite_memory.model.record import Erase, Log, PutLink, Record
+from infinite_memory.model.record import Record
 from infinite_memory.model.usage import Usage
 from infinite_memory.protocols import Storage
 from infinite_memory.storage.open import open_storage
@@ -92,14 +93,14 @@ def make_store(home: Path, memories: int) -> None:
 def _fill_beside(storage: Storage, memories: int) -> None:
     """Link memories and count their use, and erase some, each with its entry of the journal."""
     at = datetime(2026, 1, 1, tzinfo=UTC)
-    storage.commit([Log(action=Action(at=at, operation=Operation.BEGIN))])
+    storage.commit(Commit(entry=Action(at=at, operation=Operation.BEGIN)))
     for number in range(7, memories, 100):
         erased, source, target = (f"m{each}" for each in (number, number - 1, number - 2))
         before = storage.get([erased])[erased].memory.revision
         step = MemoryStep(id=erased, before=before, after=0)
         action = Action(at=at, operation=Operation.ERASE, memories=(step,), reason="flips " * 9)
         link = Link(source=source, target=target, type=LinkType.CONTEXT, made_at=at)
-        storage.commit([Erase(id=erased), PutLink(link=link), Log(action=action)])
+        storage.commit(Commit(erases=[Erase(id=erased)], links=[link], entry=action))
         storage.count_usage({source: Usage(count=1, last=at), target: Usage(count=9, last=at)})
 
 
@@ -278,7 +279,7 @@ def _asked(
     for memory_id in ids:
         for ask in (
             lambda name: [store.get(name)],
-            lambda name: store.history(name)[-1:],
+            lambda name: store.journal.history(name)[-1:],
             lambda name: [
                 hit.memory for hit in store.search(originals[name].memory.text, scope="ALL")
             ],

@@ -23,7 +23,7 @@ from typing import NoReturn
 from attrs import define, field
 
 from benchmarks.soak.report import bound, conclude, scratch
-from infinite_memory.model.record import Put
+from infinite_memory.model.commit import Commit, Put
 from infinite_memory.storage.mongodb.managed import open_managed
 from infinite_memory.testing.storage_contract.base import make_memory
 
@@ -101,7 +101,7 @@ def _live(home: Path, name: str, seconds: float, pipe: int, broken: str | None) 
             if broken == "early":
                 os.write(pipe, f"A {name}-{number} 0\n".encode())
             began = time.monotonic()
-            storage.commit([Put(memory=make_memory(f"{name}-{number}"), expected=0)])
+            storage.commit(Commit(puts=[Put(memory=make_memory(f"{name}-{number}"), expected=0)]))
             took = time.monotonic() - began
             os.write(pipe, f"A {name}-{number} {took:.3f}\n".encode())
             number += 1

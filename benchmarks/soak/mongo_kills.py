@@ -1,11 +1,11 @@
 """Kill the servers of MongoDB while memories are written, and look for every one acknowledged.
 
     python -m benchmarks.soak.mongo_kills --deployment triple --kills 20
-    python -m benchmarks.soak.mongo_kills --deployment standalone --kills 50
-    python -m benchmarks.soak.mongo_kills --deployment standalone --kills 5 --broken
+    python -m benchmarks.soak.mongo_kills --deployment single --kills 50
+    python -m benchmarks.soak.mongo_kills --deployment single --kills 5 --broken
 
-Acknowledged is a commit that returned. Of a replica set the primary is killed, and started again
-once there is another; a standalone server is started again at once. The writers and a reader that
+Acknowledged is a commit that returned. Of three members the primary is killed, and started again
+once there is another; a single member is started again at once. The writers and a reader that
 follows the feed go on with the handles that they have.
 """
 
@@ -19,18 +19,20 @@ from pathlib import Path
 from random import Random
 
 from attrs import define, field
+from pymongo import WriteConcern
 
 from benchmarks.soak.report import bound, conclude, scratch
 from infinite_memory.errors import StorageError
 from infinite_memory.model.codec import from_micros
 from infinite_memory.model.memory import Memory
-from infinite_memory.model.record import Put
-from infinite_memory.storage.mongodb import MongoStorage, leases
+from infinite_memory.storage.mongodb import MongoStorage, transactions
 from infinite_memory.storage.mongodb.connection import connect
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "mongodb"))
 
 from mongo_servers import Deployment, Member, deployment
+
+from infinite_memory.model.commit import Commit, Put
 
 __all__ = ["run"]
 
@@ -92,12 +94,12 @@ class _Soak:
         while not self._stop.is_set():
             memory_id, again = f"{writer}/{number}", f"{writer}/{number - 1}"
             number += 1
-            writes = [_put(memory_id, 1), _put(memory_id + "/twin", 1)]
+            puts = [_put(memory_id, 1), _put(memory_id + "/twin", 1)]
             if number % 3 == 0 and self.acknowledged.get(again) == 1:
-                writes.append(_put(again, 2))
-            named = {write.memory.id: write.memory.revision for write in writes}
+                puts.append(_put(again, 2))
+            named = {write.memory.id: write.memory.revision for write in puts}
             try:
-                cursor = storage.commit(writes)
+                cursor = storage.commit(Commit(puts=puts))
             except StorageError as error:
                 self.failed += 1
                 self.unknown |= set(named)
@@ -199,7 +201,7 @@ def run(servers: Deployment, *, kills: int, seed: int = 1) -> Outcome:
         # Not a wait for anything: the moment of the kill is what chance decides.
         time.sleep(random.uniform(_SHORTEST_SECONDS, _LONGEST_SECONDS))
         soak.pause = 0.0
-        _kill(servers.primary() if servers.replica_set else servers.members[0], servers)
+        _kill(servers.primary(), servers)
         soak.wait_for_a_commit()
         done.pauses.append(soak.pause)
         done.kills = number
@@ -213,26 +215,27 @@ def run(servers: Deployment, *, kills: int, seed: int = 1) -> Outcome:
 
 def _kill(member: Member, servers: Deployment) -> None:
     member.kill()
-    if servers.replica_set:
+    if len(servers.members) > 1:
         servers.primary()
     member.start()
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--deployment", choices=["standalone", "triple"], default="standalone")
+    parser.add_argument("--deployment", choices=["single", "triple"], default="single")
     parser.add_argument("--kills", type=int, default=50)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument(
-        "--broken", action="store_true", help="acknowledge before the journal; standalone"
+        "--broken",
+        action="store_true",
+        help="acknowledge before the journal; with --deployment single",
     )
     flags = parser.parse_args()
     if flags.broken:
-        # What a driver does of its own accord: it is acknowledged what is in memory.
-        leases.JOURNALED = leases.QUICK
+        # The server acknowledges what it has in memory.
+        transactions.JOURNALED = WriteConcern(w=1, j=False)
     started = time.perf_counter()
-    alone = flags.deployment == "standalone"
-    with scratch(None), deployment(1 if alone else 3, standalone=alone) as servers:
+    with scratch(None), deployment(1 if flags.deployment == "single" else 3) as servers:
         outcome = run(servers, kills=flags.kills, seed=flags.seed)
     return conclude(
         f"{flags.deployment}: {outcome.kills} servers killed, {outcome.acknowledged} acknowledged "

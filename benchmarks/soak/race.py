@@ -28,7 +28,7 @@ from attrs import frozen
 from benchmarks.soak.report import conclude, scratch
 from benchmarks.soak.starting import Start
 from infinite_memory.errors import StorageError
-from infinite_memory.model.record import Put
+from infinite_memory.model.commit import Commit, Put
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.testing.storage_contract.base import make_memory
 
@@ -56,7 +56,7 @@ class _Store:
         self._storage = SqliteStorage.open(home, checkpoint_pages=8)
 
     def write(self, name: str, text: str) -> None:
-        self._storage.commit([Put(memory=make_memory(name, text=text), expected=0)])
+        self._storage.commit(Commit(puts=[Put(memory=make_memory(name, text=text), expected=0)]))
 
     def checkpoint(self, random: Random) -> None:
         if random.random() < 0.5:

@@ -22,18 +22,18 @@ class ExitCode(IntEnum):
 
     DONE = 0
     NO = 1
-    """Nothing was found, a check found a problem, or a question was answered with no."""
+    """Nothing was found, a check found a problem, or the user answered no."""
     USAGE = 2
     CONFIGURATION = 3
     STORAGE = 4
     NOT_THERE = 5
-    """What was named does not exist, or is not as it was."""
+    """The named memory or scope does not exist, or was changed since."""
     MODEL = 6
     INTERRUPTED = 130
     BROKEN_PIPE = 141
 
 
-# The first that fits counts: an unknown scope is also an input that cannot be used.
+# The first match counts: an unknown scope is also an input that cannot be used.
 _CODES: tuple[tuple[type[InfiniteMemoryError], ExitCode], ...] = (
     (ConfigurationError, ExitCode.CONFIGURATION),
     (NotFound, ExitCode.NOT_THERE),
@@ -45,6 +45,6 @@ _CODES: tuple[tuple[type[InfiniteMemoryError], ExitCode], ...] = (
 
 
 def exit_code(error: InfiniteMemoryError) -> ExitCode:
-    """Return the code with which a command that met `error` ends."""
-    found = (code for kind, code in _CODES if isinstance(error, kind))
-    return next(found, ExitCode.STORAGE)
+    """Return the code with which a command ends after `error`."""
+    codes = (code for kind, code in _CODES if isinstance(error, kind))
+    return next(codes, ExitCode.STORAGE)

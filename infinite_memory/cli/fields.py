@@ -1,4 +1,4 @@
-"""The fields of a memory as options, and as values again."""
+"""The options for the fields of a memory, and their values."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = [
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 TIMES = ("happened_at", "valid_from", "valid_to")
-"""The fields that hold a moment."""
+"""The fields that hold a point in time."""
 
 _ANY = "any"
 _WHEN = "ISO 8601; without an offset in the configured time zone."
@@ -42,29 +42,29 @@ def field_options(command: Command) -> Command:
         (
             click.option("--kind", type=click.Choice([str(kind) for kind in Kind])),
             click.option("--title", help="A heading."),
-            click.option("--scope", help="The compartment that it lives in."),
+            click.option("--scope", help="The scope that it belongs to."),
             click.option("--tag", "-t", "tags", multiple=True, help="May be repeated."),
             click.option("--speaker", help="Who said it."),
-            click.option("--conversation", "conversation_id", help="The conversation it is from."),
+            click.option(
+                "--conversation", "conversation_id", help="The conversation that it is from."
+            ),
             click.option("--key", help="What a fact is about, such as user.email."),
             click.option("--happened-at", metavar="TIME", help=f"When it took place: {_WHEN}"),
-            click.option("--valid-from", metavar="TIME", help="From when on it holds."),
-            click.option("--valid-to", metavar="TIME", help="Until when it holds."),
-            click.option(
-                "--context", metavar="JSON", help="An object with whatever else is known."
-            ),
+            click.option("--valid-from", metavar="TIME", help="When it begins to hold."),
+            click.option("--valid-to", metavar="TIME", help="When it ceases to hold."),
+            click.option("--context", metavar="JSON", help="An object with further facts."),
             click.option(
                 "--source",
                 "sources",
                 metavar="ID",
                 multiple=True,
-                help="A memory it was made from; may be repeated.",
+                help="A memory that it was made from. May be repeated.",
             ),
             click.option(
                 "--attachment",
                 "attachments",
                 multiple=True,
-                help="A path or address that belongs to it; may be repeated.",
+                help="A path or address that belongs to it. May be repeated.",
             ),
         )
     ):
@@ -75,16 +75,16 @@ def field_options(command: Command) -> Command:
 def origin_option(command: Command) -> Command:
     """Give a command --origin."""
     choice = click.Choice([str(origin) for origin in Origin])
-    return click.option("--origin", type=choice, help="Who brings it in.")(command)
+    return click.option("--origin", type=choice, help="Where it comes from.")(command)
 
 
-def field_values(given: Mapping[str, Any], zone: str | None) -> dict[str, Any]:
-    """Return the fields among the options that were given, as `MemoryStore.remember` takes them.
+def field_values(options: Mapping[str, Any], zone: str | None) -> dict[str, Any]:
+    """Return the given fields among the options, as `MemoryStore.remember` takes them.
 
     Raises:
         InvalidInput: a time or the context cannot be read.
     """
-    values = {name: value for name, value in given.items() if value not in (None, ())}
+    values = {name: value for name, value in options.items() if value not in (None, ())}
     for name in TIMES:
         if name in values:
             values[name] = read_moment(values[name], zone)
@@ -94,7 +94,7 @@ def field_values(given: Mapping[str, Any], zone: str | None) -> dict[str, Any]:
 
 
 def filter_options(command: Command) -> Command:
-    """Give a command the options that say which memories are meant."""
+    """Give a command the options that choose memories."""
     when = click.option(
         "--when", metavar="WORDS", help='Happened in that time: "last week", "since March".'
     )
@@ -102,7 +102,7 @@ def filter_options(command: Command) -> Command:
 
 
 def conditions_but_when(command: Command) -> Command:
-    """Give a command those options but --when, for one whose argument is the time."""
+    """Give a command the options of `filter_options` but --when, since its argument is a time."""
     command = _tense_options(command)
     for decorate in reversed(
         (
@@ -130,8 +130,10 @@ def conditions_but_when(command: Command) -> Command:
                 multiple=True,
                 help="By default current. Repeated: one of them.",
             ),
-            click.option("--since", metavar="TIME", help=f"Happened then or later: {_WHEN}"),
-            click.option("--until", metavar="TIME", help="Happened before then."),
+            click.option(
+                "--since", metavar="TIME", help=f"Happened at this time or later: {_WHEN}"
+            ),
+            click.option("--until", metavar="TIME", help="Happened before this time."),
             click.option(
                 "--conversation", "conversation_id", metavar="ID", help="Is from this conversation."
             ),
@@ -145,76 +147,76 @@ def _tense_options(command: Command) -> Command:
     as_of = click.option(
         "--as-of",
         metavar="WHEN",
-        help='Held then, superseded since or not: "last March", "2024-03-31".',
+        help='Held at that time, superseded since or not: "last March", "2024-03-31".',
     )
-    # Not a choice: the library names the nearest one.
+    # Not a choice: the library names the nearest value.
     mode = click.option(
         "--mode",
         metavar=f"[{'|'.join(Mode)}]",
-        help="By default current: what has not ended. strict: what holds just now. history:"
-        " superseded and ended ones too.",
+        help="By default current: memories that have not ended. strict: memories that hold now."
+        " history: superseded and ended memories too.",
     )
     return mode(as_of(command))
 
 
 def depth_option(command: Command) -> Command:
     """Give a command the option that says how far a search looks."""
-    # Not a choice: the library names the nearest one.
+    # Not a choice: the library names the nearest value.
     return click.option(
         "--depth",
         metavar=f"[{'|'.join(Depth)}]",
         default=str(Depth.NORMAL),
-        help="overview: summaries first, and what answers best of each. exhaustive: the titles of"
-        " all that match, superseded and archived ones too.",
+        help="overview: summaries first, and the best passage of each memory. exhaustive: the"
+        " titles of all matches, superseded and archived ones too.",
     )(command)
 
 
-def filter_values(given: Mapping[str, Any], zone: str | None) -> dict[str, Any]:
+def filter_values(options: Mapping[str, Any], zone: str | None) -> dict[str, Any]:
     """Return the conditions among the options, as `MemoryStore.search` and `browse` take them.
 
-    Statuses are among them only where some are given: what they are otherwise, the library knows.
+    Without --status the library chooses the statuses.
 
     Raises:
         InvalidInput: a time cannot be read.
     """
-    statuses = given["statuses"]
+    statuses = options["statuses"]
     return {
         **({"statuses": () if _ANY in statuses else statuses} if statuses else {}),
-        "scope": list(given["scopes"]) or None,
-        "tags": given["tags"],
-        "kinds": given["kinds"],
-        "since": None if given["since"] is None else read_moment(given["since"], zone),
-        "until": None if given["until"] is None else read_moment(given["until"], zone),
-        "when": given["when"],
-        "conversation_id": given["conversation_id"],
-        "mode": given["mode"],
-        "as_of": given["as_of"],
+        "scope": list(options["scopes"]) or None,
+        "tags": options["tags"],
+        "kinds": options["kinds"],
+        "since": None if options["since"] is None else read_moment(options["since"], zone),
+        "until": None if options["until"] is None else read_moment(options["until"], zone),
+        "when": options["when"],
+        "conversation_id": options["conversation_id"],
+        "mode": options["mode"],
+        "as_of": options["as_of"],
     }
 
 
 def json_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object, unless it names something twice: one of the two would be lost."""
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    """Return a JSON object, and refuse a name that is given twice: a value would be lost."""
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
         names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise InvalidInput(f"{twice!r:.100} is given twice")
-    return found
+        duplicate = next(name for name in names if names.count(name) > 1)
+        raise InvalidInput(f"{duplicate!r:.100} is given twice")
+    return fields
 
 
 def read_text(argument: str, *, max_bytes: int) -> str:
-    """Return the text that an argument gives: itself, or what comes in where it is "-".
+    """Return the argument itself, or standard input if the argument is "-".
 
-    One line feed at the end of what comes in is left out, since most programs add one.
+    A line feed at the end of standard input is left out, since most programs add one.
 
     Raises:
-        InvalidInput: what comes in is too long, or no UTF-8.
+        InvalidInput: standard input is closed, or not UTF-8.
     """
     if argument != "-":
         return argument
     if sys.stdin is None:
         raise InvalidInput("standard input is closed: give the text itself, or something to read")
-    # Two more than fit, for the end of the line.
+    # Three more than fit: for the end of the line, and so that a longer text is noticed.
     content = sys.stdin.buffer.read(max_bytes + 3)
     try:
         text = content.decode("utf-8-sig")
@@ -240,6 +242,7 @@ def _read_context(text: str) -> Any:
         ) from error
     if not isinstance(value, dict):
         raise InvalidInput(
-            f'--context {text!r:.100} is no object: give one such as \'{{"project": "apollo"}}\''
+            f"--context {text!r:.100} is not an object: give one such as"
+            ' \'{"project": "apollo"}\''
         )
     return value

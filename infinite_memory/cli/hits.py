@@ -1,4 +1,4 @@
-"""How the result of a search looks to a person, at each depth."""
+"""Prints the hits of a search for a reader, at every depth."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from infinite_memory.model.memory import Status
 from infinite_memory.model.search_options import Depth
 from infinite_memory.model.timestamps import show_moment
 
-__all__ = ["emit_hits", "explained"]
+__all__ = ["emit_hits", "format_explanation"]
 
 _HEADERS = ("", "Score", "When", "Status", "Scope", "Kind", "Memory")
 # A time takes two lines, the date and the time of day.
@@ -17,27 +17,26 @@ _WIDTHS = {"When": 11, "Scope": 16}
 _HEADING_CHARS = 256
 _LEAST_SHOWN = 0.0005
 _STEPS = (
-    *("parts", "coverage", "speaker", "around", "quoted", "asks", "important", "recency"),
-    *("conversation", "summary"),
+    *("parts", "speaker", "around", "quoted", "asks", "important", "conversation", "summary"),
 )
 
 
 def emit_hits(hits: Hits, zone: str | None, *, explain: bool) -> None:
     """Write hits to standard output: whole, as highlights, or as a table of headings."""
     if hits.depth is Depth.EXHAUSTIVE:
-        rows = [_row(rank, hit, zone, explain=explain) for rank, hit in _ranked(hits)]
+        rows = [_row(rank, hit, zone, explain=explain) for rank, hit in _enumerate_ranks(hits)]
         if rows:
             emit_table(_HEADERS, rows, widths=_WIDTHS)
         return
     covered = hits.covered
-    for rank, hit in _ranked(hits):
+    for rank, hit in _enumerate_ranks(hits):
         lines = _hit_lines(rank, hit, zone, covered.get(hit.memory.id))
         if explain and hit.explanation is not None:
-            lines.append(Line([(explained(hit.explanation), "dim")], 3))
+            lines.append(Line([(format_explanation(hit.explanation), "dim")], 3))
         emit_lines(lines)
 
 
-def _ranked(hits: Hits) -> enumerate[Hit]:
+def _enumerate_ranks(hits: Hits) -> enumerate[Hit]:
     return enumerate(hits, hits.offset + 1)
 
 
@@ -45,32 +44,32 @@ def _row(rank: int, hit: Hit, zone: str | None, *, explain: bool) -> tuple[str, 
     memory = hit.memory
     cell = f"{one_line(memory.heading, max_chars=_HEADING_CHARS)}\n{memory.id}"
     if explain and hit.explanation is not None:
-        cell = f"{cell}\n{explained(hit.explanation)}"
+        cell = f"{cell}\n{format_explanation(hit.explanation)}"
     moment = show_moment(memory.happened_at, zone)
-    over = hit.ended and memory.status is Status.CURRENT
-    status, kind = "ended" if over else str(memory.status), str(memory.kind)
+    has_ended = hit.ended and memory.status is Status.CURRENT
+    status, kind = "ended" if has_ended else str(memory.status), str(memory.kind)
     return f"{rank}", f"{hit.score:.2f}", moment, status, memory.scope, kind, cell
 
 
 def _hit_lines(rank: int, hit: Hit, zone: str | None, summary: str | None) -> list[Line]:
-    """Return a hit; `summary` is the id of the one that covers it, if one does."""
+    """Return a hit as lines; `summary` is the id of the summary that covers it, if any."""
     memory = hit.memory
     head = [(f"{rank}. ", ""), (f"{hit.score:.2f}", "bold"), ("  ", "")]
     lines = [Line([*head, *provenance(memory, zone, ended=hit.ended)])]
     if summary is not None:
         lines.append(Line([(f"{memory.id} (a source of {summary})", "dim")], 3))
     else:
-        text, cut = _shown(hit)
+        text, cut = _cut_text(hit)
         lines.append(Line([(text, "")], 3))
         hint = f"{memory.id} (the whole text: infinite-memory show {memory.id})"
         lines.append(Line([(hint if cut else memory.id, "dim")], 3))
-    for said, ids in (
+    for label, ids in (
         ("the same, older", hit.twins),
         ("covers, below", hit.covers),
-        ("outdated, since these were changed or replaced", hit.outdated),
+        ("outdated, since its sources were changed or replaced", hit.outdated),
     ):
         if ids:
-            lines.append(Line([(f"{said}: {excerpt(', '.join(ids), None)[0]}", "dim")], 3))
+            lines.append(Line([(f"{label}: {excerpt(', '.join(ids), None)[0]}", "dim")], 3))
     for earlier in hit.supersedes:
         text = one_line(earlier.text, max_chars=_HEADING_CHARS)
         until = show_moment(earlier.ended_at, zone)
@@ -78,8 +77,8 @@ def _hit_lines(rank: int, hit: Hit, zone: str | None, summary: str | None) -> li
     return lines
 
 
-def _shown(hit: Hit) -> tuple[str, bool]:
-    """Return what is shown of a text, and whether something of it is not."""
+def _cut_text(hit: Hit) -> tuple[str, bool]:
+    """Return the part of a text that is printed, and whether it is only a part."""
     text = hit.memory.text
     if hit.highlight is None:
         return excerpt(text, None if hit.explanation is None else hit.explanation.passage)
@@ -89,8 +88,8 @@ def _shown(hit: Hit) -> tuple[str, bool]:
     )
 
 
-def explained(explanation: Explanation) -> str:
-    """Return the steps of the ranking in one line."""
+def format_explanation(explanation: Explanation) -> str:
+    """Return the steps of the ranking in a line."""
     cosine, rank = explanation.cosine, explanation.meaning_rank
     steps = "  ".join(
         f"{name} {value:+.3f}"

@@ -1,10 +1,13 @@
-"""Memories from a file of JSON lines: every line is read and checked before any is stored."""
+"""Memories from a file of JSON lines, or of what `list --json` prints.
+
+Everything is read and checked before any memory is stored.
+"""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import IO, Any
 
@@ -13,25 +16,28 @@ from attrs import frozen
 from infinite_memory.cli.fields import TIMES, json_object
 from infinite_memory.errors import InvalidInput
 from infinite_memory.model.draft import Draft
+from infinite_memory.model.memory import Status
 from infinite_memory.model.timestamps import read_moment
 
 __all__ = ["Drafts", "max_line_bytes", "read_drafts"]
 
 _POSITION = re.compile(r"memory ([0-9]+) of [0-9]+: ")
 _BOM = b"\xef\xbb\xbf"
+_MEMORY_START = b"    {"
+_OF_THE_STORE = ("stored_at", "status", "revision")
 
 
 @frozen(kw_only=True)
 class Drafts:
-    """What a file holds: the drafts, and for each the number of its line."""
+    """The drafts in a file, with the numbers of their lines."""
 
     name: str
     items: list[Draft]
     lines: list[int]
 
     @contextmanager
-    def named(self) -> Iterator[None]:
-        """Let an error that counts memories name the line of the file instead.
+    def name_lines(self) -> Iterator[None]:
+        """Name the line of the file in an error that has the position of a memory.
 
         Raises:
             InvalidInput: the same error, with the file and the line.
@@ -39,46 +45,105 @@ class Drafts:
         try:
             yield
         except InvalidInput as error:
-            found = _POSITION.match(str(error))
-            if found is None:
+            position = _POSITION.match(str(error))
+            if position is None:
                 raise
-            rest = str(error)[found.end() :]
-            raise type(error)(f"{self.name}:{self.lines[int(found[1]) - 1]}: {rest}") from error
+            rest = str(error)[position.end() :]
+            raise type(error)(f"{self.name}:{self.lines[int(position[1]) - 1]}: {rest}") from error
 
 
 def max_line_bytes(*, max_text_bytes: int, max_context_bytes: int) -> int:
-    """Return how long a line may be: JSON takes up to six bytes for one, and 1 MiB for the rest."""
+    """Return the longest line: JSON takes up to six bytes for a byte, and 1 MiB for the rest."""
     return 6 * (max_text_bytes + max_context_bytes) + (1 << 20)
 
 
 def read_drafts(
     file: IO[bytes], name: str, *, defaults: Mapping[str, Any], zone: str | None, max_bytes: int
 ) -> Drafts:
-    """Read a draft from each line that is not blank; `defaults` are the fields a line leaves out.
+    """Read a draft from each line that is not blank; `defaults` fill the fields a line leaves out.
 
-    Times are read as `read_moment` reads them in `zone`. No line may be longer than `max_bytes`.
+    A document of `list --json`, or several in a row, holds the memories of a page each, newest
+    first; they are put in the order in which they happened. Times are read as `read_moment` reads
+    them in `zone`. No line may be longer than `max_bytes`.
 
     Raises:
         InvalidInput: a line cannot be used; the message begins with `name` and its number.
     """
-    items: list[Draft] = []
-    lines: list[int] = []
-    for number, line in enumerate(iter(lambda: file.readline(max_bytes + 1), b""), 1):
+    items: list[tuple[Draft, int]] = []
+    listed: list[tuple[Draft, int]] = []
+    lines = _lines(file, max_bytes)
+    for number, line in lines:
         try:
-            if len(line) > max_bytes:
-                raise InvalidInput(f"the line is longer than {max_bytes:,} bytes: divide it")
-            content = line.removeprefix(_BOM) if number == 1 else line
-            if content.strip():
-                items.append(_draft(content, defaults, zone))
-                lines.append(number)
+            _check_length(line, max_bytes)
+            if line.strip() == b"{":
+                page = [line, *_rest_of_document(lines, max_bytes)]
+                listed += _page_drafts(_parse(b"".join(page)), page, number, defaults, zone)
+            elif line.strip():
+                fields = _parse(line)
+                if _is_page(fields):
+                    listed += _page_drafts(fields, [line], number, defaults, zone)
+                else:
+                    items.append((_draft(fields, defaults, zone), number))
         except InvalidInput as error:
             raise InvalidInput(f"{name}:{number}: {error}") from error
-    return Drafts(name=name, items=items, lines=lines)
+    items += reversed(listed)
+    return Drafts(
+        name=name, items=[draft for draft, _ in items], lines=[number for _, number in items]
+    )
 
 
-def _draft(content: bytes, defaults: Mapping[str, Any], zone: str | None) -> Draft:
+def _lines(file: IO[bytes], max_bytes: int) -> Iterator[tuple[int, bytes]]:
+    for number, line in enumerate(iter(lambda: file.readline(max_bytes + 1), b""), 1):
+        yield number, line.removeprefix(_BOM) if number == 1 else line
+
+
+def _check_length(line: bytes, max_bytes: int) -> None:
+    if len(line) > max_bytes:
+        raise InvalidInput(f"the line is longer than {max_bytes:,} bytes: split the text")
+
+
+def _rest_of_document(lines: Iterable[tuple[int, bytes]], max_bytes: int) -> Iterator[bytes]:
+    """Yield the lines of an indented document behind its first, up to the brace that ends it."""
+    for _, line in lines:
+        _check_length(line, max_bytes)
+        yield line
+        if line.rstrip() == b"}":
+            return
+
+
+def _is_page(fields: object) -> bool:
+    """Return whether a document of `list --json` has these fields."""
+    return isinstance(fields, dict) and isinstance(fields.get("memories"), list)
+
+
+def _page_drafts(
+    page: Any, lines: Sequence[bytes], first: int, defaults: Mapping[str, Any], zone: str | None
+) -> Iterator[tuple[Draft, int]]:
+    """Yield a draft of each memory of a page that was not forgotten, with the number of its line.
+
+    Raises:
+        InvalidInput: a memory cannot be used, or `page` is no page.
+    """
+    if not _is_page(page):
+        raise InvalidInput(
+            "it is neither a memory on a line of its own, nor what `infinite-memory list --json` "
+            f"prints, but {page!r:.80}"
+        )
+    starts = [first + n for n, line in enumerate(lines) if line.rstrip() == _MEMORY_START]
+    memories = page["memories"]
+    if len(starts) != len(memories):
+        starts = [first] * len(memories)
+    for fields, number in zip(memories, starts, strict=True):
+        if not isinstance(fields, dict):
+            raise InvalidInput(f"'memories' holds {fields!r:.80}, which is no object")
+        if fields.get("status") != Status.FORGOTTEN:
+            kept = {key: value for key, value in fields.items() if key not in _OF_THE_STORE}
+            yield _draft(kept, defaults, zone), number
+
+
+def _parse(content: bytes) -> Any:
     try:
-        fields = json.loads(content.decode(), object_pairs_hook=json_object)
+        return json.loads(content.decode(), object_pairs_hook=json_object)
     except InvalidInput:
         raise
     except UnicodeDecodeError as error:
@@ -88,8 +153,11 @@ def _draft(content: bytes, defaults: Mapping[str, Any], zone: str | None) -> Dra
         ) from error
     except (ValueError, RecursionError) as error:
         raise InvalidInput(f"it is not JSON: {error}") from error
+
+
+def _draft(fields: Any, defaults: Mapping[str, Any], zone: str | None) -> Draft:
     if not isinstance(fields, dict):
-        raise InvalidInput(f'it is no object, such as {{"text": "..."}}, but {fields!r:.80}')
+        raise InvalidInput(f'it is not an object such as {{"text": "..."}}, but {fields!r:.80}')
     for field in TIMES:
         if fields.get(field) is not None:
             fields[field] = _moment(field, fields[field], zone)

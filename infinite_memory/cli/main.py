@@ -1,4 +1,4 @@
-"""The entry point: finds the command, loads its file, and turns errors into sentences and codes."""
+"""The entry point: loads the file of a command, and turns errors into sentences and codes."""
 
 from __future__ import annotations
 
@@ -21,32 +21,43 @@ __all__ = ["infinite_memory", "main"]
 
 _COMMANDS: Mapping[str, str] = {
     "remember": "Store one memory, or many from a file.",
-    "search": "Find what answers a question.",
-    "recall": "Show what happened in a time, oldest first.",
+    "search": "Find the memories that answer a question.",
+    "recall": "Show what happened in a period, oldest first.",
     "why-not": "Say why a search does not return a memory.",
     "show": "Show one memory with all its fields.",
     "list": "List memories, newest first.",
     "revise": "Change a memory; the old revision is kept.",
     "forget": "Take memories out of every result, or erase them.",
     "profile": "Show and change what is known of a user.",
-    "history": "Show all that a memory or a key was, oldest first.",
+    "history": "Show every revision of a memory, or every value of a key.",
     "conflicts": "List facts that disagree about a key.",
     "log": "List the changes, newest first: who did what, and when.",
     "undo": "Reverse a change, by default the last one made here.",
     "scopes": "List, create, change and delete scopes.",
     "stats": "Count what is stored.",
-    "embed": "Embed what is found by its words alone so far.",
+    "embed": "Embed the memories that only their words can find so far.",
     "copy": "Copy everything into another store, and compare the two.",
-    "verify": "Look at everything that is stored, and say what is damaged.",
+    "verify": "Check everything that is stored, and say what is damaged.",
     "config": "Print the settings in force and where each came from.",
     "doctor": "Check the installation; change nothing.",
     "model": "Look at the embedding model, or export another.",
 }
 """Name and summary of each command, so that --help need not load them."""
 
+_FILES: Mapping[str, str] = {
+    "why-not": "search",
+    "list": "recall",
+    **dict.fromkeys(("show", "revise", "forget", "history", "conflicts"), "memories"),
+    **dict.fromkeys(("log", "undo"), "journal"),
+    **dict.fromkeys(("stats", "verify"), "maintenance"),
+    **dict.fromkeys(("config", "doctor"), "installation"),
+    **dict.fromkeys(("model", "embed"), "models"),
+}
+"""The file in `cli.commands` of a command, where the two have different names."""
+
 
 class LazyGroup(click.Group):
-    """Loads the file of a command when it is called, and handles errors for all of them."""
+    """Loads the file of a command when it is called, and handles the errors of every command."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """Return the names of the commands in the order of the help."""
@@ -57,13 +68,14 @@ class LazyGroup(click.Group):
         ctx: click.Context,
         cmd_name: str,
     ) -> click.Command:
-        """Load a command; its file and its object have the name of the command."""
+        """Load the file of a command; the object in it is called after the command."""
         if cmd_name not in _COMMANDS:
             near = get_close_matches(cmd_name, list(_COMMANDS), n=1)
             hint = f" Did you mean {near[0]!r}?" if near else ""
             ctx.fail(f"No such command {masked(cmd_name)!r:.100}.{hint}")
-        module = import_module(f"infinite_memory.cli.{cmd_name.replace('-', '_')}")
-        command: click.Command = module.command
+        file = _FILES.get(cmd_name, cmd_name)
+        module = import_module(f"infinite_memory.cli.commands.{file}")
+        command: click.Command = getattr(module, f"{cmd_name.replace('-', '_')}_command")
         return command
 
     def format_commands(
@@ -76,25 +88,25 @@ class LazyGroup(click.Group):
             formatter.write_dl(list(_COMMANDS.items()))
 
     def main(self, args: Sequence[str] | None = None, *rest: Any, **extra: Any) -> NoReturn:
-        """Run the command in `args`, by default those of the process, and exit."""
-        given = list(sys.argv[1:] if args is None else args)
+        """Run the command in `args`, by default the arguments of the process, and exit."""
+        arguments = list(sys.argv[1:] if args is None else args)
         extra["standalone_mode"] = False
         try:
-            code = super().main(given, *rest, **extra)
+            code = super().main(arguments, *rest, **extra)
         except click.ClickException as error:
-            _report_usage(error, given)
+            _report_usage(error, arguments)
             code = error.exit_code
         except InfiniteMemoryError as error:
-            message = mask_arguments(str(error), given)
-            _report(type(error).__name__, message, as_json=_asked_for_json(given))
+            message = mask_arguments(str(error), arguments)
+            _report(type(error).__name__, message, as_json=_asked_for_json(arguments))
             code = exit_code(error)
         except OSError as error:
             what = f"{error.filename}: " if error.filename else ""
-            message = mask_arguments(f"{what}{error.strerror or error}", given)
-            _report("OSError", message, as_json=_asked_for_json(given))
+            message = mask_arguments(f"{what}{error.strerror or error}", arguments)
+            _report("OSError", message, as_json=_asked_for_json(arguments))
             code = ExitCode.STORAGE
         except click.Abort:
-            _report("Interrupted", "interrupted", as_json=_asked_for_json(given))
+            _report("Interrupted", "interrupted", as_json=_asked_for_json(arguments))
             code = ExitCode.INTERRUPTED
         sys.exit(code if isinstance(code, int) else ExitCode.DONE)
 
@@ -138,7 +150,7 @@ def main() -> NoReturn:
 
 
 def _asked_for_json(arguments: Sequence[str]) -> bool:
-    """Tell whether --json is among the options; an error may come before they are understood."""
+    """Return whether --json is among the options; an error may come before they are parsed."""
     context = click.get_current_context(silent=True)
     if context is not None:
         return wants_json(context)

@@ -11,11 +11,11 @@ from infinite_memory.cli.options import wanted_scopes
 from infinite_memory.cli.settings import set_up
 from infinite_memory.store import MemoryStore
 
-__all__ = ["opened"]
+__all__ = ["open_store"]
 
 
 @contextmanager
-def opened(context: click.Context) -> Iterator[MemoryStore]:
+def open_store(context: click.Context) -> Iterator[MemoryStore]:
     """Open the store that the settings name, for the scopes of --scopes, and close it at the end.
 
     Raises:

@@ -21,13 +21,13 @@ _META = "infinite_memory."
 
 
 def _keep(context: click.Context, parameter: click.Parameter, value: Any) -> None:
-    """Note an option for the whole call: given before and after the command, the last counts."""
+    """Keep an option for the whole call; if it is given twice, the last value counts."""
     if value:
         context.meta[_META + str(parameter.name)] = value
 
 
 def _keep_scopes(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
-    """Note the scopes of the whole call; a limit that was set cannot be set again to others."""
+    """Keep the scopes of the whole call; a second --scopes must name the same scopes."""
     if value is None:
         return
     names = tuple(name.strip() for name in value.split(",") if name.strip())
@@ -38,7 +38,9 @@ def _keep_scopes(context: click.Context, parameter: click.Parameter, value: str 
             parameter,
         )
     if context.meta.setdefault(_META + str(parameter.name), names) != names:
-        raise click.BadParameter("it is given twice: give it once", context, parameter)
+        raise click.BadParameter(
+            "it is given twice, with different names: give it once", context, parameter
+        )
 
 
 def common_options(command: Command) -> Command:
@@ -50,8 +52,8 @@ def common_options(command: Command) -> Command:
             metavar="NAMES",
             expose_value=False,
             callback=_keep_scopes,
-            help="Work as if there were no other scopes than these, with commas between; not even"
-            " their parents and Global, unless you name them.",
+            help="Work as if no other scopes existed; put commas between the names. Parents and"
+            " Global exist only if you name them.",
         ),
         click.option(
             "--json",
@@ -65,9 +67,9 @@ def common_options(command: Command) -> Command:
             metavar="URL",
             expose_value=False,
             callback=_keep,
-            help="Use this store: a folder, mongodb://HOST/DATABASE for one on a server,"
-            " mongodb+managed:// for one on a server that is started here, or memory:// for one"
-            " that ends with the command.",
+            help="Use this store: a folder, mongodb://HOST/DATABASE on a server, mongodb+managed://"
+            " on a server that is started here, or memory:// for a store that ends with the"
+            " command.",
         ),
         click.option(
             "--home",
@@ -82,25 +84,25 @@ def common_options(command: Command) -> Command:
 
 
 def wants_json(context: click.Context) -> bool:
-    """Tell whether the answer is to be JSON."""
+    """Return whether the answer is to be JSON."""
     return bool(context.meta.get(_META + "json"))
 
 
 def wanted_scopes(context: click.Context) -> tuple[str, ...] | None:
-    """Return the only scopes that are to exist, None where all do."""
+    """Return the only scopes that exist for this call, None if all do."""
     scopes: tuple[str, ...] | None = context.meta.get(_META + "only_scopes")
     return scopes
 
 
 def refuse_scopes(context: click.Context, command: str) -> None:
-    """Refuse --scopes for a command that looks at a whole store.
+    """Refuse --scopes for a command that works on a whole store.
 
     Raises:
         click.UsageError: it was given.
     """
     if wanted_scopes(context) is not None:
         raise click.UsageError(
-            f"{command} looks at the whole store, not at some of its scopes: leave out --scopes",
+            f"{command} works on the whole store, not on some of its scopes: leave out --scopes",
             context,
         )
 

@@ -1,7 +1,7 @@
-"""What goes out: data to standard output, remarks and errors to standard error.
+"""Output: data to standard output, remarks and errors to standard error.
 
-rich is imported only to draw on a terminal; into a pipe or a file goes plain text. Stored text may
-hold anything, so what could steer a terminal is written out in full: ESC becomes ``\\x1b``.
+rich is imported only to draw on a terminal; a pipe or a file gets plain text. Stored text may hold
+anything, so characters that could control a terminal are escaped: ESC becomes ``\\x1b``.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any
 
 import click
@@ -26,9 +27,10 @@ __all__ = [
     "emit_json",
     "emit_lines",
     "emit_table",
-    "plain",
+    "escape_controls",
+    "is_terminal",
+    "progress_bars",
     "remark",
-    "terminal",
 ]
 
 # Control characters but for the line feed and the tab, surrogates, line separators, what reverses
@@ -47,37 +49,37 @@ class Line:
     indent: int = 0
 
 
-def terminal(stream: IO[str]) -> bool:
-    """Tell whether a person looks at `stream`."""
+def is_terminal(stream: IO[str]) -> bool:
+    """Return whether `stream` is a terminal, where a person reads it."""
     return stream.isatty()
 
 
-def plain(text: str) -> str:
-    """Return `text` without anything that could steer a terminal."""
+def escape_controls(text: str) -> str:
+    """Return `text` with every character escaped that could control a terminal."""
     return _STEERING.sub(
-        lambda found: found[0].encode("unicode_escape").decode(), text.replace("\r\n", "\n")
+        lambda match: match[0].encode("unicode_escape").decode(), text.replace("\r\n", "\n")
     )
 
 
 def emit_json(value: object) -> None:
-    """Write one JSON document and a line feed, in UTF-8, whatever the encoding of the terminal."""
+    """Write a JSON document and a line feed, in UTF-8 for any encoding of the terminal."""
     document = json.dumps(value, ensure_ascii=False, indent=2) + "\n"
-    # What is no character, as in a path, becomes \udcXX, which JSON reads back as it was.
+    # A byte that is no character, as in a path, becomes \udcXX, which JSON reads back unchanged.
     _write(document.encode(errors="backslashreplace"))
 
 
 def emit_lines(lines: Iterable[Line]) -> None:
-    """Write lines: coloured and wrapped on a terminal, as they are into a pipe."""
-    if terminal(sys.stdout):
+    """Write lines: coloured and wrapped on a terminal, unchanged into a pipe."""
+    if is_terminal(sys.stdout):
         from rich.padding import Padding
 
         _draw(Padding(_text(line.parts), (0, 0, 0, line.indent), expand=False) for line in lines)
         return
-    whole: list[str] = []
+    plain: list[str] = []
     for line in lines:
-        text = "".join(plain(text) for text, _ in line.parts)
-        whole.extend(f"{' ' * line.indent}{part}".rstrip() for part in text.split("\n"))
-    _write_text("".join(f"{line}\n" for line in whole))
+        text = "".join(escape_controls(text) for text, _ in line.parts)
+        plain.extend(f"{' ' * line.indent}{part}".rstrip() for part in text.split("\n"))
+    _write_text("".join(f"{line}\n" for line in plain))
 
 
 def emit_table(
@@ -91,7 +93,7 @@ def emit_table(
     A line feed in a cell begins a new line in the table, and another column in a pipe. `widths`
     bounds columns by their header, on a terminal.
     """
-    if terminal(sys.stdout):
+    if is_terminal(sys.stdout):
         from rich.box import SIMPLE_HEAD
         from rich.table import Table
 
@@ -102,24 +104,57 @@ def emit_table(
             table.add_row(*(_text([(cell, "")]) for cell in row))
         _draw([table])
         return
-    cells = ((plain(cell).replace("\t", " ").replace("\n", "\t") for cell in row) for row in rows)
-    _write_text("".join("\t".join(row) + "\n" for row in cells))
+    _write_text("".join("\t".join(map(_pipe_cell, row)) + "\n" for row in rows))
+
+
+def _pipe_cell(cell: str) -> str:
+    return escape_controls(cell).replace("\t", " ").replace("\n", "\t")
 
 
 def remark(text: str, *, style: str = "dim") -> None:
-    """Write a line for the person to standard error, so that standard output stays data."""
-    if terminal(sys.stderr):
+    """Write a line for the reader to standard error, so that standard output holds only data."""
+    if is_terminal(sys.stderr):
         console = _console(stderr=True)
         console.print(_text([(text, style)]))
         return
-    click.echo(_encodable(plain(text), sys.stderr), err=True)
+    click.echo(_encodable(escape_controls(text), sys.stderr), err=True)
+
+
+@contextmanager
+def progress_bars(*tasks: str) -> Iterator[Callable[[str, int, int | None], None] | None]:
+    """Draw a bar for every task on standard error; None unless that is a terminal.
+
+    The block gets a function that updates a bar, given the task, the steps done, and all steps.
+    """
+    if not is_terminal(sys.stderr):
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True)) as bars:
+        ids = {task: bars.add_task(task, total=None) for task in tasks}
+        yield lambda task, done, total: bars.update(ids[task], completed=done, total=total)
 
 
 def _text(parts: Sequence[tuple[str, str]]) -> Any:
     from rich.text import Text
 
-    # Not markup: what stands in brackets in a memory is not an instruction to rich.
-    return Text.assemble(*((plain(text), style) for text, style in parts), overflow="fold")
+    # Not markup: brackets in a memory are not instructions to rich.
+    pieces = [(escape_controls(text), style) for text, style in parts]
+    return Text.assemble(*pieces, overflow="fold")
 
 
 def _draw(items: Iterable[RenderableType]) -> None:
@@ -131,7 +166,7 @@ def _draw(items: Iterable[RenderableType]) -> None:
 
 
 def _console(*, stderr: bool = False) -> Console:
-    # Late: the import takes longer than all else that a command without a store does.
+    # Late: the import takes longer than the rest of a command that opens no store.
     from rich.console import Console
 
     return Console(stderr=stderr, highlight=False, markup=False, emoji=False)
@@ -153,6 +188,6 @@ def _write(content: bytes) -> None:
         stream.write(content)
         stream.flush()
     except BrokenPipeError:
-        # The reader has seen enough. What is left goes nowhere, or the interpreter would complain.
+        # The reader closed the pipe. The rest is discarded, or the interpreter would complain.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise click.exceptions.Exit(ExitCode.BROKEN_PIPE) from None

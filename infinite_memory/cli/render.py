@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from infinite_memory.cli.output import Line
-from infinite_memory.model.codec import iso, to_json
+from infinite_memory.model.codec import iso, similar_json, to_json
 from infinite_memory.model.memory import Memory, Status
+from infinite_memory.model.quantities import format_count
 from infinite_memory.model.receipt import Outcome, Receipt, Searchable
 from infinite_memory.model.timestamps import show_moment
 
 __all__ = [
-    "count",
+    "effective_status",
     "excerpt",
-    "listed",
+    "format_counts",
+    "join_words",
     "memory_lines",
     "one_line",
     "provenance",
@@ -24,8 +26,7 @@ __all__ = [
     "receipt_json",
     "receipt_sentence",
     "scope_names",
-    "size",
-    "standing",
+    "similar_lines",
 ]
 
 _EXCERPT_CHARS = 600
@@ -40,44 +41,53 @@ _DONE = {
     Outcome.STRENGTHENED: "It was stored a moment ago and counts once more,",
     Outcome.ECHO: "It was stored and recalled a moment ago and is not stored again,",
 }
+_SINGULARS = {
+    "embeddings": "embedding",
+    "entries": "entry",
+    "erased": "erased memory",
+    "indexed": "indexed memory",
+    "links": "link",
+    "memories": "memory",
+    "pages": "page",
+    "revisions": "revision",
+    "scopes": "scope",
+    "usage": "record of usage",
+}
+_PLURALS = {
+    "erased": "erased memories",
+    "indexed": "indexed memories",
+    "usage": "records of usage",
+}
 
 
-def count(number: int, noun: str, plural: str | None = None) -> str:
-    """Return a number with its noun: "1 memory", "2,000 memories"."""
-    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+def format_counts(counts: Mapping[str, int]) -> str:
+    """Return counts by plural noun in a list: "1 memory, 2 links"."""
+    return ", ".join(
+        format_count(number, _SINGULARS.get(noun, noun), _PLURALS.get(noun, noun))
+        for noun, number in sorted(counts.items())
+    )
 
 
-def listed(parts: Sequence[str]) -> str:
-    """Return parts as a list in a sentence."""
+def join_words(parts: Sequence[str]) -> str:
+    """Return parts as a list in a sentence: "a, b and c"."""
     return ", ".join(parts[:-1]) + " and " + parts[-1] if len(parts) > 1 else "".join(parts)
 
 
 def scope_names(names: Sequence[str]) -> str:
     """Return names of scopes in a sentence: "the scope 'work'", "the scopes 'home' and 'work'"."""
-    shown = listed([f"'{one_line(name, max_chars=128)}'" for name in names])
+    shown = join_words([f"'{one_line(name, max_chars=128)}'" for name in names])
     return f"the scope {shown}" if len(names) == 1 else f"the scopes {shown}"
 
 
-def size(size_bytes: int) -> str:
-    """Return a number of bytes in the unit that suits it."""
-    if size_bytes < 1000:
-        return count(size_bytes, "byte")
-    for unit in ("KB", "MB"):
-        size_bytes /= 1000  # type: ignore[assignment]
-        if size_bytes < 1000:
-            return f"{size_bytes:.1f} {unit}"
-    return f"{size_bytes / 1000:.1f} GB"
-
-
 def one_line(text: str, *, max_chars: int) -> str:
-    """Return the words of `text` on one line, cut at `max_chars`."""
-    # Four times as much holds enough words even where there is much white space.
+    """Return the words of `text` in a line, shortened to `max_chars`."""
+    # Four times the length holds enough words even with much white space.
     line = " ".join(text[: 4 * max_chars].split())
     return line if len(line) <= max_chars else line[: max_chars - 1].rstrip() + "…"
 
 
 def excerpt(text: str, passage: tuple[int, int] | None = None) -> tuple[str, bool]:
-    """Return a short text whole, a long one cut to `passage` or its beginning; and whether cut."""
+    """Return a short text whole, a long text cut to `passage` or its beginning; and whether cut."""
     if len(text) <= _EXCERPT_CHARS:
         return text, False
     start, end = passage or (0, len(text))
@@ -87,9 +97,9 @@ def excerpt(text: str, passage: tuple[int, int] | None = None) -> tuple[str, boo
 
 
 def provenance(memory: Memory, zone: str | None, *, ended: bool = False) -> list[tuple[str, str]]:
-    """Return when it happened, its scope, kind, speaker, title and tags, as parts of a line.
+    """Return when a memory happened, its scope, kind, speaker, title and tags, as parts of a line.
 
-    Also its status and its end, where they say something; `ended` tells that it is over.
+    Also its status unless it is current, and its end if it has any; `ended` says that it is over.
     """
     parts = [(show_moment(memory.happened_at, zone), "cyan"), (memory.scope, "magenta")]
     parts.append((str(memory.kind), ""))
@@ -106,13 +116,13 @@ def provenance(memory: Memory, zone: str | None, *, ended: bool = False) -> list
         parts.append((memory.title, "bold"))
     if memory.tags:
         parts.append((" ".join(f"#{tag}" for tag in memory.tags), "blue"))
-    return _spaced(parts)
+    return _join_pieces(parts)
 
 
-def standing(memory: Memory, now: datetime) -> str:
-    """Return the status of a memory; "ended" where a current one held until before now."""
-    over = memory.status is Status.CURRENT and memory.ended_by(now)
-    return "ended" if over else str(memory.status)
+def effective_status(memory: Memory, now: datetime) -> str:
+    """Return the status of a memory; "ended" for a current memory that held until before now."""
+    has_ended = memory.status is Status.CURRENT and memory.ended_by(now)
+    return "ended" if has_ended else str(memory.status)
 
 
 def memory_lines(memory: Memory, zone: str | None) -> list[Line]:
@@ -122,8 +132,8 @@ def memory_lines(memory: Memory, zone: str | None) -> list[Line]:
     for name in ("valid_from", "valid_to"):
         moment = getattr(memory, name)
         fields[name] = None if moment is None else show_moment(moment, zone)
-    lines += [_field(name, _shown(fields[name])) for name in _FIELDS if fields[name]]
-    lines += [_field(f"context.{name}", _shown(value)) for name, value in memory.context.items()]
+    lines += [_field(name, _format(fields[name])) for name in _FIELDS if fields[name]]
+    lines += [_field(f"context.{name}", _format(value)) for name, value in memory.context.items()]
     stored = f"{show_moment(memory.stored_at, zone)}, revision {memory.revision}"
     return [*lines, _field("stored", stored), Line([("", "")]), Line([(memory.text, "")])]
 
@@ -141,16 +151,16 @@ def receipt_json(receipt: Receipt) -> dict[str, Any]:
         "superseded": list(receipt.superseded),
         "superseded_by": receipt.superseded_by,
         "conflicts": list(receipt.conflicts),
-        "twins": list(receipt.twins),
+        "similar": [similar_json(similar) for similar in receipt.similar],
         "pending": list(receipt.pending),
     }
 
 
 def receipt_sentence(receipt: Receipt) -> str:
-    """Return what a write did, in a sentence."""
+    """Describe the effect of a write in a sentence."""
     place = f"{receipt.id} in {receipt.scope}"
     if receipt.erased:
-        erased = f"Erased {place}: {listed(receipt.erased)}."
+        erased = f"Erased {place}: {join_words(receipt.erased)}."
         return " ".join([erased, *receipt_hints(receipt)])
     number = f", revision {receipt.revision}" if receipt.revision > 1 else ""
     outcome = _DONE.get(receipt.outcome, str(receipt.outcome).capitalize())
@@ -159,23 +169,50 @@ def receipt_sentence(receipt: Receipt) -> str:
 
 
 def receipt_hints(receipt: Receipt) -> Iterator[str]:
-    """Yield a sentence for each thing that a write met and whoever wrote should know."""
+    """Yield sentences on a write that its author should know."""
     if receipt.superseded_by is not None:
-        yield f"It is history already: {receipt.superseded_by} began later and holds now."
-    if receipt.twins:
-        yield f"It says the same as {listed(receipt.twins)} and is linked to it."
+        yield f"It is superseded already: {receipt.superseded_by} began later and holds now."
     if receipt.superseded:
-        yield f"It supersedes {listed(receipt.superseded)}."
+        yield f"It supersedes {join_words(receipt.superseded)}."
     if receipt.conflicts:
         yield (
-            f"It conflicts with {listed(receipt.conflicts)}: the same key and the same beginning, "
-            "and another text; both stay until one supersedes the other."
+            f"It conflicts with {join_words(receipt.conflicts)}: the same key and the same"
+            " beginning, but another text; both stay current until one supersedes the other."
         )
     for sentence in receipt.pending:
         yield f"Still to be done: {sentence}."
 
 
-def _spaced(parts: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+def similar_lines(receipt: Receipt, zone: str | None) -> Iterator[Line]:
+    """Yield the memories near a new one, and what to do where it replaces one of them."""
+    if not receipt.similar:
+        return
+    number = len(receipt.similar)
+    yield Line([(f"{format_count(number, 'similar memory', 'similar memories')}:", "bold")])
+    for similar in receipt.similar:
+        parts = [
+            (f"{similar.score:.2f}", "bold"),
+            (show_moment(similar.happened_at, zone), "cyan"),
+            (similar.scope, "magenta"),
+        ]
+        if similar.key is not None:
+            parts.append((f"key {similar.key}", ""))
+        yield Line([*_join_pieces(parts)], 2)
+        yield Line([(similar.text, "")], 4)
+        yield Line([(similar.id, "dim")], 4)
+    replaced = "it" if number == 1 else "one of them"
+    yield Line(
+        [
+            (
+                f"If this replaces {replaced}: `infinite-memory revise ID --status superseded`;"
+                " another time, `remember` with `--supersedes ID`.",
+                "dim",
+            )
+        ]
+    )
+
+
+def _join_pieces(parts: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
     return [piece for part in parts for piece in (part, ("  ", ""))][:-1]
 
 
@@ -183,9 +220,9 @@ def _field(name: str, value: str) -> Line:
     return Line([(f"{name}: ", "dim"), (value, "")])
 
 
-def _shown(value: object) -> str:
+def _format(value: object) -> str:
     if isinstance(value, list):
-        return ", ".join(map(_shown, value))
+        return ", ".join(map(_format, value))
     return value if isinstance(value, str) else _json(value)
 
 

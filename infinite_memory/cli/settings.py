@@ -9,22 +9,22 @@ from pathlib import Path
 import click
 
 from infinite_memory.cli.options import wanted_home, wanted_store
-from infinite_memory.cli.output import plain
+from infinite_memory.cli.output import escape_controls
 from infinite_memory.config import Config, Effective, Logging, load
 from infinite_memory.errors import ConfigurationError
 from infinite_memory.model.address import find_problem, is_folder
 
-__all__ = ["effective", "set_up"]
+__all__ = ["load_settings", "set_up"]
 
 
-def effective(context: click.Context) -> Effective:
+def load_settings(context: click.Context) -> Effective:
     """Return the configuration in force: the file, over it the environment, over it the options.
 
     Raises:
         ConfigurationError: a setting cannot be used.
     """
     home, store = wanted_home(context), wanted_store(context)
-    # What is typed is relative to where it is typed; only what is configured must be absolute.
+    # A typed path is relative to the working directory; a configured path must be absolute.
     folder = None if home is None else _absolute(home, "--home")
     if store is not None and is_folder(store):
         store = str(_absolute(store, "--store"))
@@ -33,12 +33,12 @@ def effective(context: click.Context) -> Effective:
 
 
 def set_up(context: click.Context) -> Config:
-    """Return the configuration in force, after directing the log to where it says.
+    """Return the configuration in force, after sending the log to where it says.
 
     Raises:
         ConfigurationError: a setting cannot be used.
     """
-    config = effective(context).config
+    config = load_settings(context).config
     _direct_log(context, config.logging)
     return config
 
@@ -54,7 +54,7 @@ def _absolute(typed: str, option: str) -> Path:
 
 class _PlainFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
-        return plain(super().format(record))
+        return escape_controls(super().format(record))
 
 
 def _direct_log(context: click.Context, settings: Logging) -> None:

@@ -12,7 +12,6 @@ import logging
 import mmap
 import os
 import re
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +24,7 @@ from infinite_memory.embedding.manifest import FileRecord, Manifest, parse_manif
 from infinite_memory.embedding.runtime import Runtime
 from infinite_memory.embedding.scripts import covered_scripts
 from infinite_memory.errors import EmbedderError
+from infinite_memory.files.atomic import write_atomically
 
 __all__ = ["describe"]
 
@@ -181,20 +181,17 @@ def _read(path: Path) -> _Record | None:
 
 
 def _write(path: Path, record: _Record) -> None:
-    """Keep `record`, whole or not at all; processes that do it at once keep the same."""
+    """Keep `record`, whole or not at all; processes that do it at once write the same."""
     fields: dict[str, Any] = {
         "format": _FORMAT,
         "stamps": record.stamps,
         "manifest": record.manifest.fields(),
     }
-    scratch = path.with_suffix(f".{os.getpid()}.tmp")
+    content = (json.dumps(fields, indent=2) + "\n").encode()
     try:
         # The home folder by itself, because a parent that is made on the way is open to others.
         for folder in (path.parent.parent, path.parent):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        scratch.write_text(json.dumps(fields, indent=2) + "\n", "utf-8")
-        scratch.replace(path)
+        write_atomically(path, content, temporary_suffix=f".{os.getpid()}.tmp")
     except OSError as error:
-        with suppress(OSError):
-            scratch.unlink()
         _log.warning("%s cannot be kept, so every start measures the model: %s", path, error)

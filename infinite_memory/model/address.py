@@ -1,4 +1,4 @@
-"""Addresses of stores: which are served, which are refused, and what is secret in them."""
+"""Parse addresses of stores, and mask their passwords."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _SECRET_OPTIONS = re.compile(
 
 
 class Address(str):
-    """The address of a store: the string itself, whose repr hides the password."""
+    """The address of a store: a string whose repr masks the password."""
 
     __slots__ = ()
 
@@ -61,16 +61,16 @@ class Address(str):
 
 
 def is_folder(address: str) -> bool:
-    """Return whether an address without a problem is that of a folder, which SQLite keeps."""
+    """Return whether a valid address names a folder, which SQLite serves."""
     return address not in (IN_MEMORY, MANAGED) and not address.startswith(MONGODB_SCHEMES)
 
 
 def find_problem(address: str) -> str | None:
-    """Return why `address` cannot be that of a store, None where it can.
+    """Return why `address` cannot be the address of a store, None if it can.
 
-    What has the form of an address and is none that is served would become a folder of that name.
-    A path that is absolute, or that begins with ~ or ./, is always a folder, unless a part of it is
-    the beginning of the address of a MongoDB.
+    Without this check a mistyped address would become a folder of that name. A path that is
+    absolute, or begins with ~ or ./, is always a folder, unless it contains the beginning of a
+    MongoDB address.
     """
     if not is_folder(address):
         return None
@@ -85,10 +85,10 @@ def find_problem(address: str) -> str | None:
 
 
 def masked(address: str) -> str:
-    """Return an address with its password hidden, also where it is malformed.
+    """Return an address, even a malformed one, with its password masked.
 
-    A password may hold a /, a : or an @ that should have been escaped, so it may reach to the last
-    @ of all; and some options are secrets as well. What is no address is returned as it is.
+    A password may contain an unescaped /, : or @, so it is taken to extend to the last @. Some
+    options are secrets as well. Any other text is returned unchanged.
     """
     before = _BEFORE_USER.match(address)
     if before is None:
@@ -99,7 +99,7 @@ def masked(address: str) -> str:
         name, colon, _ = user.partition(":")
         rest = f"{name}:***@{hosts}" if colon else f"***@{hosts}"
     else:
-        # Without a host, the password stands where a port should be.
+        # Without a host, the password is in the place of the port.
         for secret in _wrong_ports(rest):
             rest = rest.replace(f":{secret}", ":***")
     return before[0] + _SECRET_OPTIONS.sub(r"\1=***", rest)

@@ -1,4 +1,4 @@
-"""What a value must be to be stored: each check returns the value as it is kept, or raises."""
+"""Validate values: each check returns the value in its stored form, or raises InvalidInput."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from typing import TypeVar
 
 from infinite_memory.errors import InvalidInput
 from infinite_memory.model.memory import JsonValue
-from infinite_memory.model.nearest import nearest
 from infinite_memory.model.scope import fold_name
+from infinite_memory.model.suggestion import suggest_name
 
 __all__ = [
     "check_choice",
@@ -39,7 +39,7 @@ Choice = TypeVar("Choice", bound=StrEnum)
 
 
 def check_text(value: object, name: str, *, max_bytes: int) -> str:
-    """Return a text that is not blank, is storable, and takes at most `max_bytes` in UTF-8."""
+    """Return a text that is not blank, can be stored, and has at most `max_bytes` in UTF-8."""
     text = _storable(value, name)
     if not text.strip():
         raise InvalidInput(f"{name} is empty: there is nothing to remember")
@@ -53,9 +53,9 @@ def check_text(value: object, name: str, *, max_bytes: int) -> str:
 
 
 def check_label(value: object, name: str, *, max_chars: int = MAX_LABEL_CHARS) -> str:
-    """Return a short name on one line, without white space around it.
+    """Return a short name on one line, without surrounding white space.
 
-    Control characters, line breaks and overrides of the direction of writing are refused.
+    Control characters, line breaks and bidirectional overrides are refused.
     """
     label = _storable(value, name).strip()
     if not label or len(label) > max_chars or _UNNAMEABLE.search(label):
@@ -67,7 +67,7 @@ def check_label(value: object, name: str, *, max_chars: int = MAX_LABEL_CHARS) -
 
 
 def check_labels(values: object, name: str, *, max_chars: int = MAX_LABEL_CHARS) -> tuple[str, ...]:
-    """Return short names, each once: the first spelling counts, letter case does not."""
+    """Return short names without repetitions; the first spelling wins, letter case is ignored."""
     if type(values) is tuple and not values:
         return ()
     if isinstance(values, str | bytes) or not isinstance(values, Iterable):
@@ -82,31 +82,31 @@ def check_labels(values: object, name: str, *, max_chars: int = MAX_LABEL_CHARS)
 
 
 def check_choice(value: object, kinds: type[Choice], name: str) -> Choice:
-    """Return the member of an enumeration that `value` is or names."""
+    """Return the member of an enumeration for a member or its name."""
     if isinstance(value, kinds):
         return value
     options = _options(kinds)
-    found: Choice | None = options.get(value) if isinstance(value, str) else None
-    if found is not None:
-        return found
+    member: Choice | None = options.get(value) if isinstance(value, str) else None
+    if member is not None:
+        return member
     raise InvalidInput(
-        f"{name} {value!r:.100} is unknown: the nearest is {nearest(value, options)!r},"
+        f"{name} {value!r:.100} is unknown: the nearest is {suggest_name(value, options)!r},"
         f" all are {', '.join(options)}"
     )
 
 
 @lru_cache
 def _options(kinds: type[Choice]) -> Mapping[str, Choice]:
-    """Return the members by their names; to look one up by its class takes ten times as long."""
+    """Return the members by name; a lookup through the class takes ten times as long."""
     return {str(option): option for option in kinds}
 
 
 def check_field(
     name: object, known: Collection[str], *, lack: str = "a memory has no field"
 ) -> None:
-    """Refuse the name of a field that a memory does not have; `lack` begins the sentence."""
+    """Refuse the name of an unknown field; `lack` begins the sentence of the error."""
     if name not in known:
-        raise InvalidInput(f"{lack} {name!r:.100}; the nearest is {nearest(name, known)!r}")
+        raise InvalidInput(f"{lack} {name!r:.100}; the nearest is {suggest_name(name, known)!r}")
 
 
 def check_moment(value: object, name: str) -> datetime:
@@ -126,7 +126,7 @@ def check_moment(value: object, name: str) -> datetime:
 
 
 def check_flag(value: object, name: str) -> bool:
-    """Return a boolean that is one, and not merely true or false in effect."""
+    """Return a boolean; other truthy or falsy values are refused."""
     if isinstance(value, bool):
         return value
     raise InvalidInput(f"{name} must be true or false, not {value!r:.100}")
@@ -142,9 +142,10 @@ def check_count(value: object, name: str, *, low: int, high: int) -> int:
 
 
 def check_context(value: object, *, max_bytes: int) -> dict[str, JsonValue]:
-    """Return a deep copy of a JSON object that is finite, shallow and small enough.
+    """Return a deep copy of a JSON object.
 
-    Nested at most 32 levels; integers within 64 bits; at most `max_bytes` as JSON in UTF-8.
+    It may be nested at most 32 levels, its integers must fit in 64 bits, its floats must be finite,
+    and it has at most `max_bytes` as JSON in UTF-8.
     """
     if type(value) is dict and not value:
         return {}
@@ -176,7 +177,7 @@ def _json(value: object, place: str, depth: int) -> JsonValue:
     if isinstance(value, float):
         if math.isfinite(value):
             return value
-        raise InvalidInput(f"{place:.100} is {value}, which is no finite number: leave it out")
+        raise InvalidInput(f"{place:.100} is {value}, which is not finite: leave it out")
     if isinstance(value, Mapping):
         return {
             _storable(k, f"a name in {place:.100}"): _json(v, f"{place}.{k}"[:120], depth + 1)
@@ -190,7 +191,7 @@ def _json(value: object, place: str, depth: int) -> JsonValue:
 
 
 def _storable(value: object, name: str) -> str:
-    """Return a string that every storage keeps exactly: no NUL, no half of a surrogate pair."""
+    """Return a string that every storage can keep exactly: no NUL, no lone surrogate."""
     if not isinstance(value, str):
         raise InvalidInput(f"{name:.100} must be a text, not {value!r:.100}")
     if "\0" in value:
@@ -199,6 +200,6 @@ def _storable(value: object, name: str) -> str:
     if not value.isascii() and (lone := _SURROGATE.search(value)):
         raise InvalidInput(
             f"{name:.100} has a lone surrogate {lone.group()!a} at position {lone.start()},"
-            " which is no character: remove or replace it"
+            " which is not a character: remove or replace it"
         )
     return value

@@ -1,4 +1,4 @@
-"""Memories as JSON objects and back: one form for the history, the command line and the tools."""
+"""Convert memories to JSON objects and back, for the history, the command line and the tools."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 from infinite_memory.model.hits import Predecessor
 from infinite_memory.model.memory import JsonValue, Kind, Memory, Origin, Status
 from infinite_memory.model.recall_page import Landmark
+from infinite_memory.model.receipt import Similar
 from infinite_memory.model.time_range import Reading
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "landmark_json",
     "predecessor_json",
     "reading_json",
+    "similar_json",
     "to_json",
     "to_micros",
 ]
@@ -39,7 +41,7 @@ def to_micros(moment: datetime) -> int:
 
 
 def from_micros(microseconds: int) -> datetime:
-    """Return the moment that is this many microseconds after the Unix epoch, in UTC."""
+    """Return the moment in UTC at `microseconds` since the Unix epoch."""
     return _EPOCH + timedelta(microseconds=microseconds)
 
 
@@ -84,12 +86,25 @@ def from_json(fields: dict[str, Any]) -> Memory:
 
 
 def predecessor_json(earlier: Predecessor) -> dict[str, JsonValue]:
-    """Return what a hit has superseded, and until when it held."""
+    """Return a superseded memory, and when it ended, as a JSON object."""
     return {"id": earlier.id, "text": earlier.text, "ended_at": iso(earlier.ended_at)}
 
 
+def similar_json(similar: Similar) -> dict[str, JsonValue]:
+    """Return a memory that is near a new one; without its key where it has none."""
+    key: dict[str, JsonValue] = {} if similar.key is None else {"key": similar.key}
+    return {
+        "id": similar.id,
+        "text": similar.text,
+        "happened_at": iso(similar.happened_at),
+        "scope": similar.scope,
+        **key,
+        "score": round(similar.score, 2),
+    }
+
+
 def reading_json(reading: Reading) -> dict[str, str | None]:
-    """Return how words of time were read: the words, what they mean, and the range in UTC."""
+    """Return a reading of words of time as a JSON object: the words, and the range in UTC."""
     return {
         "words": reading.words,
         "read_as": reading.said,
@@ -99,7 +114,7 @@ def reading_json(reading: Reading) -> dict[str, str | None]:
 
 
 def landmark_json(landmark: Landmark | None) -> dict[str, str | None] | None:
-    """Return the id, heading and time of a memory, None for none."""
+    """Return the id, heading and time of a memory as a JSON object, None for None."""
     if landmark is None:
         return None
     moment = iso(landmark.happened_at)

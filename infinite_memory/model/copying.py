@@ -1,4 +1,4 @@
-"""What a copy of a store has come to, and the mark that it leaves in its target."""
+"""The result of copying a store, and the mark that a copy leaves in its target."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ __all__ = ["Copied", "CopyMark", "CopyProgress", "CopyStep"]
 
 
 class CopyStep(StrEnum):
-    """What a copy is doing."""
+    """A phase of a copy."""
 
     COPYING = "copying"
     VERIFYING = "verifying"
 
 
 CopyProgress = Callable[[CopyStep, int, int], None]
-"""Told from time to time how many memories are done, and of how many."""
+"""A callback that receives the phase, the number of finished memories and their total."""
 
 
 @frozen(kw_only=True)
 class CopyMark:
-    """Says of which store its bearer is the copy, and how far that has come.
+    """A mark in the target of a copy: the source, and the progress of the copy.
 
-    `source` is the identity of that store and `cursor` one of its feed: everything before it is
-    there. `position` is the cursor of the bearer's own feed when that was written.
+    `source` is the identity of the source. Everything before `cursor` of its feed has been copied.
+    `position` is the cursor of the target's own feed at the time of the mark.
     """
 
     source: str
@@ -38,12 +38,12 @@ class CopyMark:
     finished: bool = False
 
     def to_text(self) -> str:
-        """Return it as one line of JSON."""
+        """Return the mark as a line of JSON."""
         return json.dumps(asdict(self))
 
     @classmethod
     def of(cls, text: str) -> CopyMark | None:
-        """Return what `to_text` wrote, None where it is something else."""
+        """Return the mark that `to_text` wrote, None for any other text."""
         try:
             fields = json.loads(text)
             mark = cls(**fields)
@@ -56,11 +56,11 @@ class CopyMark:
 
 @frozen(kw_only=True)
 class Copied:
-    """What a copy has done, and whether the target holds what the source does.
+    """The result of a copy; `whole` is true if the target holds everything that the source holds.
 
-    `copied` counts the memories and erased ids that this run wrote, and `resumed` says that it went
-    on from an earlier one. `compared` counts by part what was then found equal in both. `left_out`
-    is what the source could not give, or the target not take; `different` what was not equal.
+    `copied` counts the memories and erased ids that this run wrote; `resumed` is true if it
+    continued an earlier run. `compared` counts the equal records by kind. `left_out` lists records
+    that could not be read or written, `different` lists records that are not equal.
     """
 
     copied: int
@@ -71,5 +71,5 @@ class Copied:
     whole: bool = field()
 
     @whole.default
-    def _without_findings(self) -> bool:
+    def _has_no_findings(self) -> bool:
         return not (self.left_out or self.different)

@@ -52,11 +52,11 @@ class Criteria:
     key. `as_of` is a moment at which a memory held: it had begun, by `valid_from` or else
     `happened_at`, and `valid_to` was still to come. `unended_at` is a moment by which it had not
     ended, and `begun_at` one by which it had begun, see `Memory.begun_by`; a storage may pass these
-    two over in `find`. `fingerprints` are those of texts, made by
-    `text.likeness`: the storage compares them itself, and `admit` does not. `when` and `tense` set
-    no condition: they are how the words of time were read, and which truth was asked for, None
-    without. Nor do `opened`, the scopes that are searched because the question names them, and
-    `unopened`, those that it may have named.
+    two over in `find`. `content_hashes` are values of `Put.content_hash`: the storage compares them
+    with those that it keeps, and `admit` does not. `when` and `tense` set no condition: they are
+    how the words of time were read, and which truth was asked for, None without. Nor do `opened`,
+    the scopes that are searched because the question names them, and `unopened`, those that it may
+    have named.
     """
 
     scopes: frozenset[str] | None = None
@@ -71,7 +71,7 @@ class Criteria:
     as_of: datetime | None = None
     unended_at: datetime | None = None
     begun_at: datetime | None = None
-    fingerprints: frozenset[int] | None = None
+    content_hashes: frozenset[bytes] | None = None
     when: Reading | None = None
     tense: Tense | None = None
     opened: tuple[str, ...] = ()

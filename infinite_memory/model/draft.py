@@ -1,4 +1,4 @@
-"""What a caller gives to be remembered, before it has been checked."""
+"""A draft: the fields of a new memory as a caller gives them, not yet validated."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Details", "Draft"]
 
 
 class Details(TypedDict, total=False):
-    """The fields of a draft that few callers give, as `remember` takes them by keyword."""
+    """The optional fields of a draft that `remember` takes as keywords."""
 
     title: str | None
     context: Mapping[str, Any]
@@ -33,11 +33,11 @@ class Details(TypedDict, total=False):
 
 @frozen(kw_only=True)
 class Draft:
-    """A memory to be: `text`, and whatever else is known of it.
+    """The fields of a new memory.
 
-    `scope` None is the configured default; `happened_at` None is the moment of storing; `id` None
-    asks for a new one. Names of kinds and origins may be given as plain strings. With a `key` it
-    supersedes what held that key in its scope before; `supersedes` names others that it replaces.
+    `scope` None means the configured default, `happened_at` None the time of storing, `id` None a
+    new id. Kinds and origins are plain strings. With a `key` the memory supersedes the memories of
+    the same key and scope; `supersedes` lists further ids that it replaces.
     """
 
     text: str
@@ -61,7 +61,7 @@ class Draft:
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Draft:
-        """Return the draft with these fields.
+        """Return the draft with the given fields.
 
         Raises:
             InvalidInput: a field is unknown, or `text` is missing.

@@ -1,4 +1,4 @@
-"""The journal: one entry for every change, chained to the one before it."""
+"""The journal: an entry for each change, chained to the previous entry by its digest."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ _Fields: TypeAlias = dict[str, Any]
 
 
 class Operation(StrEnum):
-    """What somebody did."""
+    """The operation that made a change."""
 
     BEGIN = "begin"
-    """The journal of a store that held memories before it had one."""
+    """The first entry in a store that held memories before it had a journal."""
     REMEMBER = "remember"
     REVISE = "revise"
     FORGET = "forget"
@@ -50,10 +50,10 @@ class Operation(StrEnum):
 
 @frozen(kw_only=True)
 class Actor:
-    """Who changes something: the name of the client, and the process that it runs in.
+    """Who made a change: the name of the client, and the process that it ran in.
 
-    `process` is the name of the machine, a space, and what no other process there ever has: the
-    number of the process with a random part. Journals of earlier versions have the number alone.
+    `process` is the name of the machine, a space, and an identifier that is unique on that machine:
+    the process number with a random part.
     """
 
     client: str = ""
@@ -67,7 +67,7 @@ class Actor:
 
 @frozen(kw_only=True)
 class MemoryStep:
-    """What became of a memory: its revision before and after, 0 where there is none."""
+    """The change of a memory: its revision before and after; 0 means that it did not exist."""
 
     id: str
     before: int
@@ -76,7 +76,7 @@ class MemoryStep:
 
 @frozen(kw_only=True)
 class ScopeStep:
-    """What became of a scope, None where there is none."""
+    """The change of a scope; None means that it did not exist."""
 
     before: Scope | None
     after: Scope | None
@@ -84,7 +84,7 @@ class ScopeStep:
 
 @frozen(kw_only=True)
 class LinkStep:
-    """What became of a link, None where there is none."""
+    """The change of a link; None means that it did not exist."""
 
     before: Link | None
     after: Link | None
@@ -92,10 +92,10 @@ class LinkStep:
 
 @frozen(kw_only=True)
 class Action:
-    """What one commit did, by whom and when, and what is needed to reverse it.
+    """The change made by a commit, with its time, its actor and all that is needed to undo it.
 
-    The texts are not in it: they are in the revisions that `memories` names, and go with them when
-    a memory is erased for good. `undoes` is the number of the entry that it reverses.
+    It contains no texts: they are in the revisions that `memories` names, and are erased with them.
+    `undoes` is the number of the entry that this action reverses.
     """
 
     at: datetime
@@ -108,11 +108,11 @@ class Action:
     reason: str = ""
 
     def to_text(self) -> str:
-        """Return it as one line of JSON, the same for equal actions."""
+        """Return the action as a line of JSON; equal actions give equal lines."""
         memories = [f"[{_quoted(s.id)},{s.before},{s.after}]" for s in self.memories]
         scopes = [[_scope_fields(s.before), _scope_fields(s.after)] for s in self.scopes]
         links = [[_link_fields(s.before), _link_fields(s.after)] for s in self.links]
-        # Put together here, since a call of the encoder takes longer than all of this.
+        # Formatted by hand: a call of the JSON encoder takes longer than all of this.
         return (
             f'{{"at":"{iso(self.at)}","client":{_quoted(self.actor.client)}'
             f',"process":{_quoted(self.actor.process)},"operation":"{self.operation}"'
@@ -125,7 +125,7 @@ class Action:
 
     @classmethod
     def of(cls, text: str) -> Action | None:
-        """Return what `to_text` wrote, None where it is something else."""
+        """Return the action that `to_text` wrote, None for any other text."""
         try:
             fields = json.loads(text)
             return cls(
@@ -133,8 +133,8 @@ class Action:
                 actor=Actor(client=fields["client"], process=fields["process"]),
                 operation=Operation(fields["operation"]),
                 memories=tuple(
-                    MemoryStep(id=each, before=before, after=after)
-                    for each, before, after in fields["memories"]
+                    MemoryStep(id=memory_id, before=before, after=after)
+                    for memory_id, before, after in fields["memories"]
                 ),
                 scopes=tuple(
                     ScopeStep(before=_scope_of(before), after=_scope_of(after))
@@ -153,7 +153,7 @@ class Action:
 
 @frozen(kw_only=True)
 class Entry:
-    """An action with its number in the journal, from 1, and the digest that chains it."""
+    """An action with its number in the journal, counted from 1, and the digest of the chain."""
 
     number: int
     action: Action
@@ -162,14 +162,14 @@ class Entry:
 
 @frozen(kw_only=True)
 class JournalEnd:
-    """The number and the digest of the last entry; 0 and 32 zero bytes of an empty journal."""
+    """The number and digest of the last entry; 0 and 32 zero bytes for an empty journal."""
 
     number: int = 0
     digest: bytes = bytes(32)
 
 
 def entry_digest(previous: bytes, number: int, text: str) -> bytes:
-    """Return the 32 bytes of BLAKE2b over the digest before, the number and the action as text."""
+    """Return BLAKE2b, 32 bytes, over the previous digest, the number and the action as text."""
     content = b"".join([previous, _NUMBER.pack(number), text.encode()])
     return blake2b(content, digest_size=32, person=b"journal").digest()
 

@@ -21,7 +21,6 @@ class RecordKind(StrEnum):
     REVISION = "revision"
     EMBEDDING = "embedding"
     TAGS = "tags"
-    FINGERPRINT = "fingerprint"
     SCOPE = "scope"
     LINK = "link"
     USAGE = "usage"

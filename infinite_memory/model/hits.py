@@ -29,14 +29,13 @@ class Explanation:
     the words of the question. A rank counts from 1 within its arm, None where the arm found
     nothing; far from the best, where cosines are off by 0.0003, so is the order that it counts in.
 
-    The rest are the steps of the ranking, which add up to `total`: what the `meaning` and the
-    `words` of the memory gave; what the `parts` of a question of several sentences added or took,
-    each compared by itself; its `coverage` of the question's words, and the `speaker` whom the
-    question names; what the memories `around` it in its conversation added or took; what it gained
-    by holding what the question has `quoted`; what it lost because it `asks` a question itself;
-    what it gained for being `important` and lost by age (`recency`); the share of its
-    `conversation`; and what a `summary` gained because an overview was asked for. The score is the
-    total brought into [0, 1].
+    The other fields are the steps of the ranking, which add up to `total`: what the `meaning` and
+    the `words` of the memory gave; what the `parts` of a question of several sentences added or
+    took, each compared by itself; the `speaker` whom the question names; what the memories `around`
+    it in its conversation added or took; what it gained by holding what the question has `quoted`;
+    what it lost because it `asks` a question itself; what it gained for being `important`; the
+    share of its `conversation`; and what a `summary` gained because an overview was asked for. The
+    score is the total brought into [0, 1].
     """
 
     cosine: float | None
@@ -46,14 +45,12 @@ class Explanation:
     passage: tuple[int, int] | None
     meaning: float
     words: float
-    coverage: float
     speaker: float
     parts: float = 0.0
     around: float
     quoted: float
     asks: float
     important: float
-    recency: float
     conversation: float
     summary: float = 0.0
     total: float
@@ -110,8 +107,8 @@ class Predecessor:
 class Hit:
     """A memory that was found, with its score in [0, 1].
 
-    `twins` are the ids of older memories that say the same in nearly the same words, of the same
-    kind, scope, speaker and status, and were found as well. In an overview `highlight` is the
+    `twins` are the ids of older memories that match as well and whose texts have the same canonical
+    form, of the same kind, scope, speaker and status. In an overview `highlight` is the
     half-open character range of what answers best in its text; `covers` are the ids of those other
     hits that this summary was made from, and `outdated` those of its sources that were replaced,
     forgotten or rewritten since.

@@ -12,7 +12,7 @@ from infinite_memory.errors import InvalidInput
 __all__ = ["RandomBytes", "check_id", "new_id"]
 
 RandomBytes = Callable[[int], bytes]
-"""Returns that many random bytes."""
+"""A function that returns a given number of random bytes."""
 
 _ID = re.compile(r"[A-Za-z0-9._:/-]{1,128}")
 
@@ -20,7 +20,7 @@ _ID = re.compile(r"[A-Za-z0-9._:/-]{1,128}")
 def new_id(now: datetime, random_bytes: RandomBytes = os.urandom) -> str:
     """Return a UUID version 7 (RFC 9562, section 5.7) for the moment `now`.
 
-    48 bits of Unix milliseconds, then 74 random bits, so that ids sort by the time they were made.
+    48 bits of Unix milliseconds and 74 random bits, so that ids sort by creation time.
     """
     milliseconds = int(now.timestamp() * 1000) & (2**48 - 1)
     number = (milliseconds << 80) | int.from_bytes(random_bytes(10), "big")
@@ -34,7 +34,7 @@ def check_id(value: object) -> str:
     """Return `value` if it can be the id of a memory.
 
     Raises:
-        InvalidInput: it is not 1 to 128 ASCII letters, digits and ``._:/-``.
+        InvalidInput: `value` is not 1 to 128 ASCII letters, digits and ``._:/-``.
     """
     if isinstance(value, str) and _ID.fullmatch(value):
         return value

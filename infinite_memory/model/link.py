@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from datetime import datetime
 from enum import StrEnum
+from typing import NamedTuple
 
 from attrs import frozen
 
-__all__ = ["Link", "LinkType"]
+__all__ = ["Link", "LinkKey", "LinkType"]
 
 
 class LinkType(StrEnum):
-    """How the source of a link is related to its target."""
+    """The relation of the source of a link to its target."""
 
     SEMANTIC = "semantic"
     TEMPORAL = "temporal"
@@ -22,11 +23,19 @@ class LinkType(StrEnum):
     NEAR_DUPLICATE_OF = "near_duplicate_of"
 
 
+class LinkKey(NamedTuple):
+    """What tells a link from every other: there is one of a type between two memories."""
+
+    source: str
+    target: str
+    type: LinkType
+
+
 @frozen(kw_only=True)
 class Link:
-    """The memory `source` is related to `target`; there is one link of a type between the two.
+    """A relation of the memory `source` to the memory `target`; at most one per type.
 
-    `weight` is in (0, 1]. `made_by` names who made it, `reason` says why.
+    `weight` is in (0, 1]. `made_by` is the client that made the link, `reason` its reason.
     """
 
     source: str
@@ -36,3 +45,8 @@ class Link:
     made_by: str = ""
     reason: str = ""
     made_at: datetime
+
+    @property
+    def key(self) -> LinkKey:
+        """The two memories and the type."""
+        return LinkKey(self.source, self.target, self.type)

@@ -1,4 +1,4 @@
-"""A memory: one piece of text, with where it came from."""
+"""A memory: a piece of text with its provenance."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ GLOBAL = "Global"
 """The scope that always exists."""
 
 _HEADING_CHARS = 100
-# Marks, joiners, variation selectors and the colours of a skin belong to the character before.
+# Marks, joiners, variation selectors and skin tones belong to the preceding character.
 _JOINED = {"Mn", "Mc", "Me", "Cf", "Sk"}
 
 JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
-"""What JSON can hold, without numbers that are not finite."""
+"""A JSON value without NaN and infinities."""
 
 
 class Kind(StrEnum):
-    """What sort of thing a memory is."""
+    """The kind of a memory."""
 
     MESSAGE = "message"
     NOTE = "note"
@@ -40,7 +40,7 @@ class Kind(StrEnum):
 
 
 class Status(StrEnum):
-    """Where a memory stands: only a current one is found unless others are asked for."""
+    """The status of a memory; a search finds current memories unless it asks for more."""
 
     CURRENT = "current"
     SUPERSEDED = "superseded"
@@ -49,7 +49,7 @@ class Status(StrEnum):
 
 
 class Origin(StrEnum):
-    """Who brought a memory in."""
+    """The source of a memory."""
 
     USER = "user"
     ASSISTANT = "assistant"
@@ -60,10 +60,10 @@ class Origin(StrEnum):
 
 @frozen(kw_only=True)
 class Memory:
-    """One piece of text with where it came from.
+    """A piece of text with its provenance.
 
-    Every datetime is aware and in UTC. A value of this class has been validated: it is made by the
-    operations and by the storage, not by hand.
+    Every datetime is aware and in UTC. Values of this class are validated: operations and storages
+    create them, callers do not.
     """
 
     id: str
@@ -89,34 +89,34 @@ class Memory:
 
     @property
     def held_from(self) -> datetime:
-        """When it began to hold: `valid_from`, or else `happened_at`."""
+        """The time from which the memory holds: `valid_from`, or else `happened_at`."""
         return self.happened_at if self.valid_from is None else self.valid_from
 
     def held_at(self, moment: datetime) -> bool:
-        """Tell whether it had begun to hold at `moment`, and not ended."""
+        """Return whether the memory holds at `moment`."""
         return self.held_from <= moment and not self.ended_by(moment)
 
     def begun_by(self, moment: datetime) -> bool:
-        """Return whether it had begun to hold at `moment`, or when it was stored.
+        """Return whether the memory had begun to hold at `moment`, or when it was stored.
 
-        The clock of whoever stored it may have been ahead, or this one may have gone back since.
+        The clock that stored it may have been ahead of this clock.
         """
         return self.held_from <= max(moment, self.stored_at)
 
     def ended_by(self, moment: datetime) -> bool:
-        """Tell whether it had ended at `moment`."""
+        """Return whether the memory had ended at `moment`."""
         return self.valid_to is not None and self.valid_to <= moment
 
     @property
     def heading(self) -> str:
-        """Its title, or else the beginning of its text on one line, cut between words."""
+        """The title, or else the beginning of the text on one line, cut between words."""
         return self.title or _beginning(self.text)
 
 
 def _beginning(text: str) -> str:
-    """Return at most 100 characters of `text`; the last one is "…" where something is missing."""
+    """Return at most 100 characters of `text`, ending in "…" if it was cut."""
     start = text.lstrip()
-    # Four times as much holds enough words even where there is much white space.
+    # Four times the length holds enough words even with much white space.
     part = start[: 4 * _HEADING_CHARS]
     line = " ".join(part.split())
     if len(line) <= _HEADING_CHARS and part.rstrip() == start.rstrip():
@@ -127,7 +127,7 @@ def _beginning(text: str) -> str:
 
 
 def _whole_characters(line: str, end: int) -> int:
-    """Return where a line without spaces is cut so that no character loses its marks."""
+    """Return where to cut a line without spaces so that no character loses its marks."""
     earliest = end // 2
     while end > earliest and (
         unicodedata.category(line[end]) in _JOINED or unicodedata.category(line[end - 1]) == "Cf"

@@ -1,4 +1,4 @@
-"""The profile of a user: what an assistant should know of them before anything is asked."""
+"""The profile of a user: facts that an assistant should know at the start of a session."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from infinite_memory.model.memory import JsonValue
 __all__ = ["SECTIONS", "Profile", "profile_key"]
 
 SECTIONS = ("name", "preferences", "facts", "contacts", "notes")
-"""The parts of a profile: a text, and four that hold whatever JSON can."""
+"""The sections of a profile: the name is a text, the rest hold JSON values."""
 
 
 @frozen(kw_only=True)
 class Profile:
-    """What is known of one user now: each value is a fact of its own, with a key and a history.
+    """The current profile of a user; every value is a separate fact with a key and a history.
 
-    `fields` has the sections that hold anything, as nested objects; `keys` the key of every value
-    by its path, the names from the section on joined by "/", for `MemoryStore.history`.
-    `updated_at` is when the latest value was stored, None where there is none.
+    `fields` has the sections that are not empty, as nested objects. `keys` maps the path of every
+    value, its names joined by "/", to the key for `MemoryStore.history`. `updated_at` is the time
+    of the latest value, None for an empty profile.
     """
 
     user: str
@@ -31,9 +31,9 @@ class Profile:
 
 
 def profile_key(user: str, path: tuple[str, ...]) -> str:
-    """Return the key of the fact that holds the value at `path` in the profile of `user`."""
-    return f"profile:{'/'.join(map(_escaped, (user, *path)))}"
+    """Return the key of the fact at `path` in the profile of `user`."""
+    return f"profile:{'/'.join(map(_escape, (user, *path)))}"
 
 
-def _escaped(name: str) -> str:
+def _escape(name: str) -> str:
     return name.replace("%", "%25").replace("/", "%2F")

@@ -1,4 +1,4 @@
-"""What `recall_by_time` answers: the memories of a stretch of time, in its order."""
+"""The result of `recall_by_time`: a page of the memories of a period, and a digest."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ class Landmark:
 
     @classmethod
     def of(cls, memory: Memory) -> Landmark:
-        """Return that of `memory`."""
+        """Return the landmark of `memory`."""
         return cls(id=memory.id, heading=memory.heading, happened_at=memory.happened_at)
 
 
 @frozen(kw_only=True)
 class Digest:
-    """A whole window in brief, whatever its size; the counts are exact.
+    """Exact counts of all memories of a window.
 
-    `by_day` has the days of the user's time zone in their order, none with 0; one is the very
-    stretch that `when` reads a day as. `by_scope` and `by_kind` begin with the largest.
+    `by_day` has the days of the user's time zone in order, without empty days. `by_scope` and
+    `by_kind` begin with the largest count.
     """
 
     first: Landmark | None
@@ -45,18 +45,22 @@ class Digest:
     by_kind: Mapping[str, int]
 
     def by_time(self, most: int) -> tuple[str, dict[str, int]]:
-        """Return "day", "month" or "year" with the counts by it, as in ISO 8601.
+        """Return "day", "month" or "year" with the counts by that unit, as in ISO 8601.
 
-        It is the finest that has at most `most` entries, or else the year.
+        It is the finest unit with at most `most` entries, or else the year.
         """
         counts = {day.isoformat(): count for day, count in self.by_day.items()}
         if len(counts) <= most:
             return "day", counts
-        months = _coarser(counts, _MONTH_CHARS)
-        return ("month", months) if len(months) <= most else ("year", _coarser(counts, _YEAR_CHARS))
+        months = _sum_by_prefix(counts, _MONTH_CHARS)
+        return (
+            ("month", months)
+            if len(months) <= most
+            else ("year", _sum_by_prefix(counts, _YEAR_CHARS))
+        )
 
     def largest_scopes(self, most: int) -> tuple[dict[str, int], int]:
-        """Return at most `most` scopes, and how many memories the others have together."""
+        """Return the counts of the `most` largest scopes, and the sum of the remaining counts."""
         largest = dict(list(self.by_scope.items())[:most])
         return largest, sum(self.by_scope.values()) - sum(largest.values())
 
@@ -65,11 +69,11 @@ class Digest:
 class Recalled:
     """A page of the memories of a window, oldest first unless `newest_first`.
 
-    `when` is how the words of time were read, None where moments were given; `said` shows the
-    window in the user's time zone in both cases. `total` counts all memories of the window, and
-    `next` is the cursor of the next page, None at the end. The first page has a `digest` where the
-    window holds more than the page. Of an empty window `before` and `after` are the nearest
-    memories around it that meet all other conditions.
+    `when` is the reading of the words of time, None if datetimes were given; `said` shows the
+    window in the user's time zone in both cases. `total` counts all memories of the window; `next`
+    is the cursor of the next page, None at the end. The first page has a `digest` if the window
+    holds more than the page. For an empty window, `before` and `after` are the nearest memories
+    outside of it that meet the remaining conditions.
     """
 
     memories: tuple[Memory, ...]
@@ -95,7 +99,7 @@ class Recalled:
         return len(self.memories)
 
 
-def _coarser(counts: Mapping[str, int], chars: int) -> dict[str, int]:
+def _sum_by_prefix(counts: Mapping[str, int], chars: int) -> dict[str, int]:
     summed: Counter[str] = Counter()
     for day, count in counts.items():
         summed[day[:chars]] += count

@@ -1,42 +1,23 @@
-"""What a storage keeps, and the writes it carries out."""
+"""What a storage keeps, and what it answers with."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import datetime
-from typing import TypeAlias
 
 import numpy as np
 from attrs import cmp_using, field, frozen
 from numpy.typing import NDArray
 
-from infinite_memory.model.criteria import Criteria
-from infinite_memory.model.entry import Action
-from infinite_memory.model.link import Link, LinkType
-from infinite_memory.model.memory import Memory, Status
-from infinite_memory.model.scope import Scope
+from infinite_memory.model.memory import Memory
 from infinite_memory.model.time_range import Reading
 
 __all__ = [
-    "Attach",
     "Change",
     "Changes",
-    "Detach",
     "Embedding",
-    "Erase",
-    "EraseLink",
-    "EraseScope",
-    "ExpectAlike",
-    "ExpectKey",
-    "ExpectScopes",
-    "Log",
     "Page",
-    "Put",
-    "PutLink",
-    "PutScope",
     "Record",
     "Size",
-    "Write",
 ]
 
 
@@ -67,156 +48,6 @@ class Record:
     def embedding_by(self, model: str) -> Embedding | None:
         """Return the embedding that `model` made, None if there is none."""
         return next((each for each in self.embeddings if each.model == model), None)
-
-
-@frozen(kw_only=True)
-class Put:
-    """Store `memory`, whose current revision must be `expected`; 0 means that its id must be free.
-
-    A replaced revision is kept in the history. `embeddings`, at most one a model, take the place of
-    all that were there.
-    """
-
-    memory: Memory
-    expected: int
-    embeddings: tuple[Embedding, ...] = ()
-
-
-@frozen(kw_only=True)
-class Attach:
-    """Give an embedding to that revision of a memory; nothing where it is not current.
-
-    It takes the place of the one by the same model. Those by other models stay.
-    """
-
-    id: str
-    revision: int
-    embedding: Embedding
-
-
-@frozen(kw_only=True)
-class Detach:
-    """Take away every embedding of a memory but the one by `keep`; nothing without another one."""
-
-    id: str
-    keep: str
-
-
-@frozen(kw_only=True)
-class Erase:
-    """Remove a memory for good: text, history, vectors, links, usage. Its id stays, in the feed.
-
-    With `expected` that must be its current revision; without, it need not even be there.
-    """
-
-    id: str
-    expected: int | None = None
-
-
-@frozen(kw_only=True)
-class PutScope:
-    """Create a scope, or replace the one of that name."""
-
-    scope: Scope
-
-
-@frozen(kw_only=True)
-class EraseScope:
-    """Remove a scope; the memories that are in it stay as they are."""
-
-    name: str
-
-
-@frozen(kw_only=True)
-class ExpectScopes:
-    """Carry out the writes beside it only if the scopes are as the caller saw them.
-
-    `scopes` has, by name, the scope as it must be, or None where no scope of that name may exist in
-    any letter case. After the writes, no other scope and no memory that is not forgotten may be in
-    those that are `unused`.
-    """
-
-    scopes: Mapping[str, Scope | None]
-    unused: frozenset[str] = frozenset()
-
-
-@frozen(kw_only=True)
-class ExpectKey:
-    """Carry out the writes beside it only if these memories hold a key, and no others.
-
-    Those are the memories of that scope and key, in just this spelling, that have one of the
-    `statuses` before the writes.
-    """
-
-    scope: str
-    key: str
-    ids: frozenset[str]
-    statuses: frozenset[Status] = frozenset({Status.CURRENT})
-
-
-@frozen(kw_only=True)
-class ExpectAlike:
-    """Carry out the writes beside it only if these memories may say the same, and no others.
-
-    Those are the current memories in one of the `scopes` whose texts have, before the writes, one
-    of the `fingerprints`.
-    """
-
-    scopes: frozenset[str]
-    fingerprints: frozenset[int]
-    ids: frozenset[str] = frozenset()
-
-    @property
-    def criteria(self) -> Criteria:
-        """What `Storage.find` gives these memories for."""
-        statuses = frozenset({Status.CURRENT})
-        return Criteria(scopes=self.scopes, statuses=statuses, fingerprints=self.fingerprints)
-
-
-@frozen(kw_only=True)
-class PutLink:
-    """Create a link, or replace the one of that type between the two; both ends must be there.
-
-    Nothing where one of them is not, after the writes before this one.
-    """
-
-    link: Link
-
-
-@frozen(kw_only=True)
-class EraseLink:
-    """Remove a link; nothing where it is not there."""
-
-    source: str
-    target: str
-    type: LinkType
-
-
-@frozen(kw_only=True)
-class Log:
-    """Add an entry to the journal: at most one a commit, which it describes.
-
-    With `number`, that must become the number of the entry: nobody has added one meanwhile.
-    """
-
-    action: Action
-    number: int | None = None
-
-
-Write: TypeAlias = (
-    Put
-    | Attach
-    | Detach
-    | Erase
-    | PutScope
-    | EraseScope
-    | ExpectScopes
-    | ExpectKey
-    | ExpectAlike
-    | PutLink
-    | EraseLink
-    | Log
-)
 
 
 @frozen(kw_only=True)

@@ -1,4 +1,4 @@
-"""Scopes: the compartments that memories live in."""
+"""Scopes: compartments of memories."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Scope", "Sensitivity", "fold_name", "visible_from"]
 
 
 class Sensitivity(StrEnum):
-    """Whether a question that names a scope opens it; a private one it does not."""
+    """Whether a question that names the scope opens it; a private scope stays closed."""
 
     NORMAL = "normal"
     PRIVATE = "private"
@@ -22,10 +22,10 @@ class Sensitivity(StrEnum):
 
 @frozen(kw_only=True)
 class Scope:
-    """A compartment: a search of one sees it, its parents and `Global`, and never another.
+    """A compartment of memories: a search of a scope sees the scope, its parents and `Global`.
 
-    `keywords` are other names by which a question may mean this scope. An inactive scope keeps its
-    memories and is left out of every search that does not name it.
+    `keywords` are further names for the scope in a question. An inactive scope keeps its memories
+    and is omitted from every search that does not name it.
     """
 
     name: str
@@ -39,7 +39,7 @@ class Scope:
 def fold_name(name: str) -> str:
     """Return the form in which names of scopes and tags are compared.
 
-    Letter case does not count, nor whether an accent is a character of its own (NFC).
+    It ignores letter case and surrounding white space, and is in Unicode NFC.
     """
     return unicodedata.normalize("NFC", name.strip().casefold())
 
@@ -47,8 +47,8 @@ def fold_name(name: str) -> str:
 def visible_from(name: str, scopes: Mapping[str, Scope]) -> list[str]:
     """Return the scopes that a search of `name` sees: itself, its parents in order, then `Global`.
 
-    A parent that does not exist, or that was seen already, ends the walk. In a store that was
-    opened for other scopes alone there is no `Global`.
+    A missing parent, or a cycle, ends the walk. In a store that is confined to scopes, `Global` may
+    not exist.
     """
     seen: list[str] = []
     step: str | None = name

@@ -1,4 +1,4 @@
-"""How far a search looks, how much it shows, and at which time a memory must hold."""
+"""Options of a search: its depth, and the time at which a memory must hold."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ __all__ = ["Depth", "Mode", "Tense"]
 
 
 class Depth(StrEnum):
-    """How far a search looks, and how much of each memory it shows.
+    """Which memories a search covers, and how much of their text it shows.
 
-    `NORMAL`: current memories, whole. `OVERVIEW`: current memories; summaries first, then the
-    sentences of each that answer best. `EXHAUSTIVE`: current, superseded and archived ones, by
-    their headings.
+    `NORMAL`: current memories, whole. `OVERVIEW`: current memories, summaries first, with the
+    sentences that answer best. `EXHAUSTIVE`: current, superseded and archived memories, by heading.
     """
 
     NORMAL = "normal"
@@ -24,12 +23,12 @@ class Depth(StrEnum):
 
 
 class Mode(StrEnum):
-    """Which memories are meant, by when they hold.
+    """Which memories a search covers, by the time at which they hold.
 
-    `CURRENT`: current ones that have not ended, also those that begin later; of a search they
-    bring along what they superseded. `STRICT`: only current ones that hold at this moment,
-    and those that had begun when they were stored, by a clock that was ahead of this one.
-    `HISTORY`: current and superseded ones, ended or not.
+    `CURRENT`: current memories that have not ended, even if they begin later; hits carry the
+    memories that they superseded. `STRICT`: only current memories that hold now; a memory that had
+    begun when it was stored counts, even if the clock that stored it was ahead. `HISTORY`: current
+    and superseded memories, ended or not.
     """
 
     CURRENT = "current"
@@ -39,9 +38,9 @@ class Mode(StrEnum):
 
 @frozen(kw_only=True)
 class Tense:
-    """When the memories that a caller means must have held.
+    """The time at which memories must hold.
 
-    `as_of` is the moment that was asked about, None without; `now` is when it was asked.
+    `as_of` is a moment of the past to search, None for none; `now` is the time of the search.
     """
 
     mode: Mode = Mode.CURRENT

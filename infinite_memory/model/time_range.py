@@ -1,4 +1,4 @@
-"""A stretch of time, and how words came to mean it."""
+"""Ranges of time, and readings of words as ranges."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _in_utc(moment: datetime | None) -> datetime | None:
 
 @frozen
 class TimeRange:
-    """All moments from `start` up to, but without, `end`; both in UTC, None for without bound.
+    """All moments from `start` up to but excluding `end`, in UTC; None means unbounded.
 
     Raises:
         InvalidInput: a moment has no time zone, or the end is not later than the start.
@@ -44,10 +44,10 @@ class TimeRange:
 
 @frozen(kw_only=True)
 class Reading:
-    """What words of time were taken to mean.
+    """Words of time with the range that they mean.
 
-    `words` are the words themselves, `span` their half-open character range in the text that they
-    were read from; `said` repeats them with the range in the time zone that they were read in.
+    `span` is the half-open character range of `words` in the text. `said` shows the words and the
+    range in the time zone of the reading.
     """
 
     words: str
@@ -57,20 +57,20 @@ class Reading:
 
 
 def format_range(stretch: TimeRange, zone: str | None) -> str:
-    """Return `stretch` with the offsets of `zone`, None for the machine's time zone.
+    """Return `stretch` as text with the offsets of `zone`, None for the zone of the machine.
 
-    `infinite_memory.times.read_range` reads the same range from it, whatever its own time zone.
+    `infinite_memory.times.read_range` reads the same range from the text in any time zone.
     """
     start, end = stretch.start, stretch.end
     if start is None:
-        return "always" if end is None else f"before {_shown(end, zone)}"
+        return "always" if end is None else f"before {_format_moment(end, zone)}"
     if end is None:
-        return f"since {_shown(start, zone)}"
-    return f"{_shown(start, zone)} to {_shown(end, zone)}"
+        return f"since {_format_moment(start, zone)}"
+    return f"{_format_moment(start, zone)} to {_format_moment(end, zone)}"
 
 
-def _shown(moment: datetime, zone: str | None) -> str:
-    # The offset of a zone may have seconds: long ago it was that of the sun.
-    shown = in_zone(moment, zone)
-    spec = "microseconds" if shown.microsecond else "seconds" if shown.second else "minutes"
-    return shown.isoformat(sep=" ", timespec=spec)
+def _format_moment(moment: datetime, zone: str | None) -> str:
+    # Historical offsets, by local mean time, have seconds.
+    local = in_zone(moment, zone)
+    spec = "microseconds" if local.microsecond else "seconds" if local.second else "minutes"
+    return local.isoformat(sep=" ", timespec=spec)

@@ -1,8 +1,8 @@
-"""Moments as people write them, read and shown in one way everywhere.
+"""Parse and format moments.
 
-A time without an offset is read in the time zone that is in force. Where clocks are changed, it is
-read with the offset that was in force before the change: of an hour that comes twice the first is
-meant, and a time that the clocks leap over is as much later as they leap.
+A time without an offset is read in the configured time zone. At a change of the clocks the offset
+before the change applies: an ambiguous time is the earlier of the two, and a time that the clocks
+skip is later by the length of the gap.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ _ISO = re.compile(
 def read_moment(text: str, zone: str | None) -> datetime:
     """Return the moment that `text` names in ISO 8601, as an aware datetime in UTC.
 
-    A plain date is the beginning of that day. `zone` is the IANA name of the time zone of what has
-    no offset, None for the machine's. Digits after the microsecond are cut off.
+    A plain date is the beginning of that day. `zone` is the IANA name of the time zone for times
+    without an offset, None for the zone of the machine. Digits after the microsecond are dropped.
 
     Raises:
-        InvalidInput: it is no such date or time, or lies outside the years 1 to 9999.
+        InvalidInput: `text` is not a date or time, or lies outside the years 1 to 9999.
     """
     text = text.strip()
     try:
@@ -39,7 +39,7 @@ def read_moment(text: str, zone: str | None) -> datetime:
         if moment.tzinfo is None and zone is not None:
             moment = moment.replace(tzinfo=ZoneInfo(zone))
         return moment.astimezone(UTC)
-    # The C library refuses some years in its own ways.
+    # The C library raises various errors for some years.
     except (ValueError, OverflowError, OSError) as error:
         raise InvalidInput(
             f"the time {text!r:.100} cannot be read ({error}): write it in ISO 8601, such as"
@@ -48,9 +48,9 @@ def read_moment(text: str, zone: str | None) -> datetime:
 
 
 def in_zone(moment: datetime, zone: str | None) -> datetime:
-    """Return the same moment with the offset of `zone`, None for the machine's time zone.
+    """Return `moment` with the offset of `zone`, None for the time zone of the machine.
 
-    What would leave the years 1 to 9999 there stays in UTC.
+    A moment that would leave the years 1 to 9999 stays in UTC.
     """
     place: tzinfo | None = None if zone is None else ZoneInfo(zone)
     try:

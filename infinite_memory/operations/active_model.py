@@ -17,11 +17,12 @@ from pathlib import Path
 from attrs import evolve, frozen
 
 from infinite_memory.config import Config
-from infinite_memory.embedding import BUNDLED, configured_embedder
+from infinite_memory.embedding import BUNDLED, CheckedEmbedder, configured_embedder
 from infinite_memory.errors import EmbedderError, StorageError, StoreClosed
-from infinite_memory.protocols import Embedder, Storage
+from infinite_memory.model.question import Arm, Question, Ranking
+from infinite_memory.operations.custom_search import check_ranking, make_search
+from infinite_memory.protocols import Embedder, Search, SearchFactory, Storage, SupportsIndex
 from infinite_memory.search.index import SearchIndex
-from infinite_memory.search.query import Arm, Question, Ranking
 from infinite_memory.search.snapshot import Snapshot
 
 __all__ = ["Former", "Model", "Models", "former_of"]
@@ -68,10 +69,10 @@ def former_of(
 
 @frozen(kw_only=True, eq=False)
 class Model:
-    """An embedder, and the index of what it has embedded."""
+    """An embedder, and the search by its vectors."""
 
-    embedder: Embedder
-    index: SearchIndex
+    embedder: CheckedEmbedder
+    index: Search
 
     @property
     def name(self) -> str:
@@ -93,12 +94,18 @@ class Models:
         *,
         former: Former | None = None,
         folder: Path | None = None,
+        search: SearchFactory | None = None,
     ) -> None:
         """Work on `storage`, with snapshots of the indexes in `folder`, None for none.
 
-        Without `former` the configured model answers from the start.
+        Without `former` the configured model answers from the start. `search` makes the search of
+        each model, None for the index.
+
+        Raises:
+            ConfigurationError: `search` does not make a search.
         """
         self._storage = storage
+        self._search = search
         self._folder = folder
         self._former = former
         self._owned = ExitStack()
@@ -135,7 +142,7 @@ class Models:
         The note says so where some memories have no vector by that model.
         """
         model = self.answering()
-        ranking = model.index.search(question)
+        ranking = check_ranking(model.index.search(question), model.index, question)
         if not ranking.pending or ranking.note or Arm.MEANING not in question.arms:
             return ranking
         note = self.lost
@@ -159,7 +166,9 @@ class Models:
 
     def save(self) -> None:
         """Write the snapshot of the index in use, if that is worth it."""
-        (self._answering or self.chosen).index.save()
+        index = (self._answering or self.chosen).index
+        if isinstance(index, SupportsIndex):
+            index.save()
 
     def close(self) -> None:
         """Close the former model, if it was opened here.
@@ -172,7 +181,11 @@ class Models:
             taking_over.join(_CLOSING_SECONDS)
         self._owned.close()
 
-    def _model_of(self, embedder: Embedder) -> Model:
+    def _model_of(self, given: Embedder) -> Model:
+        embedder = CheckedEmbedder(given)
+        if self._search is not None:
+            index = make_search(self._search, self._storage, embedder)
+            return Model(embedder=embedder, index=index)
         snapshot = None
         if self._folder is not None:
             snapshot = Snapshot(
@@ -181,8 +194,9 @@ class Models:
                 model=embedder.model,
                 dimensions=embedder.dimensions,
             )
-        index = SearchIndex(self._storage, embedder, snapshot=snapshot)
-        return Model(embedder=embedder, index=index)
+        return Model(
+            embedder=embedder, index=SearchIndex(self._storage, embedder, snapshot=snapshot)
+        )
 
     def _look(self) -> None:
         """Decide which model answers, or look again if the feed has moved since the last look."""
@@ -272,7 +286,7 @@ class Models:
 
     def _take_over_quietly(self) -> None:
         try:
-            for step in (self._warm_up, self.chosen.index.refresh):
+            for step in (self._warm_up, self._warm_up_index):
                 if self._closed.is_set():
                     return
                 step()
@@ -288,6 +302,10 @@ class Models:
 
     def _warm_up(self) -> None:
         self.chosen.embedder.embed_query("warm up")
+
+    def _warm_up_index(self) -> None:
+        if isinstance(self.chosen.index, SupportsIndex):
+            self.chosen.index.warm_up()
 
     def _settle(self) -> None:
         self._answering, self.lost, self._settled = self.chosen, None, True

@@ -1,4 +1,4 @@
-"""What is still to be done once a commit is durable, and must not turn it into an error."""
+"""Steps after a durable commit, whose failure must not become an error of the write."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ _log = logging.getLogger(__name__)
 
 
 class AfterCommit:
-    """A step after a commit: whatever it raises is logged, and the block ends there.
+    """A context for a step after a commit: an exception is logged and ends the block.
 
-    The write is durable by then, and that is what its receipt answers for: also where the store is
-    closed meanwhile, the disk is full, or a storage or an embedder of the user's raises anything at
-    all. `failure` says what happened, None where nothing did.
+    The write is durable, so the caller gets its receipt even if the store is closed meanwhile, the
+    disk is full, or a custom storage or embedder raises. `failure` is the message of the exception,
+    None without one.
     """
 
     def __init__(self, step: str) -> None:
-        """Call the step by this name, a noun."""
+        """Name the step with a noun, for the log and for `failure`."""
         self._step = step
         self.failure: str | None = None
 
@@ -39,5 +39,5 @@ class AfterCommit:
             return False
         reason = str(error) if isinstance(error, InfiniteMemoryError) else repr(error)
         self.failure = f"{self._step}: {reason}"
-        _log.warning("after a durable write, a step is left out: %s", self.failure)
+        _log.warning("a step after a durable write failed: %s", self.failure)
         return True

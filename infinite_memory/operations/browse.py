@@ -1,4 +1,4 @@
-"""Browse: memories in the order of time, page by page."""
+"""Browse: list memories by time, page by page."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ def browse(services: Services, conditions: Conditions, *, limit: int, after: str
     """Return at most `limit` memories, newest first, and the cursor of the next page.
 
     Raises:
-        InvalidInput: `limit` is not 1 to 1,000, or `after` is not the `next` of a page.
-        UnknownScope: a scope was asked for that does not exist.
+        InvalidInput: `limit` is not between 1 and 1,000, or `after` is not the `next` of a page.
+        UnknownScope: a scope does not exist.
     """
     check_count(limit, "limit", low=1, high=MAX_LIMIT)
     criteria = criteria_of(services, "", conditions)
-    return evolve(_page(services.storage, criteria, limit, after), when=criteria.when)
+    return evolve(_load_page(services.storage, criteria, limit, after), when=criteria.when)
 
 
-def _page(storage: Storage, criteria: Criteria, limit: int, after: str | None) -> Page:
-    """Return a page of what meets all of `criteria`, also what a storage may pass over."""
-    found: list[Memory] = []
+def _load_page(storage: Storage, criteria: Criteria, limit: int, after: str | None) -> Page:
+    """Return a page of memories that meet `criteria`, including those that a storage ignores."""
+    memories: list[Memory] = []
     while True:
-        page = storage.find(criteria, limit=limit - len(found), after=after)
-        found += [memory for memory in page.memories if criteria.admit(memory)]
-        if page.next is None or len(found) == limit:
-            return Page(memories=tuple(found), next=page.next)
+        page = storage.find(criteria, limit=limit - len(memories), after=after)
+        memories += [memory for memory in page.memories if criteria.admit(memory)]
+        if page.next is None or len(memories) == limit:
+            return Page(memories=tuple(memories), next=page.next)
         after = page.next

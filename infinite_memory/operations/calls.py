@@ -1,4 +1,4 @@
-"""The calls that change a store and are under way, so that closing it can wait for them."""
+"""Count the running calls that change a store, so that closing the store can wait for them."""
 
 from __future__ import annotations
 
@@ -17,64 +17,64 @@ from infinite_memory.operations.after_commit import AfterCommit
 __all__ = ["Calls", "counted"]
 
 
-def _nothing() -> None:
-    """Release nothing."""
+def _do_nothing() -> None:
+    """Do nothing."""
 
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
 
 
 class Calls:
-    """Counts the calls that are under way. Every method may be called from any thread."""
+    """Counts running calls. Every method may be called from any thread."""
 
     def __init__(self, refusal: str = "this store is being closed: nothing was changed") -> None:
-        """Begin with none, and let new ones in; later ones are refused with these words."""
+        """Accept calls until `end`; later calls are refused with the message `refusal`."""
         self._refusal = refusal
         self._process = os.getpid()
-        # It may be asked for again by the thread that holds it, in the handler of a signal.
+        # Reentrant: a signal handler may run in the thread that holds it.
         self._changed = threading.Condition(threading.RLock())
-        self._under_way: Counter[int] = Counter()
+        self._running: Counter[int] = Counter()
         self._ended = False
-        self._put_off: dict[int, Callable[[], object]] = {}
+        self._deferred: dict[int, Callable[[], object]] = {}
 
     @contextmanager
     def one(self) -> Iterator[None]:
-        """Count one call for the length of a block.
+        """Count a call for the duration of the block.
 
         Raises:
-            StoreClosed: no new call is let in any more; nothing was changed.
+            StoreClosed: `end` was called; nothing was changed.
         """
         thread = threading.get_ident()
         with self._changed:
             self.check()
-            self._under_way[thread] += 1
+            self._running[thread] += 1
         try:
             yield
         finally:
             self._leave(thread)
 
     def check(self) -> None:
-        """Refuse to go on if no new call would be let in.
+        """Raise if a new call would be refused.
 
         Raises:
-            StoreClosed: with the words of the refusal.
+            StoreClosed: `end` was called.
         """
         if self._ended:
             raise StoreClosed(self._refusal)
 
-    def end(self, seconds: float, release: Callable[[], object] = _nothing) -> None:
-        """Let no new call in, wait at most so long for the others, and `release` what they use.
+    def end(self, seconds: float, release: Callable[[], object] = _do_nothing) -> None:
+        """Refuse new calls, wait at most `seconds` for running calls, and call `release`.
 
-        Where this thread is in a call itself, as in a callback or the handler of a signal, nobody
-        can wait for that: it is finished first, and releases everything at its end.
+        If this thread is inside a call, as in a callback or a signal handler, it cannot wait for
+        itself: this method returns at once, and `release` is called at the end of that call.
         """
         deadline = time.monotonic() + seconds
-        # In a forked child nobody is left who could finish a call, or let go of the lock.
+        # In a forked child no thread exists that could finish a call or release the lock.
         if os.getpid() == self._process and self._changed.acquire(timeout=seconds):
             try:
                 self._ended = True
-                if self._under_way[threading.get_ident()]:
-                    self._put_off[threading.get_ident()] = release
+                if self._running[threading.get_ident()]:
+                    self._deferred[threading.get_ident()] = release
                     return
                 self._wait_until(deadline)
             finally:
@@ -83,18 +83,18 @@ class Calls:
 
     def _leave(self, thread: int) -> None:
         with self._changed:
-            self._under_way[thread] -= 1
-            if self._under_way[thread]:
+            self._running[thread] -= 1
+            if self._running[thread]:
                 return
-            del self._under_way[thread]
+            del self._running[thread]
             self._changed.notify_all()
-            release = self._put_off.pop(thread, None)
+            release = self._deferred.pop(thread, None)
         if release is not None:
             with AfterCommit("the closing of the store"):
                 release()
 
     def _wait_until(self, deadline: float) -> None:
-        while any(self._under_way.values()):
+        while any(self._running.values()):
             left = deadline - time.monotonic()
             if left <= 0:
                 return
@@ -112,7 +112,7 @@ class _HasServices(Protocol):
 
 
 def counted(method: _Method) -> _Method:
-    """Count the calls of a method of a store, so that closing the store waits for them."""
+    """Decorate a method of a store, so that closing the store waits for its calls."""
 
     @wraps(method)
     def call(self: _HasServices, /, *args: Any, **kwargs: Any) -> Any:

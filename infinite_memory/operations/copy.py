@@ -16,6 +16,8 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TypeAlias
 
+from attrs import frozen
+
 from infinite_memory.config import Config, load
 from infinite_memory.errors import (
     ConfigurationError,
@@ -26,20 +28,12 @@ from infinite_memory.errors import (
 )
 from infinite_memory.model.address import find_problem, masked
 from infinite_memory.model.codec import from_micros
+from infinite_memory.model.commit import Attach, Commit, Erase, Put, merge_commits
 from infinite_memory.model.copying import Copied, CopyMark, CopyProgress, CopyStep
 from infinite_memory.model.entry import JournalEnd
 from infinite_memory.model.findings import Finding, RecordKind
 from infinite_memory.model.memory import GLOBAL, Memory
-from infinite_memory.model.record import (
-    Attach,
-    Change,
-    Erase,
-    EraseScope,
-    Put,
-    PutScope,
-    Record,
-    Write,
-)
+from infinite_memory.model.record import Change, Embedding, Record
 from infinite_memory.model.scope import Scope
 from infinite_memory.operations.compare_stores import (
     Comparison,
@@ -237,13 +231,13 @@ class _Copying:
         """Make the scopes of the target those of the source, which may be changed meanwhile."""
         for _ in range(_TRIES):
             wanted, there = self._source.scopes(), self._target.scopes()
-            writes: list[Write] = [
-                PutScope(scope=scope) for name, scope in wanted.items() if there.get(name) != scope
-            ]
-            writes += [EraseScope(name=name) for name in there if name not in wanted]
-            if not writes:
+            commit = Commit(
+                erased_scopes=[name for name in there if name not in wanted],
+                scopes=[scope for name, scope in wanted.items() if there.get(name) != scope],
+            )
+            if commit.is_empty:
                 return
-            self._target.commit(writes)
+            self._target.commit(commit)
 
     def _bring(self) -> None:
         """Bring over what the feed has after the cursor, until there is nothing more."""
@@ -266,55 +260,69 @@ class _Copying:
         for attempt in range(_TRIES):
             self._copied = before
             try:
-                for writes in _commits(self._writes(items)):
-                    self._commit(writes)
+                self._note_erased(items)
+                for steps in _batches(self._steps(items)):
+                    self._commit(steps)
                 return
             except Conflict:
                 if attempt == _TRIES - 1:
                     raise
 
-    def _writes(self, items: Sequence[Change]) -> Iterator[Write]:
+    def _note_erased(self, items: Sequence[Change]) -> None:
+        """Store an empty memory for each erased one that the target never had.
+
+        Erasing it then leaves the id among the erased ones, in the feed of the target too.
+        """
+        gone = [change.id for change in items if change.record is None]
+        known = {*self._target.get(gone, models=()), *self._target.erased(gone)} if gone else set()
+        empty = [
+            Memory(id=memory_id, text="-", happened_at=from_micros(0), stored_at=from_micros(0))
+            for memory_id in gone
+            if memory_id not in known
+        ]
+        if empty:
+            self._target.commit(Commit(puts=[Put(memory=memory, expected=0) for memory in empty]))
+
+    def _steps(self, items: Sequence[Change]) -> Iterator[_Step]:
         """Yield what makes the target hold `items`; what it holds already needs nothing."""
         stored = [change.id for change in items if change.record is not None]
         gone = [change.id for change in items if change.record is None]
         there = self._target.get([*stored, *gone])
-        erased = self._target.erased(gone) if gone else frozenset()
         for change in items:
-            found = there.get(change.id)
             before = self._copied
-            if change.record is None:
-                if change.id not in erased:
-                    self._copied = before + 1
-                    yield from _erasing(change.id, found)
-                continue
-            for write in self._storing(change.record, found):
+            known = there.get(change.id)
+            if change.record is not None:
+                steps = self._storing(change.record, known)
+            else:
+                steps = iter(() if known is None else (_erase(known.memory),))
+            for step in steps:
                 self._copied = before + 1
-                yield write
+                yield step
 
-    def _storing(self, record: Record, found: Record | None) -> Iterator[Write]:
+    def _storing(self, record: Record, known: Record | None) -> Iterator[_Step]:
         """Yield the revisions of a memory that are missing, the current one with its vectors."""
         memory = record.memory
-        if found is not None and same_memory(found.memory, memory):
-            there = {each.model: each for each in found.embeddings}
-            if there.keys() <= {each.model for each in record.embeddings}:
+        if known is not None and same_memory(known.memory, memory):
+            there = {embedding.model: embedding for embedding in known.embeddings}
+            if there.keys() <= {embedding.model for embedding in record.embeddings}:
                 for embedding in record.embeddings:
                     other = there.get(embedding.model)
                     if other is None or not same_embedding(embedding, other):
-                        yield Attach(id=memory.id, revision=memory.revision, embedding=embedding)
+                        yield _attach(memory, embedding)
                 return
         revisions = self._revisions(memory)
         expected = 0
-        if found is not None:
-            same = [n for n, each in enumerate(revisions[:-1]) if same_memory(each, found.memory)]
+        if known is not None:
+            same = [n for n, each in enumerate(revisions[:-1]) if same_memory(each, known.memory)]
             if same:
                 revisions = revisions[same[0] + 1 :]
-                expected = found.memory.revision
+                expected = known.memory.revision
             else:
-                yield Erase(id=memory.id, expected=found.memory.revision)
-        for each in revisions:
-            embeddings = record.embeddings if each is revisions[-1] else ()
-            yield Put(memory=each, expected=expected, embeddings=embeddings)
-            expected = each.revision
+                yield _erase(known.memory)
+        for revision in revisions:
+            embeddings = record.embeddings if revision is revisions[-1] else ()
+            yield _put(Put(memory=revision, expected=expected, embeddings=embeddings))
+            expected = revision.revision
 
     def _revisions(self, memory: Memory) -> list[Memory]:
         """Return the revisions of a memory up to this one; the first one has none before it."""
@@ -326,23 +334,23 @@ class _Copying:
             earlier = []  # named when the two are compared
         return [*(each for each in earlier if each.revision < memory.revision), memory]
 
-    def _commit(self, writes: Sequence[Write]) -> None:
+    def _commit(self, steps: Sequence[_Step]) -> None:
         """Write; where the target refuses a memory, write the others and note that one."""
-        writes = [write for write in writes if _id_of(write) not in self._refused]
+        steps = [step for step in steps if step.id not in self._refused]
+        commit = merge_commits(*[step.commit for step in steps])
         try:
-            self._target.commit(writes)
-            self._erased |= any(isinstance(write, Erase) for write in writes)
+            self._target.commit(commit)
+            self._erased |= bool(commit.erases)
             return
         except InvalidInput as error:
-            if len(writes) == 1:
-                self._note(writes[0], error)
+            if len(steps) == 1:
+                self._note(steps[0].id, error)
                 return
-        half = len(writes) // 2
-        self._commit(writes[:half])
-        self._commit(writes[half:])
+        half = len(steps) // 2
+        self._commit(steps[:half])
+        self._commit(steps[half:])
 
-    def _note(self, write: Write, error: InvalidInput) -> None:
-        memory_id = _id_of(write)
+    def _note(self, memory_id: str, error: InvalidInput) -> None:
         self._refused[memory_id] = Finding(
             part=RecordKind.MEMORY,
             id=memory_id,
@@ -351,39 +359,40 @@ class _Copying:
         )
 
 
-def _erasing(memory_id: str, found: Record | None) -> Iterator[Write]:
-    """Yield what leaves nothing of a memory but its id among the erased ones."""
-    if found is None:
-        empty = Memory(id=memory_id, text="-", happened_at=from_micros(0), stored_at=from_micros(0))
-        yield Put(memory=empty, expected=0)
-    yield Erase(id=memory_id)
+@frozen
+class _Step:
+    """What a copy commits of one memory, and about how many bytes that has."""
+
+    id: str
+    commit: Commit
+    size_bytes: int = 0
 
 
-def _commits(writes: Iterator[Write]) -> Iterator[list[Write]]:
-    """Yield the writes in their order, so many together as one commit should have."""
-    batch: list[Write] = []
-    size = 0
-    for write in writes:
-        batch.append(write)
-        size += _size(write)
-        if len(batch) >= _COMMIT_WRITES or size >= _COMMIT_BYTES:
+def _erase(memory: Memory) -> _Step:
+    return _Step(memory.id, Commit(erases=(Erase(id=memory.id, expected=memory.revision),)))
+
+
+def _attach(memory: Memory, embedding: Embedding) -> _Step:
+    attach = Attach(id=memory.id, revision=memory.revision, embedding=embedding)
+    return _Step(memory.id, Commit(attaches=(attach,)), embedding.vectors.nbytes)
+
+
+def _put(put: Put) -> _Step:
+    memory = put.memory
+    vectors = sum(embedding.vectors.nbytes for embedding in put.embeddings)
+    size_bytes = 2 * len(memory.text) + len(str(memory.context)) + vectors
+    return _Step(memory.id, Commit(puts=(put,)), size_bytes)
+
+
+def _batches(steps: Iterator[_Step]) -> Iterator[list[_Step]]:
+    """Yield the steps in their order, so many together as one commit should have."""
+    batch: list[_Step] = []
+    size_bytes = 0
+    for step in steps:
+        batch.append(step)
+        size_bytes += step.size_bytes
+        if len(batch) >= _COMMIT_WRITES or size_bytes >= _COMMIT_BYTES:
             yield batch
-            batch, size = [], 0
+            batch, size_bytes = [], 0
     if batch:
         yield batch
-
-
-def _id_of(write: Write) -> str:
-    if isinstance(write, Put):
-        return write.memory.id
-    return write.id if isinstance(write, Attach | Erase) else ""
-
-
-def _size(write: Write) -> int:
-    """Return about how many bytes a write has."""
-    if isinstance(write, Attach):
-        return write.embedding.vectors.nbytes
-    if not isinstance(write, Put):
-        return 0
-    vectors = sum(each.vectors.nbytes for each in write.embeddings)
-    return 2 * len(write.memory.text) + len(str(write.memory.context)) + vectors

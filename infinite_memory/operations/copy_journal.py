@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from infinite_memory.errors import Conflict, InvalidInput, StoreDamaged
+from infinite_memory.model.commit import Commit, Expect
 from infinite_memory.model.entry import Entry, JournalEnd
 from infinite_memory.model.findings import Finding, RecordKind
-from infinite_memory.model.record import Log
 from infinite_memory.protocols import Storage
 
 __all__ = ["JournalCopy"]
@@ -94,7 +94,8 @@ class JournalCopy:
     def _add(self, entry: Entry) -> bool:
         """Add an entry, unless another copy into the same target was quicker."""
         try:
-            self._target.commit([Log(action=entry.action, number=entry.number)])
+            expect = Expect(entry_number=entry.number)
+            self._target.commit(Commit(expect=expect, entry=entry.action))
         except InvalidInput as error:
             self._leave_out(entry.number, entry.number, f"the target cannot keep it: {error}")
             return False

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import TypeAlias
 
 from infinite_memory.errors import InvalidInput
+from infinite_memory.model.commit import Commit, Erase, Put
 from infinite_memory.model.findings import Finding, RecordKind
-from infinite_memory.model.link import Link
-from infinite_memory.model.record import Erase, EraseLink, Put, PutLink, Write
+from infinite_memory.model.link import Link, LinkKey
 from infinite_memory.model.usage import Usage
 from infinite_memory.operations.compare_stores import Stretches
 from infinite_memory.protocols import Storage, SupportsDamage
@@ -34,8 +34,8 @@ class LinkCopy:
     def __init__(self, source: Storage, target: Storage) -> None:
         self._source = source
         self._target = target
-        self._refused: dict[_Key, Finding] = {}
-        self._left_out: dict[_Key, Finding] = {}
+        self._refused: dict[LinkKey, Finding] = {}
+        self._left_out: dict[LinkKey, Finding] = {}
         self.counts: Counter[str] = Counter()
         self.different: list[Finding] = []
 
@@ -55,70 +55,59 @@ class LinkCopy:
             self._usage(ids)
 
     def _links(self, ids: Sequence[str]) -> None:
-        mine: dict[_Key, Link] = {}
-        other: dict[_Key, Link] = {}
-        writes: list[PutLink | EraseLink] = []
+        mine: dict[LinkKey, Link] = {}
+        other: dict[LinkKey, Link] = {}
+        missing: list[Link] = []
+        surplus: list[LinkKey] = []
         for look in range(_LOOKS):
-            mine = {_key(link): link for link in self._source.links(ids)}
-            other = {_key(link): link for link in self._target.links(ids)}
-            writes = self._link_writes(mine, other)
-            if not writes or look == _LOOKS - 1:
+            mine = {link.key: link for link in self._source.links(ids)}
+            other = {link.key: link for link in self._target.links(ids)}
+            missing = [
+                link
+                for key, link in mine.items()
+                if other.get(key) != link and key not in self._refused
+            ]
+            # A link that is damaged in the source by now is kept.
+            is_damaged = bool(self._damaged(RecordKind.LINK))
+            surplus = [] if is_damaged else [key for key in other if key not in mine]
+            if look == _LOOKS - 1 or not (missing or surplus):
                 break
-            for start in range(0, len(writes), _COMMIT_WRITES):
-                self._commit(writes[start : start + _COMMIT_WRITES])
+            for start in range(0, len(missing), _COMMIT_WRITES):
+                self._put_links(missing[start : start + _COMMIT_WRITES])
+            for start in range(0, len(surplus), _COMMIT_WRITES):
+                self._target.commit(Commit(erased_links=surplus[start : start + _COMMIT_WRITES]))
         # Each is met from both of its ends, and counted from where it begins.
         beginnings = set(ids)
         equal = [key for key, link in mine.items() if other.get(key) == link]
-        self.counts["links"] += sum(source in beginnings for source, _, _ in equal)
-        for each in writes:
-            self._note_link(each)
+        self.counts["links"] += sum(key.source in beginnings for key in equal)
+        for link in missing:
+            self._note_missing(link)
+        for key in surplus:
+            what = f"the link from {key.source!r} to {key.target!r} is only in the target"
+            self.different.append(Finding(part=RecordKind.LINK, what=what, way_out=_ANEW))
 
-    def _link_writes(
-        self, mine: Mapping[_Key, Link], other: Mapping[_Key, Link]
-    ) -> list[PutLink | EraseLink]:
-        """Return what makes the links of the target the same."""
-        writes: list[PutLink | EraseLink] = [
-            PutLink(link=link)
-            for key, link in mine.items()
-            if other.get(key) != link and key not in self._refused
-        ]
-        # A link that is damaged in the source by now is kept.
-        if not self._damaged(RecordKind.LINK):
-            writes += [
-                EraseLink(source=link.source, target=link.target, type=link.type)
-                for key, link in other.items()
-                if key not in mine
-            ]
-        return writes
-
-    def _commit(self, writes: Sequence[PutLink | EraseLink]) -> None:
+    def _put_links(self, links: Sequence[Link]) -> None:
         """Write; where the target refuses a link, write the others and note that one."""
         try:
-            self._target.commit(writes)
+            self._target.commit(Commit(links=links))
         except InvalidInput as error:
-            if len(writes) > 1:
-                half = len(writes) // 2
-                self._commit(writes[:half])
-                self._commit(writes[half:])
+            if len(links) > 1:
+                half = len(links) // 2
+                self._put_links(links[:half])
+                self._put_links(links[half:])
                 return
-            (write,) = writes
-            assert isinstance(write, PutLink)
-            self._refused[_key(write.link)] = Finding(
+            (link,) = links
+            self._refused[link.key] = Finding(
                 part=RecordKind.LINK,
-                what=f"the target cannot keep {_named(write.link)}: {error}",
+                what=f"the target cannot keep {_named(link)}: {error}",
                 way_out="link the two anew in the source, then run the copy again",
             )
 
-    def _note_link(self, write: PutLink | EraseLink) -> None:
-        if isinstance(write, EraseLink):
-            what = f"the link from {write.source!r} to {write.target!r} is only in the target"
-            self.different.append(Finding(part=RecordKind.LINK, what=what, way_out=_ANEW))
-            return
-        link = write.link
+    def _note_missing(self, link: Link) -> None:
         ends = {link.source, link.target}
         if len(self._target.get(ends, models=())) < len(ends):
             what = f"{_named(link)} is left out, since one end of it is not in the target"
-            self._left_out[_key(link)] = Finding(part=RecordKind.LINK, what=what, way_out=_LATER)
+            self._left_out[link.key] = Finding(part=RecordKind.LINK, what=what, way_out=_LATER)
         else:
             what = f"{_named(link)} is not the same in both"
             self.different.append(Finding(part=RecordKind.LINK, what=what, way_out=_ANEW))
@@ -151,23 +140,20 @@ class LinkCopy:
         if record is None:
             return
         revisions = self._target.history(memory_id)
-        writes: list[Write] = [Erase(id=memory_id, expected=record.memory.revision)]
+        puts = []
         expected = 0
-        for each in revisions:
-            last = each.revision == record.memory.revision
-            embeddings = record.embeddings if last else ()
-            writes.append(Put(memory=each, expected=expected, embeddings=embeddings))
-            expected = each.revision
-        writes += [PutLink(link=link) for link in self._target.links([memory_id])]
-        self._target.commit(writes)
+        for memory in revisions:
+            is_last = memory.revision == record.memory.revision
+            embeddings = record.embeddings if is_last else ()
+            puts.append(Put(memory=memory, expected=expected, embeddings=embeddings))
+            expected = memory.revision
+        erase = Erase(id=memory_id, expected=record.memory.revision)
+        links = self._target.links([memory_id])
+        self._target.commit(Commit(erases=(erase,), puts=puts, links=links))
 
     def _damaged(self, part: RecordKind) -> set[str | None]:
         found = self._source.damage() if isinstance(self._source, SupportsDamage) else ()
         return {each.id for each in found if each.part is part}
-
-
-def _key(link: Link) -> _Key:
-    return link.source, link.target, link.type
 
 
 def _named(link: Link) -> str:

@@ -1,48 +1,42 @@
-"""Recognise: what a new memory says that is there already, as a repeat, an echo or a near-twin.
+"""Find which new memories repeat a stored memory, or echo a recalled memory.
 
-A repeat has the same text, sign for sign but for white space at the ends of lines, and every other
-field the same: it is not stored again, and the memory that is there is strengthened. An echo is
-what recall returned to an assistant within the hour and comes back with nothing new. A memory can
+A repeat has the content hash of a stored memory, and all fields that the hash leaves out are equal
+as well: the repeat is not stored, and the stored memory is strengthened. An echo is a text that
+recall returned to an assistant within the hour and that comes back with nothing new. A memory can
 be repeated or echoed only within an hour after it was stored, and only while nothing else was
-stored in its scope: later, or behind something else, the same words say that it happened again, or
-holds again. Everything else is stored; a trivial rewording is linked to the oldest memory that says
-the same.
+stored in its scope: later, or after another memory, the same words say that it happened again, or
+holds again. All other memories are stored.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from datetime import timedelta, tzinfo
-from zoneinfo import ZoneInfo
+from collections.abc import Collection, Sequence
+from datetime import timedelta
 
 from attrs import evolve, field, frozen
 
-from infinite_memory.model.link import Link, LinkType
+from infinite_memory.model.commit import Expect, ExpectContent
+from infinite_memory.model.content_hash import content_hash, normalize_content
 from infinite_memory.model.memory import GLOBAL, Kind, Memory, Origin, Status
-from infinite_memory.model.record import ExpectAlike, PutLink, Write
+from infinite_memory.operations.load_memories import load_memories
 from infinite_memory.operations.recent_writes import RecentWrites
 from infinite_memory.operations.services import Services
 from infinite_memory.operations.supersession import with_key
-from infinite_memory.text.likeness import alike, fingerprint, repeats, trimmed
+from infinite_memory.text.relative_time import is_relative
 
-__all__ = ["Recognised", "Wanted", "recognise", "twin_links"]
+__all__ = ["Duplicates", "NewMemory", "find_duplicates"]
 
-# So many with one fingerprint are compared; of more than that the newest.
-_COMPARED = 16
-# What is said within an hour of one day was said in one breath, as far as "tomorrow" goes.
-_TOGETHER = timedelta(hours=1)
-# What is told again later than this happened again.
-_TOLD_AGAIN = timedelta(hours=1)
-_REASON = "a trivial rewording"
-_ADDS = ("title", "key", "conversation_id", "speaker", "valid_from", "valid_to")
-
-_OF_WHAT = ("scope", "speaker", "key", "title", "context")
+# How many memories with one content hash are compared, the newest first.
+_MAX_CANDIDATES = 16
+# The same words told later than this say that it happened again.
+_REPEAT_WINDOW = timedelta(hours=1)
+_ECHOED_FIELDS = ("title", "key", "conversation_id", "speaker", "valid_from", "valid_to")
 
 
 @frozen
-class Wanted:
-    """A memory to be stored, and what of it the caller said: when it happened, and its id."""
+class NewMemory:
+    """A memory to be stored; `timed` and `named` say that the caller gave its time, and its id."""
 
     memory: Memory
     timed: bool
@@ -51,243 +45,203 @@ class Wanted:
 
 
 @frozen(kw_only=True)
-class Recognised:
-    """What new memories are, each by its id: `fresh` ones are stored, with their `twins`.
+class Duplicates:
+    """New memories, divided into the `fresh` memories, which are to be stored, and duplicates.
 
-    `expected` refuses the commit if it was made of something else than what there is by then. Where
-    too many may say the same to be named there, `entry` is the number that the entry in the journal
-    must get: nothing at all was changed meanwhile.
+    `repeats` and `echoes` map the id of a new memory to the stored memory. `expect` refuses the
+    commit if more memories have the same content by then. Where too many memories have that content
+    to be named, it gives the number of the journal entry: then nothing was changed meanwhile.
     """
 
-    fresh: list[Wanted] = field(factory=list)
-    expected: tuple[Write, ...] = ()
-    entry: int | None = None
+    fresh: list[NewMemory] = field(factory=list)
+    expect: Expect = field(factory=Expect)
     repeats: dict[str, Memory] = field(factory=dict)
     echoes: dict[str, Memory] = field(factory=dict)
-    twins: dict[str, Memory] = field(factory=dict)
 
 
-def recognise(services: Services, wanted: Iterable[Wanted], *, unseen: bool = False) -> Recognised:
-    """Compare new memories with those that are there, and each with the ones before it.
+def find_duplicates(
+    services: Services, new: Sequence[NewMemory], *, assume_none: bool = False
+) -> Duplicates:
+    """Compare new memories with the stored memories, and with the new memories before them.
 
-    Those that are there are not looked at if they are taken to be `unseen`: what is `expected` then
-    refuses the commit if any may say the same.
+    With `assume_none` no stored memory is read to find repeats: `expect` then refuses the commit
+    if any memory has the same content.
 
-    A message is always stored, and has no twins: who says "ok" again has said it twice. One with an
-    id of its own is always stored as well.
+    A message is always stored: who says "ok" again has said it twice. A memory with an id of its
+    own is always stored as well.
     """
-    new = list(wanted)
-    known, expected, entry = _known(services, [each.memory for each in new], unseen=unseen)
-    found = Recognised(expected=expected, entry=entry)
-    told_last = _ToldLast(services, found.fresh)
+    compared = [item.memory for item in new if _is_compared(item)]
+    candidates, expect = _find_candidates(services, compared, assume_none=assume_none)
+    duplicates = Duplicates(expect=expect)
+    last_stored = _LastStored(services, duplicates.fresh)
     holders: dict[tuple[str, str], str] = {}
-    for each in new:
-        memory = each.memory
-        others = [] if memory.kind is Kind.MESSAGE else known[fingerprint(memory.text)]
-        holder = None if memory.key is None else holders.get((memory.scope, memory.key))
-        echoed = _echoed(services, each, others, told_last) if others else None
-        repeated = None
-        if others and echoed is None:
-            repeated = _repeated(services, each, others, holder, told_last)
-        if echoed is not None:
-            found.echoes[memory.id] = echoed
-        elif repeated is not None:
-            found.repeats[memory.id] = repeated
-        else:
-            twin = _twin(memory, others, _zone(services)) if others else None
-            if twin is not None:
-                found.twins[memory.id] = twin
-            found.fresh.append(each)
-            if memory.key is not None:
-                holders[memory.scope, memory.key] = memory.id
-            others.append(memory)
-    return found
+    for item in new:
+        memory = item.memory
+        same_content = candidates[content_hash(memory)]
+        if _is_compared(item):
+            holder = None if memory.key is None else holders.get((memory.scope, memory.key))
+            if (echoed := _find_echoed(services, item, last_stored)) is not None:
+                duplicates.echoes[memory.id] = echoed
+                continue
+            repeated = _find_repeated(services, item, same_content, holder, last_stored)
+            if repeated is not None:
+                duplicates.repeats[memory.id] = repeated
+                continue
+        duplicates.fresh.append(item)
+        same_content.append(memory)
+        if memory.key is not None:
+            holders[memory.scope, memory.key] = memory.id
+    return duplicates
 
 
-def twin_links(
-    services: Services, twins: Mapping[str, Memory], superseded: Mapping[str, Sequence[str]]
-) -> list[PutLink]:
-    """Return the links from new memories to their twins, but for those that they replace."""
-    return [
-        PutLink(
-            link=Link(
-                source=source,
-                target=twin.id,
-                type=LinkType.NEAR_DUPLICATE_OF,
-                made_by=services.actor.client,
-                reason=_REASON,
-                made_at=services.clock(),
-            )
-        )
-        for source, twin in twins.items()
-        if twin.id not in superseded.get(source, ())
-    ]
+def _is_compared(item: NewMemory) -> bool:
+    return item.memory.kind is not Kind.MESSAGE and not item.named and not item.supersedes
 
 
-def _known(
-    services: Services, new: Sequence[Memory], *, unseen: bool
-) -> tuple[defaultdict[int, list[Memory]], tuple[Write, ...], int | None]:
-    """Return the current memories that may say the same, by fingerprint, oldest first.
+def _find_candidates(
+    services: Services, new: Sequence[Memory], *, assume_none: bool
+) -> tuple[defaultdict[bytes, list[Memory]], Expect]:
+    """Return the current memories with the content of `new` by content hash, oldest first.
 
-    And what to expect so that no others do; where there are too many to be compared, the number of
-    the next entry in the journal instead.
+    The second value is the condition that no further memory has that content. Where there are too
+    many memories to be compared, the number of the next entry in the journal takes its place.
     """
-    compared = [memory for memory in new if memory.kind is not Kind.MESSAGE]
-    known: defaultdict[int, list[Memory]] = defaultdict(list)
-    if not compared:
-        return known, (), None
-    alike = ExpectAlike(
-        scopes=frozenset({GLOBAL, *(memory.scope for memory in compared)}),
-        fingerprints=frozenset(fingerprint(memory.text) for memory in compared),
+    candidates: defaultdict[bytes, list[Memory]] = defaultdict(list)
+    if not new:
+        return candidates, Expect()
+    condition = ExpectContent(
+        scopes=frozenset(memory.scope for memory in new),
+        content_hashes=frozenset(map(content_hash, new)),
     )
-    if unseen:
-        return known, (alike,), None
-    expected: tuple[Write, ...] = ()
-    entry: int | None = None
-    limit = _COMPARED * len(alike.fingerprints)
-    page = services.storage.find(alike.criteria, limit=limit)
+    if assume_none:
+        return candidates, Expect(contents=(condition,))
+    limit = _MAX_CANDIDATES * len(condition.content_hashes)
+    page = services.storage.find(condition.criteria, limit=limit)
     if page.next is None:
-        expected = (evolve(alike, ids=frozenset(memory.id for memory in page.memories)),)
+        condition = evolve(condition, ids=frozenset(memory.id for memory in page.memories))
+        expect = Expect(contents=(condition,))
     else:
-        entry = services.storage.journal_end().number + 1
-        page = services.storage.find(alike.criteria, limit=limit)
+        expect = Expect(entry_number=services.storage.journal_end().number + 1)
+        page = services.storage.find(condition.criteria, limit=limit)
     now = services.clock()
-    for memory in sorted(page.memories, key=lambda each: (each.stored_at, each.id)):
-        if memory.kind is not Kind.MESSAGE and not memory.ended_by(now):
-            known[fingerprint(memory.text)].append(memory)
-    return known, expected, entry
+    for memory in sorted(page.memories, key=lambda memory: (memory.stored_at, memory.id)):
+        if not memory.ended_by(now):
+            candidates[content_hash(memory)].append(memory)
+    return candidates, expect
 
 
-class _ToldLast:
-    """Which memories were told within the hour, with nothing else stored in their scopes since."""
+class _LastStored:
+    """Which memories were stored within the hour, with nothing else in their scopes since."""
 
-    def __init__(self, services: Services, fresh: Sequence[Wanted]) -> None:
-        """Look at what is stored, and at the `fresh` memories that are about to be, in order."""
+    def __init__(self, services: Services, fresh: Sequence[NewMemory]) -> None:
+        """Read the journal when first asked; `fresh` memories are about to be stored, in order."""
         self.now = services.clock()
         self._fresh = fresh
         self._recent = RecentWrites(services.storage)
 
-    def __call__(self, memory: Memory, scopes: Collection[str]) -> bool:
-        """Return whether `memory` was told within the hour, as the last thing in these scopes."""
-        # The clock of whoever stored it may have been ahead, or this one may have gone back.
-        if abs(self.now - memory.stored_at) > _TOLD_AGAIN:
+    def is_last(self, memory: Memory, scopes: Collection[str]) -> bool:
+        """Return whether `memory` was stored within the hour, as the last memory in `scopes`."""
+        # The clock of the process that stored it may have been ahead, or this clock may have gone
+        # back.
+        if abs(self.now - memory.stored_at) > _REPEAT_WINDOW:
             return False
-        for each in reversed(self._fresh):
-            if each.memory.scope in scopes:
-                return each.memory.id == memory.id
+        for item in reversed(self._fresh):
+            if item.memory.scope in scopes:
+                return item.memory.id == memory.id
         return self._recent.stored_last(scopes) == memory.id
 
 
-def _echoed(
-    services: Services, each: Wanted, others: Sequence[Memory], told_last: _ToldLast
-) -> Memory | None:
-    memory = each.memory
-    if each.timed or each.named or each.supersedes:
+def _find_echoed(services: Services, new: NewMemory, last_stored: _LastStored) -> Memory | None:
+    """Return the recalled memory that `new` echoes, whatever its scope, kind and key."""
+    memory = new.memory
+    if new.timed or memory.origin not in (Origin.ASSISTANT, Origin.TOOL):
         return None
-    if memory.origin not in (Origin.ASSISTANT, Origin.TOOL):
+    now = last_stored.now
+    ids = services.lately.ids_with_text(memory.text, now)
+    if not ids:
         return None
-    for other in reversed(others):
+    for recalled in load_memories(services, ids).values():
         if (
-            trimmed(other.text) == trimmed(memory.text)
-            and _adds_nothing(memory, other)
-            and services.lately.returned(other, told_last.now)
-            and told_last(other, {other.scope, memory.scope})
+            recalled.status is Status.CURRENT
+            and recalled.kind is not Kind.MESSAGE
+            and not recalled.ended_by(now)
+            and services.lately.returned(recalled, now)
+            and _adds_nothing(memory, recalled)
+            and last_stored.is_last(recalled, {recalled.scope, memory.scope})
         ):
-            return other
+            return recalled
     return None
 
 
-def _adds_nothing(memory: Memory, other: Memory) -> bool:
+def _adds_nothing(memory: Memory, recalled: Memory) -> bool:
+    """Return whether every field of `memory` is empty or equals that of `recalled`."""
     return (
-        other.scope in (memory.scope, GLOBAL)
-        and memory.kind in (other.kind, Kind.NOTE)
-        and all(getattr(memory, name) in (None, getattr(other, name)) for name in _ADDS)
-        and {*memory.tags} <= {*other.tags}
-        and {*memory.sources} <= {*other.sources, other.id}
-        and {*memory.attachments} <= {*other.attachments}
-        and memory.context in ({}, other.context)
-        and memory.important <= other.important
+        recalled.scope in (memory.scope, GLOBAL)
+        and memory.kind in (recalled.kind, Kind.NOTE)
+        and all(getattr(memory, name) in (None, getattr(recalled, name)) for name in _ECHOED_FIELDS)
+        and {*memory.tags} <= {*recalled.tags}
+        and {*memory.sources} <= {*recalled.sources, recalled.id}
+        and {*memory.attachments} <= {*recalled.attachments}
+        and memory.context in ({}, recalled.context)
+        and memory.important <= recalled.important
     )
 
 
-def _repeated(
+def _find_repeated(
     services: Services,
-    each: Wanted,
-    others: Sequence[Memory],
+    new: NewMemory,
+    candidates: Sequence[Memory],
     holder: str | None,
-    told_last: _ToldLast,
+    last_stored: _LastStored,
 ) -> Memory | None:
-    if each.named or each.supersedes:
+    """Return the memory among `candidates`, which have the same content, that `new` repeats.
+
+    A text that may mean something else at another moment repeats nothing: see `is_relative`.
+    """
+    if not candidates or is_relative(normalize_content(new.memory.text)):
         return None
-    memory = each.memory
-    for other in reversed(others):
+    for candidate in reversed(candidates):
         if (
-            repeats(memory.text, other.text)
-            and _is_the_same(each, other)
-            and told_last(other, {other.scope})
-            and _holds(services, other, holder)
+            _has_same_fields(new, candidate)
+            and last_stored.is_last(candidate, {candidate.scope})
+            and _holds_key(services, candidate, holder)
         ):
-            return other
+            return candidate
     return None
 
 
-def _is_the_same(each: Wanted, other: Memory) -> bool:
-    """Return whether a new memory has every field of `other`, which has the same text.
+def _has_same_fields(new: NewMemory, candidate: Memory) -> bool:
+    """Return whether a new memory has every field of `candidate`, which has the same content.
 
-    Without a time of its own it must happen within an hour of the other one.
+    Without a time of its own it must happen within an hour of the candidate.
     """
-    memory = each.memory
-    if not each.timed and abs(memory.happened_at - other.happened_at) > _TOLD_AGAIN:
+    memory = new.memory
+    if not new.timed and abs(memory.happened_at - candidate.happened_at) > _REPEAT_WINDOW:
         return False
     adopted = evolve(
         memory,
-        id=other.id,
-        text=other.text,
-        stored_at=other.stored_at,
-        revision=other.revision,
-        happened_at=memory.happened_at if each.timed else other.happened_at,
+        id=candidate.id,
+        text=candidate.text,
+        stored_at=candidate.stored_at,
+        revision=candidate.revision,
+        happened_at=memory.happened_at if new.timed else candidate.happened_at,
     )
-    return adopted == _as_told(other, memory)
+    return adopted == _without_assigned_start(candidate, memory)
 
 
-def _as_told(other: Memory, memory: Memory) -> Memory:
-    """Return `other` without the beginning that it was given because clocks differed."""
-    given = memory.valid_from is not None or other.key is None
-    return other if given else evolve(other, valid_from=None)
+def _without_assigned_start(candidate: Memory, memory: Memory) -> Memory:
+    """Return `candidate` without a `valid_from` that it was given because clocks differed."""
+    if memory.valid_from is not None or candidate.key is None:
+        return candidate
+    return evolve(candidate, valid_from=None)
 
 
-def _zone(services: Services) -> tzinfo | None:
-    name = services.config.time_zone
-    return None if name is None else ZoneInfo(name)
-
-
-def _holds(services: Services, memory: Memory, holder: str | None) -> bool:
-    """Tell whether a memory is the only one that holds its key; `holder` is the latest new one."""
+def _holds_key(services: Services, memory: Memory, holder: str | None) -> bool:
+    """Return whether `memory` alone holds its key; `holder` is the latest new memory with it."""
     if memory.key is None:
         return True
     if holder is not None:
         return holder == memory.id
     current = frozenset({Status.CURRENT})
-    held = with_key(services.storage, [memory.scope], memory.key, current)
-    return [each.id for each in held] == [memory.id]
-
-
-def _twin(memory: Memory, others: Iterable[Memory], zone: tzinfo | None) -> Memory | None:
-    """Return the oldest that says the same of the same.
-
-    "I like tea" by another speaker and "Berlin" under another key are other facts; what is under
-    the same key is superseded.
-    """
-    if memory.key is not None:
-        return None
-    for other in others:
-        if any(getattr(other, name) != getattr(memory, name) for name in _OF_WHAT):
-            continue
-        one, another = memory.happened_at, other.happened_at
-        together = (
-            abs(one - another) <= _TOGETHER
-            and one.astimezone(zone).date() == another.astimezone(zone).date()
-        )
-        if alike(memory.text, other.text, together=together):
-            return other
-    return None
+    holders = with_key(services.storage, [memory.scope], memory.key, current)
+    return [record.id for record in holders] == [memory.id]

@@ -5,17 +5,18 @@ from __future__ import annotations
 from attrs import evolve
 
 from infinite_memory.errors import Conflict, StoreDamaged
+from infinite_memory.model.commit import Commit, Erase, Put
 from infinite_memory.model.entry import Operation
 from infinite_memory.model.ids import check_id
 from infinite_memory.model.memory import Status
 from infinite_memory.model.receipt import Outcome, Receipt, Searchable
-from infinite_memory.model.record import Erase, Put
 from infinite_memory.operations.after_commit import AfterCommit
 from infinite_memory.operations.journal import with_entry
 from infinite_memory.operations.remember import receipt_of
 from infinite_memory.operations.retry import attempts
 from infinite_memory.operations.revise import existing, not_found
 from infinite_memory.operations.services import Services
+from infinite_memory.protocols import SupportsIndex
 
 __all__ = ["forget"]
 
@@ -56,7 +57,7 @@ def _hide(services: Services, memory_id: str) -> Receipt:
         )
         try:
             put = Put(memory=after, expected=before.revision, embeddings=record.embeddings)
-            services.storage.commit(with_entry(services, Operation.FORGET, [put]))
+            services.storage.commit(with_entry(services, Operation.FORGET, Commit(puts=(put,))))
             break
         except Conflict:
             if last:
@@ -77,7 +78,8 @@ def _erase(services: Services, memory_id: str) -> Receipt:
     with AfterCommit("removing its bytes from the files of the store") as in_files:
         scrubbed = services.storage.scrub()
     with AfterCommit("removing its bytes from the index") as in_index:
-        services.index.discard()
+        if isinstance(services.index, SupportsIndex):
+            services.index.discard()
     failures = [step.failure for step in (in_files, in_index) if step.failure is not None]
     pending = [f"{failure}; forget it once more to finish this" for failure in failures]
     if not scrubbed:
@@ -97,7 +99,8 @@ def _erase_once(services: Services, memory_id: str) -> Receipt:
         record = storage.get([check_id(memory_id)]).get(memory_id)
         revisions = len(storage.history(memory_id))
     except StoreDamaged:
-        storage.commit(with_entry(services, Operation.ERASE, [Erase(id=memory_id)]))
+        commit = Commit(erases=(Erase(id=memory_id),))
+        storage.commit(with_entry(services, Operation.ERASE, commit))
         # It could not be read, so that its receipt cannot say what it was.
         return _unknown(
             services, memory_id, Outcome.ERASED, f"memory {memory_id}, which was damaged"
@@ -107,7 +110,7 @@ def _erase_once(services: Services, memory_id: str) -> Receipt:
             raise not_found(memory_id)
         return _unknown(services, memory_id, Outcome.UNCHANGED)
     erase = Erase(id=memory_id, expected=record.memory.revision)
-    storage.commit(with_entry(services, Operation.ERASE, [erase]))
+    storage.commit(with_entry(services, Operation.ERASE, Commit(erases=(erase,))))
     erased = [f"memory {memory_id}", f"{revisions} revision{'s' if revisions > 1 else ''}"]
     count = sum(len(embedding.vectors) for embedding in record.embeddings)
     if count:

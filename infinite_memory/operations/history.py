@@ -1,4 +1,4 @@
-"""History: all that a memory was, with what it replaced; or every value that a key had."""
+"""History: every revision of a memory and its predecessors, or every value of a key."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ _HELD = frozenset({Status.CURRENT, Status.SUPERSEDED, Status.ARCHIVED})
 def history(
     services: Services, id_or_key: str, *, scope: str | Iterable[str] | None
 ) -> list[Memory]:
-    """Return what there was, oldest first; see `MemoryStore.history`.
+    """Return the revisions of a memory or a key, oldest first; see `Journal.history`.
 
     Raises:
-        NotFound: no memory has that id, nor that key in these scopes.
+        NotFound: no memory has the id, and none in these scopes has the key.
     """
-    if scope is None and _known(services, id_or_key):
-        return sorted(_revisions(services, _line(services, id_or_key)), key=_order)
+    if scope is None and _exists(services, id_or_key):
+        return sorted(_revisions(services, _chain_ids(services, id_or_key)), key=_order)
     key = check_label(id_or_key, "key")
     scopes = searched_scopes(scope, services)
     names = services.storage.scopes() if scopes is None else scopes
-    found = sorted(with_key(services.storage, names, key, _HELD), key=_order)
-    if not found:
+    memories = sorted(with_key(services.storage, names, key, _HELD), key=_order)
+    if not memories:
         where = "any scope" if scopes is None else f"the scopes {', '.join(sorted(scopes))}"
-        raise NotFound(f"no memory has the id {key!r}, and none in {where} has it as its key")
-    return found
+        raise NotFound(f"no memory has the id {key!r}, and no memory in {where} has that key")
+    return memories
 
 
 def conflicts(services: Services, *, scope: str | Iterable[str] | None) -> list[tuple[Memory, ...]]:
-    """Return the memories that disagree about a key; see `MemoryStore.conflicts`."""
+    """Return the groups of memories that disagree about a key; see `Journal.conflicts`."""
     criteria = Criteria(
         scopes=searched_scopes(scope, services),
         statuses=frozenset({Status.CURRENT}),
@@ -63,46 +63,46 @@ def conflicts(services: Services, *, scope: str | Iterable[str] | None) -> list[
     return [
         tuple(group)
         for _, chain in sorted(chains.items())
-        for group in _at_once(sorted(chain, key=_order))
+        for group in _split_overlapping(sorted(chain, key=_order))
         if len({memory.text for memory in group}) > 1
     ]
 
 
-def _at_once(chain: Iterable[Memory]) -> Iterator[list[Memory]]:
-    """Cut a chain, the oldest first, into groups whose times of validity have a part in common."""
+def _split_overlapping(chain: Iterable[Memory]) -> Iterator[list[Memory]]:
+    """Split a chain, oldest first, into groups whose times of validity overlap."""
     group: list[Memory] = []
     for memory in chain:
-        if all(each.ended_by(memory.held_from) for each in group):
+        if all(member.ended_by(memory.held_from) for member in group):
             yield group
             group = []
         group.append(memory)
     yield group
 
 
-def _known(services: Services, memory_id: str) -> bool:
+def _exists(services: Services, memory_id: str) -> bool:
     try:
         return bool(services.storage.get([check_id(memory_id)], models=()))
     except InvalidInput:
         return False
 
 
-def _line(services: Services, memory_id: str) -> set[str]:
-    """Return the ids of a memory and of all that it replaced or was replaced by."""
-    line, news = {memory_id}, {memory_id}
-    while news:
+def _chain_ids(services: Services, memory_id: str) -> set[str]:
+    """Return the ids of a memory and of all its predecessors and successors."""
+    chain, added = {memory_id}, {memory_id}
+    while added:
         ends = {
             end
-            for link in services.storage.links(news)
+            for link in services.storage.links(added)
             if link.type is LinkType.SUPERSEDES
             for end in (link.source, link.target)
         }
-        news = ends - line
-        line |= news
-    return line
+        added = ends - chain
+        chain |= added
+    return chain
 
 
 def _revisions(services: Services, ids: Iterable[str]) -> Iterator[Memory]:
-    """Yield every revision of these memories but those that were merely closed by the next."""
+    """Yield the revisions of these memories, without revisions that the next one only closed."""
     for memory_id in ids:
         revisions = services.storage.history(memory_id)
         for earlier, later in zip(revisions, [*revisions[1:], None], strict=True):
@@ -111,7 +111,7 @@ def _revisions(services: Services, ids: Iterable[str]) -> Iterator[Memory]:
 
 
 def _closes(later: Memory, earlier: Memory) -> bool:
-    """Tell whether a revision does no more than end the one before, as another replaced it."""
+    """Return whether a revision only closes the previous one because it was superseded."""
     return later.status is Status.SUPERSEDED and later == evolve(
         earlier,
         status=later.status,

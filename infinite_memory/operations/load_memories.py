@@ -1,4 +1,4 @@
-"""Memories read by their ids, whatever is damaged among them."""
+"""Load memories by their ids, without those that are damaged."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from infinite_memory.errors import StoreDamaged
 from infinite_memory.model.memory import Memory
 from infinite_memory.operations.services import Services
 
-__all__ = ["sound_memories"]
+__all__ = ["load_memories"]
 
 _log = logging.getLogger(__name__)
 
 
-def sound_memories(services: Services, ids: Iterable[str]) -> dict[str, Memory]:
-    """Return the memories of these ids that exist; one that is damaged is left out, and logged."""
-    storage, wanted = services.storage, list(dict.fromkeys(ids))
+def load_memories(services: Services, ids: Iterable[str]) -> dict[str, Memory]:
+    """Return the memories with these ids; a damaged memory is omitted, and logged."""
+    storage, unique_ids = services.storage, list(dict.fromkeys(ids))
     try:
-        records = storage.get(wanted, models=())
+        records = storage.get(unique_ids, models=())
     except StoreDamaged as error:
         _log.error("%s", error)
         records = {}
-        for memory_id in wanted:
+        for memory_id in unique_ids:
             with suppress(StoreDamaged):
                 records.update(storage.get([memory_id], models=()))
     return {memory_id: record.memory for memory_id, record in records.items()}

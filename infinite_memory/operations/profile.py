@@ -15,12 +15,12 @@ from attrs import evolve
 
 from infinite_memory.errors import Conflict, InvalidInput, UnknownScope
 from infinite_memory.model.checks import check_choice, check_context, check_field, check_label
+from infinite_memory.model.commit import Commit, Expect, ExpectKey, Put, merge_commits
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.draft import Draft
 from infinite_memory.model.entry import Operation
 from infinite_memory.model.memory import GLOBAL, JsonValue, Kind, Memory, Origin, Status
 from infinite_memory.model.profile import SECTIONS, Profile, profile_key
-from infinite_memory.model.record import ExpectKey, Put, Write
 from infinite_memory.model.scope import fold_name
 from infinite_memory.operations.after_commit import AfterCommit
 from infinite_memory.operations.embed import embed_new
@@ -42,7 +42,7 @@ _Facts: TypeAlias = Mapping[_Path, Sequence[Memory]]
 
 
 def get_profile(services: Services, user: str) -> Profile:
-    """Return what is known of a user; see `MemoryStore.get_user_profile`."""
+    """Return what is known of a user; see `Profiles.get`."""
     user = _checked_user(services, user)
     return _profile(user, _facts(services, user))
 
@@ -56,7 +56,7 @@ def users(services: Services) -> list[str]:
 def update_profile(
     services: Services, user: str, changes: Mapping[str, Any], *, origin: str
 ) -> Profile:
-    """Merge `changes` into a profile; see `MemoryStore.update_user_profile`.
+    """Merge `changes` into a profile; see `Profiles.update`.
 
     Raises:
         InvalidInput: a value cannot be used; nothing was changed.
@@ -67,11 +67,11 @@ def update_profile(
     for last in attempts():
         facts = _facts(services, user)
         after = dict(_leaves(_merged(_tree(facts), wanted)))
-        placed, writes = _writes(services, user, facts, after, made_by)
-        if not writes:
+        placed, commit = _plan_commit(services, user, facts, after, made_by)
+        if not commit.changes:
             break
         try:
-            services.storage.commit(with_entry(services, Operation.PROFILE, writes))
+            services.storage.commit(with_entry(services, Operation.PROFILE, commit))
         except Conflict:
             if last:
                 raise
@@ -95,14 +95,14 @@ def _profile_after(
     return _profile(user, {path: new.get(path) or facts[path] for path in after})
 
 
-def _writes(
+def _plan_commit(
     services: Services,
     user: str,
     facts: _Facts,
     after: Mapping[_Path, JsonValue],
     origin: Origin,
-) -> tuple[Placement, list[Write]]:
-    """Return the writes that make the facts those of `after`."""
+) -> tuple[Placement, Commit]:
+    """Return the commit that makes the facts those of `after`."""
     now = services.clock()
     scopes = services.storage.scopes()
     superseding = Superseding(services, now)
@@ -133,7 +133,7 @@ def _writes(
         for path in facts.keys() | after.keys()
         if path not in after or path not in facts or _value(facts[path][-1]) != after[path]
     ]
-    return placed, [*seen, *placed.writes, *closed] if placed.writes or closed else []
+    return placed, merge_commits(placed.commit, Commit(expect=Expect(keys=seen), puts=closed))
 
 
 def _expected(services: Services, user: str, path: _Path, facts: Sequence[Memory]) -> ExpectKey:

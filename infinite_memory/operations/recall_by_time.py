@@ -15,11 +15,12 @@ from infinite_memory.model.criteria import Conditions, Criteria
 from infinite_memory.model.memory import Memory
 from infinite_memory.model.recall_page import Digest, Landmark, Recalled
 from infinite_memory.model.time_range import TimeRange, format_range
-from infinite_memory.operations.load_memories import sound_memories
+from infinite_memory.operations.load_memories import load_memories
 from infinite_memory.operations.search_request import criteria_of
 from infinite_memory.operations.services import Services
-from infinite_memory.search.reader import View
-from infinite_memory.search.timeline import Place, Timeline
+from infinite_memory.protocols import SupportsTimeline, Timeline
+from infinite_memory.search.linear import LinearTimeline
+from infinite_memory.search.timeline import Place
 from infinite_memory.storage.paging import decode_cursor, encode_position
 from infinite_memory.times.calendar import Calendar, WeekStart
 
@@ -53,8 +54,7 @@ def recall_by_time(
             'there is no time to recall: give when, such as "last week", "March 2024", "since'
             ' Monday" or "always", or since and until'
         )
-    view = services.index.refresh()
-    timeline = Timeline.of(view, criteria)
+    timeline = _timeline_of(services, criteria)
     ahead = timeline.stretch(bound, limit + 1, newest_first=newest_first)
     places, more = ahead[:limit], len(ahead) > limit
     window = TimeRange(criteria.since, criteria.until)
@@ -64,12 +64,12 @@ def recall_by_time(
         window=window,
         said=shown if criteria.when is None else criteria.when.said,
         when=criteria.when,
-        total=len(timeline),
+        total=len(timeline.happened),
         newest_first=newest_first,
         next=encode_position(places[-1]) if more else None,
     )
-    if not len(timeline):
-        return _among_others(services, view, criteria, recalled)
+    if not len(timeline.happened):
+        return _among_others(services, criteria, recalled)
     if more and bound is None:
         return evolve(recalled, digest=_digest(services, timeline, criteria))
     return recalled
@@ -77,29 +77,33 @@ def recall_by_time(
 
 def _admitted(services: Services, criteria: Criteria, places: list[Place]) -> list[Memory]:
     ids = [memory_id for _, memory_id in places]
-    memories = sound_memories(services, ids)
+    memories = load_memories(services, ids)
     # Another process may have changed or erased one since the index was read.
     return [memories[i] for i in ids if i in memories and criteria.admit(memories[i])]
 
 
-def _among_others(
-    services: Services, view: View, criteria: Criteria, recalled: Recalled
-) -> Recalled:
+def _timeline_of(services: Services, criteria: Criteria) -> Timeline:
+    index = services.index
+    if isinstance(index, SupportsTimeline):
+        return index.timeline(criteria)
+    return LinearTimeline(services.storage, criteria)
+
+
+def _among_others(services: Services, criteria: Criteria, recalled: Recalled) -> Recalled:
     """Return the answer of an empty window with the nearest memories around it."""
     since, until = criteria.since, criteria.until
     earlier = evolve(criteria, since=None, until=since)
     later = evolve(criteria, since=until, until=None)
     return evolve(
         recalled,
-        before=None if since is None else _end(services, view, earlier, newest_first=True),
-        after=None if until is None else _end(services, view, later, newest_first=False),
+        before=None if since is None else _end(services, earlier, newest_first=True),
+        after=None if until is None else _end(services, later, newest_first=False),
     )
 
 
-def _end(
-    services: Services, view: View, criteria: Criteria, *, newest_first: bool
-) -> Landmark | None:
-    return _landmark(services, Timeline.of(view, criteria), criteria, newest_first=newest_first)
+def _end(services: Services, criteria: Criteria, *, newest_first: bool) -> Landmark | None:
+    timeline = _timeline_of(services, criteria)
+    return _landmark(services, timeline, criteria, newest_first=newest_first)
 
 
 def _digest(services: Services, timeline: Timeline, criteria: Criteria) -> Digest:

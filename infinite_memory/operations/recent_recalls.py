@@ -1,45 +1,78 @@
-"""What recall returned in this process a short while ago: what comes back from there is an echo."""
+"""What recall returned in this process a short while ago: a text that comes back is an echo."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable
 from datetime import datetime, timedelta
+from hashlib import sha256
 from threading import Lock
 
+from attrs import frozen
+
+from infinite_memory.model.content_hash import normalize_content
 from infinite_memory.model.memory import Memory
 
 __all__ = ["Lately"]
 
-_MOST = 1000
-_LASTS = timedelta(hours=1)
+_MAX_MEMORIES = 1000
+_MAX_AGE = timedelta(hours=1)
+
+
+@frozen
+class _Recall:
+    """The revision of a memory that recall returned, a digest of its text, and when."""
+
+    revision: int
+    text: bytes
+    moment: datetime
+
+    def is_recent(self, now: datetime) -> bool:
+        return abs(now - self.moment) <= _MAX_AGE
 
 
 class Lately:
-    """The revisions that recall returned, at most 1,000 of them and for an hour."""
+    """The revisions that recall returned, at most 1,000 of them and for an hour. Thread-safe."""
 
     def __init__(self) -> None:
         """Know of none."""
         self._lock = Lock()
-        self._returned: OrderedDict[str, tuple[int, datetime]] = OrderedDict()
+        self._recalls: OrderedDict[str, _Recall] = OrderedDict()
 
     def note(self, memories: Iterable[Memory], now: datetime) -> None:
         """Take note that these are being returned."""
         with self._lock:
             for memory in memories:
-                self._returned[memory.id] = memory.revision, now
-                self._returned.move_to_end(memory.id)
-            while len(self._returned) > _MOST:
-                self._returned.popitem(last=False)
+                recall = _Recall(memory.revision, _digest_text(memory.text), now)
+                self._recalls[memory.id] = recall
+                self._recalls.move_to_end(memory.id)
+            while len(self._recalls) > _MAX_MEMORIES:
+                self._recalls.popitem(last=False)
 
     def recalled(self, memory_id: str, now: datetime) -> bool:
         """Return whether recall returned any revision of a memory a short while ago."""
         with self._lock:
-            _, moment = self._returned.get(memory_id, (0, None))
-        return moment is not None and abs(now - moment) <= _LASTS
+            recall = self._recalls.get(memory_id)
+        return recall is not None and recall.is_recent(now)
 
     def returned(self, memory: Memory, now: datetime) -> bool:
-        """Tell whether recall returned this revision a short while ago."""
+        """Return whether recall returned this revision a short while ago."""
         with self._lock:
-            revision, moment = self._returned.get(memory.id, (0, now))
-        return revision == memory.revision and abs(now - moment) <= _LASTS
+            recall = self._recalls.get(memory.id)
+        return recall is not None and recall.revision == memory.revision and recall.is_recent(now)
+
+    def ids_with_text(self, text: str, now: datetime) -> list[str]:
+        """Return the ids of what recall returned a short while ago with this text, latest first."""
+        digest = _digest_text(text)
+        with self._lock:
+            recalls = list(self._recalls.items())
+        return [
+            memory_id
+            for memory_id, recall in reversed(recalls)
+            if recall.text == digest and recall.is_recent(now)
+        ]
+
+
+def _digest_text(text: str) -> bytes:
+    """Return a digest, so that no text is kept after its memory was erased."""
+    return sha256(normalize_content(text).encode("utf-8", "surrogatepass")).digest()

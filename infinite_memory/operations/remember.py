@@ -10,20 +10,22 @@ from attrs import evolve, frozen
 
 from infinite_memory.errors import Conflict, IdTaken, InfiniteMemoryError, InvalidInput
 from infinite_memory.model.checks import check_labels
+from infinite_memory.model.commit import Commit, Expect, merge_commits
 from infinite_memory.model.draft import Draft
 from infinite_memory.model.entry import Operation
 from infinite_memory.model.memory import GLOBAL, Memory, Status
 from infinite_memory.model.receipt import Outcome, Receipt, Searchable
-from infinite_memory.model.record import PutLink, Record, Write
+from infinite_memory.model.record import Record
 from infinite_memory.model.scope import Scope, fold_name
 from infinite_memory.model.usage import Usage
 from infinite_memory.operations.after_commit import AfterCommit
-from infinite_memory.operations.duplicates import Recognised, Wanted, recognise, twin_links
+from infinite_memory.operations.duplicates import Duplicates, NewMemory, find_duplicates
 from infinite_memory.operations.embed import embed_new
 from infinite_memory.operations.journal import with_entry
 from infinite_memory.operations.retry import attempts
-from infinite_memory.operations.scopes import scope_writes, settled
+from infinite_memory.operations.scopes import create_missing_scopes, settled
 from infinite_memory.operations.services import Services
+from infinite_memory.operations.similar import add_similar
 from infinite_memory.operations.supersession import Placement, Superseding
 from infinite_memory.operations.validation import memory_of
 from infinite_memory.operations.visibility import quote_text
@@ -40,8 +42,8 @@ _BATCH_BYTES = 4 << 20
 _EXPECTING = 10
 
 
-def remember(services: Services, draft: Draft) -> Receipt:
-    """Store one memory and return its receipt.
+def remember(services: Services, draft: Draft, *, similar: bool = True) -> Receipt:
+    """Store one memory and return its receipt; `similar` asks for the memories that are near it.
 
     Raises:
         InvalidInput: a field cannot be used.
@@ -52,7 +54,8 @@ def remember(services: Services, draft: Draft) -> Receipt:
     general = isinstance(place, str) and place == GLOBAL
     scopes = {GLOBAL: Scope(name=GLOBAL)} if general else services.storage.scopes()
     wanted = _prepared(services, [draft], scopes)
-    return _stored(services, wanted, scopes)[0]
+    receipt = _stored(services, wanted, scopes)[0]
+    return add_similar(services, receipt, wanted[0].memory) if similar else receipt
 
 
 def remember_many(
@@ -115,11 +118,11 @@ def _prepared(
     scopes: Mapping[str, Scope],
     *,
     number: bool = False,
-) -> list[Wanted]:
+) -> list[NewMemory]:
     now = services.clock()
     spelling: dict[str, str] = {}
     seen: dict[str, Memory] = {}
-    wanted: list[Wanted] = []
+    wanted: list[NewMemory] = []
     for position, draft in enumerate(drafts, 1):
         try:
             # One after the other, so that a conversation keeps the order it was given in.
@@ -136,7 +139,7 @@ def _prepared(
                 raise
             raise type(error)(f"memory {position} of {len(drafts)}: {error}") from error
         supersedes = check_labels(draft.supersedes, "supersedes")
-        wanted.append(Wanted(memory, timed, draft.id is not None, supersedes))
+        wanted.append(NewMemory(memory, timed, draft.id is not None, supersedes))
     return wanted
 
 
@@ -144,8 +147,8 @@ def _placed(memory: Memory, scope: str) -> Memory:
     return memory if memory.scope == scope else evolve(memory, scope=scope)
 
 
-def _batches(wanted: Sequence[Wanted]) -> Iterator[list[Wanted]]:
-    batch: list[Wanted] = []
+def _batches(wanted: Sequence[NewMemory]) -> Iterator[list[NewMemory]]:
+    batch: list[NewMemory] = []
     size = 0
     for item in wanted:
         batch.append(item)
@@ -159,28 +162,29 @@ def _batches(wanted: Sequence[Wanted]) -> Iterator[list[Wanted]]:
 
 @frozen(kw_only=True)
 class _Committed:
-    """What a commit left: what was new, its place and its links, and what was there before."""
+    """What a commit left: duplicates, the place of what is new, and what was there before."""
 
-    found: Recognised
+    duplicates: Duplicates
     placed: Placement
-    links: Sequence[PutLink]
     earlier: Mapping[str, Receipt]
 
 
 def _stored(
-    services: Services, wanted: Sequence[Wanted], scopes: Mapping[str, Scope] | None = None
+    services: Services, wanted: Sequence[NewMemory], scopes: Mapping[str, Scope] | None = None
 ) -> list[Receipt]:
     """Store one batch as a whole, then embed it; `scopes` as they were read a moment ago."""
     done = _committed(services, wanted, scopes)
     new = done.placed.memories
     embedded = embed_new(services, list(new.values()))
     first = {each: _first(memory, done, meaning=each in embedded) for each, memory in new.items()}
-    again = _again(services, done.found, first)
+    if embedded.failure is not None:
+        first = {i: evolve(receipt, pending=(embedded.failure,)) for i, receipt in first.items()}
+    again = _again(services, done.duplicates, first)
     return _in_order([each.memory.id for each in wanted], {**first, **done.earlier, **again})
 
 
 def _committed(
-    services: Services, wanted: Sequence[Wanted], scopes: Mapping[str, Scope] | None
+    services: Services, wanted: Sequence[NewMemory], scopes: Mapping[str, Scope] | None
 ) -> _Committed:
     """Commit one batch, looking again at what is there where others changed it meanwhile."""
     for attempt, last in enumerate(attempts(), 1):
@@ -198,18 +202,18 @@ def _committed(
         }
         fresh = {each.memory.id: each for each in wanted if each.memory.id not in existing}
         # One alone is nearly always new: the commit tells if it may not be.
-        unseen = attempt == 1 and len(wanted) == 1
-        found = recognise(services, fresh.values(), unseen=unseen)
-        expected, number = (found.expected, found.entry) if attempt <= _EXPECTING else ((), None)
+        assume_none = attempt == 1 and len(wanted) == 1
+        duplicates = find_duplicates(services, list(fresh.values()), assume_none=assume_none)
+        expect = duplicates.expect if attempt <= _EXPECTING else Expect()
         try:
-            placed = _placed_among_others(services, found.fresh)
-            links = twin_links(services, found.twins, placed.superseded)
-            if found.fresh:
-                writes = [*expected, *_scope_writes(placed, scopes), *placed.writes, *links]
-                services.storage.commit(
-                    with_entry(services, Operation.REMEMBER, writes, number=number)
+            placed = _placed_among_others(services, duplicates.fresh)
+            if duplicates.fresh:
+                names = {memory.scope for memory in placed.memories.values()}
+                commit = merge_commits(
+                    Commit(expect=expect), create_missing_scopes(names, scopes), placed.commit
                 )
-            return _Committed(found=found, placed=placed, links=links, earlier=earlier)
+                services.storage.commit(with_entry(services, Operation.REMEMBER, commit))
+            return _Committed(duplicates=duplicates, placed=placed, earlier=earlier)
         except Conflict as error:
             if last or isinstance(error, IdTaken):
                 raise
@@ -234,25 +238,24 @@ def _first(memory: Memory, done: _Committed, *, meaning: bool) -> Receipt:
         superseded=placed.superseded.get(memory.id, ()),
         superseded_by=placed.superseded_by.get(memory.id),
         conflicts=placed.conflicts.get(memory.id, ()),
-        twins=tuple([each.link.target for each in done.links if each.link.source == memory.id]),
     )
 
 
 def _again(
-    services: Services, found: Recognised, first: Mapping[str, Receipt]
+    services: Services, duplicates: Duplicates, first: Mapping[str, Receipt]
 ) -> dict[str, Receipt]:
     """Strengthen what was repeated; return the receipts of repeats and echoes."""
-    if not found.repeats and not found.echoes:
+    if not duplicates.repeats and not duplicates.echoes:
         return {}
-    counts = Counter(each.id for each in found.repeats.values())
+    counts = Counter(memory.id for memory in duplicates.repeats.values())
     now = services.clock()
     with AfterCommit("the count of repeats"):
         services.storage.count_usage(
             {each: Usage(count=count, last=now) for each, count in counts.items()}
         )
     told = {
-        **{new: (Outcome.STRENGTHENED, memory) for new, memory in found.repeats.items()},
-        **{new: (Outcome.ECHO, memory) for new, memory in found.echoes.items()},
+        **{new: (Outcome.STRENGTHENED, memory) for new, memory in duplicates.repeats.items()},
+        **{new: (Outcome.ECHO, memory) for new, memory in duplicates.echoes.items()},
     }
     ids = {memory.id for _, memory in told.values()} - set(first)
     by_meaning = _found_by_meaning(services, ids) if ids else frozenset()
@@ -286,17 +289,13 @@ def _in_order(ids: Sequence[str], receipts: Mapping[str, Receipt]) -> list[Recei
     return ordered
 
 
-def _placed_among_others(services: Services, fresh: Sequence[Wanted]) -> Placement:
+def _placed_among_others(services: Services, fresh: Sequence[NewMemory]) -> Placement:
     if all(each.memory.key is None and not each.supersedes for each in fresh):
         return Placement.alone(each.memory for each in fresh)
     superseding = Superseding(services, services.clock())
     for each in fresh:
         superseding.place(each.memory, each.supersedes, timed=each.timed)
     return superseding.placement()
-
-
-def _scope_writes(placed: Placement, scopes: Mapping[str, Scope]) -> list[Write]:
-    return scope_writes({memory.scope for memory in placed.memories.values()}, scopes)
 
 
 def _unchanged(services: Services, memory: Memory, record: Record, timed: bool) -> Receipt:

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from attrs import define, evolve, field
 
 from infinite_memory.errors import Conflict
+from infinite_memory.model.commit import Commit, Expect
 from infinite_memory.model.entry import Entry
 from infinite_memory.model.memory import GLOBAL, Memory, Status
-from infinite_memory.model.record import ExpectScopes, PutScope, Write
 from infinite_memory.model.scope import Scope, Sensitivity, fold_name
 from infinite_memory.operations.services import Services
 
@@ -36,7 +36,7 @@ class _Removal:
 
 @define
 class ScopeRestorer:
-    """Finds a scope for each memory that comes back, and collects the writes that this takes.
+    """Finds a scope for each memory that comes back, and collects what a commit needs for that.
 
     `scopes` are those that are there, with those that are restored; what was removed is looked for
     in the entries of the journal from the number `since` on.
@@ -45,9 +45,15 @@ class ScopeRestorer:
     services: Services
     scopes: dict[str, Scope]
     since: int
-    writes: list[Write] = field(factory=list)
-    _seen: set[str] = field(factory=set)
+    _expected: dict[str, Scope | None] = field(factory=dict)
+    _restored: list[Scope] = field(factory=list)
     _removals: Mapping[str, _Removal] | None = None
+
+    @property
+    def commit(self) -> Commit:
+        """The part of a commit that restores the scopes that were found missing."""
+        expect = Expect(scopes=dict(self._expected))
+        return Commit(expect=expect, scopes=tuple(self._restored))
 
     def find_scope(self, name: str) -> str:
         """Return the name of the scope for a memory that was in the scope `name`.
@@ -84,14 +90,14 @@ class ScopeRestorer:
             parent = self.find_parent(scope.parent)
             scope = self.scopes[scope.name] = evolve(scope, parent=parent)
         self._expect(scope.name, None)
-        self.writes.append(PutScope(scope=scope))
+        self._restored.append(scope)
         return scope
 
     def replace_scope(self, seen: Scope, scope: Scope) -> None:
         """Put `scope` in the place of the one that was seen."""
         self.scopes[scope.name] = scope
         self._expect(scope.name, seen)
-        self.writes.append(PutScope(scope=scope))
+        self._restored.append(scope)
 
     def _find_or_restore(self, name: str) -> Scope:
         present = self._present(name)
@@ -108,9 +114,7 @@ class ScopeRestorer:
 
     def _expect(self, name: str, scope: Scope | None) -> None:
         """Refuse the commit if the scope is not as it was seen, before this commit wrote it."""
-        if name not in self._seen:
-            self._seen.add(name)
-            self.writes.append(ExpectScopes(scopes={name: scope}))
+        self._expected.setdefault(name, scope)
 
     def _present(self, name: str) -> Scope | None:
         if name in self.scopes:

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from attrs import evolve, fields_dict, frozen
 
 from infinite_memory.errors import Conflict
+from infinite_memory.model.commit import Commit, Expect, Put, merge_commits
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.entry import Entry, LinkStep, MemoryStep, Operation, ScopeStep
 from infinite_memory.model.link import Link
 from infinite_memory.model.memory import Memory, Status
-from infinite_memory.model.record import (
-    EraseLink,
-    EraseScope,
-    ExpectScopes,
-    Put,
-    PutLink,
-    PutScope,
-    Record,
-    Write,
-)
+from infinite_memory.model.record import Record
 from infinite_memory.model.scope import Scope, Sensitivity, fold_name, visible_from
 from infinite_memory.operations.removed_scopes import ScopeRestorer
 from infinite_memory.operations.services import Services
@@ -31,9 +23,6 @@ _PAGE = 100
 _LISTED = 5
 _EVER_NEW = frozenset({"revision", "stored_at"})
 _NOT_FORGOTTEN = frozenset(Status) - {Status.FORGOTTEN}
-
-
-_CHANGING = (Put, PutScope, EraseScope, PutLink, EraseLink)
 
 
 @frozen(kw_only=True)
@@ -60,13 +49,13 @@ class MemoryChange:
 
 @frozen(kw_only=True)
 class Reversal:
-    """What reverses an entry: the writes, and what they come to.
+    """What reverses an entry: the commit, and what it comes to.
 
     `links` are those that are there now, among the memories that the entry linked. `erased` are the
     ids of memories that it changed and that were erased since: they stay erased.
     """
 
-    writes: tuple[Write, ...]
+    commit: Commit
     links: tuple[Link, ...]
     changes: tuple[MemoryChange, ...]
     scopes: tuple[str, ...]
@@ -111,17 +100,24 @@ class _Planner:
         changes = [MemoryChange(before=records[p.memory.id].memory, after=p.memory) for p in puts]
         self._restore_scopes()
         puts = [self._place_memory(put, change) for put, change in zip(puts, changes, strict=True)]
-        removals = list(self._remove_scopes([put.memory for put in puts]))
+        removed = {scope.name: scope for scope in self._remove_scopes([p.memory for p in puts])}
         there = self._storage.links({end for link in self._linked() for end in _ends(link)})
-        links = [w for step in action.links for w in self._restore_link(step, there)]
-        writes: list[Write] = [*self._restorer.writes, *removals, *puts, *links]
-        if not any(isinstance(write, _CHANGING) for write in writes):
+        commit = merge_commits(
+            self._restorer.commit,
+            Commit(
+                expect=Expect(scopes=removed, unused=frozenset(removed)),
+                puts=puts,
+                erased_scopes=tuple(removed),
+            ),
+            *[self._restore_link(step, there) for step in action.links],
+        )
+        if not commit.changes:
             raise self._nothing_left(erased)
         return Reversal(
-            writes=tuple(writes),
+            commit=commit,
             links=tuple(there),
             changes=tuple(map(self._describe_change, changes, puts)),
-            scopes=tuple(_scope_names(writes)),
+            scopes=(*(scope.name for scope in commit.scopes), *commit.erased_scopes),
             erased=tuple(erased),
         )
 
@@ -259,8 +255,8 @@ class _Planner:
             before = evolve(before, parent=parent)
         restorer.replace_scope(step.after, before)
 
-    def _remove_scopes(self, memories: Sequence[Memory]) -> Iterator[Write]:
-        """Yield the writes that remove the scopes that the entry made.
+    def _remove_scopes(self, memories: Sequence[Memory]) -> Iterator[Scope]:
+        """Yield the scopes to remove, which the entry made.
 
         One that was made for memories stays where others use it.
         """
@@ -272,8 +268,7 @@ class _Planner:
             reason = self._find_use(step.after, memories)
             if reason is None:
                 self._restorer.scopes.pop(name)
-                yield ExpectScopes(scopes={name: step.after}, unused=frozenset({name}))
-                yield EraseScope(name=name)
+                yield step.after
             elif not self._entry.action.memories:
                 raise Conflict(f"entry {self._entry.number} cannot be undone: {reason}")
 
@@ -300,19 +295,17 @@ class _Planner:
         for step in self._entry.action.links:
             yield from (link for link in (step.before, step.after) if link is not None)
 
-    def _restore_link(self, step: LinkStep, there: Sequence[Link]) -> Iterator[Write]:
-        """Yield the write that reverses a step, none where the link or an end has changed since."""
+    def _restore_link(self, step: LinkStep, there: Sequence[Link]) -> Commit:
+        """Return what reverses a step: nothing where the link or an end has changed since."""
         if step.after is not None and step.after not in there:
-            return
-        if step.before is not None:
-            ends = _ends(step.before)
-            if len(self._storage.get(ends, models=())) == len(ends) and not any(
-                map(self._was_erased, ends)
-            ):
-                yield PutLink(link=step.before)
-        elif step.after is not None:
-            link = step.after
-            yield EraseLink(source=link.source, target=link.target, type=link.type)
+            return Commit()
+        if step.before is None:
+            return Commit() if step.after is None else Commit(erased_links=(step.after.key,))
+        ends = set(_ends(step.before))
+        is_gone = len(self._storage.get(ends, models=())) < len(ends)
+        if is_gone or any(map(self._was_erased, ends)):
+            return Commit()
+        return Commit(links=(step.before,))
 
 
 def _ends(link: Link) -> tuple[str, str]:
@@ -322,11 +315,3 @@ def _ends(link: Link) -> tuple[str, str]:
 def _name_memories(ids: Sequence[str]) -> str:
     noun = "memory" if len(ids) == 1 else "memories"
     return f"{noun} {list_some([repr(memory_id) for memory_id in ids])}"
-
-
-def _scope_names(writes: Iterable[Write]) -> Iterator[str]:
-    for write in writes:
-        if isinstance(write, EraseScope):
-            yield write.name
-        elif isinstance(write, PutScope):
-            yield write.scope.name

@@ -9,11 +9,12 @@ from attrs import evolve
 
 from infinite_memory.errors import Conflict, InvalidInput, NotFound
 from infinite_memory.model.checks import check_count
+from infinite_memory.model.commit import Commit, Put, merge_commits
 from infinite_memory.model.entry import Operation
 from infinite_memory.model.ids import check_id
 from infinite_memory.model.memory import Memory, Status
 from infinite_memory.model.receipt import Outcome, Receipt, Searchable
-from infinite_memory.model.record import Put, Record, Write
+from infinite_memory.model.record import Record
 from infinite_memory.model.scope import Scope, fold_name
 from infinite_memory.operations.after_commit import AfterCommit
 from infinite_memory.operations.embed import embed_new
@@ -21,7 +22,7 @@ from infinite_memory.operations.journal import with_entry
 from infinite_memory.operations.remember import found_by_meaning, receipt_of
 from infinite_memory.operations.removed_scopes import ScopeRestorer, forgotten_since
 from infinite_memory.operations.retry import attempts
-from infinite_memory.operations.scopes import scope_writes
+from infinite_memory.operations.scopes import create_missing_scopes
 from infinite_memory.operations.services import Services
 from infinite_memory.operations.validation import check_validity, checked, place_of
 from infinite_memory.operations.visibility import quote_text
@@ -96,22 +97,26 @@ def _revise_once(
     after = evolve(after, revision=revision + 1, stored_at=max(services.clock(), before.stored_at))
     put = Put(memory=after, expected=revision, embeddings=kept)
     try:
-        writes = [*placing, put]
-        services.storage.commit(with_entry(services, Operation.REVISE, writes))
+        commit = merge_commits(placing, Commit(puts=(put,)))
+        services.storage.commit(with_entry(services, Operation.REVISE, commit))
     except Conflict as error:
         # The next look shows the text that is there now.
         raise _Overtaken(str(error)) from error
     embedded = False
     with AfterCommit("the look at what is embedded"):
         embedded = found_by_meaning(services, Record(memory=after, embeddings=kept))
-    embedded = embedded or after.id in embed_new(services, [after])
-    return receipt_of(after, Outcome.REVISED, _searchable(after, embedded))
+    failure = None
+    if not embedded:
+        now = embed_new(services, [after])
+        embedded, failure = after.id in now, now.failure
+    receipt = receipt_of(after, Outcome.REVISED, _searchable(after, embedded))
+    return receipt if failure is None else evolve(receipt, pending=(failure,))
 
 
 def _place_memory(
     services: Services, before: Memory, after: Memory, scopes: Mapping[str, Scope]
-) -> tuple[Memory, list[Write]]:
-    """Return `after` in the scope that it goes into, and the writes that this scope takes.
+) -> tuple[Memory, Commit]:
+    """Return `after` in the scope that it goes into, and what the commit needs for that scope.
 
     Raises:
         Conflict: it comes back into a scope that is less sensitive than when it was forgotten.
@@ -119,10 +124,11 @@ def _place_memory(
     comes_back = before.status is Status.FORGOTTEN and after.status is not Status.FORGOTTEN
     if not comes_back or fold_name(after.scope) != fold_name(before.scope):
         moved = {after.scope} - {before.scope}
-        return after, scope_writes(moved, scopes)
+        return after, create_missing_scopes(moved, scopes)
     # The scope may have been removed while nothing but what was forgotten was in it.
     restorer = ScopeRestorer(services, dict(scopes), forgotten_since(services, before))
-    return evolve(after, scope=restorer.find_scope(after.scope)), restorer.writes
+    scope = restorer.find_scope(after.scope)
+    return evolve(after, scope=scope), restorer.commit
 
 
 def _repeated(

@@ -31,7 +31,7 @@ from attrs import field, frozen
 from infinite_memory.model.scope import Scope
 from infinite_memory.text.analyzer import foreign_languages, word_spans
 from infinite_memory.text.languages import function_words
-from infinite_memory.text.stopwords import STOP_WORDS
+from infinite_memory.text.word_lists import stop_words
 
 __all__ = ["Evidence", "Mention", "ScopeNameCache", "ScopeNames"]
 
@@ -205,8 +205,8 @@ class _Text:
         """Tell whether it is German, or more so than English where it is too short to be sure."""
         german = function_words("german")
         words = [token.folded for token in self.tokens]
-        speaking_for = sum(word in german - STOP_WORDS for word in words)
-        speaking_against = sum(word in STOP_WORDS - german for word in words)
+        speaking_for = sum(word in german - stop_words() for word in words)
+        speaking_against = sum(word in stop_words() - german for word in words)
         return "german" in self.languages() or speaking_for > speaking_against
 
 

@@ -9,15 +9,16 @@ from attrs import evolve, frozen
 
 from infinite_memory.errors import Conflict, InvalidInput, UnknownScope
 from infinite_memory.model.checks import check_choice, check_flag, check_label, check_labels
+from infinite_memory.model.commit import Commit, Expect
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.entry import Operation
 from infinite_memory.model.memory import GLOBAL, Memory
-from infinite_memory.model.record import EraseScope, ExpectScopes, PutScope, Write
 from infinite_memory.model.scope import Scope, Sensitivity, fold_name, visible_from
 from infinite_memory.operations.journal import with_entry
 from infinite_memory.operations.scope_mentions import Evidence
 from infinite_memory.operations.services import Services
 from infinite_memory.operations.visibility import public_names
+from infinite_memory.protocols import count_holding
 from infinite_memory.storage.confined import Confinement
 from infinite_memory.times import read_range
 
@@ -27,10 +28,10 @@ __all__ = [
     "check_scope_name",
     "check_scope_names",
     "choose_scopes",
+    "create_missing_scopes",
     "create_scope",
     "delete_scope",
     "known_scope",
-    "scope_writes",
     "searched_scopes",
     "settled",
     "update_scope",
@@ -171,8 +172,8 @@ def create_scope(
     if existing is not None:
         raise Conflict(f"the scope {existing.name!r} exists and is different: update it instead")
     seen = {scope.name: None, **_line_of(scope.parent, scopes)}
-    writes: list[Write] = [ExpectScopes(scopes=seen), PutScope(scope=scope)]
-    services.storage.commit(with_entry(services, Operation.SCOPE, writes))
+    commit = Commit(expect=Expect(scopes=seen), scopes=(scope,))
+    services.storage.commit(with_entry(services, Operation.SCOPE, commit))
     return scope
 
 
@@ -211,8 +212,8 @@ def update_scope(
             f"{scope.parent!r} cannot be the parent of {scope.name!r}: it lies below it already"
         )
     seen = {scope.name: scopes[scope.name], **_line_of(scope.parent, scopes)}
-    writes: list[Write] = [ExpectScopes(scopes=seen), PutScope(scope=scope)]
-    services.storage.commit(with_entry(services, Operation.SCOPE, writes))
+    commit = Commit(expect=Expect(scopes=seen), scopes=(scope,))
+    services.storage.commit(with_entry(services, Operation.SCOPE, commit))
     return scope
 
 
@@ -238,9 +239,9 @@ def delete_scope(services: Services, name: str) -> None:
             f"the scope {scope.name!r} still holds memories, forgotten ones included:"
             " move them, or erase them with a hard forget"
         )
-    expected = ExpectScopes(scopes={scope.name: scope}, unused=frozenset({scope.name}))
-    writes: list[Write] = [expected, EraseScope(name=scope.name)]
-    services.storage.commit(with_entry(services, Operation.SCOPE, writes))
+    expect = Expect(scopes={scope.name: scope}, unused=frozenset({scope.name}))
+    commit = Commit(expect=expect, erased_scopes=(scope.name,))
+    services.storage.commit(with_entry(services, Operation.SCOPE, commit))
 
 
 def settled(memory: Memory, scopes: Mapping[str, Scope]) -> Memory:
@@ -249,19 +250,16 @@ def settled(memory: Memory, scopes: Mapping[str, Scope]) -> Memory:
     return memory if found is None else evolve(memory, scope=found.name)
 
 
-def scope_writes(names: Iterable[str], scopes: Mapping[str, Scope]) -> list[Write]:
-    """Return the writes that go with memories put into these scopes, and create the missing ones.
+def create_missing_scopes(names: Iterable[str], scopes: Mapping[str, Scope]) -> Commit:
+    """Return the part of a commit that puts memories into these scopes: it creates missing ones.
 
-    They refuse the commit if a scope was made, changed or removed since `scopes` was read.
+    It is refused if a scope was made, changed or removed since `scopes` was read.
     """
     wanted = sorted(set(names) - {GLOBAL})
-    if not wanted:
-        return []
-    missing = [name for name in wanted if name not in scopes]
-    return [
-        ExpectScopes(scopes={name: scopes.get(name) for name in wanted}),
-        *(PutScope(scope=Scope(name=name)) for name in missing),
-    ]
+    return Commit(
+        expect=Expect(scopes={name: scopes.get(name) for name in wanted}),
+        scopes=[Scope(name=name) for name in wanted if name not in scopes],
+    )
 
 
 def _known_parent(services: Services, parent: str, scopes: Mapping[str, Scope]) -> str | None:
@@ -323,7 +321,7 @@ def _reads_as_time(name: str, services: Services) -> bool:
 
 def _is_frequent(name: str, searched: frozenset[str], services: Services) -> bool:
     """Tell whether so many of the memories in these scopes hold a name that it says nothing."""
-    holding, total = services.index.refresh().count_holding(name, Criteria(scopes=searched))
+    holding, total = count_holding(services.index, name, Criteria(scopes=searched))
     return holding > max(_FREQUENT_FROM, _FREQUENT_SHARE * total)
 
 

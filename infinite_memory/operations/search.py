@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from attrs import evolve
 
 from infinite_memory.model.hits import Hit, Hits
+from infinite_memory.model.question import Question, Ranking
 from infinite_memory.model.search_options import Depth, Mode
-from infinite_memory.operations.load_memories import sound_memories
+from infinite_memory.operations.load_memories import load_memories
 from infinite_memory.operations.overview import overview
-from infinite_memory.operations.predecessors import predecessors
+from infinite_memory.operations.predecessors import load_predecessors
 from infinite_memory.operations.search_request import Asking, question_of
 from infinite_memory.operations.services import Services
-from infinite_memory.search.query import Question, Ranking
 
 __all__ = ["search"]
 
@@ -38,10 +38,10 @@ def search(services: Services, asking: Asking) -> Hits:
 
 
 def _found(services: Services, question: Question, ranking: Ranking) -> list[Hit]:
-    memories = sound_memories(services, [candidate.id for candidate in ranking.candidates])
+    memories = load_memories(services, [candidate.id for candidate in ranking.candidates])
     criteria, tense = question.criteria, question.criteria.tense
     strict = tense is not None and tense.mode is Mode.STRICT
-    superseded = {} if strict else predecessors(services, list(memories), criteria)
+    superseded = {} if strict else load_predecessors(services, list(memories), criteria)
     return [
         Hit(
             memory=memories[candidate.id],

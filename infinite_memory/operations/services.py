@@ -8,15 +8,16 @@ from attrs import field, frozen
 
 from infinite_memory.clock import Clock
 from infinite_memory.config import Config
+from infinite_memory.embedding import CheckedEmbedder
 from infinite_memory.model.entry import Actor
 from infinite_memory.model.ids import RandomBytes
+from infinite_memory.model.memory import Memory
 from infinite_memory.operations.active_model import Models
 from infinite_memory.operations.calls import Calls
 from infinite_memory.operations.recent_recalls import Lately
 from infinite_memory.operations.scope_mentions import ScopeNameCache
 from infinite_memory.operations.using import UsageCounter
-from infinite_memory.protocols import Embedder, Storage
-from infinite_memory.search.index import SearchIndex
+from infinite_memory.protocols import Search, Storage
 from infinite_memory.storage.confined import ConfinedStorage, Confinement
 
 __all__ = ["Services"]
@@ -38,13 +39,13 @@ class Services:
     scope_names: ScopeNameCache = field(factory=ScopeNameCache)
 
     @property
-    def embedder(self) -> Embedder:
+    def embedder(self) -> CheckedEmbedder:
         """The embedder of the model that answers now; ask once where its index is needed too."""
         return self.models.answering().embedder
 
     @property
-    def index(self) -> SearchIndex:
-        """The index of the model that answers now."""
+    def index(self) -> Search:
+        """The search by the vectors of the model that answers now."""
         return self.models.answering().index
 
     @property
@@ -53,7 +54,12 @@ class Services:
         storage = self.storage
         return storage.confinement if isinstance(storage, ConfinedStorage) else None
 
-    def count_usage(self, ids: Iterable[str]) -> None:
-        """Count that a person or an assistant has recalled these memories."""
-        if self.usage is not None:
-            self.usage.note(ids, self.clock())
+    def note_returned(self, memories: Iterable[Memory], *, is_recall: bool = False) -> None:
+        """Remember that these memories were returned, so that their echo is recognised.
+
+        A recall also counts as a use of each.
+        """
+        now, returned = self.clock(), list(memories)
+        self.lately.note(returned, now)
+        if is_recall and self.usage is not None:
+            self.usage.note((memory.id for memory in returned), now)

@@ -1,4 +1,4 @@
-"""Summaries and what they were made from."""
+"""Find summaries whose sources have changed."""
 
 from __future__ import annotations
 
@@ -8,50 +8,52 @@ from datetime import datetime
 
 from infinite_memory.errors import StoreDamaged
 from infinite_memory.model.memory import Kind, Memory, Status
-from infinite_memory.operations.load_memories import sound_memories
+from infinite_memory.operations.load_memories import load_memories
 from infinite_memory.operations.services import Services
 
-__all__ = ["outdated"]
+__all__ = ["outdated_sources"]
 
 _log = logging.getLogger(__name__)
 _GONE = {Status.SUPERSEDED, Status.FORGOTTEN}
 
 
-def outdated(services: Services, summaries: Sequence[Memory]) -> dict[str, tuple[str, ...]]:
-    """Return for each summary that may no longer be true the sources on account of which.
+def outdated_sources(services: Services, summaries: Sequence[Memory]) -> dict[str, tuple[str, ...]]:
+    """Map the id of each outdated summary to the ids of the sources that make it outdated.
 
-    They are superseded or forgotten, or their text was changed after the summary was stored, or
-    they are summaries of which that is true. One that was archived is as true as before; one that
-    was erased is not known any more.
+    Such a source is superseded or forgotten, its text was changed after the summary was stored, or
+    it is an outdated summary itself. An archived source is still valid; an erased source is
+    unknown.
     """
-    known = _with_sources(services, summaries)
-    found = {summary.id: _changed(services, summary, known) for summary in summaries}
-    return {memory_id: ids for memory_id, ids in found.items() if ids}
+    known = _load_sources(services, summaries)
+    outdated = {summary.id: _changed_sources(services, summary, known) for summary in summaries}
+    return {memory_id: ids for memory_id, ids in outdated.items() if ids}
 
 
-def _with_sources(services: Services, summaries: Sequence[Memory]) -> dict[str, Memory]:
-    """Return `summaries` and all that they were made from, down to what is no summary."""
+def _load_sources(services: Services, summaries: Sequence[Memory]) -> dict[str, Memory]:
+    """Return `summaries` with their direct and indirect sources, by id."""
     known = {summary.id: summary for summary in summaries}
     level = list(summaries)
     while level:
         wanted = [
-            one
+            source_id
             for memory in level
             if memory.kind is Kind.SUMMARY
-            for one in memory.sources
-            if one not in known
+            for source_id in memory.sources
+            if source_id not in known
         ]
-        level = list(sound_memories(services, wanted).values())
+        level = list(load_memories(services, wanted).values())
         known.update((memory.id, memory) for memory in level)
     return known
 
 
-def _changed(services: Services, summary: Memory, known: Mapping[str, Memory]) -> tuple[str, ...]:
-    """Return the sources of `summary` that hold no longer, themselves or by one of their own."""
+def _changed_sources(
+    services: Services, summary: Memory, known: Mapping[str, Memory]
+) -> tuple[str, ...]:
+    """Return the ids of the sources of `summary` that make it outdated."""
     return tuple(
-        one
-        for one in dict.fromkeys(summary.sources)
-        if one in known and _is_stale(services, known[one], summary, known)
+        source_id
+        for source_id in dict.fromkeys(summary.sources)
+        if source_id in known and _is_stale(services, known[source_id], summary, known)
     )
 
 
@@ -60,14 +62,14 @@ def _is_stale(
 ) -> bool:
     seen, level = {summary.id}, [(source, summary)]
     while level:
-        one, made = level.pop()
-        if one.id in seen:
+        memory, made_from_it = level.pop()
+        if memory.id in seen:
             continue
-        seen.add(one.id)
-        if _differs(services, one, made):
+        seen.add(memory.id)
+        if _differs(services, memory, made_from_it):
             return True
-        if one.kind is Kind.SUMMARY:
-            level.extend((known[each], one) for each in one.sources if each in known)
+        if memory.kind is Kind.SUMMARY:
+            level.extend((known[id_], memory) for id_ in memory.sources if id_ in known)
     return False
 
 
@@ -81,7 +83,7 @@ def _differs(services: Services, source: Memory, summary: Memory) -> bool:
 
 
 def _text_at(services: Services, memory: Memory, moment: datetime) -> str | None:
-    """Return the text that a memory had at a moment, or its first one after that, if known."""
+    """Return the text of a memory at a moment, or its first later text; None if unknown."""
     try:
         revisions = services.storage.history(memory.id)
     except StoreDamaged as error:

@@ -14,11 +14,11 @@ from datetime import datetime, timedelta
 from attrs import define, evolve, frozen
 
 from infinite_memory.errors import InvalidInput
+from infinite_memory.model.commit import Commit, Expect, ExpectKey, Put
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.ids import check_id
 from infinite_memory.model.link import Link, LinkType
 from infinite_memory.model.memory import Memory, Status
-from infinite_memory.model.record import ExpectKey, Put, PutLink, Write
 from infinite_memory.operations.services import Services
 from infinite_memory.operations.visibility import may_name_scope
 from infinite_memory.protocols import Storage
@@ -35,11 +35,11 @@ _MOMENT = timedelta(microseconds=1)
 class Placement:
     """What new memories do to those that are there.
 
-    `writes` store everything. `memories` are the new ones as they are stored, by id; `superseded`,
+    `commit` stores everything. `memories` are the new ones as they are stored, by id; `superseded`,
     `superseded_by` and `conflicts` are ids, by the id of the new memory.
     """
 
-    writes: tuple[Write, ...]
+    commit: Commit
     memories: Mapping[str, Memory]
     superseded: Mapping[str, tuple[str, ...]]
     superseded_by: Mapping[str, str]
@@ -50,7 +50,9 @@ class Placement:
         """Return what new memories without a key come to, which replace nothing."""
         new = {memory.id: memory for memory in memories}
         puts = tuple([Put(memory=memory, expected=0) for memory in new.values()])
-        return cls(writes=puts, memories=new, superseded={}, superseded_by={}, conflicts={})
+        return cls(
+            commit=Commit(puts=puts), memories=new, superseded={}, superseded_by={}, conflicts={}
+        )
 
 
 def with_key(
@@ -119,10 +121,10 @@ class Superseding:
     def placement(self) -> Placement:
         """Return what all of them come to."""
         return Placement(
-            writes=(
-                *self._expected(),
-                *self._puts(),
-                *(PutLink(link=link) for link in self._links),
+            commit=Commit(
+                expect=Expect(keys=tuple(self._expected())),
+                puts=tuple(self._puts()),
+                links=tuple(self._links),
             ),
             memories=self._new,
             superseded={each: tuple(ids) for each, ids in self._superseded.items()},
@@ -248,12 +250,12 @@ class Superseding:
     def _now_of(self, memory_id: str) -> Memory:
         return self._new[memory_id] if memory_id in self._new else self._known[memory_id]
 
-    def _expected(self) -> Iterator[Write]:
+    def _expected(self) -> Iterator[ExpectKey]:
         for (scope, key), chain in self._chains.items():
             statuses = _EVER if chain.complete else _CURRENT
             yield ExpectKey(scope=scope, key=key, ids=chain.held, statuses=statuses)
 
-    def _puts(self) -> Iterator[Write]:
+    def _puts(self) -> Iterator[Put]:
         for memory in self._new.values():
             yield Put(memory=memory, expected=0)
         records = self._storage.get(self._changed) if self._changed else {}

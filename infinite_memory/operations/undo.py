@@ -9,9 +9,9 @@ from attrs import field, frozen
 
 from infinite_memory.errors import Conflict, NotFound, StoreDamaged
 from infinite_memory.model.checks import check_choice, check_count, check_flag
+from infinite_memory.model.commit import Commit, Expect, merge_commits
 from infinite_memory.model.entry import Entry, JournalEnd, Operation
 from infinite_memory.model.memory import Memory, Status
-from infinite_memory.model.record import Put
 from infinite_memory.operations.embed import embed_new
 from infinite_memory.operations.journal import with_entry
 from infinite_memory.operations.removed_scopes import read_entries
@@ -111,14 +111,10 @@ def _commit(services: Services, choice: _Choice, end: JournalEnd) -> int:
     """
     number = end.number + 1
     reversal = choice.reversal
+    commit = merge_commits(reversal.commit, Commit(expect=Expect(entry_number=number)))
     services.storage.commit(
         with_entry(
-            services,
-            Operation.UNDO,
-            reversal.writes,
-            links=reversal.links,
-            undoes=choice.entry.number,
-            number=number,
+            services, Operation.UNDO, commit, links=reversal.links, undoes=choice.entry.number
         )
     )
     return number
@@ -138,10 +134,9 @@ def _describe(choice: _Choice, entry: int | None) -> Undone:
 
 
 def _find_unembedded(reversal: Reversal) -> list[Memory]:
-    puts = (write for write in reversal.writes if isinstance(write, Put))
     return [
         put.memory
-        for put in puts
+        for put in reversal.commit.puts
         if not put.embeddings and put.memory.status is not Status.FORGOTTEN
     ]
 

@@ -17,12 +17,13 @@ from infinite_memory.operations.change_feed import every_change
 from infinite_memory.operations.embed import embed_again
 from infinite_memory.operations.services import Services
 from infinite_memory.operations.verify_journal import check_journal
-from infinite_memory.protocols import Storage, SupportsDamage, SupportsVerify
+from infinite_memory.protocols import Storage, SupportsDamage, SupportsIndex, SupportsVerify
 from infinite_memory.search.document import KINDS, STATUSES
-from infinite_memory.search.quantization import quantized
-from infinite_memory.search.reader import View
+from infinite_memory.search.index import SearchIndex
+from infinite_memory.search.quantization import quantize
+from infinite_memory.search.reader import Reader
 from infinite_memory.search.segment import Segment
-from infinite_memory.storage.soundness import check_record
+from infinite_memory.storage.integrity import check_record
 
 __all__ = ["verify"]
 
@@ -125,7 +126,7 @@ def _verify_index(services: Services, damaged: frozenset[str]) -> tuple[int, lis
     """Compare the snapshot of the index with the store; return its documents and what is wrong."""
     try:
         model = services.models.answering()
-        view = model.index.mapped()
+        view = model.index.mapped() if isinstance(model.index, SearchIndex) else None
     except ValueError as error:
         return 0, [_index_finding(f"the snapshot of the index is damaged: {error}")]
     if view is None or not view.parts:
@@ -138,7 +139,7 @@ def _verify_index(services: Services, damaged: frozenset[str]) -> tuple[int, lis
 
 
 def _compared(
-    services: Services, view: View, model: str, damaged: frozenset[str]
+    services: Services, view: Reader, model: str, damaged: frozenset[str]
 ) -> Iterator[Finding]:
     """Yield a finding for each memory unchanged since the snapshot that is not in it as it is."""
     segment = view.parts[0].segment
@@ -166,7 +167,7 @@ def _agrees(segment: Segment, doc: int, record: Record, model: str) -> bool:
     if embedding is None:
         vectors_agree = cut.start == cut.stop
     else:
-        high, low, scale = quantized(embedding.vectors)
+        high, low, scale = quantize(embedding.vectors)
         vectors_agree = (
             np.array_equal(segment.high[cut], high)
             and np.array_equal(segment.low[cut], low)
@@ -206,6 +207,7 @@ def _mended(services: Services, verified: Verification) -> Verification:
     )
     mended = embed_again(services, ids) if ids else 0
     if any(finding.part is RecordKind.INDEX for finding in found):
-        services.index.rebuild()
+        if isinstance(services.index, SupportsIndex):
+            services.index.rebuild()
         mended += 1
     return evolve(verified, mended=mended)

@@ -1,4 +1,4 @@
-"""Walk the whole journal, and compare it with the memories: the same for every backend."""
+"""Verify the whole journal, and compare it with the memories of any backend."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ __all__ = ["check_journal"]
 _BATCH = 1000
 _LOOKS = 3
 _RESTORE = (
-    "the store was changed past this package, or the disk lost something: keep a copy of the whole "
+    "the store was changed without this package, or the disk lost data: keep a copy of the whole "
     "store, then restore a backup"
 )
 
 
 def check_journal(storage: Storage) -> tuple[int, list[Finding]]:
-    """Return how many entries were read, and what is wrong with them and with the memories.
+    """Return the number of entries read, and the findings about entries and memories.
 
-    A memory must be at the revision at which the newest entry that names it left it; entries older
-    than one that is lost do not count. Where no entry is lost, there is one, and the store held
-    nothing before it had a journal, each memory must be named. Others may write meanwhile.
+    A memory must have the revision that the newest entry naming it recorded; entries older than a
+    lost entry do not count. If the journal is complete and the store was empty before its first
+    entry, every memory must be named. Other processes may write meanwhile.
     """
     try:
         walk = _Walk(storage=storage, end=storage.journal_end())
@@ -37,7 +37,7 @@ def check_journal(storage: Storage) -> tuple[int, list[Finding]]:
         return 0, [_finding(str(error))]
     every = walk.seen > 0 and not findings and not walk.begun
     for memory_id in _suspects(storage, walk.left, every=every):
-        findings += _judged(storage, memory_id)
+        findings += _check_memory(storage, memory_id)
     return walk.seen, findings
 
 
@@ -47,9 +47,9 @@ def _finding(what: str, memory_id: str | None = None) -> Finding:
 
 @define(kw_only=True)
 class _Walk:
-    """From the newest entry to the first; `left` says at which revision each memory was left.
+    """A walk from the newest entry to the first; `left` maps memories to their last revisions.
 
-    `begun` says that the store held memories before it had a journal.
+    `begun` is true if the store held memories before it had a journal.
     """
 
     storage: Storage
@@ -60,58 +60,58 @@ class _Walk:
     _lost: bool = field(default=False, init=False)
 
     def problems(self) -> Iterator[str]:
-        """Yield a sentence for each entry that is changed, missing or foreign.
+        """Yield a sentence for each entry that is damaged, missing or foreign.
 
         Raises:
             StoreDamaged: the journal cannot be read.
         """
-        yield from self._foreign(None)
-        for what in self._breaks():
+        yield from self._find_foreign(None)
+        for what in self._find_breaks():
             self._lost = True
             yield what
-        yield from self._foreign(1)
+        yield from self._find_foreign(1)
 
-    def _foreign(self, before: int | None) -> Iterator[str]:
-        """Look for entries outside of the numbers of the journal, from `before` downwards."""
+    def _find_foreign(self, before: int | None) -> Iterator[str]:
+        """Yield a sentence for each entry with a number outside of the journal, below `before`."""
         while True:
             try:
                 entries = self.storage.journal(before=before, limit=1)
                 number = entries[0].number if entries else None
             except EntryDamaged as error:
                 number = error.number
-            # Read after the entry: one that was added meanwhile is not beyond it.
+            # Read after the entry: an entry added meanwhile then has a number within the journal.
             last = self.storage.journal_end().number
             if number is None or 1 <= number <= last or (before is not None and number >= before):
                 return
-            yield f"entry {number} does not belong to the journal, which is noted to end at {last}"
+            yield f"entry {number} does not belong to the journal, which ends with entry {last}"
             before = number
 
-    def _breaks(self) -> Iterator[str]:
-        """Look at each entry and at the one before it."""
+    def _find_breaks(self) -> Iterator[str]:
+        """Yield a sentence for each gap, damaged entry and broken link of the chain of digests."""
         later: Entry | None = None
         expected = self.end.number
-        for found in self._entries():
-            if found.number < expected:
-                yield _missing(found.number + 1, expected)
+        for entry in self._entries():
+            if entry.number < expected:
+                yield _missing(entry.number + 1, expected)
                 later = None
-            expected = found.number - 1
-            if isinstance(found, EntryDamaged):
-                yield f"entry {found.number} of the journal {found.found}"
+            expected = entry.number - 1
+            if isinstance(entry, EntryDamaged):
+                yield f"entry {entry.number} of the journal {entry.found}"
                 later = None
                 continue
-            if found.number == self.end.number and found.digest != self.end.digest:
-                yield f"entry {found.number} is not the one that the journal is noted to end with"
-            if later is not None and not _continues(later, found.digest):
-                yield f"entry {later.number} of the journal does not continue entry {found.number}"
-            self._take(found)
-            later = found
+            if entry.number == self.end.number and entry.digest != self.end.digest:
+                yield f"entry {entry.number} is not the entry that the journal ends with"
+            if later is not None and not _continues(later, entry.digest):
+                yield f"entry {later.number} of the journal does not continue entry {entry.number}"
+            self._note(entry)
+            later = entry
         if expected > 0:
             yield _missing(1, expected)
         elif later is not None and not _continues(later, JournalEnd().digest):
             yield f"entry {later.number} does not begin the journal"
 
     def _entries(self) -> Iterator[Entry | EntryDamaged]:
-        """Yield every entry, the newest first, one by one near those that are damaged."""
+        """Yield every entry, newest first; read entries one at a time near damaged entries."""
         before, narrow = self.end.number + 1, False
         while before > 1:
             try:
@@ -129,7 +129,7 @@ class _Walk:
                 return
             before = page[-1].number
 
-    def _take(self, entry: Entry) -> None:
+    def _note(self, entry: Entry) -> None:
         self.seen += 1
         self.begun = self.begun or entry.action.operation is Operation.BEGIN
         if not self._lost:
@@ -148,37 +148,37 @@ def _continues(entry: Entry, previous: bytes) -> bool:
 
 
 def _suspects(storage: Storage, left: dict[str, int], *, every: bool) -> list[str]:
-    """Return the ids of memories that are not as `left` says, or with `every` not in it."""
+    """Return the ids of memories whose revision is not in `left`, and with `every` unnamed ones."""
     if not left and not every:
         return []
     waiting = dict(left)
     suspects = []
     for change in every_change(storage, 0, ()):
-        found = 0 if change.record is None else change.record.memory.revision
+        revision = 0 if change.record is None else change.record.memory.revision
         expected = waiting.pop(change.id, None)
-        if found != expected if change.id in left else every and found:
+        if revision != expected if change.id in left else every and revision:
             suspects.append(change.id)
     suspects += [memory_id for memory_id, revision in waiting.items() if revision]
     return suspects
 
 
-def _judged(storage: Storage, memory_id: str) -> Iterator[Finding]:
-    """Look at one memory again, and yield a finding if it is not as the journal left it.
+def _check_memory(storage: Storage, memory_id: str) -> Iterator[Finding]:
+    """Read a memory again, and yield a finding if its revision is not the recorded one.
 
-    One that is damaged is found elsewhere.
+    Damaged memories are reported elsewhere.
     """
     for _ in range(_LOOKS):
         try:
-            found = _revision(storage, memory_id)
+            revision = _revision(storage, memory_id)
             entries = storage.journal(limit=1, memory_id=memory_id)
-            if found != _revision(storage, memory_id):
+            if revision != _revision(storage, memory_id):
                 continue
         except StoreDamaged:
             return
         steps = entries[0].action.memories if entries else ()
         left = next((step.after for step in reversed(steps) if step.id == memory_id), None)
-        if found != left and not (left is None and not found):
-            yield _finding(_difference(memory_id, found, left), memory_id)
+        if revision != left and not (left is None and not revision):
+            yield _finding(_difference(memory_id, revision, left), memory_id)
         return
 
 
@@ -187,8 +187,8 @@ def _revision(storage: Storage, memory_id: str) -> int:
     return 0 if record is None else record.memory.revision
 
 
-def _difference(memory_id: str, found: int, left: int | None) -> str:
-    there = f"is at revision {found}" if found else "is not there"
+def _difference(memory_id: str, revision: int, left: int | None) -> str:
+    there = f"is at revision {revision}" if revision else "does not exist"
     if left is None:
         return f"memory {memory_id!r} {there}, but no entry of the journal names it"
     then = f"left it at revision {left}" if left else "erased it"

@@ -1,4 +1,4 @@
-"""What an error may quote: the text of a memory, and the name of a scope, that the call may see."""
+"""Decide which stored text and which scope names an error may quote."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ __all__ = ["may_name_scope", "may_quote", "public_names", "quote_text"]
 def may_quote(services: Services, memory: Memory, scope: str | None = None) -> bool:
     """Return whether an error may show the text of `memory`, or another field that was stored.
 
-    That is so where its scope is visible from the `scope` of the call, None for the default one;
-    or where this process has recalled the memory a short while ago and its scope is not private.
+    True if its scope is visible from the `scope` of the call, None for the default scope, or if
+    this process has recalled the memory within the hour and its scope is not private.
     """
     scopes = services.storage.scopes()
     if _is_visible(services, memory.scope, scope, scopes):
@@ -26,7 +26,7 @@ def may_quote(services: Services, memory: Memory, scope: str | None = None) -> b
 
 
 def may_name_scope(services: Services, name: str, scope: str | None = None) -> bool:
-    """Return whether an error may name a scope: one that is not private, or that the call sees."""
+    """Return whether an error may name a scope: it is not private, or visible from the call."""
     scopes = services.storage.scopes()
     return _is_public(name, scopes) or _is_visible(services, name, scope, scopes)
 
@@ -34,7 +34,7 @@ def may_name_scope(services: Services, name: str, scope: str | None = None) -> b
 def quote_text(
     services: Services, memory: Memory, scope: str | None = None, *, max_chars: int
 ) -> str:
-    """Return the text of `memory` in quotes, or how to read it where an error may not show it."""
+    """Return the quoted text of `memory`, or a hint how to read it if it must not be shown."""
     if may_quote(services, memory, scope):
         return f"{memory.text!r:.{max_chars}}"
     return "not shown here, since it is in another scope (get it by its id to read it)"
@@ -48,12 +48,13 @@ def public_names(scopes: Mapping[str, Scope]) -> list[str]:
 def _is_visible(
     services: Services, name: str, scope: str | None, scopes: Mapping[str, Scope]
 ) -> bool:
-    place = services.config.default_scope if scope is None else scope
-    spelling = {fold_name(known): known for known in scopes}.get(fold_name(place), place)
+    viewpoint = services.config.default_scope if scope is None else scope
+    spellings = {fold_name(known): known for known in scopes}
+    spelling = spellings.get(fold_name(viewpoint), viewpoint)
     return name == spelling or name in visible_from(spelling, scopes)
 
 
 def _is_public(name: str, scopes: Mapping[str, Scope]) -> bool:
-    """Return whether a scope is known not to be private; of a damaged record nobody knows."""
-    found = scopes.get(name)
-    return found is not None and found.sensitivity is Sensitivity.NORMAL
+    """Return whether a scope is not private; False if its record is missing or damaged."""
+    scope = scopes.get(name)
+    return scope is not None and scope.sensitivity is Sensitivity.NORMAL

@@ -1,4 +1,4 @@
-"""Why a search does not return a memory."""
+"""Explain why a search does not return a memory."""
 
 from __future__ import annotations
 
@@ -9,54 +9,54 @@ from attrs import evolve
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.hits import Absence, Step
 from infinite_memory.model.memory import Memory, Status
+from infinite_memory.model.question import Question
 from infinite_memory.model.scope import fold_name
 from infinite_memory.model.search_options import Depth, Mode, Tense
-from infinite_memory.operations.predecessors import successors
+from infinite_memory.operations.predecessors import successor_ids
 from infinite_memory.operations.revise import existing
 from infinite_memory.operations.search_request import Asking, at_depth, question_of
 from infinite_memory.operations.services import Services
 from infinite_memory.operations.validity import in_tense
 from infinite_memory.operations.visibility import may_name_scope, may_quote
-from infinite_memory.search.query import Question
 
 __all__ = ["why_not"]
 
 
 def why_not(services: Services, asking: Asking, memory_id: str) -> Absence:
-    """Return which step keeps a memory out of the result of this search, or that none does.
+    """Return the step of the search that keeps a memory out, `Step.FOUND` if none does.
 
     Raises:
         InvalidInput: the question is empty, or a value cannot be used.
-        UnknownScope: a scope was asked for that does not exist.
+        UnknownScope: a scope does not exist.
         NotFound: there is no such memory.
     """
     question = question_of(services, asking)
     memory = existing(services, memory_id).memory
-    absence = _absence(services, question, asking, memory)
-    # What matches in no way does so at no depth.
+    absence = _find_absence(services, question, asking, memory)
+    # A memory that does not match is found at no depth.
     if absence.step in (Step.FOUND, Step.MATCH):
         return absence
     if absence.step is Step.MODE:
-        absence = _in_history(services, question, asking, memory, absence)
+        absence = _try_history(services, question, asking, memory, absence)
     for depth in Depth:
-        other = at_depth(question, asking, depth)
-        if other == question:
+        deeper = at_depth(question, asking, depth)
+        if deeper == question:
             continue
-        if _absence(services, other, asking, memory).step is Step.FOUND:
+        if _find_absence(services, deeper, asking, memory).step is Step.FOUND:
             reason = f"{absence.reason}; the depth {depth} finds it"
             return evolve(absence, reason=reason, found_at=depth)
     return absence
 
 
-def _in_history(
+def _try_history(
     services: Services, question: Question, asking: Asking, memory: Memory, absence: Absence
 ) -> Absence:
-    """Return `absence` with what the mode history says to the same question."""
-    other = _absence(services, _history_of(question, asking), asking, memory)
-    if other.step is Step.FOUND:
+    """Return `absence` with the result of the same search in the mode history."""
+    historic = _find_absence(services, _history_of(question, asking), asking, memory)
+    if historic.step is Step.FOUND:
         reason = f"{absence.reason}; the mode {Mode.HISTORY} finds it"
         return evolve(absence, reason=reason, found_in=Mode.HISTORY)
-    reason = f"{absence.reason}; nor does the mode {Mode.HISTORY} find it: {other.reason}"
+    reason = f"{absence.reason}; nor does the mode {Mode.HISTORY} find it: {historic.reason}"
     return evolve(absence, reason=reason)
 
 
@@ -65,24 +65,26 @@ def _history_of(question: Question, asking: Asking) -> Question:
     if criteria.tense is None:
         return question
     tense = Tense(mode=Mode.HISTORY, now=criteria.tense.now)
-    given = "statuses" in asking.conditions
+    statuses_given = "statuses" in asking.conditions
     return evolve(
-        question, criteria=in_tense(criteria, tense, question.depth, statuses_given=given)
+        question, criteria=in_tense(criteria, tense, question.depth, statuses_given=statuses_given)
     )
 
 
-def _absence(services: Services, question: Question, asking: Asking, memory: Memory) -> Absence:
+def _find_absence(
+    services: Services, question: Question, asking: Asking, memory: Memory
+) -> Absence:
     criteria = question.criteria
     unmet = tuple(criteria.unmet(memory))
     if unmet:
-        reasons = "; ".join(_unmet(services, name, criteria, memory) for name in unmet)
+        reasons = "; ".join(_describe_unmet(services, name, criteria, memory) for name in unmet)
         in_history = _history_of(question, asking).criteria.admit(memory)
         step = Step.MODE if in_history else Step.CONDITIONS
         return Absence(id=memory.id, step=step, unmet=unmet, reason=reasons)
-    return _ranked(services, evolve(question, about=memory.id), memory)
+    return _explain_rank(services, evolve(question, about=memory.id), memory)
 
 
-def _ranked(services: Services, question: Question, memory: Memory) -> Absence:
+def _explain_rank(services: Services, question: Question, memory: Memory) -> Absence:
     ranking = services.models.search(question)
     if ranking.place is None:
         note = f" ({ranking.note})" if ranking.note else ""
@@ -92,16 +94,19 @@ def _ranked(services: Services, question: Question, memory: Memory) -> Absence:
             reason=f"it shares no word with the question, and no meaning{note}",
         )
     rank, candidate = ranking.place
-    if any(memory.id == found.id for found in ranking.candidates):
-        step, reason = Step.FOUND, f"nothing keeps it out: it is number {rank}"
+    if memory.id in {result.id for result in ranking.candidates}:
+        step, reason = Step.FOUND, f"the search returns it at rank {rank}"
     elif newest := next((c.id for c in ranking.candidates if memory.id in c.twins), None):
-        step, reason = Step.TWIN, f"{newest}, which is newer and says the same, stands for it"
+        step, reason = (
+            Step.TWIN,
+            f"{newest}, which is newer and says the same, is shown in its place",
+        )
     elif candidate.score < question.threshold:
         step = Step.THRESHOLD
         reason = f"its score {candidate.score:.4f} is under the threshold {question.threshold:g}"
     else:
         step = Step.LIMIT
-        reason = f"it is number {rank} and the limit is {question.limit}"
+        reason = f"its rank is {rank} and the limit is {question.limit}"
     return Absence(
         id=memory.id,
         step=step,
@@ -112,45 +117,47 @@ def _ranked(services: Services, question: Question, memory: Memory) -> Absence:
     )
 
 
-def _unmet(services: Services, name: str, criteria: Criteria, memory: Memory) -> str:
+def _describe_unmet(services: Services, name: str, criteria: Criteria, memory: Memory) -> str:
     if name == "scope":
         searched = ", ".join(sorted(criteria.scopes or ()))
         named = may_name_scope(services, memory.scope)
         where = f"the scope {memory.scope!r}" if named else "another scope"
-        return f"it is in {where}, and searched are {searched}"
+        return f"it is in {where}; the search covers {searched}"
     if name == "tags":
         held = {fold_name(tag) for tag in memory.tags}
         lacking = [tag for tag in criteria.tags if fold_name(tag) not in held]
-        return f"it has not the tags {', '.join(lacking)}"
+        return f"it lacks the tags {', '.join(lacking)}"
     if name == "kinds":
-        return f"it is a {memory.kind}, and asked for are {', '.join(sorted(criteria.kinds or ()))}"
+        return (
+            f"its kind is {memory.kind}; the search wants {', '.join(sorted(criteria.kinds or ()))}"
+        )
     if name == "statuses":
-        asked = ", ".join(sorted(criteria.statuses or ()))
-        return f"it is {_standing(services, memory)}, and asked for are {asked}"
+        statuses = ", ".join(sorted(criteria.statuses or ()))
+        return f"it is {_describe_status(services, memory)}; the search wants {statuses}"
     if name == "conversation_id":
         quoted = _is_searched(memory, criteria) or may_quote(services, memory)
         which = f"the conversation {memory.conversation_id!r}" if quoted else "another conversation"
-        return f"it belongs to {which}, not to the one asked for"
+        return f"it belongs to {which}, not to the requested one"
     if name in ("as_of", "begun_at", "unended_at"):
-        return _validity(criteria.as_of or criteria.unended_at, memory)
-    asked = "the time asked for" if criteria.when is None else criteria.when.said
-    return f"it happened at {memory.happened_at.isoformat()}, outside of {asked}"
+        return _describe_validity(criteria.as_of or criteria.unended_at, memory)
+    window = "the requested time" if criteria.when is None else criteria.when.said
+    return f"it happened at {memory.happened_at.isoformat()}, outside of {window}"
 
 
 def _is_searched(memory: Memory, criteria: Criteria) -> bool:
     return criteria.scopes is None or memory.scope in criteria.scopes
 
 
-def _standing(services: Services, memory: Memory) -> str:
-    """Return the status of a memory, and what has superseded it."""
-    by = successors(services, memory.id) if memory.status is Status.SUPERSEDED else []
+def _describe_status(services: Services, memory: Memory) -> str:
+    """Return the status of a memory, with the ids of the memories that superseded it."""
+    by = successor_ids(services, memory.id) if memory.status is Status.SUPERSEDED else []
     until = "" if memory.valid_to is None else f" since {memory.valid_to.isoformat()}"
     return f"superseded by {', '.join(by)}{until}" if by else str(memory.status)
 
 
-def _validity(moment: datetime | None, memory: Memory) -> str:
-    asked = "" if moment is None else f", and asked for is what holds at {moment.isoformat()}"
+def _describe_validity(moment: datetime | None, memory: Memory) -> str:
+    wanted = "" if moment is None else f"; the search wants what holds at {moment.isoformat()}"
     if moment is not None and memory.held_from > moment:
-        return f"it begins at {memory.held_from.isoformat()}{asked}"
+        return f"it begins at {memory.held_from.isoformat()}{wanted}"
     ended = "" if memory.valid_to is None else f" at {memory.valid_to.isoformat()}"
-    return f"it ended{ended}{asked}"
+    return f"it ended{ended}{wanted}"

@@ -6,9 +6,8 @@ Rome."), so the best candidates and their neighbours are scored again, each with
     own     = meaning, with a share of that of the nearest sentence of a long question (`parts`)
     meaning = (1 - 2 around) own + around before + around after
     words   = BM25 of the turn together with a share of the words before and after it
-    found   = (meaning + words + coverage + speaker + quoted) (1 - asks)
-    total   = found (1 + important - recency age / (age + 180 days))
-              + conversation (mean of the best three found of it)
+    found   = (meaning + words + speaker + quoted) (1 - asks)
+    total   = found (1 + important) + conversation (mean of the best three found of it)
 
 The counts of words are added before they saturate, not their scores, as in Robertson, Zaragoza and
 Taylor, "Simple BM25 Extension to Multiple Weighted Fields" (2004). A memory without a neighbour has
@@ -23,108 +22,92 @@ import numpy as np
 from attrs import evolve, frozen
 from numpy.typing import NDArray
 
-from infinite_memory.search.bm25 import Asked, counts_of, saturated
-from infinite_memory.search.neighbours import NONE, Surroundings
-from infinite_memory.search.scoring import Scored
+from infinite_memory.search.bm25 import QueryTerms, count_terms, saturate_counts
+from infinite_memory.search.neighbours import NONE, Neighbours
+from infinite_memory.search.scoring import SegmentScores
 from infinite_memory.search.weights import Weights
 
-__all__ = ["InContext", "in_context"]
+__all__ = ["ConversationScores", "score_in_conversations"]
 
 _BEST = 3
-_COVERAGE_POWER = 4
-_HALF_OLD = 180 * 86_400 * 10**6
 
 Scores = NDArray[np.float32]
 
 
 @frozen(kw_only=True, eq=False)
-class InContext:
-    """Scores of the rows of `near`, float32, shape (m,), on the scale of `Scored.total`.
+class ConversationScores:
+    """Scores of the rows of `near`, float32, shape (m,), on the scale of `SegmentScores.total`.
 
     `parts` is what the sentences of the question gave or took, compared one by one, `around` what
-    the neighbours did, `coverage` what having every word of the question gave, `quoted` what
-    holding the quoted parts gave, `asks` what a question lost, `important` what a memory marked so
-    gained, `recency` what it lost by its age, `conversation` the share of the conversation; `total`
-    is everything together.
+    the neighbours did, `quoted` what holding the quoted parts gave, `asks` what a question lost,
+    `important` what a memory marked so gained, `conversation` the share of the conversation;
+    `total` is everything together.
     """
 
-    near: Surroundings
+    near: Neighbours
     parts: Scores
     around: Scores
-    coverage: Scores
     quoted: Scores
     asks: Scores
     important: Scores
-    recency: Scores
     conversation: Scores
     total: Scores
 
 
 @frozen(kw_only=True, eq=False)
 class _Own:
-    """What each row has by itself: float32, shape (m,); the counts of the terms (m, terms).
-
-    `age` is in [0, 1): how old it is beside the newest memory that the search may see, 0.5 at half
-    a year.
-    """
+    """What each row has by itself: float32, shape (m,); the counts of the terms (m, terms)."""
 
     meaning: Scores
     words: Scores
     speaker: Scores
     asks: Scores
     important: Scores
-    age: Scores
     length: Scores
     counts: Scores
 
 
-def in_context(
-    scored: Sequence[Scored],
-    near: Surroundings,
-    asked: Asked,
+def score_in_conversations(
+    scored: Sequence[SegmentScores],
+    near: Neighbours,
+    asked: QueryTerms,
     weights: Weights,
     *,
     parts: Scores,
     quoted: Scores,
-    newest: int,
-) -> InContext:
+) -> ConversationScores:
     """Return the scores of the documents of `near` in their surroundings.
 
     `parts` is what the meaning of each row gains by the parts of the question, shape (m,); `quoted`
-    is the share of the quoted parts that each row holds, shape (m,); `newest` is the
-    latest moment of all selected documents, in microseconds since the epoch. `weights` are those
-    that the arms were added up with. The scores of rows that are not wanted mean nothing: their own
+    is the share of the quoted parts that each row holds, shape (m,). `weights` are those that the
+    arms were added up with. The scores of rows that are not wanted mean nothing: their own
     neighbours may be missing.
     """
-    own = _own(scored, near, asked, newest)
+    own = _own(scored, near, asked)
     own = evolve(own, meaning=own.meaning + parts)
     alone = weights.meaning * own.meaning + weights.words * own.words
     surrounded = weights.meaning * _meaning_around(own, near, weights)
     surrounded += weights.words * _words_around(own, near, asked, weights)
-    coverage = weights.coverage * _coverage(own, asked)
     said = (weights.quoted * quoted).astype(np.float32)
-    found = surrounded + coverage + said + weights.speaker * own.speaker * (surrounded > 0)
+    found = surrounded + said + weights.speaker * own.speaker * (surrounded > 0)
     lost = -weights.asks * own.asks * found
     found += lost
     important = weights.important * own.important * found
-    recency = -weights.recency * own.age * found
     conversation = weights.conversation * _best_of_conversations(found, near)
-    return InContext(
+    return ConversationScores(
         near=near,
         parts=weights.meaning * parts,
         around=surrounded - alone,
-        coverage=coverage,
         quoted=said,
         asks=lost,
         important=important,
-        recency=recency,
         conversation=conversation,
-        total=found + important + recency + conversation,
+        total=found + important + conversation,
     )
 
 
-def _own(scored: Sequence[Scored], near: Surroundings, asked: Asked, newest: int) -> _Own:
-    columns = np.zeros((7, len(near)), np.float32)
+def _own(scored: Sequence[SegmentScores], near: Neighbours, asked: QueryTerms) -> _Own:
+    columns = np.zeros((6, len(near)), np.float32)
     counts = np.zeros((len(near), len(asked.terms)), np.float32)
     for part in np.unique(near.part):
         s, rows = scored[part], np.flatnonzero(near.part == part)
@@ -136,37 +119,29 @@ def _own(scored: Sequence[Scored], near: Surroundings, asked: Asked, newest: int
             s.speaker(places),
             s.segment.asks[docs],
             s.segment.important[docs],
-            _age(newest - s.segment.happened[docs]),
             s.segment.length[docs],
         )
-        counts[rows] = counts_of(s.segment, asked.terms, docs)
-    meaning, words, speaker, asks, important, age, length = columns
+        counts[rows] = count_terms(s.segment, asked.terms, docs)
+    meaning, words, speaker, asks, important, length = columns
     return _Own(
         meaning=meaning,
         words=words,
         speaker=speaker,
         asks=asks,
         important=important,
-        age=age,
         length=length,
         counts=counts,
     )
 
 
-def _age(older: NDArray[np.int64]) -> Scores:
-    """Return in [0, 1) how old what is so many microseconds older than the newest counts."""
-    age: Scores = (older / (older + _HALF_OLD)).astype(np.float32)
-    return age
-
-
-def _meaning_around(own: _Own, near: Surroundings, weights: Weights) -> Scores:
+def _meaning_around(own: _Own, near: Neighbours, weights: Weights) -> Scores:
     before = np.where(near.before == NONE, own.meaning, own.meaning[near.before])
     after = np.where(near.after == NONE, own.meaning, own.meaning[near.after])
     around: Scores = own.meaning + weights.around * (before + after - 2 * own.meaning)
     return around
 
 
-def _words_around(own: _Own, near: Surroundings, asked: Asked, weights: Weights) -> Scores:
+def _words_around(own: _Own, near: Neighbours, asked: QueryTerms, weights: Weights) -> Scores:
     counts, length = own.counts.copy(), own.length.copy()
     texts = np.ones(len(near), np.float32)
     for neighbour, weight in ((near.before, weights.before), (near.after, weights.after)):
@@ -175,19 +150,10 @@ def _words_around(own: _Own, near: Surroundings, asked: Asked, weights: Weights)
         length[there] += np.float32(weight) * own.length[neighbour[there]]
         texts[there] += np.float32(weight)
     # A long stretch of a conversation is no longer than others if it has as many texts.
-    return saturated(counts, length / texts, asked)
+    return saturate_counts(counts, length / texts, asked)
 
 
-def _coverage(own: _Own, asked: Asked) -> Scores:
-    """Return how much of the question each row has, by weight; far from all counts little."""
-    whole = float(asked.weights.sum())
-    if not whole:
-        return np.zeros_like(own.length)
-    share: Scores = ((own.counts > 0) @ asked.weights) / np.float32(whole)
-    return share**_COVERAGE_POWER
-
-
-def _best_of_conversations(found: Scores, near: Surroundings) -> Scores:
+def _best_of_conversations(found: Scores, near: Neighbours) -> Scores:
     """Return for each row the mean of the best three wanted rows of its conversation.
 
     One that was not wanted scores too little to be looked at, and counts as 0.

@@ -1,8 +1,8 @@
 """The arm of meaning: cosine over all passages.
 
 Every vector is compared by its `high` bytes, half of what it has, in sums of integers: such a
-cosine is off by 0.0003 on average on real texts, and by no more than `error_of` says. Those that
-matter are compared again by both planes, and are then off by less than 0.0001.
+cosine is off by 0.0003 on average on real texts. The best are compared again by both planes, see
+`rescoring`, and are then off by less than 0.0001.
 """
 
 from __future__ import annotations
@@ -12,16 +12,15 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
 from itertools import pairwise
-from math import sqrt
-from typing import Literal, TypeVar
+from typing import Literal
 
 import numpy as np
 import simsimd
 from attrs import frozen
 from numpy.typing import NDArray
 
-from infinite_memory.search.doc_filter import Selection
-from infinite_memory.search.quantization import HALF_STEP, quantized
+from infinite_memory.search.doc_filter import DocFilter
+from infinite_memory.search.quantization import quantize
 from infinite_memory.search.segment import Segment
 
 __all__ = [
@@ -30,8 +29,6 @@ __all__ = [
     "approximate_cosines",
     "best_passage",
     "cosines",
-    "error_of",
-    "greatest_error",
 ]
 
 ABSENT = np.float32(-2.0)
@@ -44,44 +41,30 @@ _GATHERED_ROWS = 2048
 # From so many rows on, a second thread saves more than it costs to start it.
 _ROWS_A_THREAD = 32_768
 _MOST_THREADS = 8
-# Unit vectors are of this length at most, and single precision adds less than this to an error.
-_LONGEST = 1.001
-_ROUNDING = 1e-6
 
 Scores = NDArray[np.float32]
 Bytes = NDArray[np.int8]
 Rows = NDArray[np.integer]
-_Floats = TypeVar("_Floats", np.float32, Scores)
 
 
 @frozen(kw_only=True, eq=False)
 class QueryVector:
-    """The vector of a question as it is compared: its `high` and `low`, int8, (2, dimensions).
-
-    `reach` is the length of what the high bytes say, `lost` that of what they do not.
-    """
+    """The vector of a question as it is compared: its `high` and `low`, int8, (2, dimensions)."""
 
     planes: Bytes
     scale: float
-    reach: float
-    lost: float
 
     @classmethod
     def of(cls, vector: Scores) -> QueryVector:
         """Return it for a unit vector, shape (dimensions,)."""
-        high, low, (scale,) = quantized(vector[np.newaxis])
-        return cls(
-            planes=np.concatenate([high, low]),
-            scale=float(scale),
-            reach=256 * float(scale) * _length(high[0]),
-            lost=float(scale) * _length(low[0]),
-        )
+        high, low, (scale,) = quantize(vector[np.newaxis])
+        return cls(planes=np.concatenate([high, low]), scale=float(scale))
 
 
-def approximate_cosines(query: QueryVector, segment: Segment, selection: Selection) -> Scores:
+def approximate_cosines(query: QueryVector, segment: Segment, selection: DocFilter) -> Scores:
     """Return the cosine of each selected document's best passage with `query`, float32, shape (k,).
 
-    `ABSENT` where a document has no vector. None is off by more than its `error_of`.
+    `ABSENT` where a document has no vector. Only the high planes are compared.
     """
     return _by_document(segment, selection.docs, partial(_rough_products, segment, query))
 
@@ -89,30 +72,6 @@ def approximate_cosines(query: QueryVector, segment: Segment, selection: Selecti
 def cosines(query: QueryVector, segment: Segment, docs: NDArray[np.int32]) -> Scores:
     """Return the cosines of these documents, in any order, off by less than 0.0001."""
     return _by_document(segment, docs, partial(_products, segment, query))
-
-
-def error_of(query: QueryVector, segment: Segment, docs: NDArray[np.int32]) -> Scores:
-    """Return how much an approximate cosine of each document may be off: float32, shape (k,).
-
-    With v = h + r, where h is by the high bytes alone, and q likewise: v q - h g = r g + v (q - g),
-    of which each is at most the product of the lengths (Cauchy and Schwarz). 0 without a vector.
-    """
-    error = _error(query, _by_document(segment, docs, segment.scale.__getitem__))
-    return np.maximum(error, 0, out=error)
-
-
-def greatest_error(query: QueryVector, segment: Segment) -> float:
-    """Return what no `error_of` a document of `segment` exceeds."""
-    return float(_error(query, np.float32(segment.greatest_scale)))
-
-
-def _length(numbers: Bytes) -> float:
-    return sqrt(float((numbers.astype(np.int64) ** 2).sum()))
-
-
-def _error(query: QueryVector, scale: _Floats) -> _Floats:
-    residue = HALF_STEP * sqrt(query.planes.shape[1]) * query.reach
-    return scale * np.float32(residue) + np.float32(_LONGEST * query.lost + _ROUNDING)
 
 
 def best_passage(query: QueryVector, segment: Segment, doc: int) -> tuple[int, int] | None:

@@ -17,7 +17,7 @@ from infinite_memory.model.memory import JsonValue, Kind, Memory, Status
 from infinite_memory.model.record import Record
 from infinite_memory.model.scope import fold_name
 from infinite_memory.text.analyzer import terms
-from infinite_memory.text.canonical import statement
+from infinite_memory.text.canonical import canonicalize
 from infinite_memory.text.relative_time import is_relative
 
 __all__ = [
@@ -45,10 +45,10 @@ class Document:
     """One memory as the index holds it.
 
     It holds from `held_from` up to `held_to`, which is `NEVER` where it has no end.
-    `asks` tells whether its text ends as a question does, `important` whether it is marked so.
-    `twin` is the same for memories of one kind, scope and speaker whose texts state the
-    same. `terms` counts the hashes of the index terms; `labels` are the hashes of its tags.
-    `vectors` has shape (passages, dimensions), float32, with no row while the memory is not
+    `asks` says whether its text ends as a question does, `important` whether it is marked so.
+    `twin` is a hash, the same for memories of one kind, scope and speaker whose texts have the same
+    canonical form. `terms` counts the hashes of the index terms; `labels` are the hashes of its
+    tags. `vectors` has shape (passages, dimensions), float32, with no row while the memory is not
     embedded.
     """
 
@@ -87,7 +87,7 @@ def describe(record: Record, *, model: str, dimensions: int) -> Document:
         held_to=NEVER if memory.valid_to is None else to_micros(memory.valid_to),
         asks=memory.text.rstrip().endswith(_QUESTION_MARKS),
         important=memory.important,
-        twin=_twin_of(memory),
+        twin=_hash_canonical(memory),
         terms=Counter(hash_term(term) for term in _words_of(memory)),
         labels=frozenset(hash_tag(tag) for tag in memory.tags),
         spans=_NO_SPANS if embedding is None else embedding.spans,
@@ -118,10 +118,11 @@ def _hash(space: str, text: str) -> int:
     return int.from_bytes(digest.digest(), "little")
 
 
-def _twin_of(memory: Memory) -> int:
+def _hash_canonical(memory: Memory) -> int:
+    canonical = canonicalize(memory.text)
     # "Tomorrow" is the same day only where it was said at the same moment: no zone is known.
-    moment = str(to_micros(memory.happened_at)) if is_relative(memory.text) else ""
-    parts = (memory.kind, memory.scope, memory.speaker or "", moment, statement(memory.text))
+    moment = str(to_micros(memory.happened_at)) if is_relative(canonical) else ""
+    parts = (memory.kind, memory.scope, memory.speaker or "", moment, canonical)
     return _hash("f", "\0".join(parts))
 
 

@@ -16,13 +16,10 @@ from numpy.typing import NDArray
 
 from infinite_memory.errors import StorageUnavailable
 
-__all__ = ["HALF_STEP", "RowsInFile", "quantized"]
+__all__ = ["RowsInFile", "quantize"]
 
 Bytes = NDArray[np.int8]
 Scores = NDArray[np.float32]
-
-HALF_STEP = 128
-"""The greatest part of a component that `high` does not have, in units of the scale."""
 
 # 127 * 256 + 127: what is greater would round to a `high` of 128.
 _GREATEST = 32_639
@@ -30,7 +27,7 @@ _GREATEST = 32_639
 _NOTHING = np.float32(1e-34)
 
 
-def quantized(vectors: NDArray[np.floating]) -> tuple[Bytes, Bytes, Scores]:
+def quantize(vectors: NDArray[np.floating]) -> tuple[Bytes, Bytes, Scores]:
     """Return `high` and `low`, int8, shape (v, dimensions), and `scale`, float32, shape (v,).
 
     `vectors` are finite, shape (v, dimensions). What each has depends on itself alone.
@@ -40,8 +37,8 @@ def quantized(vectors: NDArray[np.floating]) -> tuple[Bytes, Bytes, Scores]:
     scale /= np.float32(_GREATEST)
     scale[scale < _NOTHING] = 1
     steps = np.rint(vectors / scale[:, np.newaxis]).astype(np.int32)
-    # Half a step is added, so that what is left lies on both sides of 0.
-    high = (steps + HALF_STEP) >> 8
+    # Half a step of `high` is added, so that what is left lies on both sides of 0.
+    high = (steps + 128) >> 8
     low = steps - (high << 8)
     return high.astype(np.int8), low.astype(np.int8), scale
 

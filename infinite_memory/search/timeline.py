@@ -11,17 +11,17 @@ from numpy.typing import NDArray
 
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.search.document import KINDS
-from infinite_memory.search.reader import View
+from infinite_memory.search.reader import Reader
 from infinite_memory.search.segment import Segment
 
-__all__ = ["Place", "Timeline"]
+__all__ = ["IndexTimeline", "Place"]
 
 Place = tuple[int, str]
 """Where a memory stands: microseconds of `happened_at`, then the id."""
 
 
 @frozen(kw_only=True, eq=False)
-class Timeline:
+class IndexTimeline:
     """What meets some criteria, by time.
 
     Columns of shape (n,): `happened` int64, ascending, microseconds since the epoch; `segment`
@@ -35,7 +35,7 @@ class Timeline:
     doc: NDArray[np.int32]
 
     @classmethod
-    def of(cls, view: View, criteria: Criteria) -> Timeline:
+    def of(cls, view: Reader, criteria: Criteria) -> IndexTimeline:
         """Return the memories in `view` that meet `criteria`."""
         happened, docs = [np.empty(0, np.int64)], [np.empty(0, np.int32)]
         for part in view.parts:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
 from infinite_memory.errors import StoreDamaged
+from infinite_memory.model.commit import Commit
 from infinite_memory.model.findings import Finding, RecordKind
-from infinite_memory.model.record import Attach, Erase, EraseLink, Put, PutLink, Write
 
 __all__ = ["USAGE", "DamageLog", "RecordDamaged", "link_name", "name_of", "unlogged"]
 
@@ -118,26 +118,20 @@ class DamageLog:
             "everything else still works. Restore it from a backup, or forget it for good"
         )
 
-    def written(self, writes: Iterable[Write]) -> None:
+    def note_commit(self, commit: Commit) -> None:
         """Forget what was noted of memories that are erased, and of embeddings made anew."""
         with self._lock:
-            if self._records or self._embeddings:
-                for write in writes:
-                    self._note_written(write)
-
-    def _note_written(self, write: Write) -> None:
-        if isinstance(write, Erase):
-            self._records -= {write.id, USAGE + write.id}
-            self._renew(write.id, None)
-        elif isinstance(write, Attach):
-            self._renew(write.id, write.embedding.model)
-        elif isinstance(write, Put):
-            self._renew(write.memory.id, None)
-        elif isinstance(write, PutLink):
-            link = write.link
-            self._records.discard(link_name(link.source, link.target, link.type))
-        elif isinstance(write, EraseLink):
-            self._records.discard(link_name(write.source, write.target, write.type))
+            if not self._records and not self._embeddings:
+                return
+            for erase in commit.erases:
+                self._records -= {erase.id, USAGE + erase.id}
+                self._renew(erase.id, None)
+            for put in commit.puts:
+                self._renew(put.memory.id, None)
+            for attach in commit.attaches:
+                self._renew(attach.id, attach.embedding.model)
+            for key in [*commit.erased_links, *(link.key for link in commit.links)]:
+                self._records.discard(link_name(*key))
 
     def replaced(self, name: str) -> None:
         """Forget what was noted of a record, not a memory, that was written anew or removed."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 from infinite_memory.config import Config, load
@@ -15,8 +16,10 @@ from infinite_memory.model.address import (
     find_problem,
     is_folder,
 )
+from infinite_memory.model.diagnosis import Diagnosis, State
 from infinite_memory.protocols import Storage
 from infinite_memory.storage.inmemory.storage import InMemoryStorage
+from infinite_memory.storage.sqlite.diagnose import diagnose_files, diagnose_library
 from infinite_memory.storage.sqlite.paths import Places
 from infinite_memory.storage.sqlite.storage import SqliteStorage
 
@@ -24,6 +27,8 @@ __all__ = [
     "IN_MEMORY",
     "MANAGED",
     "address_of",
+    "diagnose_library",
+    "diagnose_unopened",
     "is_folder",
     "open_existing",
     "open_storage",
@@ -81,6 +86,30 @@ def open_existing(address: str, *, home: Path, mongod: Path | None = None) -> St
     if is_folder(address) and not Places(Path(address)).database.exists():
         return None
     return open_storage(address, home=home, mongod=mongod)
+
+
+def diagnose_unopened(
+    address: str, *, home: Path, mongod: Path | None = None
+) -> Iterator[Diagnosis]:
+    """Yield what is found out about the store at `address` before it is opened.
+
+    The first diagnosis that is not OK is the last.
+
+    Raises:
+        ConfigurationError: this backend cannot be used.
+        StorageError: the store cannot be kept there, or its files are suspect.
+    """
+    if is_folder(address):
+        yield from diagnose_files(Path(address))
+    elif address == MANAGED:
+        from infinite_memory.storage.mongodb.managed.binary import find_mongod  # noqa: PLC0415
+
+        yield Diagnosis(
+            "mongod",
+            State.OK,
+            f"{find_mongod(mongod)} keeps the store of {home}; unless it was running, this check"
+            " starts and stops it.",
+        )
 
 
 def snapshot_folder(address: str, storage: Storage, *, home: Path) -> Path | None:

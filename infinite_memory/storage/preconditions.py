@@ -2,43 +2,30 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
 
 from infinite_memory.errors import Conflict, InvalidInput
+from infinite_memory.model.commit import Commit, ExpectContent, ExpectKey, Put
 from infinite_memory.model.entry import JournalEnd
-from infinite_memory.model.memory import Memory, Status
-from infinite_memory.model.record import (
-    Attach,
-    Embedding,
-    Erase,
-    EraseScope,
-    ExpectAlike,
-    ExpectKey,
-    ExpectScopes,
-    Log,
-    Put,
-    PutLink,
-    PutScope,
-    Write,
-)
+from infinite_memory.model.memory import Status
+from infinite_memory.model.record import Embedding
 from infinite_memory.model.scope import Scope, fold_name
 
 __all__ = [
     "Present",
+    "check_commit",
     "check_embedding",
-    "check_writes",
     "refuse_changes",
     "refuse_conflicts",
 ]
 
-_OF_MEMORIES = (Erase, Put)
-
 
 class Present(Protocol):
-    """What there is before the writes of a commit."""
+    """What a storage holds before a commit."""
 
     @property
     def journal_end(self) -> JournalEnd:
@@ -56,50 +43,56 @@ class Present(Protocol):
     def holders(self, expected: ExpectKey) -> Collection[str]:
         """Return the ids of the memories with that key in that scope that have its statuses."""
 
-    def alike(self, expected: ExpectAlike) -> Collection[str]:
+    def with_content(self, expected: ExpectContent) -> Collection[str]:
         """Return the ids of the memories that meet its criteria; one more than it has will do."""
 
 
-def check_writes(writes: Sequence[Write]) -> None:
-    """Refuse an embedding that could not be read back, and a revision that does not go forward.
-
-    Also a weight out of its range, and a second entry of the journal.
+def check_commit(commit: Commit) -> None:
+    """Refuse a commit that no storage could carry out, whatever it holds.
 
     Raises:
-        InvalidInput: with the id of the memory and what is wrong.
+        InvalidInput: a revision does not go forward, an embedding could not be read back, a weight
+            is out of its range, or the same id, link or scope is written twice.
     """
-    for write in writes:
-        if isinstance(write, Put):
-            _check_revision(write)
-            for embedding in write.embeddings:
-                check_embedding(write.memory.id, embedding)
-            if write.embeddings:
-                _check_models(write)
-        elif isinstance(write, Attach):
-            check_embedding(write.id, write.embedding)
-        elif isinstance(write, PutLink) and not 0 < write.link.weight <= 1:
+    for put in commit.puts:
+        _check_revision(put)
+        for embedding in put.embeddings:
+            check_embedding(put.memory.id, embedding)
+        if put.embeddings:
+            _check_models(put)
+    for attach in commit.attaches:
+        check_embedding(attach.id, attach.embedding)
+    for link in commit.links:
+        if not 0 < link.weight <= 1:
             raise InvalidInput(
-                f"the link from {write.link.source!r} to {write.link.target!r} cannot have the "
-                f"weight {write.link.weight!r}: give one over 0 and at most 1"
+                f"the link from {link.source!r} to {link.target!r} cannot have the "
+                f"weight {link.weight!r}: give one over 0 and at most 1"
             )
-    entries = sum([isinstance(write, Log) for write in writes])
-    if entries > 1:
-        raise InvalidInput(f"a commit has one entry of the journal, not {entries}")
+    _check_repeats("erase the memory", [erase.id for erase in commit.erases])
+    _check_repeats("write the scope", [*commit.erased_scopes, *(s.name for s in commit.scopes)])
+    _check_repeats("write the link", [*commit.erased_links, *(link.key for link in commit.links)])
 
 
-def _check_models(write: Put) -> None:
-    models = [embedding.model for embedding in write.embeddings]
+def _check_repeats(action: str, names: Sequence[object]) -> None:
+    """Refuse a name that comes twice, of which the order of the commit would keep one."""
+    if len(set(names)) < len(names):
+        repeated = next(name for name, count in Counter(names).items() if count > 1)
+        raise InvalidInput(f"a commit cannot {action} {repeated!r} twice: leave one out")
+
+
+def _check_models(put: Put) -> None:
+    models = [embedding.model for embedding in put.embeddings]
     if len(set(models)) < len(models):
         raise InvalidInput(
-            f"memory {write.memory.id!r} cannot have two embeddings by one model: {sorted(models)}"
+            f"memory {put.memory.id!r} cannot have two embeddings by one model: {sorted(models)}"
         )
 
 
-def _check_revision(write: Put) -> None:
-    if write.expected < 0 or write.memory.revision <= write.expected:
+def _check_revision(put: Put) -> None:
+    if put.expected < 0 or put.memory.revision <= put.expected:
         raise InvalidInput(
-            f"memory {write.memory.id!r}: revision {write.memory.revision} cannot replace "
-            f"{write.expected}: a new revision is higher than the one it expects"
+            f"memory {put.memory.id!r}: revision {put.memory.revision} cannot replace "
+            f"{put.expected}: a new revision is higher than the one it expects"
         )
 
 
@@ -125,29 +118,31 @@ def check_embedding(memory_id: str, embedding: Embedding) -> None:
         raise InvalidInput(f"embedding of memory {memory_id!r} cannot be stored: {problem}")
 
 
-def refuse_changes(writes: Sequence[Write], present: Present) -> None:
-    """Refuse writes whose caller saw anything else than what is `present`.
+def refuse_changes(commit: Commit, present: Present) -> None:
+    """Refuse a commit whose caller saw anything else than what is `present`.
 
     Raises:
         Conflict: with what is not as expected.
     """
-    refuse_conflicts(writes, present.revision)
-    for write in writes:
-        if isinstance(write, ExpectScopes):
-            _refuse_changed_scopes(write, present.scopes())
-            _refuse_used_scopes(write, writes, present)
-        elif isinstance(write, ExpectKey):
-            if write.ids != frozenset(present.holders(write)):
-                raise _conflict([f"who holds the key {write.key!r} in the scope {write.scope!r}"])
-        elif isinstance(write, ExpectAlike):
-            if write.ids != frozenset(present.alike(write)):
-                raise _conflict([f"what may say the same in {', '.join(sorted(write.scopes))}"])
-        elif isinstance(write, Log):
-            _refuse_other_number(write, present.journal_end)
+    refuse_conflicts(commit, present.revision)
+    expect = commit.expect
+    if expect.scopes:
+        _refuse_changed_scopes(expect.scopes, present.scopes())
+    if expect.unused:
+        _refuse_used_scopes(commit, present)
+    for key in expect.keys:
+        if key.ids != frozenset(present.holders(key)):
+            raise _conflict([f"who holds the key {key.key!r} in the scope {key.scope!r}"])
+    for content in expect.contents:
+        if content.ids != frozenset(present.with_content(content)):
+            names = ", ".join(sorted(content.scopes))
+            raise _conflict([f"which memories in {names} have the same content"])
+    if expect.entry_number is not None:
+        _refuse_other_number(expect.entry_number, present.journal_end)
 
 
-def refuse_conflicts(writes: Sequence[Write], revision_of: Callable[[str], int]) -> None:
-    """Refuse writes of which one, carried out in their order, would not find what it expects.
+def refuse_conflicts(commit: Commit, revision_of: Callable[[str], int]) -> None:
+    """Refuse a commit of which an erase or a put would not find the revision that it expects.
 
     `revision_of` returns the current revision of an id, 0 where there is none. What else is
     expected is left to `refuse_changes`.
@@ -157,59 +152,44 @@ def refuse_conflicts(writes: Sequence[Write], revision_of: Callable[[str], int])
     """
     revisions: dict[str, int] = {}
     conflicts: dict[str, str] = {}
-    for write in writes:
-        if not isinstance(write, _OF_MEMORIES):
-            continue
-        memory_id = write.id if isinstance(write, Erase) else write.memory.id
-        if write.expected is not None:
-            found = revisions[memory_id] if memory_id in revisions else revision_of(memory_id)
-            if found != write.expected:
+    for memory_id, expected, revision in commit.revisions():
+        if expected is not None:
+            current = revisions[memory_id] if memory_id in revisions else revision_of(memory_id)
+            if current != expected:
                 conflicts.setdefault(
                     memory_id,
-                    f"{memory_id!r} (expected revision {write.expected}, found {found or 'none'})",
+                    f"{memory_id!r} (expected revision {expected}, found {current or 'none'})",
                 )
-        revisions[memory_id] = 0 if isinstance(write, Erase) else write.memory.revision
+        revisions[memory_id] = revision
     if conflicts:
         raise _conflict(list(conflicts.values()))
 
 
-def _refuse_changed_scopes(expected: ExpectScopes, scopes: Mapping[str, Scope]) -> None:
+def _refuse_changed_scopes(
+    expected: Mapping[str, Scope | None], scopes: Mapping[str, Scope]
+) -> None:
     folded = {fold_name(name) for name in scopes}
-    for name, seen in expected.scopes.items():
+    for name, seen in expected.items():
         changed = fold_name(name) in folded if seen is None else scopes.get(name) != seen
         if changed:
             raise _conflict([f"the scope {name!r}"])
 
 
-def _refuse_used_scopes(expected: ExpectScopes, writes: Sequence[Write], present: Present) -> None:
-    """Refuse a scope that is to be unused and has a memory or another scope after the writes."""
-    if not expected.unused:
-        return
-    scopes = dict(present.scopes())
-    memories: dict[str, Memory | None] = {}
-    for write in writes:
-        if isinstance(write, PutScope):
-            scopes[write.scope.name] = write.scope
-        elif isinstance(write, EraseScope):
-            scopes.pop(write.name, None)
-        elif isinstance(write, Put):
-            memories[write.memory.id] = write.memory
-        elif isinstance(write, Erase):
-            memories[write.id] = None
-    used = {scope.parent for scope in scopes.values()}
-    used |= {
-        memory.scope
-        for memory in memories.values()
-        if memory is not None and memory.status is not Status.FORGOTTEN
-    }
-    for name in sorted(expected.unused):
-        if name in used or present.holds(name, memories):
+def _refuse_used_scopes(commit: Commit, present: Present) -> None:
+    """Refuse a scope that is to be unused and has a memory or another scope after the commit."""
+    scopes = {**present.scopes(), **{scope.name: scope for scope in commit.scopes}}
+    used = {scope.parent for name, scope in scopes.items() if name not in commit.erased_scopes}
+    memories = {put.memory.id: put.memory for put in commit.puts}
+    used |= {memory.scope for memory in memories.values() if memory.status is not Status.FORGOTTEN}
+    written = memories.keys() | {erase.id for erase in commit.erases}
+    for name in sorted(commit.expect.unused):
+        if name in used or present.holds(name, written):
             raise _conflict([f"the scope {name!r}, which is in use by now"])
 
 
-def _refuse_other_number(log: Log, end: JournalEnd) -> None:
-    if log.number is not None and log.number != end.number + 1:
-        raise _conflict([f"the journal, in which entry {end.number + 1} is next, not {log.number}"])
+def _refuse_other_number(number: int, end: JournalEnd) -> None:
+    if number != end.number + 1:
+        raise _conflict([f"the journal, in which entry {end.number + 1} is next, not {number}"])
 
 
 def _conflict(conflicts: list[str]) -> Conflict:

@@ -1,4 +1,4 @@
-"""`MemoryStore`: the one object that people hold."""
+"""`MemoryStore`, the object that users hold, with its groups of methods."""
 
 from __future__ import annotations
 

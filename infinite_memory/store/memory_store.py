@@ -1,61 +1,71 @@
-"""`MemoryStore`: the one object that people hold."""
+"""`MemoryStore`: an open store, its verbs, and its groups of methods."""
 
 from __future__ import annotations
 
 import os
-import platform
-from collections.abc import Iterable, Sequence
-from contextlib import ExitStack, closing, suppress
-from functools import cache, partial
-from pathlib import Path
-from types import TracebackType
-from typing import Self
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Self, Unpack
 
 from infinite_memory.clock import Clock, system_clock
 from infinite_memory.config import Config
-from infinite_memory.embedding import configured_embedder
-from infinite_memory.errors import StorageError, StoreClosed
-from infinite_memory.model.checks import check_label
-from infinite_memory.model.entry import Actor
+from infinite_memory.model.checks import check_flag
+from infinite_memory.model.criteria import Conditions
+from infinite_memory.model.draft import Details, Draft
+from infinite_memory.model.findings import Verification
+from infinite_memory.model.hits import Absence, Hits
 from infinite_memory.model.ids import RandomBytes
-from infinite_memory.operations.active_model import Models, former_of
-from infinite_memory.operations.scope_group import Scopes
-from infinite_memory.operations.scopes import check_scope_names
+from infinite_memory.model.memory import Memory
+from infinite_memory.model.recall_page import Recalled
+from infinite_memory.model.receipt import Receipt
+from infinite_memory.model.record import Page
+from infinite_memory.model.search_options import Depth
+from infinite_memory.model.usage import Usage
+from infinite_memory.operations.browse import browse
+from infinite_memory.operations.calls import counted
+from infinite_memory.operations.forget import forget
+from infinite_memory.operations.recall_by_time import recall_by_time
+from infinite_memory.operations.remember import Progress, remember, remember_many
+from infinite_memory.operations.revise import existing, revise
+from infinite_memory.operations.search import search
+from infinite_memory.operations.search_request import Asking
 from infinite_memory.operations.services import Services
-from infinite_memory.operations.using import UsageCounter
-from infinite_memory.protocols import Embedder, Storage, limit_to_brief_calls
-from infinite_memory.search.snapshot import confined_folder
-from infinite_memory.storage.confined import ConfinedStorage
-from infinite_memory.storage.forks import crossed_fork
-from infinite_memory.storage.open import open_storage, resolve, snapshot_folder
-from infinite_memory.store.changing import Changing
-from infinite_memory.store.keeping import Keeping
-from infinite_memory.store.recalling import Recalling
-from infinite_memory.store.tracing import Tracing
+from infinite_memory.operations.stats import Stats, stats
+from infinite_memory.operations.undo import Undone, undo
+from infinite_memory.operations.usage import usage
+from infinite_memory.operations.verify import verify
+from infinite_memory.operations.why_not import why_not
+from infinite_memory.protocols import Embedder, SearchFactory, Storage
+from infinite_memory.store.journal import Journal
+from infinite_memory.store.lifetime import Lifetime
+from infinite_memory.store.models import EmbeddingModels
+from infinite_memory.store.opening import open_lifetime
+from infinite_memory.store.profile import Profiles
+from infinite_memory.store.scopes import Scopes
 
 __all__ = ["MemoryStore"]
 
-_LAST_CALLS_SECONDS = 1.0
 
-
-class MemoryStore(Recalling, Changing, Tracing, Keeping):
+class MemoryStore:
     """A long-term memory on this machine.
 
-    Open one with `MemoryStore.open` and close it, best with `with`. Every method may be called from
-    any thread, and any number of processes may have the same store open at once. It does not cross
+    Open a store with `MemoryStore.open` and close it, best with `with`. Any thread may call any
+    method, and any number of processes may have the same store open at once. A store does not cross
     a fork: a forked child can neither use it nor open the same store again, so start workers with
     "spawn" or "forkserver", or close the store before forking.
 
-    Where a scope is a parameter: a name, or a list of names, opens those scopes with their parents
-    and `Global`; "ALL" opens all but private and inactive ones; None the default scope, and in a
-    search also any scope that the question itself names.
+    As the parameter `scope`, a name or a list of names opens the named scopes with their parents
+    and `Global`; "ALL" opens every scope but private and inactive ones; None opens the default
+    scope, and in a search also any scope that the question itself names.
     """
 
-    def __init__(self, services: Services, owned: ExitStack) -> None:
-        """Work with `services` and close `owned` at the end. Use `open` instead."""
-        self._parts: Services | None = services
-        self._owned = owned
-        self._process = os.getpid()
+    def __init__(self, lifetime: Lifetime) -> None:
+        """Work on the store that is open for that `lifetime`. Use `open` instead."""
+        self._lifetime = lifetime
+        self.scopes = Scopes(lifetime)
+        self.journal = Journal(lifetime)
+        self.profile = Profiles(lifetime)
+        self.models = EmbeddingModels(lifetime)
 
     @classmethod
     def open(
@@ -66,6 +76,7 @@ class MemoryStore(Recalling, Changing, Tracing, Keeping):
         storage: Storage | None = None,
         embedder: Embedder | None = None,
         former_embedder: Embedder | None = None,
+        search: SearchFactory | None = None,
         client: str = "python",
         counts_usage: bool = True,
         clock: Clock = system_clock,
@@ -74,12 +85,14 @@ class MemoryStore(Recalling, Changing, Tracing, Keeping):
     ) -> Self:
         """Open the store at `target`, creating it if there is none.
 
-        `target` is None for the home folder, a folder, "memory://" for one that ends with the
-        process, the address of a MongoDB ("mongodb://HOST/DATABASE"), or "mongodb+managed://" for
-        one in the home folder. Without `config` the file in the home folder is read. `storage`,
-        `embedder` and `former_embedder` take the place of those configured, and stay open; the
-        former one answers until all is embedded. `client` is who changes something. Without
-        `counts_usage` a search uses nothing. With `scopes` no other exists, not even `Global`.
+        `target` is None for the home folder, a folder, "memory://" for a store that ends with the
+        process, the address of a MongoDB ("mongodb://HOST/DATABASE"), or "mongodb+managed://" for a
+        MongoDB in the home folder. Without `config` the file in the home folder is read. `storage`,
+        `embedder` and `former_embedder` replace the configured ones, and closing the store leaves
+        them open; the former embedder answers until everything is embedded. `search` makes the
+        search of a storage and an embedder, such as `LinearSearch`; None makes the index. The
+        journal names `client` as the author of the changes. Without `counts_usage`, searches do
+        not count as recalls. With `scopes`, no other scope exists, not even `Global`.
 
         Raises:
             ConfigurationError: a setting cannot be used.
@@ -87,32 +100,20 @@ class MemoryStore(Recalling, Changing, Tracing, Keeping):
             StorageError: the database cannot be opened; nothing was changed.
             EmbedderError: the configured model is not complete.
         """
-        effective, address = resolve(target, config)
-        names = None if scopes is None else check_scope_names(scopes)
-        with ExitStack() as owned:
-            former = former_of(effective, given=former_embedder, plugged_in=embedder is not None)
-            if embedder is None:
-                embedder = owned.enter_context(closing(configured_embedder(effective)))
-            storage, folder = _opened(effective, address, owned, given=storage)
-            if names is not None:
-                storage, folder, effective = _confined(storage, folder, effective, names)
-            models = Models(storage, embedder, former=former, folder=folder)
-            owned.callback(models.close)
-            services = Services(
-                storage=storage,
-                models=models,
-                config=effective,
-                clock=clock,
-                random_bytes=random_bytes,
-                actor=_actor(client),
-                usage=owned.enter_context(closing(UsageCounter(storage))) if counts_usage else None,
-            )
-            return cls(services, owned.pop_all())
-
-    @property
-    def scopes(self) -> Scopes:
-        """The scopes of this store."""
-        return Scopes(self._services)
+        lifetime = open_lifetime(
+            target,
+            config=config,
+            storage=storage,
+            embedder=embedder,
+            former_embedder=former_embedder,
+            search=search,
+            client=client,
+            counts_usage=counts_usage,
+            clock=clock,
+            random_bytes=random_bytes,
+            scopes=scopes,
+        )
+        return cls(lifetime)
 
     @property
     def config(self) -> Config:
@@ -122,93 +123,277 @@ class MemoryStore(Recalling, Changing, Tracing, Keeping):
     def close(self) -> None:
         """Release everything; every other method then raises StoreClosed.
 
-        Twice does nothing, nor does it in a forked child, where all belongs to the parent.
+        A second call does nothing, and neither does a call in a forked child.
 
-        Calls of other threads that change something and are under way are waited for, a second at
-        most. One that takes longer answers by what it has done: what it has committed is stored and
-        has its receipt, and what it has not committed is not, and raises StoreClosed. Within such a
-        call, as in the handler of a signal, this returns at once, and the call releases everything
-        at its end.
+        Changes that other threads are making are waited for, a second at most. A change that takes
+        longer returns its receipt if it was committed, and otherwise raises StoreClosed with
+        nothing changed. Called within such a change, as from the handler of a signal, this returns
+        at once, and the change releases everything at its end.
 
-        A server that does not answer is not waited for: what was not counted yet of the use of
-        memories, and the snapshot of the index, are not stored then.
+        A server that does not answer is not waited for: recalls that were not counted yet, and the
+        snapshot of the index, are then not stored.
         """
-        if self._process != os.getpid():
-            return
-        parts, self._parts = self._parts, None
-        if parts is None:
-            return
-        parts.calls.end(_LAST_CALLS_SECONDS, release=partial(self._release, parts))
-
-    def _release(self, parts: Services) -> None:
-        # The snapshot is derived: that a suspect store cannot give one is no reason to fail here.
-        # A server that is gone is no reason to wait.
-        with limit_to_brief_calls(parts.storage), self._owned, suppress(StorageError):
-            parts.models.save()
+        self._lifetime.close()
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     @property
     def _services(self) -> Services:
-        if self._process != os.getpid():
-            raise StoreClosed(crossed_fork("this store"))
-        if self._parts is None:
-            raise StoreClosed("this store is closed: open it again with MemoryStore.open")
-        return self._parts
+        return self._lifetime.services
 
+    @counted
+    def remember(
+        self,
+        text: str,
+        *,
+        id: str | None = None,  # noqa: A002 - the word that the caller's own data uses
+        kind: str = "note",
+        scope: str | None = None,
+        tags: Sequence[str] = (),
+        happened_at: datetime | None = None,
+        similar: bool = True,
+        **details: Unpack[Details],
+    ) -> Receipt:
+        """Store one memory; when this returns, it is durable and every process finds it.
 
-def _opened(
-    config: Config, address: str, owned: ExitStack, *, given: Storage | None
-) -> tuple[Storage, Path | None]:
-    """Return the storage at `address` and the folder of its snapshots; `owned` closes it.
+        An `id` of your own makes the write idempotent: the same call again changes nothing. `scope`
+        defaults to the configured one, and is created if it does not exist, unless scopes are
+        strict. `happened_at` must be aware and defaults to now. A memory is stored even if it
+        repeats an earlier one, with two exceptions, within an hour and with nothing else stored in
+        its scope since: an exact repeat without an id of your own strengthens the earlier memory,
+        and a text that an assistant has just recalled is an echo. Kind "message" is always stored.
+        The receipt names up to three `similar` memories, which the new one may replace; with False
+        it names none. `details` are title, context, conversation_id, speaker, origin, valid_from,
+        valid_to, key, important, sources, attachments and supersedes.
 
-    One that is `given` takes its place, stays open, and has no snapshots.
-    """
-    if given is not None:
-        return given, None
-    storage = open_storage(address, home=config.home, mongod=config.mongod)
-    owned.enter_context(closing(storage))
-    return storage, snapshot_folder(address, storage, home=config.home)
+        Raises:
+            InvalidInput: a value cannot be used; the message shows it and the way out.
+            Conflict: the id belongs to a memory with another content.
+            StorageError: it could not be stored.
+        """
+        fields = {"text": text, "id": id, "kind": kind, "scope": scope, "tags": tags}
+        draft = Draft.of({**fields, "happened_at": happened_at, **details})
+        return remember(self._services, draft, similar=check_flag(similar, "similar"))
 
+    @counted
+    def remember_many(
+        self, drafts: Iterable[Draft | Mapping[str, Any]], *, progress: Progress | None = None
+    ) -> list[Receipt]:
+        """Store many memories; return their receipts in the same order.
 
-def _confined(
-    storage: Storage, folder: Path | None, config: Config, scopes: Sequence[str]
-) -> tuple[Storage, Path | None, Config]:
-    """Return storage, snapshots and configuration of a store in which only `scopes` exist.
+        A mapping has the fields of a `Draft`. All drafts are checked before the first is stored;
+        they are stored in batches, each batch whole or not at all. With ids of your own, the same
+        call resumes an interrupted one. `progress` is called with (done, total) after each batch.
 
-    The default scope is the configured one if it is among them, otherwise the first.
-    """
-    confined = ConfinedStorage(storage, scopes)
-    confinement = confined.confinement
-    if folder is not None:
-        folder = confined_folder(folder, confinement.digest)
-    if not confinement.allows(config.default_scope):
-        config = config.model_copy(update={"default_scope": confinement.names[0]})
-    return confined, folder, config
+        Raises:
+            InvalidInput: a draft cannot be used; the message has its position, counted from 1.
+            Conflict: an id belongs to a memory with another content.
+        """
+        checked = (draft if isinstance(draft, Draft) else Draft.of(draft) for draft in drafts)
+        return remember_many(self._services, checked, progress)
 
+    @counted
+    def revise(self, memory_id: str, *, revision: int, **changes: Any) -> Receipt:
+        """Change fields of a memory whose present revision is `revision`, which is kept.
 
-def _actor(client: str) -> Actor:
-    return Actor(client=check_label(client, "client"), process=_process())
+        `changes` are fields as `remember` takes them, except `id`; `status="current"` brings back
+        a forgotten memory.
 
+        Raises:
+            NotFound: there is no such memory.
+            Conflict: it was changed since; the message shows your text and, if the default scope
+                sees the memory or this process has just recalled it, the present text.
+            InvalidInput: a value cannot be used, or nothing was given to change.
+        """
+        return revise(self._services, memory_id, revision=revision, changes=changes)
 
-def _process() -> str:
-    """Return what tells this process from others, see `Actor`; the same for every handle in it.
+    @counted
+    def forget(self, memory_id: str, *, hard: bool = False) -> Receipt:
+        """Take a memory out of every result; `hard` erases it with its history for good.
 
-    The system gives the number of a process again, so a random part goes with it.
-    """
-    return _name_process(os.getpid())
+        The same call again is safe and returns the outcome `unchanged`; it also finishes a hard
+        forget that was interrupted. While a reader in another process keeps the erased bytes in the
+        files, `pending` of the receipt says so; they are removed when that reader ends.
 
+        Raises:
+            NotFound: there is no such memory.
+        """
+        return forget(self._services, memory_id, hard=hard)
 
-@cache
-def _name_process(number: int) -> str:
-    # Once for each number, since a forked child is a process of its own.
-    return f"{platform.node() or 'localhost'} {number}-{os.urandom(4).hex()}"
+    @counted
+    def undo(
+        self, entry: int | None = None, *, dry_run: bool = False, last_of: str = "process"
+    ) -> Undone:
+        """Reverse an entry of the journal, by default the last change that can be undone.
+
+        Memories that the entry stored are forgotten; memories that it changed, superseded or forgot
+        get their former revision back. The undo is an entry of its own, and can be undone as well.
+        Memories that were erased since are left out and named. `dry_run` changes nothing and
+        returns the effect that the undo would have.
+
+        Without an `entry`, the last change of this process is undone, through any of its handles;
+        `last_of="machine"` takes the last change of this client in any process on this machine.
+        Changes that cannot be undone are skipped and named with the reason.
+
+        Raises:
+            NotFound: there is no such entry, or nothing left to undo; the message names the skipped
+                changes, and the last change of this client in another process.
+            Conflict: later changes depend on the entry, or everything that it changed was erased
+                for good; the message names them.
+        """
+        return undo(self._services, entry, dry_run=dry_run, last_of=last_of)
+
+    def search(
+        self,
+        query: str,
+        *,
+        depth: str = Depth.NORMAL,
+        limit: int | None = None,
+        offset: int = 0,
+        threshold: float | None = None,
+        arms: Iterable[str] = ("meaning", "words"),
+        explain: bool = False,
+        **conditions: Unpack[Conditions],
+    ) -> Hits:
+        """Return the memories that answer `query` best, by meaning and by words, best first.
+
+        The search sees everything that any process stored before it began. `depth` is "normal";
+        "overview", with summaries first and a `highlight` for each hit; or "exhaustive", with every
+        match, superseded and archived ones too. `limit` is 5, 10 or 50 by default, and `offset`
+        skips the hits of earlier pages. Hits that score below `threshold` (0 to 1) are counted and
+        left out. `arms` can be narrowed to "meaning" or to "words". `explain` adds to each hit how
+        its score came about. `conditions` are scope, tags, kinds, statuses, conversation_id, since,
+        until, when, mode and as_of: see `Conditions`.
+
+        Raises:
+            InvalidInput: a value cannot be used.
+            UnknownScope: a scope was asked for that does not exist.
+        """
+        asking = Asking(
+            text=query,
+            conditions=conditions,
+            limit=limit,
+            threshold=threshold,
+            arms=arms,
+            depth=depth,
+            offset=offset,
+            explain=explain,
+        )
+        hits = search(self._services, asking)
+        # A list of every match is not a recall of them.
+        recall = hits.depth is not Depth.EXHAUSTIVE
+        self._services.note_returned((hit.memory for hit in hits), is_recall=recall)
+        return hits
+
+    def why_not(
+        self,
+        query: str,
+        memory_id: str,
+        *,
+        depth: str = Depth.NORMAL,
+        limit: int | None = None,
+        threshold: float | None = None,
+        arms: Sequence[str] = ("meaning", "words"),
+        **conditions: Unpack[Conditions],
+    ) -> Absence:
+        """Return which step keeps a memory out of the result of `search` with the same arguments.
+
+        `found_at` is a depth at which the search would return it, and `found_in` a mode, if there
+        is any.
+
+        Raises:
+            InvalidInput: a value cannot be used.
+            UnknownScope: a scope was asked for that does not exist.
+            NotFound: there is no such memory.
+        """
+        asking = Asking(
+            text=query,
+            conditions=conditions,
+            limit=limit,
+            threshold=threshold,
+            arms=arms,
+            depth=depth,
+            explain=True,
+        )
+        return why_not(self._services, asking, memory_id)
+
+    def browse(
+        self, *, limit: int = 20, after: str | None = None, **conditions: Unpack[Conditions]
+    ) -> Page:
+        """Return memories in the order of `happened_at`, newest first, page by page.
+
+        `after` is the `next` of the page before; `conditions` are as in `search`.
+
+        Raises:
+            InvalidInput: a value cannot be used.
+            UnknownScope: a scope was asked for that does not exist.
+        """
+        page = browse(self._services, conditions, limit=limit, after=after)
+        self._services.note_returned(page.memories)
+        return page
+
+    def recall_by_time(
+        self,
+        *,
+        limit: int = 20,
+        after: str | None = None,
+        newest_first: bool = False,
+        **conditions: Unpack[Conditions],
+    ) -> Recalled:
+        """Return the memories of a period, oldest first, as a diary is read.
+
+        The period is `when` in words, or `since` and `until`; the other `conditions` are as in
+        `search`. If it holds more than a page, the first page has a digest of the whole: first and
+        last memory, counts by day, scope and kind. `after` is the `next` of the page before. For an
+        empty period the result names the nearest memories before and after it.
+
+        Raises:
+            InvalidInput: no time is given, or it cannot be read, or a value cannot be used.
+            UnknownScope: a scope was asked for that does not exist.
+        """
+        recalled = recall_by_time(
+            self._services, conditions, limit=limit, after=after, newest_first=newest_first
+        )
+        self._services.note_returned(recalled, is_recall=True)
+        return recalled
+
+    def usage(self, memory_id: str) -> Usage | None:
+        """Return how often a memory was recalled, and when last; None if it never was.
+
+        A memory is recalled when `search` or `recall_by_time` returns it, except by an exhaustive
+        search; `browse` and `get` do not count. Recalls are stored some seconds later, in batches.
+
+        Raises:
+            NotFound: there is no such memory.
+        """
+        return usage(self._services, memory_id)
+
+    def get(self, memory_id: str) -> Memory:
+        """Return the memory of that id, of any scope and status.
+
+        Raises:
+            NotFound: there is no such memory.
+        """
+        memory = existing(self._services, memory_id).memory
+        self._services.note_returned([memory])
+        return memory
+
+    def stats(self) -> Stats:
+        """Count the memories by scope, kind, status and model, and measure the store."""
+        return stats(self._services)
+
+    def verify(self, *, mend: bool = False, progress: Progress | None = None) -> Verification:
+        """Check everything that is stored: pages, records, histories, vectors, scopes, the index.
+
+        Nothing is changed, and a damaged record is never repaired. `mend` rebuilds vectors and the
+        index, which are derived, from undamaged records. `progress` is called with
+        (memories checked, all memories) from time to time.
+
+        Raises:
+            StorageUnavailable: the store cannot be read at the moment.
+        """
+        return verify(self._services, mend=mend, progress=progress)

@@ -15,30 +15,27 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from infinite_memory.errors import Conflict, StorageUnavailable
+from infinite_memory.model.commit import (
+    Attach,
+    Commit,
+    Detach,
+    Erase,
+    Expect,
+    ExpectContent,
+    ExpectKey,
+    Put,
+)
+from infinite_memory.model.content_hash import content_hash
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.entry import Action
-from infinite_memory.model.link import Link
+from infinite_memory.model.link import Link, LinkKey
 from infinite_memory.model.memory import Memory, Status
-from infinite_memory.model.record import (
-    Attach,
-    Detach,
-    Embedding,
-    Erase,
-    EraseLink,
-    EraseScope,
-    ExpectAlike,
-    ExpectKey,
-    Log,
-    Put,
-    PutLink,
-    PutScope,
-    Record,
-    Write,
-)
+from infinite_memory.model.record import Embedding, Record
 from infinite_memory.model.scope import Scope
 from infinite_memory.model.usage import Usage
 from infinite_memory.protocols import Storage
 from infinite_memory.storage.inmemory import InMemoryStorage
+from infinite_memory.testing.storage_contract.base import FeedReader
 from infinite_memory.testing.strategies import (
     actions,
     embeddings,
@@ -50,7 +47,6 @@ from infinite_memory.testing.strategies import (
     several_criteria,
     several_embeddings,
 )
-from infinite_memory.text.likeness import fingerprint
 
 __all__ = ["Hardship", "Opener", "storage_machine"]
 
@@ -83,27 +79,6 @@ class Hardship(Protocol):
 _revision_errors = st.sampled_from([0, 0, 0, 0, 1, -1])
 
 
-class _Reader:
-    """Follows the feed of one handle and rebuilds from it what the store holds."""
-
-    def __init__(self) -> None:
-        self.cursor = 0
-        self.records: dict[str, Record] = {}
-
-    def follow(self, storage: Storage, limit: int) -> None:
-        while True:
-            changes = storage.changes(self.cursor, limit=limit)
-            for change in changes.items:
-                if change.record is None:
-                    self.records.pop(change.id, None)
-                else:
-                    self.records[change.id] = change.record
-            assert changes.cursor >= self.cursor
-            if changes.cursor == self.cursor:
-                return
-            self.cursor = changes.cursor
-
-
 class _StorageMachine(RuleBasedStateMachine):
     opener: Opener
     shared: bool
@@ -121,7 +96,7 @@ class _StorageMachine(RuleBasedStateMachine):
         self.lost: list[Storage] = []
         self.turn = 0
         self.model = InMemoryStorage()
-        self.readers = [_Reader(), _Reader()]
+        self.readers = [FeedReader(), FeedReader()]
 
     @property
     def storage(self) -> Storage:
@@ -129,16 +104,16 @@ class _StorageMachine(RuleBasedStateMachine):
         self.turn += 1
         return self.handles[self.turn % len(self.handles)]
 
-    def commit(self, writes: list[Write]) -> None:
+    def commit(self, commit: Commit) -> None:
         """Commit to both, which agree about the outcome."""
         try:
-            self.model.commit(writes)
+            self.model.commit(commit)
         except Conflict:
             with pytest.raises(Conflict):
-                self.storage.commit(writes)
+                self.storage.commit(commit)
         else:
             storage = self.storage
-            assert storage.commit(writes) == storage.position()
+            assert storage.commit(commit) == storage.position()
 
     def revision(self, memory_id: str) -> int:
         """Return the revision that the model holds, 0 for none."""
@@ -150,17 +125,24 @@ class _StorageMachine(RuleBasedStateMachine):
         stored = [change.id for change in self.model.changes(0, limit=1000).items]
         return data.draw(st.sampled_from(stored) | ids if stored else ids)
 
+    def known_hashes(self, data: st.DataObject) -> frozenset[bytes]:
+        """Choose content hashes, mostly of memories that are stored."""
+        chosen = {self.known_id(data) for _ in range(data.draw(st.integers(0, 2)))}
+        records = self.model.get(chosen, models=()).values()
+        hashes = {content_hash(record.memory) for record in records}
+        return frozenset(hashes | data.draw(st.sampled_from([set(), {bytes(32)}])))
+
     @rule(memory=memories(), wrong=_revision_errors, made=several_embeddings)
     def put(self, memory: Memory, wrong: int, made: tuple[Embedding, ...]) -> None:
         """Store or replace a memory, now and then expecting a wrong revision."""
-        self.commit([self._put(memory, wrong, made)])
+        self.commit(Commit(puts=[self._put(memory, wrong, made)]))
 
     @rule(batch=st.lists(memories(), min_size=2, max_size=4), wrong=_revision_errors)
     def put_many(self, batch: list[Memory], wrong: int) -> None:
         """Store several at once, all or none."""
         unique = {memory.id: memory for memory in batch}
-        writes: list[Write] = [self._put(memory, 0) for memory in list(unique.values())[1:]]
-        self.commit([*writes, self._put(batch[0], wrong)] if writes else [])
+        puts = [self._put(memory, 0) for memory in list(unique.values())[1:]]
+        self.commit(Commit(puts=[*puts, self._put(batch[0], wrong)] if puts else []))
 
     def _put(self, memory: Memory, wrong: int, made: tuple[Embedding, ...] = ()) -> Put:
         expected = max(0, self.revision(memory.id) + wrong)
@@ -171,60 +153,76 @@ class _StorageMachine(RuleBasedStateMachine):
         """Give an embedding to a current, an older or an unknown revision."""
         memory_id = self.known_id(data)
         revision = self.revision(memory_id) + wrong
-        self.commit([Attach(id=memory_id, revision=revision, embedding=embedding)])
+        self.commit(Commit(attaches=[Attach(id=memory_id, revision=revision, embedding=embedding)]))
 
     @rule(data=st.data(), keep=st.sampled_from(["model-a", "model-b", "model-c"]))
     def detach(self, data: st.DataObject, keep: str) -> None:
         """Take away the embeddings of a memory by every other model."""
-        self.commit([Detach(id=self.known_id(data), keep=keep)])
+        self.commit(Commit(detaches=[Detach(id=self.known_id(data), keep=keep)]))
 
-    @rule(data=st.data())
-    def erase(self, data: st.DataObject) -> None:
-        """Erase a memory, or an id that is not there."""
-        self.commit([Erase(id=self.known_id(data))])
-
-    @rule(data=st.data(), wrong=_revision_errors)
-    def erase_expected(self, data: st.DataObject, wrong: int) -> None:
-        """Erase a memory if it is at a revision, the current one or another."""
+    @rule(data=st.data(), wrong=st.none() | _revision_errors)
+    def erase(self, data: st.DataObject, wrong: int | None) -> None:
+        """Erase a memory or an unknown id, or only if it is at a revision, right or wrong."""
         memory_id = self.known_id(data)
-        self.commit([Erase(id=memory_id, expected=max(0, self.revision(memory_id) + wrong))])
+        expected = None if wrong is None else max(0, self.revision(memory_id) + wrong)
+        self.commit(Commit(erases=[Erase(id=memory_id, expected=expected)]))
         assert self.storage.erased([memory_id]) == self.model.erased([memory_id])
 
-    @rule(data=st.data(), memory=memories())
-    def erase_and_put_again(self, data: st.DataObject, memory: Memory) -> None:
-        """Erase a memory and give its id to another, in one transaction."""
-        memory_id = self.known_id(data)
-        anew = evolve(memory, id=memory_id, revision=1)
-        self.commit([Erase(id=memory_id), Put(memory=anew, expected=0)])
+    @rule(data=st.data(), memory=memories(), embedding=embeddings(), link=links(), action=actions())
+    def write_in_every_field(
+        self,
+        data: st.DataObject,
+        memory: Memory,
+        embedding: Embedding,
+        link: Link,
+        action: Action,
+    ) -> None:
+        """Erase a memory, store and revise another under its id, and write whatever else can be."""
+        memory_id, other = self.known_id(data), self.known_id(data)
+        first = evolve(memory, id=memory_id, revision=1)
+        second = evolve(first, revision=2, text=f"{memory.text} again")
+        made = data.draw(several_embeddings)
+        there = self.model.links([other])
+        self.commit(
+            Commit(
+                erases=[Erase(id=memory_id)],
+                puts=[
+                    Put(memory=first, expected=0, embeddings=made),
+                    Put(memory=second, expected=1, embeddings=made),
+                ],
+                attaches=[Attach(id=memory_id, revision=2, embedding=embedding)],
+                detaches=[Detach(id=other, keep="model-a")],
+                erased_links=[each.key for each in there if each.source != memory_id],
+                links=[evolve(link, source=memory_id, target=other)],
+                erased_scopes=["erased"],
+                scopes=[Scope(name="stored", description=memory.text)],
+                entry=action,
+            )
+        )
 
-    @rule(scope=scopes())
-    def put_scope(self, scope: Scope) -> None:
-        """Create or replace a scope."""
-        self.commit([PutScope(scope=scope)])
-
-    @rule(scope=scopes())
-    def erase_scope(self, scope: Scope) -> None:
-        """Remove a scope, or one that is not there."""
-        self.commit([EraseScope(name=scope.name)])
+    @rule(scope=scopes(), erased=st.booleans())
+    def write_scope(self, scope: Scope, erased: bool) -> None:
+        """Create or replace a scope, or remove it, whether it is there or not."""
+        self.commit(Commit(erased_scopes=[scope.name]) if erased else Commit(scopes=[scope]))
 
     @rule(link=links(), data=st.data(), random=st.booleans())
     def put_link(self, link: Link, data: st.DataObject, random: bool) -> None:
         """Link two memories, of which one may not be there, or remove the link."""
         if not random:
             link = evolve(link, source=self.known_id(data), target=self.known_id(data))
-        self.commit([PutLink(link=link)])
+        self.commit(Commit(links=[link]))
 
     @rule(data=st.data())
     def erase_link(self, data: st.DataObject) -> None:
         """Remove a link, one that is there if there is any."""
         there = self.model.links([change.id for change in self.model.changes(0, limit=1000).items])
         link = data.draw(st.sampled_from(there) if there else links())
-        self.commit([EraseLink(source=link.source, target=link.target, type=link.type)])
+        self.commit(Commit(erased_links=[LinkKey(link.source, link.target, link.type)]))
 
     @rule(memory=memories(), action=actions(), wrong=_revision_errors)
     def put_and_log(self, memory: Memory, action: Action, wrong: int) -> None:
         """Store a memory with an entry of the journal, both or neither."""
-        self.commit([self._put(memory, wrong), Log(action=action)])
+        self.commit(Commit(puts=[self._put(memory, wrong)], entry=action))
 
     @rule(
         scope=st.sampled_from(["Global", "apollo"]),
@@ -233,19 +231,20 @@ class _StorageMachine(RuleBasedStateMachine):
     )
     def expect_key(self, scope: str, key: str, statuses: frozenset[Status]) -> None:
         """Commit only if nobody holds a key."""
-        self.commit([ExpectKey(scope=scope, key=key, ids=frozenset(), statuses=statuses)])
+        expected = ExpectKey(scope=scope, key=key, ids=frozenset(), statuses=statuses)
+        self.commit(Commit(expect=Expect(keys=[expected])))
 
     @rule(
         scopes=st.sets(st.sampled_from(["Global", "apollo"])).map(frozenset),
-        texts=st.sets(st.sampled_from(["", "0"])),
         data=st.data(),
     )
-    def expect_alike(self, scopes: frozenset[str], texts: set[str], data: st.DataObject) -> None:
-        """Commit only if those are there that are there, or one more or less."""
-        expected = ExpectAlike(scopes=scopes, fingerprints=frozenset(map(fingerprint, texts)))
+    def expect_content(self, scopes: frozenset[str], data: st.DataObject) -> None:
+        """Commit only if the memories with some content are as they are, or one more or less."""
+        expected = ExpectContent(scopes=scopes, content_hashes=self.known_hashes(data))
         there = {each.id for each in self.model.find(expected.criteria, limit=100).memories}
         wrong = data.draw(st.sampled_from([set(), {self.known_id(data)}]))
-        self.commit([evolve(expected, ids=frozenset(there ^ wrong))])
+        expected = evolve(expected, ids=frozenset(there ^ wrong))
+        self.commit(Commit(expect=Expect(contents=[expected])))
 
     @rule(data=st.data(), count=st.integers(1, 3), last=moments)
     def count_usage(self, data: st.DataObject, count: int, last: datetime) -> None:
@@ -273,9 +272,11 @@ class _StorageMachine(RuleBasedStateMachine):
         everything = self.model.changes(0, limit=10_000).items
         assert reader.records == {c.id: c.record for c in everything if c.record is not None}
 
-    @rule(criteria=several_criteria, limit=st.integers(1, 3))
-    def find(self, criteria: Criteria, limit: int) -> None:
+    @rule(criteria=several_criteria, limit=st.integers(1, 3), data=st.data(), hashed=st.booleans())
+    def find(self, criteria: Criteria, limit: int, data: st.DataObject, hashed: bool) -> None:
         """Page through what meets `criteria`, and find the same on every page."""
+        if hashed:
+            criteria = evolve(criteria, content_hashes=self.known_hashes(data))
         cursor = None
         while True:
             page = self.storage.find(criteria, limit=limit, after=cursor)
@@ -315,13 +316,13 @@ class _StorageMachine(RuleBasedStateMachine):
         write, storage, disk = self._put(memory, 0), self.storage, self._disk()
         disk.fail_at(call)
         try:
-            storage.commit([write])
+            storage.commit(Commit(puts=[write]))
         except StorageUnavailable:
             disk.fail_at(0)
             self._settle(storage, write)
         else:
             disk.fail_at(0)
-            self.model.commit([write])
+            self.model.commit(Commit(puts=[write]))
 
     @precondition(lambda self: self.disk is not None)
     @rule(memory=memories(), call=st.integers(1, 12))
@@ -329,7 +330,7 @@ class _StorageMachine(RuleBasedStateMachine):
         """Cut the power in the middle of a commit, which is there whole or not at all."""
         write = self._put(memory, 0)
         self._disk().cut_at(call)
-        self.storage.commit([write])
+        self.storage.commit(Commit(puts=[write]))
         self._crash()
         self._settle(self.handles[0], write)
 
@@ -352,7 +353,7 @@ class _StorageMachine(RuleBasedStateMachine):
         """Let the model follow a commit of which the storage alone knows the outcome."""
         record = storage.get([write.memory.id]).get(write.memory.id)
         if record == Record(memory=write.memory, embeddings=write.embeddings):
-            self.model.commit([write])
+            self.model.commit(Commit(puts=[write]))
 
     @invariant()
     def holds_the_same(self) -> None:

@@ -21,7 +21,6 @@ from infinite_memory.model.link import Link, LinkType
 from infinite_memory.model.memory import GLOBAL, JsonValue, Kind, Memory, Origin, Status
 from infinite_memory.model.record import Embedding
 from infinite_memory.model.scope import Scope, Sensitivity
-from infinite_memory.text.likeness import fingerprint
 
 __all__ = [
     "actions",
@@ -75,7 +74,6 @@ several_criteria = st.builds(
     key=st.sampled_from([None, None, "key"]),
     keyed=st.booleans(),
     as_of=st.none() | moments,
-    fingerprints=st.none() | st.sets(st.sampled_from(["", "0"]).map(fingerprint)).map(frozenset),
 )
 """Criteria that often match some of the `memories`."""
 

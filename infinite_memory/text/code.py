@@ -1,4 +1,4 @@
-"""Whether a line is source code, of which every sign counts."""
+"""The recognition of source code, in which every sign counts."""
 
 from __future__ import annotations
 
@@ -20,5 +20,5 @@ _LINE = re.compile(
 
 
 def is_code(line: str) -> bool:
-    """Tell whether `line`, without spaces around it, looks like source code or a command."""
+    """Return whether `line`, without spaces around it, looks like source code or a command."""
     return _LINE.match(line) is not None

@@ -1,4 +1,4 @@
-"""Cuts a stretch of text into sentences to choose from, and widens the one that was chosen."""
+"""Sentences of a text for an excerpt: to choose from, and to widen the chosen one."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from collections.abc import Iterator, Sequence
 
 from infinite_memory.text.passages import SENTENCE_END
 
-__all__ = ["Range", "sentences", "widened"]
+__all__ = ["Range", "cut_sentences", "widen_range"]
 
 Range = tuple[int, int]
 """A half-open range of characters."""
 
-# What is shorter goes with the sentence after it: a heading, a greeting, the end of "e.g.".
+# A shorter sentence is joined with the next: a heading, a greeting, the end of "e.g.".
 _MIN_CHARS = 40
 
 
-def sentences(text: str, within: Range, *, max_chars: int) -> list[Range]:
+def cut_sentences(text: str, within: Range, *, max_chars: int) -> list[Range]:
     """Return the sentences of `text` within a range, in order, without white space around them.
 
-    None is longer than `max_chars`: a longer one is cut between words, or within one that is longer
-    itself. Short ones are joined with the next. Every character but white space is in one of them.
+    A sentence longer than `max_chars` is cut between words, or within a word that is longer itself.
+    A short sentence is joined with the next. Only white space is left out.
     """
     joined: list[Range] = []
     for start, end in _pieces(text, within, max_chars):
@@ -32,8 +32,11 @@ def sentences(text: str, within: Range, *, max_chars: int) -> list[Range]:
     return joined
 
 
-def widened(parts: Sequence[Range], chosen: int, *, max_chars: int) -> Range:
-    """Return the range of the chosen part with as many after and before it as fit, in turns."""
+def widen_range(parts: Sequence[Range], chosen: int, *, max_chars: int) -> Range:
+    """Return the range of the chosen part and of its neighbours, as many as fit in `max_chars`.
+
+    The part after the range is tried before the part in front of it.
+    """
     first = last = chosen
     while True:
         if last + 1 < len(parts) and parts[last + 1][1] - parts[first][0] <= max_chars:
@@ -46,14 +49,14 @@ def widened(parts: Sequence[Range], chosen: int, *, max_chars: int) -> Range:
 
 def _pieces(text: str, within: Range, max_chars: int) -> Iterator[Range]:
     start, end = within
-    for found in SENTENCE_END.finditer(text, start, end):
-        yield from _cut(text, start, found.end(), max_chars)
-        start = found.end()
+    for sentence_end in SENTENCE_END.finditer(text, start, end):
+        yield from _cut(text, start, sentence_end.end(), max_chars)
+        start = sentence_end.end()
     yield from _cut(text, start, end, max_chars)
 
 
 def _cut(text: str, start: int, end: int, max_chars: int) -> Iterator[Range]:
-    """Yield pieces of at most `max_chars`, trimmed, nothing for white space."""
+    """Yield trimmed pieces of at most `max_chars`, none for white space."""
     while True:
         while start < end and text[start].isspace():
             start += 1
@@ -64,10 +67,10 @@ def _cut(text: str, start: int, end: int, max_chars: int) -> Iterator[Range]:
         if end - start <= max_chars:
             yield start, end
             return
-        most = start + max_chars
-        space = text.rfind(" ", start + max_chars // 2, most + 1)
-        last = most if space < 0 else space
-        while text[last - 1].isspace():
-            last -= 1
-        yield start, last
-        start = last
+        limit = start + max_chars
+        space = text.rfind(" ", start + max_chars // 2, limit + 1)
+        cut = limit if space < 0 else space
+        while text[cut - 1].isspace():
+            cut -= 1
+        yield start, cut
+        start = cut

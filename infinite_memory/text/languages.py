@@ -1,8 +1,8 @@
-"""Which language in Latin letters a text is written in, told by its function words and letters.
+"""The language of a text in Latin letters, recognised by its function words and letters.
 
-English needs no telling: its stems are always made. Where a text is taken for another language,
-stems of that one are made beside them, so that what is told wrongly costs little: a question and a
-memory still meet in the English ones.
+The English stems of a text are always indexed. A text in another language gets stems of that
+language as well, so that a wrong guess costs little: a question and a memory still share their
+English stems.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from functools import cache, lru_cache
 
 import Stemmer
 
-from infinite_memory.text.stopwords import STOP_WORDS
+from infinite_memory.text.word_lists import stop_words
 
 __all__ = ["function_words", "languages_of", "stem_in"]
 
-# Without accents, as `fold` leaves them; from the most frequent words of each language.
+# The most frequent words of the languages, without accents, as `fold` returns them.
 _FUNCTION_WORDS = {
     "spanish": "el la los las de del que y en un una es por con para se al lo como mas pero sus le"
     " ya fue este ha si porque esta son entre cuando muy sin sobre tambien hasta hay donde quien"
@@ -57,7 +57,7 @@ _FUNCTION_WORDS = {
     " milyen melyik voltak kik",
     "indonesian": "yang dan di dari untuk dengan adalah ini itu pada tidak apa siapa kapan mana"
     " berapa ke dalam akan oleh sebagai bagaimana saya",
-    # Of these there is no stemmer, and they are not to be taken for others.
+    # There is no stemmer for these languages, but they must not be mistaken for others.
     "vietnamese": "la va cua cho trong khong co duoc nguoi mot nhung cac voi tu khi đen nao gi ai"
     " đa bao nhieu đau the nay nam o đuoc toi cung nhu ve đi con vao ra lam ten",
     "polish": "i w na z do nie to jest sie ze o jak co kto gdzie kiedy ile dla od po przez przy byl"
@@ -65,7 +65,7 @@ _FUNCTION_WORDS = {
     "czech": "a v na se je ze s z do o k jak co kdo kde kdy kolik pro od po pri byl byla bylo ktery"
     " ktera ktere nebo jsou jaky jaka i za",
 }
-# Letters of few languages; short notes have more of them than of function words.
+# Letters of few languages. A short note has more of them than of function words.
 _LETTERS = {
     "ı": ("turkish",),
     "ğ": ("turkish",),
@@ -98,34 +98,47 @@ _ENGLISH = "english"
 _LEAST = 2
 _MOST_TIED = 2
 _WORD = re.compile("[a-zı]+")
-# Without what is left of contractions: "ve" is "and" in Turkish.
-_ENGLISH_WORDS = STOP_WORDS - {"ve", "ll", "re", "s", "t", "don"}
+# Also English words or parts of names: "care", "Van Gogh".
+_AMBIGUOUS = frozenset(
+    "care die met van von door over hat war bin men mange son ten sale fur plus comment pour per"
+    " come non hay han tot hoe pro sin lui dan los las les des del mai mine mit nur sur".split()
+)
+# Remains of contractions, which are words of other languages: "ve" is "and" in Turkish.
+_CONTRACTIONS = frozenset({"ve", "ll", "re", "s", "t", "don"})
 
 
-def _by_word() -> dict[str, tuple[str, ...]]:
+@cache
+def _english_words() -> frozenset[str]:
+    return stop_words() - _CONTRACTIONS
+
+
+@cache
+def _languages_by_word() -> dict[str, tuple[str, ...]]:
     languages: defaultdict[str, list[str]] = defaultdict(list)
     for language, words in _FUNCTION_WORDS.items():
         for word in sorted({*words.split()}):
             languages[word].append(language)
-    for word in (*_ENGLISH_WORDS, "not", "no"):
+    for word in (*_english_words(), "not", "no"):
         languages[word].append(_ENGLISH)
-    return {word: tuple(found) for word, found in languages.items()}
+    return {word: tuple(names) for word, names in languages.items()}
 
 
-_LANGUAGES = _by_word()
-_FOREIGN = frozenset(_LANGUAGES) - _ENGLISH_WORDS
-# English words as well, or what stands in names: "care", "Van Gogh".
-_TELLING_LITTLE = frozenset(
-    "care die met van von door over hat war bin men mange son ten sale fur plus comment pour per"
-    " come non hay han tot hoe pro sin lui dan los las les des del mai mine mit nur sur".split()
-)
-# There has to be one of these, which is enough where nothing speaks for English.
-_TELLING = frozenset(word for word in _FOREIGN - _TELLING_LITTLE if len(word) > 2)
+@cache
+def _foreign_words() -> frozenset[str]:
+    return frozenset(_languages_by_word()) - _english_words()
+
+
+@cache
+def _distinctive_words() -> frozenset[str]:
+    """Return the words that prove a language if nothing speaks for English."""
+    return frozenset(word for word in _foreign_words() - _AMBIGUOUS if len(word) > 2)
+
+
 _lock = threading.Lock()
 
 
 def _renew_lock() -> None:
-    """Replace the lock in a forked child: another thread may have held it at the fork."""
+    """Replace the lock in a forked child, since a thread of the parent may have held it."""
     global _lock
     _lock = threading.Lock()
 
@@ -135,38 +148,38 @@ if hasattr(os, "register_at_fork"):
 
 
 def languages_of(text: str, folded: str) -> tuple[str, ...]:
-    """Return the language of a text, two where they tie; none for English.
+    """Return the language of a text, two languages if they tie, none for English.
 
     `folded` is the text without differences of letter case and accents.
     """
     words = _WORD.findall(folded)
-    letters = [] if text.isascii() else [one for one in text.lower() if one in _LETTERS]
-    if _FOREIGN.isdisjoint(words) and not letters:
+    letters = [] if text.isascii() else [letter for letter in text.lower() if letter in _LETTERS]
+    if _foreign_words().isdisjoint(words) and not letters:
         return ()
-    counts = Counter(language for word in words for language in _LANGUAGES.get(word, ()))
-    telling = not _TELLING.isdisjoint(words)
+    counts = Counter(language for word in words for language in _languages_by_word().get(word, ()))
+    is_distinctive = not _distinctive_words().isdisjoint(words)
     if _ENGLISH not in counts:
         counts.update(language for letter in letters for language in _LETTERS[letter])
-        sure = telling or bool(letters)
+        is_sure = is_distinctive or bool(letters)
     else:
-        sure = telling and max(counts.values()) >= _LEAST
-    most = max(counts.values(), default=0)
-    best = {language for language, count in counts.items() if count == most}
-    if not sure or _ENGLISH in best or len(best) > _MOST_TIED or best & _UNSTEMMED:
+        is_sure = is_distinctive and max(counts.values()) >= _LEAST
+    highest = max(counts.values(), default=0)
+    best = {language for language, count in counts.items() if count == highest}
+    if not is_sure or _ENGLISH in best or len(best) > _MOST_TIED or best & _UNSTEMMED:
         return ()
     return tuple(sorted(best))
 
 
 @cache
 def function_words(language: str) -> frozenset[str]:
-    """Return the words of a language that say nothing of what a text is about."""
+    """Return the words of a language that do not tell what a text is about."""
     return frozenset(_FUNCTION_WORDS[language].split())
 
 
 @lru_cache(maxsize=200_000)
 def stem_in(language: str, word: str) -> str:
-    """Return the Snowball stem of a word in small letters, which keeps its accents."""
-    # A Stemmer object may not be used by two threads at once.
+    """Return the Snowball stem of a word in small letters; the stem keeps its accents."""
+    # Two threads must not use a Stemmer object at once.
     with _lock:
         return str(_stemmer(language).stemWord(word))
 

@@ -1,4 +1,4 @@
-"""Cuts a long text into overlapping passages, on sentence boundaries where it can.
+"""Overlapping passages of a long text, cut at the ends of sentences if possible.
 
 Sentences end at English or Chinese final punctuation and at line breaks. A sentence longer than
 the window is cut between words, and a word longer than the window between tokens.
@@ -15,19 +15,19 @@ __all__ = ["SENTENCE_END", "cut_passages"]
 
 Spans = NDArray[np.int32]
 
-# The look-behind and the possessive repeats keep the search linear on long runs of punctuation.
+# The look-behind and the possessive repeats keep the search linear in a long run of punctuation.
 SENTENCE_END = re.compile(r"""(?<![.!?…])[.!?…]++["'”’)\]]*+(?=\s)|[。！？；]++["'”’」』）]*+|\n""")
-"""Matches what ends a sentence."""
+"""Matches the end of a sentence."""
 
 
 def cut_passages(text: str, tokens: Spans, *, window: int, overlap: int) -> Spans:
     """Return half-open character ranges of passages of at most `window` tokens, in order.
 
     `tokens` are the character ranges of the tokens of `text`, shape (n, 2), in order. A text that
-    fits is one passage. Otherwise every character but white space lies in a passage; each passage
-    begins after the one before begins, and repeats at most `overlap` tokens of its end, fewer where
-    that lets it begin with a sentence. Only a single character of more than `window` tokens makes a
-    passage that does not fit.
+    fits is a single passage. Otherwise the passages hold every character but white space. A passage
+    begins after the start of the previous passage and repeats at most `overlap` tokens of its end,
+    fewer if it then begins with a sentence. Only a single character of more than `window` tokens
+    makes a longer passage.
     """
     if len(tokens) <= window:
         return np.array([[0, len(text)]], dtype=np.int32)
@@ -44,17 +44,17 @@ def cut_passages(text: str, tokens: Spans, *, window: int, overlap: int) -> Span
 
 
 class _Cuts:
-    """The places where a text may be cut, as token numbers, from the best kind to the last resort.
+    """The possible cuts of a text as token numbers: first the best kind, then the last resort.
 
-    A cut at i separates token i from token i - 1. All arrays are sorted, so that a passage costs a
-    few binary searches.
+    A cut at i separates token i from token i - 1. All arrays are sorted: a passage takes a few
+    binary searches.
     """
 
     def __init__(self, text: str, tokens: Spans) -> None:
         self._text = text
         self._starts = np.append(tokens[:, 0], len(text))
         reach = np.maximum.accumulate(tokens[:, 1])
-        # Several tokens can share one character, which is not to be divided.
+        # Several tokens may share a character, which must not be divided.
         possible = np.flatnonzero(self._starts[1:-1] >= reach[:-1]) + 1
         apart = self._starts[possible] > reach[possible - 1]
         ends = [match.end() for match in SENTENCE_END.finditer(text)]
@@ -63,9 +63,9 @@ class _Cuts:
         self._kinds = (self._sentences, possible[apart], possible)
 
     def end(self, first: int, window: int) -> int:
-        """Return where the passage that begins at `first` ends: best kind, then as late as it can.
+        """Return the end of the passage that begins at `first`: the latest cut of the best kind.
 
-        A cut that would leave the passage less than half full is passed over for a worse kind.
+        A cut that leaves the passage less than half full gives way to a cut of a worse kind.
         """
         limit = first + window
         for cuts in self._kinds:
@@ -80,20 +80,20 @@ class _Cuts:
         return int(possible[following]) if following < len(possible) else len(self._starts) - 1
 
     def start(self, first: int, last: int, overlap: int) -> int:
-        """Return where the passage after the one from `first` to `last` begins."""
+        """Return the start of the passage after the passage from `first` to `last`."""
         earliest = max(last - overlap, first + 1)
         *better, possible = self._kinds
         for cuts in better:
             begin = int(np.searchsorted(cuts, earliest))
             if begin < len(cuts) and cuts[begin] <= last:
                 return int(cuts[begin])
-        # The end of the passage before is among these, so there is always one.
+        # There is always a cut: the end of the previous passage is possible.
         return int(possible[np.searchsorted(possible, earliest)])
 
     def characters(self, first: int, last: int) -> tuple[int, int]:
         """Return the range of characters from token `first` up to token `last`, trimmed.
 
-        What lies between two tokens, such as a character the tokenizer drops, goes with the first.
+        A character between two tokens, which the tokenizer has dropped, goes with the first.
         """
         begin = int(self._starts[first]) if first else 0
         end = int(self._starts[last])

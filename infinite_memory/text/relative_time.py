@@ -6,7 +6,7 @@ import re
 
 __all__ = ["is_relative"]
 
-# Any of them in a text is enough; "this", "next" and "within" are, whatever follows.
+# A single one of them is enough; "this", "next" and "within" count in front of any word.
 _WORDS = frozenset(
     """
     now today tonight tonite yesterday tomorrow tommorow tomorow tommorrow tmr tmrw ago later
@@ -21,7 +21,7 @@ _WORDS = frozenset(
     """.split()
 )
 _PHRASES = ("so far", "at present", "no longer", "the other day", "a while", "any minute")
-# "In fifteen days", "for a couple of weeks", "half an hour": a unit, and one of these anywhere.
+# A unit needs a word of this list anywhere in the text: "in fifteen days", "for a couple of weeks".
 _BEFORE_UNITS = frozenset("in for since after before couple few half".split())
 _UNITS = frozenset(
     f"{unit}{plural}"
@@ -42,15 +42,15 @@ _OTHER_LETTER = re.compile(r"(?![\u3400-\u4dbf\u4e00-\u9fff])[^\W\d_\x00-\x7f]")
 
 
 def is_relative(text: str) -> bool:
-    """Tell whether `text` may mean something else when it is said again at another time.
+    """Return whether `text` may mean something else when it is repeated at another time.
 
-    So does whatever holds a word like "tomorrow", "next", "ago" or "Friday", and a text in an
-    alphabet of which no such words are known here. Doubt says yes: the price is a repetition.
+    A text does if it holds a word like "tomorrow", "next", "ago" or "Friday", or if its alphabet
+    has no list of such words here. In doubt the answer is True: then a repetition is kept.
     """
     lowered = text.lower()
-    said = set(_WORD.findall(lowered))
-    if not said.isdisjoint(_WORDS) or any(phrase in lowered for phrase in _PHRASES):
+    text_words = set(_WORD.findall(lowered))
+    if not text_words.isdisjoint(_WORDS) or any(phrase in lowered for phrase in _PHRASES):
         return True
-    if not said.isdisjoint(_UNITS) and not said.isdisjoint(_BEFORE_UNITS):
+    if not text_words.isdisjoint(_UNITS) and not text_words.isdisjoint(_BEFORE_UNITS):
         return True
     return not text.isascii() and bool(_HAN.search(text) or _OTHER_LETTER.search(text))

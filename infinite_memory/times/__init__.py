@@ -1,7 +1,7 @@
 """Words of time, in English and Chinese, read as half-open ranges."""
 
-from infinite_memory.times.as_of import read_as_of
 from infinite_memory.times.calendar import WeekStart
-from infinite_memory.times.parser import find_range, read_range
+from infinite_memory.times.parser import read_as_of, read_range
+from infinite_memory.times.sentences import find_range
 
 __all__ = ["WeekStart", "find_range", "read_as_of", "read_range"]

@@ -1,8 +1,8 @@
 """The user's calendar: days, weeks, months and years around the present moment.
 
-Here a time is a naive datetime on the user's clock, whose `fold` tells the second pass of an hour
-that comes twice. Where the clocks leap over a time, it means the moment of the leap or as much
-later as they leap: a day whose midnight does not exist begins with its first moment.
+A time is a naive datetime on the user's clock. Its `fold` marks the second pass of an hour that
+occurs twice. A time that the clocks skip means the same distance after the change: a day without a
+midnight begins with its first moment.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from zoneinfo import ZoneInfo
 
 from attrs import field, frozen
 
+from infinite_memory.errors import InvalidInput
 from infinite_memory.model.time_range import TimeRange
 
-__all__ = ["HALVED", "Calendar", "Grain", "Period", "WeekStart", "days", "months"]
+__all__ = ["HALVED", "Calendar", "Grain", "Period", "WeekStart", "calendar_at", "days", "months"]
 
 
 class WeekStart(StrEnum):
@@ -31,7 +32,7 @@ _FIRST_DAYS = {WeekStart.MONDAY: 0, WeekStart.SATURDAY: 5, WeekStart.SUNDAY: 6}
 
 
 class Grain(IntEnum):
-    """How coarse a stretch of time is; `MOMENT` is one that nothing finer can be said of."""
+    """How coarse a period is; `MOMENT` is a period that no finer time can refine."""
 
     MOMENT = 0
     SECOND = 1
@@ -63,16 +64,16 @@ _HALVES = {
     Grain.YEAR: (Grain.MONTH, 6),
 }
 HALVED = frozenset(_HALVES)
-"""The units of which halves are counted."""
+"""The units that may be halved, as in "half a year"."""
 
 _DAYS = {Grain.DAY: 1, Grain.WEEK: 7, Grain.FORTNIGHT: 14}
 
 
 @frozen
 class Period:
-    """A half-open stretch on the user's clock; None is without bound.
+    """A half-open period on the user's clock; None means without bound.
 
-    A time may also be aware, where the words gave an offset.
+    A bound is aware if the words gave an offset from UTC.
     """
 
     start: datetime | None
@@ -80,8 +81,8 @@ class Period:
     grain: Grain = Grain.MOMENT
 
 
-def _in_utc(moment: datetime) -> datetime:
-    # To add hours to a datetime of another zone is to turn the hands of its clock.
+def _to_utc(moment: datetime) -> datetime:
+    # Adding hours to a datetime of another zone would ignore changes of its clock.
     return moment.astimezone(UTC)
 
 
@@ -92,7 +93,7 @@ class Calendar:
     `zone` is an IANA name, None for the machine's time zone.
     """
 
-    now: datetime = field(converter=_in_utc)
+    now: datetime = field(converter=_to_utc)
     zone: str | None
     week_start: WeekStart
     clock: datetime = field(init=False)
@@ -110,28 +111,27 @@ class Calendar:
         return moment.astimezone(UTC)
 
     def local(self, moment: datetime) -> datetime:
-        """Return what the user's clock shows at an aware datetime."""
-        place = None if self.zone is None else ZoneInfo(self.zone)
-        shown = moment.astimezone(place).replace(tzinfo=None, fold=0)
-        return shown if self.utc(shown) == moment else shown.replace(fold=1)
+        """Return the time on the user's clock at an aware datetime."""
+        zone = None if self.zone is None else ZoneInfo(self.zone)
+        local_time = moment.astimezone(zone).replace(tzinfo=None, fold=0)
+        return local_time if self.utc(local_time) == moment else local_time.replace(fold=1)
 
     def range_of(self, period: Period) -> TimeRange:
-        """Return the moments of a period."""
+        """Return a period as a range in UTC."""
         return TimeRange(
             None if period.start is None else self.utc(period.start),
             None if period.end is None else self.utc(period.end),
         )
 
     def day_of(self, moment: datetime) -> tuple[date, datetime | None]:
-        """Return the day that an aware datetime is in, and the beginning of the next, in UTC.
+        """Return the day of an aware datetime, and the start of the next day in UTC.
 
-        A day is what `unit` and the words of time take for it, from its midnight to the next. The
-        last there is has no next. Where the local time leaves the years 1 to 9999 it is that of
-        UTC.
+        A day lasts from its midnight to the next, as in `unit`. The last possible day has no next
+        day. A local time outside the years 1 to 9999 is replaced by the time in UTC.
         """
         try:
             day = self.local(moment).date()
-            # Clocks may be set back or forth over midnight.
+            # The clocks may change over midnight.
             while self.utc(_midnight(day)) > moment:
                 day -= timedelta(days=1)
             while (end := self.utc(_midnight(day + timedelta(days=1)))) <= moment:
@@ -144,7 +144,7 @@ class Calendar:
         return day, end
 
     def weekday_of(self, week: date, weekday: int) -> date:
-        """Return the day of that name, Monday being 0, in the week that begins on `week`."""
+        """Return the day number `weekday`, Monday being 0, of the week that begins on `week`."""
         return week + timedelta(days=(weekday - week.weekday()) % 7)
 
     def week_of(self, day: date) -> date:
@@ -152,7 +152,7 @@ class Calendar:
         return day - timedelta(days=(day.weekday() - _FIRST_DAYS[self.week_start]) % 7)
 
     def unit(self, grain: Grain, offset: int) -> Period:
-        """Return the whole hour, day, week and so on that lies `offset` from the present one."""
+        """Return the whole unit of time that lies `offset` units after the present unit."""
         if grain in _ELAPSING:
             return self._clock_unit(grain, offset)
         if grain in _DAYS:
@@ -166,10 +166,9 @@ class Calendar:
         return months(present // length * length + offset * length, length, grain)
 
     def halves_ago(self, grain: Grain, halves: int) -> Period:
-        """Return what lies that many halves of an hour, day, month or year back.
+        """Return the time that lies so many halves of an hour, day, month or year back.
 
-        Of hours it is the whole half hour, of days the hour, of months the week, of years the month
-        in which that moment lies.
+        It is the half hour, the hour, the week or the month that contains that moment.
         """
         if grain is Grain.HOUR:
             start = self._back(30 * halves, 30)
@@ -181,28 +180,28 @@ class Calendar:
         return self.unit(Grain.MONTH, -6 * halves)
 
     def quarters_ago(self, quarters: int) -> Period:
-        """Return the whole quarter of an hour that lies that many of them back."""
+        """Return the whole quarter of an hour that lies so many quarters back."""
         start = self._back(15 * quarters, 15)
         return Period(self.local(start), self.local(start + timedelta(minutes=15)), Grain.HOUR)
 
     def past_halves(self, grain: Grain, halves: int) -> Period:
-        """Return the last halves of an hour, day, month (of 15 days) or year, up to now."""
+        """Return the last halves of an hour, day, month (15 days each) or year, up to now."""
         unit, number = _HALVES[grain]
         return self.past(unit, halves * number)
 
     def past(self, grain: Grain, number: int) -> Period:
-        """Return the last `number` hours, or from the beginning of the day so long ago, to now."""
+        """Return the last `number` hours, or the time since the start of the day so long ago."""
         return Period(self._away(grain, -number), self.clock)
 
     def coming(self, grain: Grain, number: int) -> Period:
-        """Return the next `number` hours, or from now to the end of the day so far ahead."""
+        """Return the next `number` hours, or the time to the end of the day so far ahead."""
         end = self._away(grain, number)
         return Period(self.clock, end if grain in _ELAPSING else end + timedelta(days=1))
 
     def away(self, grain: Grain, number: int) -> date:
-        """Return the day that lies so many days, weeks, months or years from today.
+        """Return the day that lies so many days, weeks, months or years after today.
 
-        Where a month has no such day it is its last.
+        In a month without such a day it is the last day.
         """
         return self._away(grain, number).date()
 
@@ -217,19 +216,36 @@ class Calendar:
         return datetime(year, month, min(self.today.day, monthrange(year, month)[1]))  # noqa: DTZ001
 
     def _back(self, minutes: int, step: int) -> datetime:
-        """Return the beginning of the `step` minutes of the clock that lie so many minutes back."""
-        there = self.utc(self._clock_unit(Grain.MINUTE, -minutes).start or self.clock)
-        return there - timedelta(minutes=self.local(there).minute % step)
+        """Return the start of the whole `step` minutes of the clock so many minutes back."""
+        moment = self.utc(self._clock_unit(Grain.MINUTE, -minutes).start or self.clock)
+        return moment - timedelta(minutes=self.local(moment).minute % step)
 
     def _clock_unit(self, grain: Grain, offset: int) -> Period:
-        there = self.local(self.now + offset * _ELAPSING[grain])
-        rest = timedelta(microseconds=there.microsecond)
+        local_time = self.local(self.now + offset * _ELAPSING[grain])
+        since_start = timedelta(microseconds=local_time.microsecond)
         if grain >= Grain.MINUTE:
-            rest += timedelta(seconds=there.second)
+            since_start += timedelta(seconds=local_time.second)
         if grain >= Grain.HOUR:
-            rest += timedelta(minutes=there.minute)
-        start = self.utc(there) - rest
+            since_start += timedelta(minutes=local_time.minute)
+        start = self.utc(local_time) - since_start
         return Period(self.local(start), self.local(start + _ELAPSING[grain]), grain)
+
+
+def calendar_at(now: datetime, zone: str | None, week_start: WeekStart | str) -> Calendar:
+    """Return the user's calendar at the moment `now`.
+
+    Raises:
+        InvalidInput: `now` has no time zone, or the zone or the first day of the week is unknown.
+    """
+    if not isinstance(now, datetime) or now.utcoffset() is None:
+        raise InvalidInput(f"now {now!r:.100} has no time zone: give one, such as tzinfo=UTC")
+    try:
+        return Calendar(now=now, zone=zone, week_start=WeekStart(week_start))
+    except (ValueError, OverflowError, OSError, LookupError) as error:
+        raise InvalidInput(
+            f"now {now.isoformat()}, zone {zone!r:.100}, week_start {week_start!r:.100}"
+            f" cannot be used: {error}"
+        ) from error
 
 
 def days(first: date, number: int, grain: Grain) -> Period:
@@ -238,7 +254,7 @@ def days(first: date, number: int, grain: Grain) -> Period:
 
 
 def months(first: int, number: int, grain: Grain) -> Period:
-    """Return `number` whole months; they are counted from January of the year 0."""
+    """Return `number` whole months; `first` counts the months from January of the year 0."""
     end = first + number
     return Period(
         _midnight(date(first // 12, first % 12 + 1, 1)),

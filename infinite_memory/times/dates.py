@@ -1,4 +1,4 @@
-"""Times that are written with digits: dates, years, quarters, times of day."""
+"""Times written with digits: dates, years, quarters, times of day."""
 
 from __future__ import annotations
 
@@ -7,41 +7,46 @@ from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 
 from infinite_memory.times.calendar import Grain, Period, days, months
-from infinite_memory.times.english_words import MONTHS
-from infinite_memory.times.match import Doubt, Found, Source
+from infinite_memory.times.clock import twelve_hour_time
 from infinite_memory.times.recurring import Cycle, Time, clock_time, day_of_month, months_of_year
-from infinite_memory.times.tokenizer import Token
-from infinite_memory.times.twelve_hour import dial_time
+from infinite_memory.times.tokenizer import Cursor, Doubt, Match, Token
+from infinite_memory.times.words import MONTHS
 
-__all__ = ["digits"]
+__all__ = ["match_digits"]
 
 _SENTENCE_YEARS = range(1900, 2100)
 
 
-def digits(source: Source, place: int) -> Found | None:
-    """Return the time that a single token with digits is, None if it is none.
+def match_digits(cursor: Cursor, position: int) -> Match | None:
+    """Return the time that a single token with digits means, None if it means none.
 
     Raises:
-        ValueError: there is no such date or time, or it can be read in two ways.
+        ValueError: there is no such date or time, or the token can be read in two ways.
     """
-    token = source.at(place)
+    token = cursor.at(position)
     if token is None or token.kind not in _READERS:
         return None
     time, doubt = _READERS[token.kind](token)
-    return None if time is None else Found(time, place + 1, doubt)
+    return None if time is None else Match(time, position + 1, doubt)
 
 
-_Read = tuple[Time | None, Doubt]
+_Reading = tuple[Time | None, Doubt]
 
 
-def _iso(token: Token) -> _Read:
+def _read_iso(token: Token) -> _Reading:
     year, month, day, hour, minute, second, fraction, offset = token.groups
-    whole = date(_int(year), _int(month), _int(day))
+    day_date = date(_to_int(year), _to_int(month), _to_int(day))
     if hour is None:
-        return days(whole, 1, Grain.DAY), Doubt.NONE
-    micros = _int((fraction or "")[:6].ljust(6, "0"))
+        return days(day_date, 1, Grain.DAY), Doubt.NONE
+    micros = _to_int((fraction or "")[:6].ljust(6, "0"))
     start = datetime(  # noqa: DTZ001 - on the user's clock
-        whole.year, whole.month, whole.day, _int(hour), _int(minute), _int(second or "0"), micros
+        day_date.year,
+        day_date.month,
+        day_date.day,
+        _to_int(hour),
+        _to_int(minute),
+        _to_int(second or "0"),
+        micros,
     )
     length, grain = timedelta(minutes=1), Grain.MINUTE
     if second is not None:
@@ -49,160 +54,162 @@ def _iso(token: Token) -> _Read:
     if fraction is not None:
         length, grain = timedelta(microseconds=1), Grain.MOMENT
     if offset is not None:
-        # The format of the standard library also reads an offset without minutes.
+        # `datetime.fromisoformat` also reads an offset without minutes.
         zone = datetime.fromisoformat(f"2000-01-01T00:00{offset.upper()}").tzinfo
         start, grain = start.replace(tzinfo=zone).astimezone(UTC), Grain.MOMENT
     try:
         return Period(start, start + length, grain), Doubt.NONE
     except OverflowError:
-        # The last moment there is; as the end of a range it has a use.
+        # The last possible moment, which may still end a range.
         return Period(start, start, grain), Doubt.NONE
 
 
-def _iso_span(token: Token) -> _Read:
+def _read_iso_span(token: Token) -> _Reading:
     first, last = (date.fromisoformat(text or "") for text in token.groups)
     if last < first:
         raise ValueError("it ends before it begins")
     return days(first, (last - first).days + 1, Grain.MOMENT), Doubt.NONE
 
 
-def _week(token: Token) -> _Read:
+def _read_week(token: Token) -> _Reading:
     year, week, day = token.groups
-    first = date.fromisocalendar(_int(year), _int(week), _int(day or "1"))
+    first = date.fromisocalendar(_to_int(year), _to_int(week), _to_int(day or "1"))
     if day is not None:
         return days(first, 1, Grain.DAY), Doubt.NONE
     return days(first, 7, Grain.WEEK), Doubt.NONE
 
 
-def _quarter(token: Token) -> _Read:
-    return _part_of_year(token, 3, Grain.QUARTER, Doubt.NONE)
+def _read_quarter(token: Token) -> _Reading:
+    return _read_part_of_year(token, 3, Grain.QUARTER, Doubt.NONE)
 
 
-def _quarters(token: Token) -> _Read:
-    first, last = map(_int, token.groups)
+def _read_quarters(token: Token) -> _Reading:
+    first, last = map(_to_int, token.groups)
     if last <= first:
         return None, Doubt.NONE
     return months_of_year(3 * first - 2, 3 * (last - first + 1), Grain.HALF), Doubt.NONE
 
 
-def _half(token: Token) -> _Read:
-    return _part_of_year(token, 6, Grain.HALF, Doubt.PREPOSITION)
+def _read_half(token: Token) -> _Reading:
+    return _read_part_of_year(token, 6, Grain.HALF, Doubt.PREPOSITION)
 
 
-def _part_of_year(token: Token, length: int, grain: Grain, doubt: Doubt) -> _Read:
+def _read_part_of_year(token: Token, length: int, grain: Grain, doubt: Doubt) -> _Reading:
     before, number, after = token.groups
-    first = (_int(number) - 1) * length + 1
+    first = (_to_int(number) - 1) * length + 1
     if before is not None and after is not None:
         raise ValueError("it names two years")
     year = before or after
     if year is None:
         return months_of_year(first, length, grain), doubt
-    return months(_int(year) * 12 + first - 1, length, grain), Doubt.NONE
+    return months(_to_int(year) * 12 + first - 1, length, grain), Doubt.NONE
 
 
-def _slashed(token: Token) -> _Read:
-    one, sign, two, three = (part or "" for part in token.groups)
-    if len(one) == 4 and len(three) <= 2:
-        if sign == "." and len(two + three) < 4:
-            # In a sentence 2024.1.2 is rather a version.
-            if _int(one) not in _SENTENCE_YEARS:
+def _read_slashed_date(token: Token) -> _Reading:
+    first, sign, second, third = (part or "" for part in token.groups)
+    if len(first) == 4 and len(third) <= 2:
+        if sign == "." and len(second + third) < 4:
+            # In a sentence 2024.1.2 may be a version.
+            if _to_int(first) not in _SENTENCE_YEARS:
                 return None, Doubt.NONE
-            return _day(_int(one), _int(two), _int(three)), Doubt.COMPANY
+            return _day_of(_to_int(first), _to_int(second), _to_int(third)), Doubt.COMPANY
         if sign == "-":
-            return _day(_int(one), _int(two), _int(three)), Doubt.PREPOSITION
-        return _day(_int(one), _int(two), _int(three)), Doubt.NONE
-    if len(three) != 4 or len(one) > 2 or sign == "-":
+            return _day_of(_to_int(first), _to_int(second), _to_int(third)), Doubt.PREPOSITION
+        return _day_of(_to_int(first), _to_int(second), _to_int(third)), Doubt.NONE
+    if len(third) != 4 or len(first) > 2 or sign == "-":
         return None, Doubt.NONE
-    day, month = _int(one), _int(two)
+    day, month = _to_int(first), _to_int(second)
     if sign == "/":
         if day <= 12 and month <= 12 and day != month:
             raise ValueError("it may be day and month, or month and day: write YYYY-MM-DD")
         if month > 12:
             day, month = month, day
-    return _day(_int(three), month, day), Doubt.NONE
+    return _day_of(_to_int(third), month, day), Doubt.NONE
 
 
-def _month(token: Token) -> _Read:
-    year, month = map(_int, token.groups)
+def _read_month(token: Token) -> _Reading:
+    year, month = map(_to_int, token.groups)
     date(year, month, 1)
     return months(year * 12 + month - 1, 1, Grain.MONTH), Doubt.NONE
 
 
-def _month_year(token: Token) -> _Read:
-    month, year = map(_int, token.groups)
-    # In a sentence 12/2500 is rather a fraction.
+def _read_month_year(token: Token) -> _Reading:
+    month, year = map(_to_int, token.groups)
+    # In a sentence 12/2500 may be a fraction.
     doubt = Doubt.PREPOSITION if year in _SENTENCE_YEARS else Doubt.COMPANY
     return months(year * 12 + month - 1, 1, Grain.MONTH), doubt
 
 
-def _years(token: Token) -> _Read:
-    first, last = map(_int, token.groups)
+def _read_years(token: Token) -> _Reading:
+    first, last = map(_to_int, token.groups)
     if last <= first:
         return None, Doubt.NONE
-    return Period(_start_of(first), _start_of(last + 1), Grain.MOMENT), Doubt.PREPOSITION
+    return Period(_start_of_year(first), _start_of_year(last + 1), Grain.MOMENT), Doubt.PREPOSITION
 
 
-def _decade(token: Token) -> _Read:
+def _read_decade(token: Token) -> _Reading:
     full, short = token.groups
-    first = _int(full) * 10 if full is not None else 1900 + _int(short) * 10
+    first = _to_int(full) * 10 if full is not None else 1900 + _to_int(short) * 10
     return months(first * 12, 120, Grain.DECADE), Doubt.PREPOSITION
 
 
-def _month_name(token: Token) -> _Read:
+def _read_month_name(token: Token) -> _Reading:
     day, month, year = token.groups
-    return _day(_int(year), MONTHS[(month or "").lower()], _int(day)), Doubt.NONE
+    return _day_of(_to_int(year), MONTHS[(month or "").lower()], _to_int(day)), Doubt.NONE
 
 
-def _short_year(token: Token) -> _Read:
-    # As POSIX reads two digits: 69 to 99 are of the last century.
-    year = _int(token.groups[0])
+def _read_short_year(token: Token) -> _Reading:
+    # Two digits as POSIX reads them: 69 to 99 belong to the 20th century.
+    year = _to_int(token.groups[0])
     return months((year + (1900 if year >= 69 else 2000)) * 12, 12, Grain.YEAR), Doubt.COMPANY
 
 
-def _clock(token: Token) -> _Read:
+def _read_clock(token: Token) -> _Reading:
     hour, minute, second, half = token.groups
-    seconds = None if second is None else _int(second)
-    twelve = 1 <= _int(hour) <= 12 and token.value[0] != "0"
-    if twelve and half is None and second is None:
-        # 9:30 is 21:30 where an evening is said.
-        return dial_time(_int(hour), _int(minute), clear=True, said=False), Doubt.PREPOSITION
-    return clock_time(_hour(hour, half), _int(minute), seconds), Doubt.PREPOSITION
+    seconds = None if second is None else _to_int(second)
+    is_twelve_hour = 1 <= _to_int(hour) <= 12 and token.value[0] != "0"
+    if is_twelve_hour and half is None and second is None:
+        # 9:30 is 21:30 beside an evening.
+        return twelve_hour_time(
+            _to_int(hour), _to_int(minute), clear=True, spoken=False
+        ), Doubt.PREPOSITION
+    return clock_time(_hour_of_24(hour, half), _to_int(minute), seconds), Doubt.PREPOSITION
 
 
-def _ampm(token: Token) -> _Read:
+def _read_ampm(token: Token) -> _Reading:
     hour, half = token.groups
-    return clock_time(_hour(hour, half)), Doubt.NONE
+    return clock_time(_hour_of_24(hour, half)), Doubt.NONE
 
 
-def _number(token: Token) -> _Read:
+def _read_number(token: Token) -> _Reading:
     number, suffix = token.groups
     if suffix is not None:
-        return _ordinal(_int(number)), Doubt.COMPANY
+        return _read_ordinal(_to_int(number)), Doubt.COMPANY
     if len(number or "") == 8:
-        return _compact(number or "")
+        return _read_compact_date(number or "")
     if len(number or "") != 4:
         return None, Doubt.NONE
-    year = _int(number)
+    year = _to_int(number)
     doubt = Doubt.PREPOSITION if year in _SENTENCE_YEARS else Doubt.COMPANY
     return months(year * 12, 12, Grain.YEAR), doubt
 
 
-def _compact(number: str) -> _Read:
-    year, month, day = _int(number[:4]), _int(number[4:6]), _int(number[6:])
-    # Eight digits that are no date are a number of something else.
+def _read_compact_date(number: str) -> _Reading:
+    year, month, day = _to_int(number[:4]), _to_int(number[4:6]), _to_int(number[6:])
+    # Eight digits that are not a date are another number.
     if year not in _SENTENCE_YEARS or not 1 <= month <= 12:
         return None, Doubt.NONE
     if not 1 <= day <= monthrange(year, month)[1]:
         return None, Doubt.NONE
-    return _day(year, month, day), Doubt.PREPOSITION
+    return _day_of(year, month, day), Doubt.PREPOSITION
 
 
-def _ordinal(number: int) -> Cycle:
+def _read_ordinal(number: int) -> Cycle:
     return day_of_month(number)
 
 
-def _hour(text: str | None, half: str | None) -> int:
-    hour = _int(text)
+def _hour_of_24(text: str | None, half: str | None) -> int:
+    hour = _to_int(text)
     if half is None:
         return hour
     if not 1 <= hour <= 12:
@@ -210,33 +217,33 @@ def _hour(text: str | None, half: str | None) -> int:
     return hour % 12 + (12 if half.lower() == "p" else 0)
 
 
-def _day(year: int, month: int, day: int) -> Period:
+def _day_of(year: int, month: int, day: int) -> Period:
     return days(date(year, month, day), 1, Grain.DAY)
 
 
-def _start_of(year: int) -> datetime:
+def _start_of_year(year: int) -> datetime:
     return datetime(year, 1, 1)  # noqa: DTZ001 - on the user's clock
 
 
-def _int(text: str | None) -> int:
+def _to_int(text: str | None) -> int:
     return int(text or "0")
 
 
-_READERS: dict[str, Callable[[Token], _Read]] = {
-    "iso": _iso,
-    "isospan": _iso_span,
-    "isoweek": _week,
-    "quarter": _quarter,
-    "quarters": _quarters,
-    "half": _half,
-    "slashed": _slashed,
-    "isomonth": _month,
-    "monthyear": _month_year,
-    "years": _years,
-    "decade": _decade,
-    "shortyear": _short_year,
-    "monthname": _month_name,
-    "clock": _clock,
-    "ampm": _ampm,
-    "number": _number,
+_READERS: dict[str, Callable[[Token], _Reading]] = {
+    "iso": _read_iso,
+    "isospan": _read_iso_span,
+    "isoweek": _read_week,
+    "quarter": _read_quarter,
+    "quarters": _read_quarters,
+    "half": _read_half,
+    "slashed": _read_slashed_date,
+    "isomonth": _read_month,
+    "monthyear": _read_month_year,
+    "years": _read_years,
+    "decade": _read_decade,
+    "shortyear": _read_short_year,
+    "monthname": _read_month_name,
+    "clock": _read_clock,
+    "ampm": _read_ampm,
+    "number": _read_number,
 }

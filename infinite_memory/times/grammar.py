@@ -1,4 +1,4 @@
-"""How times are put together: within one another, from one to another, since one."""
+"""Expressions of time made of several times: a day in a month, from X to Y, since X."""
 
 from __future__ import annotations
 
@@ -6,24 +6,23 @@ from datetime import datetime, timedelta
 
 from attrs import evolve
 
-from infinite_memory.times.atoms import atom, inwards
+from infinite_memory.times.atoms import match_atom, match_span, skip_joining_words
 from infinite_memory.times.calendar import Calendar, Grain, Period
-from infinite_memory.times.chinese_words import DIGITS, HOLIDAYS, WEEKDAYS
-from infinite_memory.times.english import month_and_day
-from infinite_memory.times.match import Doubt, Found, Source
-from infinite_memory.times.parts import end_of, numbered_after, part
+from infinite_memory.times.clock import TwelveHourTime, combine, match_hours, resolve_next_on_clock
+from infinite_memory.times.english import match_month_and_day
+from infinite_memory.times.periods import match_end_of, match_part, match_part_after
 from infinite_memory.times.recurring import (
     Cycle,
     Time,
     day_of_month,
-    following,
-    latest,
-    latest_before,
+    resolve_latest,
+    resolve_latest_before,
+    resolve_next,
 )
-from infinite_memory.times.spans import hours, span
-from infinite_memory.times.twelve_hour import Dial, next_on_dial, together
+from infinite_memory.times.tokenizer import Cursor, Doubt, Match
+from infinite_memory.times.words import DIGITS_ZH, HOLIDAYS_ZH, WEEKDAYS_ZH
 
-__all__ = ["expression", "period_of"]
+__all__ = ["match_expression", "resolve_period"]
 
 _UNTIL = frozenset({"until", "till"})
 _TO = frozenset({"to", "through", "thru"})
@@ -42,320 +41,347 @@ _ONWARDS = frozenset({"onwards", "onward"})
 _MOST_PARTS = 4
 
 
-def expression(source: Source, place: int) -> Found | None:
-    """Return the whole expression of time that begins at `place`, None if none does.
+def match_expression(cursor: Cursor, position: int) -> Match | None:
+    """Return the longest expression of time that begins at `position`, or None.
 
     Raises:
         ValueError: there is no such day or time.
     """
-    found = _bounded(source, place) or _between(source, place) or _from(source, place)
-    return None if found is not None and _is_unclear(found.time) else found
+    match = (
+        _match_bounded(cursor, position)
+        or _match_between(cursor, position)
+        or _match_range(cursor, position)
+    )
+    return None if match is not None and _is_ambiguous(match.time) else match
 
 
-def period_of(found: Found, calendar: Calendar) -> Period:
-    """Return what was found, of a time that comes again the last that has begun."""
-    return latest(found.time, calendar)
+def resolve_period(match: Match, calendar: Calendar) -> Period:
+    """Return the period of a match; of a recurring time, the last occurrence that has begun."""
+    return resolve_latest(match.time, calendar)
 
 
-def _is_unclear(time: Time) -> bool:
-    return isinstance(time, Dial) and not time.clear
+def _is_ambiguous(time: Time) -> bool:
+    return isinstance(time, TwelveHourTime) and not time.clear
 
 
-def _simple(source: Source, place: int) -> Found | None:
-    """Return a time with all that is said of it: Friday last week at 3 pm."""
-    found = part(source, place) or atom(source, place)
-    if found is None:
+def _match_simple(cursor: Cursor, position: int) -> Match | None:
+    """Return a time with all its details: Friday last week at 3 pm."""
+    match = match_part(cursor, position) or match_atom(cursor, position)
+    if match is None:
         return None
     for _ in range(_MOST_PARTS):
-        begin = inwards(source, found.end)
-        behind = numbered_after(source, begin, found)
-        if behind is not None:
-            found = behind
+        begin = skip_joining_words(cursor, match.end)
+        part = match_part_after(cursor, begin, match)
+        if part is not None:
+            match = part
             continue
-        other = _other(source, begin, found)
-        if other is None:
+        detail = _match_addition(cursor, begin, match)
+        if detail is None:
             break
-        if {source.word(found.end - 1), source.word(other.end - 1)} == {"eve", "midnight"}:
+        if {cursor.word(match.end - 1), cursor.word(detail.end - 1)} == {"eve", "midnight"}:
             raise ValueError("it may be the night before or after: name the day")
-        time = together(found.time, other.time, source.calendar)
+        time = combine(match.time, detail.time, cursor.calendar)
         if time is None:
             break
-        found = Found(time, other.end, _doubt(found, other))
-    return found
+        match = Match(time, detail.end, _combine_doubts(match, detail))
+    return match
 
 
-def _other(source: Source, place: int, found: Found) -> Found | None:
-    """Return what is said next of a time: a day or an hour with the part of the day behind it."""
-    other = part(source, place) or atom(source, place)
-    if other is None or not _waits(found.time.grain, other.time.grain):
-        return other
-    hours = atom(source, inwards(source, other.end))
+def _match_addition(cursor: Cursor, position: int, match: Match) -> Match | None:
+    """Return the next detail of a time: a day or an hour, with its part of the day."""
+    detail = match_part(cursor, position) or match_atom(cursor, position)
+    if detail is None or not _may_take_part_of_day(match.time.grain, detail.time.grain):
+        return detail
+    hours = match_atom(cursor, skip_joining_words(cursor, detail.end))
     if hours is None or hours.time.grain is not Grain.PART:
-        return other
-    time = together(other.time, hours.time, source.calendar)
-    return other if time is None else Found(time, hours.end, _doubt(other, hours))
+        return detail
+    time = combine(detail.time, hours.time, cursor.calendar)
+    return detail if time is None else Match(time, hours.end, _combine_doubts(detail, hours))
 
 
-def _waits(first: Grain, second: Grain) -> bool:
-    """Tell whether a part of the day may follow: 9 on Monday night, Monday at 9 in the evening."""
+def _may_take_part_of_day(first: Grain, second: Grain) -> bool:
+    """Return whether a part of the day may follow: 9 on Monday night, Monday at 9 at night."""
     if first < Grain.PART:
         return second is Grain.DAY
     return Grain.MOMENT < second < Grain.PART
 
 
-def _doubt(one: Found, other: Found) -> Doubt:
-    """Return the doubt of two times together: none if one is sure, or it is a name and a year."""
-    if Doubt.NONE in (one.doubt, other.doubt):
+def _combine_doubts(first: Match, second: Match) -> Doubt:
+    """Return the doubt of a compound: none beside a sure time, or for a name and year."""
+    if Doubt.NONE in (first.doubt, second.doubt):
         return Doubt.NONE
-    if {one.time.grain, other.time.grain} == {Grain.DAY, Grain.PART}:
-        return min(one.doubt, other.doubt)  # On Christmas morning.
-    year = Grain.YEAR in (one.time.grain, other.time.grain)
-    named = {one.time.grain, other.time.grain} & {
+    if {first.time.grain, second.time.grain} == {Grain.DAY, Grain.PART}:
+        return min(first.doubt, second.doubt)  # As in "on Christmas morning".
+    year = Grain.YEAR in (first.time.grain, second.time.grain)
+    named = {first.time.grain, second.time.grain} & {
         *(Grain.MONTH, Grain.QUARTER, Grain.HALF, Grain.WEEK, Grain.THIRD, Grain.DAY),
         Grain.WEEKEND,
     }
-    return Doubt.NONE if year and named else max(one.doubt, other.doubt)
+    return Doubt.NONE if year and named else max(first.doubt, second.doubt)
 
 
-def _bounded(source: Source, place: int) -> Found | None:
-    """Return what begins with since, after, before or until."""
-    word, calendar = source.word(place), source.calendar
-    two = (word, source.word(place + 1))
-    if two in _BOUNDS:
-        word, place = _BOUNDS[two], place + 1
+def _match_bounded(cursor: Cursor, position: int) -> Match | None:
+    """Return a time that begins with since, after, before or until."""
+    word, calendar = cursor.word(position), cursor.calendar
+    two_words = (word, cursor.word(position + 1))
+    if two_words in _BOUNDS:
+        word, position = _BOUNDS[two_words], position + 1
     if word not in ("since", "after", "before", *_UNTIL):
         return None
-    found = end_of(source, place + 1) or _simple(source, place + 1)
-    if found is None or _is_unclear(found.time):
+    match = match_end_of(cursor, position + 1) or _match_simple(cursor, position + 1)
+    if match is None or _is_ambiguous(match.time):
         return None
-    first = latest(found.time, calendar)
+    period = resolve_latest(match.time, calendar)
     if word == "since":
-        if source.word(found.end) in _UNTIL:
-            end = _simple(source, found.end + 1)
-            return None if end is None else _span(source, found, end, inclusive=False)
-        return _open(found, Period(first.start, None))
+        if cursor.word(match.end) in _UNTIL:
+            end = _match_simple(cursor, match.end + 1)
+            return None if end is None else _join_matches(cursor, match, end, inclusive=False)
+        return _set_period(match, Period(period.start, None))
     if word == "after":
-        return _open(found, Period(_close(first), None))
-    return _open(found, Period(None, first.start))
+        return _set_period(match, Period(_inclusive_end(period), None))
+    return _set_period(match, Period(None, period.start))
 
 
-def _between(source: Source, place: int) -> Found | None:
-    """Return what begins with between or from, in either language."""
-    word, han = source.word(place), source.han(place)
+def _match_between(cursor: Cursor, position: int) -> Match | None:
+    """Return a time that begins with between or from, in either language."""
+    word, han = cursor.word(position), cursor.han(position)
     if word == "between":
-        shared = span(source, place + 1)
-        return _simple(source, place + 1) if shared else _joined(source, place + 1, _AND)
+        shared = match_span(cursor, position + 1)
+        if shared:
+            return _match_simple(cursor, position + 1)
+        return _match_joined(cursor, position + 1, _AND)
     if han in ("在", "从", "自", "自从"):
-        found = _from(source, place + 1)
-        if han == "在" or found is None or _is_open(found) or _is_unclear(found.time):
-            return found
+        match = _match_range(cursor, position + 1)
+        if han == "在" or match is None or _is_open(match) or _is_ambiguous(match.time):
+            return match
         if han == "自从":
-            return _open(found, Period(latest(found.time, source.calendar).start, None))
-        return found if source.han(found.end - 1) else None
+            return _set_period(
+                match, Period(resolve_latest(match.time, cursor.calendar).start, None)
+            )
+        return match if cursor.han(match.end - 1) else None
     if word != "from":
         return None
-    found = _joined(source, place + 1, _TO) or _joined(source, place + 1, _UNTIL, inclusive=False)
-    if found is not None:
-        return found
-    start = _simple(source, place + 1)
-    if start is None or _is_unclear(start.time):
+    match = _match_joined(cursor, position + 1, _TO) or _match_joined(
+        cursor, position + 1, _UNTIL, inclusive=False
+    )
+    if match is not None:
+        return match
+    start = _match_simple(cursor, position + 1)
+    if start is None or _is_ambiguous(start.time):
         return None
-    first, after = latest(start.time, source.calendar), start.end
-    if source.word(after) in _ONWARDS or (
-        source.word(after) == "on" and not source.word(after + 1)
+    first, after = resolve_latest(start.time, cursor.calendar), start.end
+    if cursor.word(after) in _ONWARDS or (
+        cursor.word(after) == "on" and not cursor.word(after + 1)
     ):
-        return _open(evolve(start, end=after + 1), Period(first.start, None))
+        return _set_period(evolve(start, end=after + 1), Period(first.start, None))
     return evolve(start, doubt=Doubt(max(start.doubt - 1, 0)))
 
 
-def _is_open(found: Found) -> bool:
-    return isinstance(found.time, Period) and found.time.end is None
+def _is_open(match: Match) -> bool:
+    return isinstance(match.time, Period) and match.time.end is None
 
 
-def _joined(
-    source: Source, place: int, words: frozenset[str], *, inclusive: bool = True
-) -> Found | None:
-    first = _simple(source, place)
+def _match_joined(
+    cursor: Cursor, position: int, words: frozenset[str], *, inclusive: bool = True
+) -> Match | None:
+    """Return the range of two times that are joined by a word of `words`."""
+    first = _match_simple(cursor, position)
     if first is None:
         return None
-    # In "May 3 and 5" the first time ends before its conjunction.
-    if not (source.word(first.end) in words or (words == _TO and _dash(source, first.end))):
+    # "May 3 and 5" is not a range: its first time is followed by a joint of another kind.
+    if not (cursor.word(first.end) in words or (words == _TO and _is_dash(cursor, first.end))):
         return None
-    second = _last_part(source, first, first.end + 1)
+    second = _match_range_end(cursor, first, first.end + 1)
     if second is None:
         return None
-    return _span(source, first, second, inclusive=inclusive)
+    return _join_matches(cursor, first, second, inclusive=inclusive)
 
 
-def _dash(source: Source, place: int) -> bool:
-    return source.sign(place) in _DASHES
+def _is_dash(cursor: Cursor, position: int) -> bool:
+    return cursor.sign(position) in _DASHES
 
 
-def _last_part(source: Source, first: Found, place: int) -> Found | None:
-    """Return the second time of two; after a day of a month, a number may be enough."""
-    second = _simple(source, place)
-    token = source.at(place)
+def _match_range_end(cursor: Cursor, first: Match, position: int) -> Match | None:
+    """Return the time that ends a range; after a day of a month it may be a mere number."""
+    second = _match_simple(cursor, position)
+    token = cursor.at(position)
     if (
         token is not None
         and token.kind == "number"
         and len(token.groups[0] or "") <= 2
         and first.time.grain is Grain.DAY
-        and month_and_day(source, place) is None
-        and not source.han(place + 1)
+        and match_month_and_day(cursor, position) is None
+        and not cursor.han(position + 1)
     ):
-        return Found(day_of_month(int(token.groups[0] or "0")), place + 1)
+        return Match(day_of_month(int(token.groups[0] or "0")), position + 1)
     if second is None:
         return None
-    return _same_half(source, first, second) if _is_shifted(source, first, second) else second
+    return _move_to_same_half(cursor, first, second)
 
 
-def _is_shifted(source: Source, first: Found, second: Found) -> bool:
-    """Tell whether both are times such as 8:30 and the first is said to be in the evening."""
-    shown, other = source.at(first.end - 1), source.at(second.end - 1)
-    if shown is None or other is None or not shown.kind == other.kind == "clock":
+def _lacks_half_of_day(cursor: Cursor, first: Match, second: Match) -> bool:
+    """Return whether both are times such as 8:30, and only the first has a part of the day."""
+    first_token, second_token = cursor.at(first.end - 1), cursor.at(second.end - 1)
+    if (
+        first_token is None
+        or second_token is None
+        or not first_token.kind == second_token.kind == "clock"
+    ):
         return False
-    begin = latest(first.time, source.calendar).start
-    spoken = begin is not None and begin.hour == int(shown.groups[0] or "0") + 12
-    return spoken and shown.groups[3] is None and other.groups[3] is None
+    begin = resolve_latest(first.time, cursor.calendar).start
+    is_moved = begin is not None and begin.hour == int(first_token.groups[0] or "0") + 12
+    return is_moved and first_token.groups[3] is None and second_token.groups[3] is None
 
 
-def _same_half(source: Source, first: Found, second: Found) -> Found:
-    """Return 21:30 in 昨晚8:30到9:30: a part of the day that is not repeated holds on."""
-    begin, clock = latest(first.time, source.calendar).start, second.time
+def _move_to_same_half(cursor: Cursor, first: Match, second: Match) -> Match:
+    """Return the second time in the afternoon of the first: 21:30 in 昨晚8:30到9:30."""
+    begin, clock = resolve_latest(first.time, cursor.calendar).start, second.time
     if begin is None or not isinstance(clock, Cycle):
         return second
-    then = clock.at(begin.date())
-    if clock.every is not Grain.DAY or begin.hour < 12 or then is None or then.start is None:
+    if not _lacks_half_of_day(cursor, first, second):
         return second
-    if then.start.hour >= 12 or then.end is None:
+    period = clock.at(begin.date())
+    if clock.every is not Grain.DAY or begin.hour < 12 or period is None or period.start is None:
+        return second
+    if period.start.hour >= 12 or period.end is None:
         return second
     half = timedelta(hours=12)
-    later = Period(then.start + half, then.end + half, then.grain)
-    return Found(later, second.end, second.doubt)
+    moved = Period(period.start + half, period.end + half, period.grain)
+    return Match(moved, second.end, second.doubt)
 
 
-def _from(source: Source, place: int) -> Found | None:
-    """Return a time, or one with words after it that make it a longer one: March to May."""
-    found = _simple(source, place)
-    if found is None:
+def _match_range(cursor: Cursor, position: int) -> Match | None:
+    """Return a time, or the range that the words after it make of it: March to May."""
+    match = _match_simple(cursor, position)
+    if match is None:
         return None
-    han, calendar = source.han(found.end), source.calendar
-    if source.word(found.end) in _ONWARDS and not _is_unclear(found.time):
-        first = latest(found.time, calendar)
-        return _open(evolve(found, end=found.end + 1), Period(first.start, None))
-    if source.word(found.end) in ("from", "between"):
-        return _hours(source, found) or found
-    if han in ("到", "至", "和", "与") or source.word(found.end) in _TO or _dash(source, found.end):
-        second = _last_part(source, found, found.end + 1)
+    han, calendar = cursor.han(match.end), cursor.calendar
+    if cursor.word(match.end) in _ONWARDS and not _is_ambiguous(match.time):
+        first = resolve_latest(match.time, calendar)
+        return _set_period(evolve(match, end=match.end + 1), Period(first.start, None))
+    if cursor.word(match.end) in ("from", "between"):
+        return _match_day_with_hours(cursor, match) or match
+    if (
+        han in ("到", "至", "和", "与")
+        or cursor.word(match.end) in _TO
+        or _is_dash(cursor, match.end)
+    ):
+        second = _match_range_end(cursor, match, match.end + 1)
         if second is None:
-            return found
-        both = _span(source, found, second, inclusive=True)
+            return match
+        joined = _join_matches(cursor, match, second, inclusive=True)
         if han in ("和", "与"):
-            closed = source.han(both.end) == "之间"
-            return evolve(both, end=both.end + 1) if closed else found
-        return evolve(both, end=both.end + 1) if source.han(both.end) in _CLOSING_ZH else both
-    return _bounded_in_chinese(source, found)
+            is_closed = cursor.han(joined.end) == "之间"
+            return evolve(joined, end=joined.end + 1) if is_closed else match
+        return (
+            evolve(joined, end=joined.end + 1) if cursor.han(joined.end) in _CLOSING_ZH else joined
+        )
+    return _apply_chinese_bound(cursor, match)
 
 
-def _bounded_in_chinese(source: Source, found: Found) -> Found:
-    """Return a time with 以来, 之前 or 之后 behind it, as it is if none of them is there."""
-    han, calendar = source.han(found.end), source.calendar
-    if _is_unclear(found.time):
-        return found
+def _apply_chinese_bound(cursor: Cursor, match: Match) -> Match:
+    """Return the range of a time with 以来, 之前 or 之后 after it, else the time itself."""
+    han, calendar = cursor.han(match.end), cursor.calendar
+    if _is_ambiguous(match.time):
+        return match
     if han == "期间":
-        return evolve(found, end=found.end + 1)
-    first = latest(found.time, calendar)
+        return evolve(match, end=match.end + 1)
+    period = resolve_latest(match.time, calendar)
     if han in _SINCE_ZH:
         end = calendar.clock if han == "至今" else None
-        return _open(evolve(found, end=found.end + 1), Period(first.start, end))
-    dated = _is_dated(source, found)
-    if han in _BEFORE_ZH or (han == "前" and dated):
-        # Before the end of a month is before it is over.
-        ends = source.han(found.end - 1).endswith(("底", "末")) and first.grain is Grain.THIRD
-        limit = first.end if ends else first.start
-        return _open(evolve(found, end=found.end + 1), Period(None, limit))
-    if han in _AFTER_ZH or (han == "后" and dated):
-        return _open(evolve(found, end=found.end + 1), Period(_close(first), None))
-    return found
+        return _set_period(evolve(match, end=match.end + 1), Period(period.start, end))
+    is_date = _follows_date(cursor, match)
+    if han in _BEFORE_ZH or (han == "前" and is_date):
+        # "Before the end of a month" includes that end.
+        is_month_end = (
+            cursor.han(match.end - 1).endswith(("底", "末")) and period.grain is Grain.THIRD
+        )
+        limit = period.end if is_month_end else period.start
+        return _set_period(evolve(match, end=match.end + 1), Period(None, limit))
+    if han in _AFTER_ZH or (han == "后" and is_date):
+        return _set_period(evolve(match, end=match.end + 1), Period(_inclusive_end(period), None))
+    return match
 
 
-def _is_dated(source: Source, found: Found) -> bool:
-    """Tell whether 前 behind a time is "before" it: 三月五日前, but not 三月前, nor 五日前两天."""
-    last, follows = source.han(found.end - 1), source.han(found.end + 1)
-    token = source.at(found.end + 1)
-    counted = follows in DIGITS or (token is not None and token.kind == "number")
-    if counted or follows.startswith("半") or source.sign(found.end + 1) in _FORMER_ZH:
+def _follows_date(cursor: Cursor, match: Match) -> bool:
+    """Return whether 前 after a time means "before": 三月五日前, but not 三月前 or 五日前两天."""
+    last, follows = cursor.han(match.end - 1), cursor.han(match.end + 1)
+    token = cursor.at(match.end + 1)
+    is_counted = follows in DIGITS_ZH or (token is not None and token.kind == "number")
+    if is_counted or follows.startswith("半") or cursor.sign(match.end + 1) in _FORMER_ZH:
         return False
     if last == "年":
-        return found.time.grain is Grain.YEAR
-    return last in ("日", "号") or last in WEEKDAYS or last in HOLIDAYS
+        return match.time.grain is Grain.YEAR
+    return last in ("日", "号") or last in WEEKDAYS_ZH or last in HOLIDAYS_ZH
 
 
-def _hours(source: Source, day: Found) -> Found | None:
-    """Return the hours in "yesterday from 2 pm to 4 pm"."""
-    between = source.word(day.end) == "between"
-    shared = hours(source, day.end + 1)
-    if shared is not None:
-        both = together(day.time, shared.time, source.calendar)
-        return None if both is None else Found(both, shared.end)
-    first = _simple(source, day.end + 1)
-    time = None if first is None else together(day.time, first.time, source.calendar)
+def _match_day_with_hours(cursor: Cursor, day: Match) -> Match | None:
+    """Return the range of hours in "yesterday from 2 pm to 4 pm"."""
+    is_between = cursor.word(day.end) == "between"
+    hours = match_hours(cursor, day.end + 1)
+    if hours is not None:
+        time = combine(day.time, hours.time, cursor.calendar)
+        return None if time is None else Match(time, hours.end)
+    first = _match_simple(cursor, day.end + 1)
+    time = None if first is None else combine(day.time, first.time, cursor.calendar)
     if first is None or time is None:
         return None
-    if not (source.word(first.end) in (("and",) if between else _TO) or _dash(source, first.end)):
+    if not (
+        cursor.word(first.end) in (("and",) if is_between else _TO) or _is_dash(cursor, first.end)
+    ):
         return None
-    second = _simple(source, first.end + 1)
+    second = _match_simple(cursor, first.end + 1)
     if second is None or second.time.grain >= Grain.DAY:
         return None
-    begin = Found(time, first.end)
-    second = _same_half(source, begin, second) if _is_shifted(source, begin, second) else second
-    return _span(source, begin, second, inclusive=True)
+    begin = Match(time, first.end)
+    second = _move_to_same_half(cursor, begin, second)
+    return _join_matches(cursor, begin, second, inclusive=True)
 
 
-def _open(found: Found, period: Period) -> Found:
-    return Found(period, found.end, Doubt(max(found.doubt - 1, 0)))
+def _set_period(match: Match, period: Period) -> Match:
+    return Match(period, match.end, Doubt(max(match.doubt - 1, 0)))
 
 
-def _span(source: Source, first: Found, second: Found, *, inclusive: bool) -> Found:
-    """Return the time from the first to the end of the second, or to its beginning.
+def _join_matches(cursor: Cursor, first: Match, second: Match, *, inclusive: bool) -> Match:
+    """Return the range from the start of the first time to the end, or start, of the second.
 
-    Of times that come again the second is the next one after the first.
+    A second time that recurs means its next occurrence after the first.
     """
-    calendar = source.calendar
-    one: Time = first.time
-    two: Time = second.time
-    if _is_unclear(one):
+    calendar = cursor.calendar
+    start_time: Time = first.time
+    end_time: Time = second.time
+    if _is_ambiguous(start_time):
         raise ValueError("it may be in either half of the day")
-    if isinstance(one, Cycle) and isinstance(two, Period):
-        two = _end_of_day(two) if one.grain < Grain.DAY else two
-        begin = latest_before(one, calendar, _local(calendar, two))
+    if isinstance(start_time, Cycle) and isinstance(end_time, Period):
+        end_time = _move_midnight_to_end(end_time) if start_time.grain < Grain.DAY else end_time
+        begin = resolve_latest_before(start_time, calendar, _local_start(calendar, end_time))
     else:
-        begin = latest(one, calendar)
-    if isinstance(two, Dial) and two.said:
-        # From nine to three: in the afternoon.
-        two = next_on_dial(two, calendar, _local(calendar, begin))
-    if isinstance(two, Cycle):
-        two = following(two, calendar, _local(calendar, begin), strictly=False)
-    end = _close(two) if inclusive else two.start
+        begin = resolve_latest(start_time, calendar)
+    if isinstance(end_time, TwelveHourTime) and end_time.spoken:
+        # In "from nine to three", three is in the afternoon.
+        end_time = resolve_next_on_clock(end_time, calendar, _local_start(calendar, begin))
+    if isinstance(end_time, Cycle):
+        end_time = resolve_next(end_time, calendar, _local_start(calendar, begin), strictly=False)
+    end = _inclusive_end(end_time) if inclusive else end_time.start
     doubt = Doubt(max(min(first.doubt, second.doubt) - 1, 0))
-    return Found(Period(begin.start, end), second.end, doubt)
+    return Match(Period(begin.start, end), second.end, doubt)
 
 
-def _end_of_day(time: Period) -> Period:
-    """Return the midnight that a day ends with for that it begins with: 10 pm to midnight."""
-    start, end, day = time.start, time.end, timedelta(days=1)
-    if time.grain is not Grain.HOUR or start is None or end is None or start.hour:
-        return time
-    return Period(start + day, end + day, time.grain)
+def _move_midnight_to_end(period: Period) -> Period:
+    """Return the midnight at the end of the day instead of its start: 10 pm to midnight."""
+    start, end, day = period.start, period.end, timedelta(days=1)
+    if period.grain is not Grain.HOUR or start is None or end is None or start.hour:
+        return period
+    return Period(start + day, end + day, period.grain)
 
 
-def _local(calendar: Calendar, period: Period) -> datetime:
+def _local_start(calendar: Calendar, period: Period) -> datetime:
     start = period.start
     if start is None:
         raise ValueError("it has no beginning")
     return start if start.tzinfo is None else calendar.local(start)
 
 
-def _close(period: Period) -> datetime | None:
-    """Return the end of a period, of a time of the clock its beginning: to 14:00 is up to then."""
+def _inclusive_end(period: Period) -> datetime | None:
+    """Return the end of a period; of a time of the clock its start, as "to 14:00" ends there."""
     return period.start if period.grain <= Grain.HOUR else period.end

@@ -1,16 +1,15 @@
-"""Holidays that have one date, the same every year and everywhere."""
+"""Holidays with a fixed date, the same in every year and country."""
 
 from __future__ import annotations
 
-from infinite_memory.times.chinese_words import DIGITS, HOLIDAYS
-from infinite_memory.times.english_words import PARTS
-from infinite_memory.times.match import Doubt, Found, Source
 from infinite_memory.times.recurring import day_of_year
+from infinite_memory.times.tokenizer import Cursor, Doubt, Match
+from infinite_memory.times.words import DIGITS_ZH, HOLIDAYS_ZH, PARTS
 
-__all__ = ["chinese_holiday", "holiday"]
+__all__ = ["match_chinese_holiday", "match_holiday"]
 
 _CHRISTMAS, _EVE, _NEW_YEAR, _LAST = (12, 25), (12, 24), (1, 1), (12, 31)
-# The longer of two that begin alike comes first.
+# A longer name comes before a shorter one with the same beginning.
 _NAMES: tuple[tuple[str, tuple[int, int]], ...] = (
     *(("christmas eve", _EVE), ("christmas day", _CHRISTMAS), ("christmas", _CHRISTMAS)),
     *(("xmas eve", _EVE), ("xmas day", _CHRISTMAS), ("xmas", _CHRISTMAS)),
@@ -25,9 +24,9 @@ _BY_FIRST: dict[str, list[tuple[list[str], tuple[int, int]]]] = {}
 for _name, _date in _NAMES:
     _BY_FIRST.setdefault(_name.split()[0], []).append((_name.split(), _date))
 _MARKS = frozenset({"'s", "’s", "'", "’", "."})
-# "Over Christmas" may be many days, and "the Christmas" is rather part of another name.
+# "Over Christmas" may be many days, and "a merry Christmas" is not a date.
 _NOT_AFTER = frozenset("over during throughout within a an merry happy father".split())
-# Any other word may make another thing of the name: Christmas tree, New Year resolutions.
+# Only these may follow: other words change the meaning, as in Christmas tree, New Year resolutions.
 _FOLLOWING = frozenset(
     "of in at on to through until till and or last this next before after from between with"
     " without we i you he she they it was is were are did do does had has have will would when"
@@ -44,73 +43,73 @@ _CLOSING_ZH = frozenset(
 )
 
 
-def holiday(source: Source, place: int) -> Found | None:
-    """Return the day in each year of the English holiday that begins at `place`."""
-    first, before = source.word(place), source.word(place - 1)
+def match_holiday(cursor: Cursor, position: int) -> Match | None:
+    """Return the day in each year of the English holiday that begins at `position`."""
+    first, before = cursor.word(position), cursor.word(position - 1)
     if before in _NOT_AFTER:
         return None
     named = _BY_FIRST.get(first, _BY_FIRST.get(first.removesuffix("s"), []))
-    token = source.at(place)
+    token = cursor.at(position)
     if first == "nye" and token is not None and token.raw == "Nye":
-        return None  # It is a name.
+        return None  # A family name.
     for words, (month, day) in named:
-        end = _after(source, place, words)
+        end = _skip_name(cursor, position, words)
         if end is None:
             continue
-        word = source.word(end)
-        # "New Year's" is the eve as often as the day.
-        if source.sign(end) in _OWNING or source.word(end - 1) == "years":
+        word = cursor.word(end)
+        # "New Year's" may be the eve or the day.
+        if cursor.sign(end) in _OWNING or cursor.word(end - 1) == "years":
             return None
-        if before == "the" and not _of_a_year(source, end):
+        if before == "the" and not _is_of_year(cursor, end):
             return None
         if word and word not in _FOLLOWING and word not in PARTS:
             return None
-        return Found(day_of_year(month, day), end, Doubt.PREPOSITION)
+        return Match(day_of_year(month, day), end, Doubt.PREPOSITION)
     return None
 
 
-def _of_a_year(source: Source, place: int) -> bool:
-    token = source.at(place + 1)
-    return source.word(place) == "of" and token is not None and token.kind == "number"
+def _is_of_year(cursor: Cursor, position: int) -> bool:
+    token = cursor.at(position + 1)
+    return cursor.word(position) == "of" and token is not None and token.kind == "number"
 
 
-def _after(source: Source, place: int, words: list[str]) -> int | None:
-    """Return the place after the words of a name, which may have marks: New Year's Eve."""
+def _skip_name(cursor: Cursor, position: int, words: list[str]) -> int | None:
+    """Return the position after the words of a name, which may hold signs: New Year's Eve."""
     for word in words:
-        if source.word(place) not in (word, f"{word}s"):
+        if cursor.word(position) not in (word, f"{word}s"):
             return None
-        place += 1
-        if source.sign(place) in _MARKS and word != words[-1]:
-            place += 1
-    return place
+        position += 1
+        if cursor.sign(position) in _MARKS and word != words[-1]:
+            position += 1
+    return position
 
 
-def chinese_holiday(source: Source, place: int) -> Found | None:
-    """Return the day in each year of the Chinese holiday that begins at `place`."""
-    word = source.han(place)
-    date, end = HOLIDAYS.get(word), place + 1
+def match_chinese_holiday(cursor: Cursor, position: int) -> Match | None:
+    """Return the day in each year of the Chinese holiday that begins at `position`."""
+    word = cursor.han(position)
+    date, end = HOLIDAYS_ZH.get(word), position + 1
     if date is None:
-        date, end = _by_date(source, place)
-    if date is None or source.han(end) in _DAYS_ZH or source.sign(end) in _THINGS_ZH:
+        date, end = _read_date_name(cursor, position)
+    if date is None or cursor.han(end) in _DAYS_ZH or cursor.sign(end) in _THINGS_ZH:
         return None
-    if source.han(end) in ("前", "后") and _is_counted(source, end + 1):
+    if cursor.han(end) in ("前", "后") and _counts_days(cursor, end + 1):
         return None
-    return Found(day_of_year(*date), end, Doubt.PREPOSITION)
+    return Match(day_of_year(*date), end, Doubt.PREPOSITION)
 
 
-def _is_counted(source: Source, place: int) -> bool:
-    """Tell whether so many days before or after are meant, or the eve: 前三天, 前夕."""
-    token, word = source.at(place), source.han(place)
-    number = token is not None and token.kind == "number"
-    return number or word in DIGITS or word.startswith("半") or source.sign(place) == "夕"
+def _counts_days(cursor: Cursor, position: int) -> bool:
+    """Return whether days before or after are counted, or the eve is meant: 前三天, 前夕."""
+    token, word = cursor.at(position), cursor.han(position)
+    is_number = token is not None and token.kind == "number"
+    return is_number or word in DIGITS_ZH or word.startswith("半") or cursor.sign(position) == "夕"
 
 
-def _by_date(source: Source, place: int) -> tuple[tuple[int, int] | None, int]:
-    """Return the date of 五一 and 六一, which are numbers where something is counted by them."""
-    two = source.han(place) + source.han(place + 1)
-    if two not in ("五一", "六一") or source.han(place - 1) in DIGITS:
-        return None, place
-    token, end = source.at(place + 2), place + 2
-    follows = source.han(end)
-    closed = token is None or token.kind != "han" or follows in _CLOSING_ZH
-    return ((5, 1) if two == "五一" else (6, 1)) if closed else None, end
+def _read_date_name(cursor: Cursor, position: int) -> tuple[tuple[int, int] | None, int]:
+    """Return the date of 五一 or 六一, None where they are numbers that count something."""
+    name = cursor.han(position) + cursor.han(position + 1)
+    if name not in ("五一", "六一") or cursor.han(position - 1) in DIGITS_ZH:
+        return None, position
+    token, end = cursor.at(position + 2), position + 2
+    follows = cursor.han(end)
+    is_closed = token is None or token.kind != "han" or follows in _CLOSING_ZH
+    return ((5, 1) if name == "五一" else (6, 1)) if is_closed else None, end

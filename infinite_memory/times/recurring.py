@@ -1,4 +1,4 @@
-"""Times that come again, such as March, Friday or 14:30, and which of them is meant."""
+"""Recurring times such as March, Friday or 14:30, and the choice of an occurrence."""
 
 from __future__ import annotations
 
@@ -14,33 +14,34 @@ __all__ = [
     "Cycle",
     "Time",
     "clock_time",
-    "combined",
     "day_of_month",
     "day_of_year",
-    "following",
+    "intersect",
     "iso_week",
-    "last",
-    "latest",
-    "latest_before",
     "month_of_year",
     "months_of_year",
     "nearest_weekend",
     "part_of_day",
-    "third",
-    "this",
+    "resolve_last",
+    "resolve_latest",
+    "resolve_latest_before",
+    "resolve_next",
+    "resolve_this",
+    "third_of",
     "weekday",
     "weekend",
 ]
 
-# Some times do not come in every cycle: 29 February is up to eight years away.
-_SIGHT = 9
+# The cycles searched on both sides. 29 February occurs up to eight years away.
+_CYCLES_AROUND = 9
 
 
 @frozen
 class Cycle:
-    """A time that comes once every `every`: a day, a week, a month or a year.
+    """A time that recurs once in every cycle: a day, a week, a month or a year.
 
-    `at` returns that of the cycle that the day is in, None where that cycle has none.
+    `every` is the length of a cycle. `at` returns the occurrence in the cycle of a day, None if
+    that cycle has none.
     """
 
     grain: Grain
@@ -48,98 +49,112 @@ class Cycle:
     at: Callable[[date], Period | None]
 
     def around(self, calendar: Calendar, day: date) -> Iterator[Period]:
-        """Yield those of the cycles around `day`, in the order of time."""
-        for number in range(-_SIGHT, _SIGHT + 1):
+        """Yield the occurrences in the cycles around `day`, in the order of time."""
+        for number in range(-_CYCLES_AROUND, _CYCLES_AROUND + 1):
             try:
-                found = self.at(_shifted(calendar, self.every, day, number))
+                occurrence = self.at(_day_in_cycle(calendar, self.every, day, number))
             except (ValueError, OverflowError):
                 continue  # Before the year 1, or after 9999.
-            if found is not None:
-                yield found
+            if occurrence is not None:
+                yield occurrence
 
 
 Time = Period | Cycle
 
 
-def latest(time: Time, calendar: Calendar) -> Period:
-    """Return the last that has begun, which may be going on."""
-    return latest_before(time, calendar, calendar.clock)
+def resolve_latest(time: Time, calendar: Calendar) -> Period:
+    """Return the last occurrence that has begun; it may still be going on."""
+    return resolve_latest_before(time, calendar, calendar.clock)
 
 
-def latest_before(time: Time, calendar: Calendar, limit: datetime) -> Period:
-    """Return the last that begins at `limit` or before."""
+def resolve_latest_before(time: Time, calendar: Calendar, limit: datetime) -> Period:
+    """Return the last occurrence that begins at `limit` or before."""
     if isinstance(time, Period):
         return time
     around = time.around(calendar, limit.date())
-    return _one([found for found in around if _start(found) <= limit][-1:])
+    return _require_one([occurrence for occurrence in around if _start(occurrence) <= limit][-1:])
 
 
-def last(time: Cycle, calendar: Calendar) -> Period:
-    """Return the last that is over."""
+def resolve_last(time: Cycle, calendar: Calendar) -> Period:
+    """Return the last occurrence that is over."""
     around = time.around(calendar, calendar.today)
-    return _one([found for found in around if _end(found) <= calendar.clock][-1:])
-
-
-def following(time: Cycle, calendar: Calendar, limit: datetime, *, strictly: bool) -> Period:
-    """Return the first that begins at `limit` or, unless `strictly`, later."""
-    around = time.around(calendar, limit.date())
-    return _one(
-        [f for f in around if _start(f) > limit or (not strictly and _start(f) == limit)][:1]
+    return _require_one(
+        [occurrence for occurrence in around if _end(occurrence) <= calendar.clock][-1:]
     )
 
 
-def this(time: Cycle, calendar: Calendar) -> Period:
-    """Return that of the present cycle: this Friday is in this week, this March in this year."""
-    found = time.at(_shifted(calendar, time.every, calendar.today, 0))
-    return _one([] if found is None else [found])
+def resolve_next(time: Cycle, calendar: Calendar, limit: datetime, *, strictly: bool) -> Period:
+    """Return the first occurrence that begins after `limit` or, unless `strictly`, at it."""
+    around = time.around(calendar, limit.date())
+    return _require_one(
+        [
+            occurrence
+            for occurrence in around
+            if _start(occurrence) > limit or (not strictly and _start(occurrence) == limit)
+        ][:1]
+    )
 
 
-def combined(first: Time, second: Time, calendar: Calendar) -> Time | None:
-    """Return the finer of two times within the coarser, None unless it comes there just once."""
+def resolve_this(time: Cycle, calendar: Calendar) -> Period:
+    """Return the occurrence in the present cycle: Friday of this week, March of this year."""
+    occurrence = time.at(_day_in_cycle(calendar, time.every, calendar.today, 0))
+    return _require_one([] if occurrence is None else [occurrence])
+
+
+def intersect(first: Time, second: Time, calendar: Calendar) -> Time | None:
+    """Return the finer time within the coarser time, None unless it occurs there exactly once."""
     if first.grain is second.grain is Grain.DAY:
-        return _on_weekday(first, second)
+        return _check_weekday(first, second)
     fine, coarse = (first, second) if first.grain < second.grain else (second, first)
     if fine.grain == coarse.grain or isinstance(fine, Period) or coarse.grain is Grain.MOMENT:
         return None
     if isinstance(coarse, Period):
-        return _within(fine, coarse, calendar)
+        return _select_within(fine, coarse, calendar)
     at = coarse.at
 
     def inner(day: date) -> Period | None:
         outer = at(day)
-        return None if outer is None else _within(fine, outer, calendar)
+        return None if outer is None else _select_within(fine, outer, calendar)
 
     return Cycle(fine.grain, coarse.every, inner)
 
 
-def _on_weekday(first: Time, second: Time) -> Time | None:
-    """Return the date in "Friday, 20 November", None where that is no Friday."""
-    named, date_ = (first, second) if _is_weekday(first) else (second, first)
-    if not isinstance(named, Cycle) or not _is_weekday(named) or _is_weekday(date_):
+def _check_weekday(first: Time, second: Time) -> Time | None:
+    """Return the date in "Friday, 20 November", None if that day is not a Friday."""
+    weekday_time, date_time = (first, second) if _is_weekday(first) else (second, first)
+    if (
+        not isinstance(weekday_time, Cycle)
+        or not _is_weekday(weekday_time)
+        or _is_weekday(date_time)
+    ):
         return None
 
-    def checked(period: Period | None) -> Period | None:
-        return None if period is None or named.at(_start(period).date()) != period else period
+    def check(period: Period | None) -> Period | None:
+        return (
+            None if period is None or weekday_time.at(_start(period).date()) != period else period
+        )
 
-    if isinstance(date_, Period):
-        return checked(date_)
-    at = date_.at
-    return Cycle(Grain.DAY, date_.every, lambda day: checked(at(day)))
+    if isinstance(date_time, Period):
+        return check(date_time)
+    at = date_time.at
+    return Cycle(Grain.DAY, date_time.every, lambda day: check(at(day)))
 
 
 def _is_weekday(time: Time) -> bool:
     return isinstance(time, Cycle) and time.every is Grain.WEEK
 
 
-def _within(fine: Cycle, coarse: Period, calendar: Calendar) -> Period | None:
+def _select_within(fine: Cycle, coarse: Period, calendar: Calendar) -> Period | None:
     if coarse.start is None or coarse.end is None or coarse.start.tzinfo is not None:
         return None
     if fine.grain is Grain.WEEK and fine.every is coarse.grain:
-        return fine.at(coarse.start.date())  # The first week may begin in the year before.
+        return fine.at(
+            coarse.start.date()
+        )  # The first week of a year may begin in the year before.
     inside = [
-        found
-        for found in fine.around(calendar, coarse.start.date())
-        if coarse.start <= _start(found) < coarse.end
+        occurrence
+        for occurrence in fine.around(calendar, coarse.start.date())
+        if coarse.start <= _start(occurrence) < coarse.end
     ]
     return inside[0] if len(inside) == 1 else None
 
@@ -215,46 +230,46 @@ def weekend(calendar: Calendar) -> Cycle:
 
 
 def nearest_weekend(calendar: Calendar, offset: int) -> Period:
-    """Return the weekend that is or comes next, or one that many weeks from it."""
+    """Return the present or next weekend, moved by `offset` weeks."""
     saturday = calendar.today + timedelta(days=5 - calendar.today.weekday())
     return days(saturday + offset * timedelta(days=7), 2, Grain.WEEKEND)
 
 
 def part_of_day(begin: float, end: float) -> Cycle:
-    """Return the hours from `begin` to `end` of a day, which may lie after its midnight."""
-    return _hours(timedelta(hours=begin), timedelta(hours=end), Grain.PART)
+    """Return the hours from `begin` to `end`; more than 24 means the next day."""
+    return _hours_of_day(timedelta(hours=begin), timedelta(hours=end), Grain.PART)
 
 
 def clock_time(hour: int, minute: int | None = None, second: int | None = None) -> Cycle:
-    """Return an hour, minute or second of the clock, as long as it lasts."""
+    """Return a whole hour, minute or second of the clock."""
     begin = datetime(2000, 1, 1, hour, minute or 0, second or 0)  # noqa: DTZ001
     start = begin - datetime(2000, 1, 1)  # noqa: DTZ001
     if minute is None:
-        return _hours(start, start + timedelta(hours=1), Grain.HOUR)
+        return _hours_of_day(start, start + timedelta(hours=1), Grain.HOUR)
     if second is None:
-        return _hours(start, start + timedelta(minutes=1), Grain.MINUTE)
-    return _hours(start, start + timedelta(seconds=1), Grain.SECOND)
+        return _hours_of_day(start, start + timedelta(minutes=1), Grain.MINUTE)
+    return _hours_of_day(start, start + timedelta(seconds=1), Grain.SECOND)
 
 
-def third(time: Time, number: int) -> Time | None:
+def third_of(time: Time, number: int) -> Time | None:
     """Return the beginning (0), middle (1) or end (2) of a month or a year.
 
-    Of a month they are the days to the 10th, to the 20th, and the rest; of a year four months each.
+    A month is divided after its 10th and 20th day, a year into parts of four months.
     """
     if time.grain not in (Grain.MONTH, Grain.YEAR):
         return None
     if isinstance(time, Period):
-        return _third(time, number)
+        return _third_of_period(time, number)
     at = time.at
 
     def inner(day: date) -> Period | None:
         whole = at(day)
-        return None if whole is None else _third(whole, number)
+        return None if whole is None else _third_of_period(whole, number)
 
     return Cycle(Grain.THIRD, time.every, inner)
 
 
-def _third(whole: Period, number: int) -> Period:
+def _third_of_period(whole: Period, number: int) -> Period:
     start = _start(whole)
     if whole.grain is Grain.YEAR:
         return months(start.year * 12 + 4 * number, 4, Grain.THIRD)
@@ -263,7 +278,7 @@ def _third(whole: Period, number: int) -> Period:
     return Period(begin, end, Grain.THIRD)
 
 
-def _hours(begin: timedelta, end: timedelta, grain: Grain) -> Cycle:
+def _hours_of_day(begin: timedelta, end: timedelta, grain: Grain) -> Cycle:
     def at(day: date) -> Period:
         midnight = datetime.combine(day, datetime.min.time())
         return Period(midnight + begin, midnight + end, grain)
@@ -271,8 +286,8 @@ def _hours(begin: timedelta, end: timedelta, grain: Grain) -> Cycle:
     return Cycle(grain, Grain.DAY, at)
 
 
-def _shifted(calendar: Calendar, every: Grain, day: date, number: int) -> date:
-    """Return a day in the cycle that lies `number` from that of `day`."""
+def _day_in_cycle(calendar: Calendar, every: Grain, day: date, number: int) -> date:
+    """Return a day of the cycle that lies `number` cycles after that of `day`."""
     if every is Grain.DAY:
         return day + timedelta(days=number)
     if every is Grain.WEEK:
@@ -291,7 +306,7 @@ def _end(period: Period) -> datetime:
     return period.end or datetime(9999, 12, 31)  # noqa: DTZ001
 
 
-def _one(found: list[Period]) -> Period:
-    if not found:
+def _require_one(occurrences: list[Period]) -> Period:
+    if not occurrences:
         raise ValueError("there is no such day")
-    return found[0]
+    return occurrences[0]

@@ -1,42 +1,36 @@
-"""The parts of a text that words of time are put together from."""
+"""The tokens of a text, and a cursor to read them with."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from enum import IntEnum
 from functools import cache
 
 from attrs import frozen
 
-from infinite_memory.times.chinese_words import LONGEST, SIMPLIFIED, WORDS
-from infinite_memory.times.english_words import COUNTED, MONTHS, WEEKDAYS
+from infinite_memory.times.calendar import Calendar
+from infinite_memory.times.recurring import Time
+from infinite_memory.times.words import (
+    COUNTED,
+    LONGEST_ZH,
+    MONTHS,
+    SIMPLIFIED_ZH,
+    WEEKDAYS,
+    WORDS_ZH,
+)
 
-__all__ = ["Token", "tokens_of"]
+__all__ = ["Cursor", "Doubt", "Match", "Token", "tokenize"]
 
-
-@frozen
-class Token:
-    """A word, number, date, Chinese word or sign, and its half-open character range.
-
-    `value` is in lower case, Chinese simplified. `groups` are the parts of a date, a time of day
-    or a number. `raw` is the text as it stands.
-    """
-
-    kind: str
-    value: str
-    start: int
-    end: int
-    raw: str
-    groups: tuple[str | None, ...] = ()
-
-
-# Beside a digit that means a time stands nothing that makes it part of a name, version or amount.
+# What may stand before and after the digits of a time: nothing that makes them part of a name, a
+# version or an amount.
 _BEGIN = r"(?:(?<=\bmid-)|(?<=[\u3400-\u9fff][-~])|(?<![A-Za-z0-9_.:/+#$€£¥@&=%~^*\\-])(?<![0-9],))"
 _END = r"(?![A-Za-z0-9_%°€$£=@#&*^~\\]|[.,:/+-][0-9]|[.:/+-][A-Za-z])"
 _MONTH = f"(?:{'|'.join(sorted(MONTHS, key=len, reverse=True))})"
 _WEEKDAY = f"(?:{'|'.join(sorted(WEEKDAYS, key=len, reverse=True))})"
 _AMPM = r"([ap])\.?m(?:\.(?=\s|$)|\b)"
 _PATTERNS = {
-    # Each is anchored and has no repetition within a repetition: reading is linear.
+    # All are anchored, and no repetition contains another: the reading is linear.
     "isospan": r"([0-9]{4}-[0-9]{2}-[0-9]{2})(?:/|\.\.)([0-9]{4}-[0-9]{2}-[0-9]{2})",
     "iso": r"([0-9]{4})-([0-9]{2})-([0-9]{2})"
     r"(?:[T ]([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:[.,]([0-9]{1,9}))?)?"
@@ -50,12 +44,12 @@ _PATTERNS = {
     "isomonth": r"([0-9]{4})[-/]([0-9]{2})",
     "monthyear": r"(0[1-9]|1[0-2])/([0-9]{4})",
     "years": r"([0-9]{4})[-–—]([0-9]{4})",
-    # Not "20s", of which there are two by now.
+    # Not "20s", which may be the 1920s or the 2020s.
     "decade": r"(?:([0-9]{3})0|['’]?([3-9])0)['’]?s",
     # 3-5, 2-4pm, 14:00-16:00
     "figures": rf"([0-9]{{1,2}})(?::([0-9]{{2}}))?(?:st|nd|rd|th|\s?{_AMPM})?[-–—]"
     rf"([0-9]{{1,2}})(?::([0-9]{{2}}))?(?:st|nd|rd|th|\s?{_AMPM})?",
-    # Of '98 and '24 the century is known.
+    # The century of '98 and '24 is known.
     "shortyear": r"['’]([0-9]{2})",
     "clock": rf"([0-9]{{1,2}})[:：]([0-9]{{2}})(?::([0-9]{{2}}))?(?:\s?{_AMPM})?",
     "dotted": rf"([0-9]{{1,2}})\.([0-9]{{2}})\s?{_AMPM}",
@@ -67,9 +61,76 @@ _PARTS = [f"(?P<{kind}>{_BEGIN}(?:{pattern}){_END})" for kind, pattern in _PATTE
 _WIDE = {ord("０") + digit: str(digit) for digit in range(10)} | {ord("："): ":", ord("，"): ","}
 
 
+@frozen
+class Token:
+    """A word, number, date, Chinese word or sign, with its half-open range of characters.
+
+    `value` is in lower case, Chinese simplified. `groups` are the parts of a date, a time of day
+    or a number. `raw` is the text as it stands.
+    """
+
+    kind: str
+    value: str
+    start: int
+    end: int
+    raw: str
+    groups: tuple[str | None, ...] = ()
+
+
+class Doubt(IntEnum):
+    """The words that a sentence must add to a match to make it a time.
+
+    `NONE`: nothing else. `PREPOSITION`: a preposition before the match, as in "in May". `COMPANY`:
+    another expression of time beside it.
+    """
+
+    NONE = 0
+    PREPOSITION = 1
+    COMPANY = 2
+
+
+@frozen
+class Match:
+    """A time, and the position of the first token after its words."""
+
+    time: Time
+    end: int
+    doubt: Doubt = Doubt.NONE
+
+
+@frozen
+class Cursor:
+    """The tokens of a text and the calendar of its reader.
+
+    Positions are indexes of tokens. A position outside the text is allowed and holds nothing.
+    """
+
+    tokens: Sequence[Token]
+    calendar: Calendar
+
+    def at(self, position: int) -> Token | None:
+        """Return the token at `position`, None outside the text."""
+        return self.tokens[position] if 0 <= position < len(self.tokens) else None
+
+    def word(self, position: int) -> str:
+        """Return the English word at `position`, in lower case; empty if there is none."""
+        token = self.at(position)
+        return token.value if token is not None and token.kind in ("word", "mid") else ""
+
+    def han(self, position: int) -> str:
+        """Return the Chinese word of time at `position`; empty if there is none."""
+        token = self.at(position)
+        return token.value if token is not None and token.kind == "han" else ""
+
+    def sign(self, position: int) -> str:
+        """Return the sign or unknown word at `position`; empty if there is none."""
+        token = self.at(position)
+        return token.value if token is not None and token.kind in ("other", "possessive") else ""
+
+
 @cache
-def _scanner() -> re.Pattern[str]:
-    # Compiling takes longer than importing the rest, and most searches name no time.
+def _compile_scanner() -> re.Pattern[str]:
+    # Compiled at first use: it takes longer than importing the rest, and few searches name a time.
     return re.compile(
         "|".join(
             [
@@ -93,49 +154,49 @@ def _scanner() -> re.Pattern[str]:
 
 
 @cache
-def _matcher(kind: str) -> re.Pattern[str]:
+def _compile_pattern(kind: str) -> re.Pattern[str]:
     return re.compile(_PATTERNS[kind], re.IGNORECASE)
 
 
-def tokens_of(text: str) -> list[Token]:
+def tokenize(text: str) -> list[Token]:
     """Return the tokens of `text` in their order, without the white space between them."""
-    # One character for one, so that places stay the same.
+    # Replaces single characters by single characters, so that positions stay the same.
     plain = text.translate(_WIDE)
-    found: list[Token] = []
-    place = 0
-    scanner = _scanner()
-    while place < len(plain):
-        match = scanner.match(plain, place)
-        if match is None:  # Half a surrogate pair and the like.
-            place += 1
+    tokens: list[Token] = []
+    position = 0
+    scanner = _compile_scanner()
+    while position < len(plain):
+        match = scanner.match(plain, position)
+        if match is None:  # Such as half a surrogate pair.
+            position += 1
             continue
         kind = match.lastgroup or "other"
         if kind == "han":
-            token = _chinese(plain, place)
-            found.append(token)
-            place = token.end
+            token = _read_chinese_word(plain, position)
+            tokens.append(token)
+            position = token.end
             continue
-        place = match.end()
+        position = match.end()
         if kind == "amount":
-            found += _amount(match)
+            tokens += _split_amount(match)
         elif kind != "gap":
-            found.append(_token(kind, match))
-    return found
+            tokens.append(_make_token(kind, match))
+    return tokens
 
 
-def _token(kind: str, match: re.Match[str]) -> Token:
+def _make_token(kind: str, match: re.Match[str]) -> Token:
     raw = match[kind]
     groups: tuple[str | None, ...] = ()
     if kind in _PATTERNS:
-        inner = _matcher(kind).fullmatch(raw)
+        inner = _compile_pattern(kind).fullmatch(raw)
         groups = inner.groups() if inner is not None else ()
     if kind == "dotted":  # 9.30am is 9:30am.
         kind, groups = "clock", (groups[0], groups[1], None, groups[2])
     return Token(kind, raw.lower(), match.start(), match.end(), raw, groups)
 
 
-def _amount(match: re.Match[str]) -> tuple[Token, Token]:
-    """Return the number and the unit in 24h."""
+def _split_amount(match: re.Match[str]) -> tuple[Token, Token]:
+    """Return the number and the unit of an amount such as "24h"."""
     raw = match["amount"]
     figures = raw.rstrip("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
     unit, middle = raw[len(figures) :], match.start() + len(figures)
@@ -145,14 +206,14 @@ def _amount(match: re.Match[str]) -> tuple[Token, Token]:
     )
 
 
-def _chinese(text: str, place: int) -> Token:
-    """Return the longest Chinese word known here that begins at `place`, or one character."""
-    plain = text[place : place + LONGEST].translate(SIMPLIFIED)
+def _read_chinese_word(text: str, position: int) -> Token:
+    """Return the longest known Chinese word that begins at `position`, else a character."""
+    plain = text[position : position + LONGEST_ZH].translate(SIMPLIFIED_ZH)
     for length in range(len(plain), 0, -1):
-        if plain[:length] in WORDS:
+        if plain[:length] in WORDS_ZH:
             break
     else:
         length = 1
-    end = place + length
-    kind = "han" if plain[:length] in WORDS else "other"
-    return Token(kind, plain[:length], place, end, text[place:end])
+    end = position + length
+    kind = "han" if plain[:length] in WORDS_ZH else "other"
+    return Token(kind, plain[:length], position, end, text[position:end])

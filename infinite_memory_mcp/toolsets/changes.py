@@ -10,9 +10,9 @@ from pydantic import Field
 from infinite_memory.model.codec import iso
 from infinite_memory_mcp.arguments import Arguments, Limit, Scopes
 from infinite_memory_mcp.data import FOUND, object_schema, page_data
+from infinite_memory_mcp.quotation import escape_label, quote_lines
 from infinite_memory_mcp.render import NOTICE, whole_text
 from infinite_memory_mcp.tool import Answer, ToolSpec
-from infinite_memory_mcp.wire import one_line, quoted
 
 if TYPE_CHECKING:
     from infinite_memory.model.entry import Entry
@@ -50,13 +50,13 @@ class UndoChange(Arguments):
 
 def memory_history(store: MemoryStore, asked: MemoryHistory) -> Answer:
     """Tell all that a memory or the key of a fact was, oldest first."""
-    memories = store.history(asked.id_or_key, scope=asked.scope)
+    memories = store.journal.history(asked.id_or_key, scope=asked.scope)
     return Answer(text=whole_text(memories), data=page_data(memories, None))
 
 
 def memory_log(store: MemoryStore, asked: MemoryLog) -> Answer:
     """List the changes, newest first: who did what, and when."""
-    entries = store.log(limit=asked.limit, before=asked.before, memory_id=asked.id)
+    entries = store.journal.entries(limit=asked.limit, before=asked.before, memory_id=asked.id)
     lines = [_line(entry) for entry in entries] or ["There is nothing in the journal."]
     return Answer(text="\n".join(lines), data={"entries": [_entry_data(each) for each in entries]})
 
@@ -89,16 +89,16 @@ def _undone_lines(done: Undone) -> Iterator[str]:
     for change in done.changes[:_NAMED]:
         yield _change_line(change)
         if not change.is_private:
-            yield quoted(_shorten(change.after.text))
+            yield quote_lines(_shorten(change.after.text))
     rest = len(done.changes) - _NAMED
     if rest > 0:
         yield f"and {_count(rest, 'more memory', 'more memories')}"
     if done.scopes:
-        yield f"{_named('scope', 'scopes', map(one_line, done.scopes))}"
+        yield f"{_named('scope', 'scopes', map(escape_label, done.scopes))}"
     if done.erased:
         yield f"Erased for good since, and left out: {_named('memory', 'memories', done.erased)}"
     for entry, reason in done.skipped[:_NAMED]:
-        yield f"Skipped entry {entry.number}: {one_line(reason)}"
+        yield f"Skipped entry {entry.number}: {escape_label(reason)}"
     rest = len(done.skipped) - _NAMED
     if rest > 0:
         yield f"Skipped {_count(rest, 'more entry', 'more entries')}"
@@ -108,7 +108,7 @@ def _change_line(change: MemoryChange) -> str:
     """Return what an undo makes of a memory; its text, as it becomes, follows below."""
     before, after = change.before, change.after
     status = "" if before.status == after.status else f" · {before.status} to {after.status}"
-    scope = "" if before.scope == after.scope else f" · moved to {one_line(after.scope)}"
+    scope = "" if before.scope == after.scope else f" · moved to {escape_label(after.scope)}"
     others = [name for name in change.differing if name not in {"status", "scope"}]
     fields = f" · {', '.join(others)} as before" if others else ""
     return f"memory {after.id}{status}{scope}{fields}"
@@ -130,7 +130,7 @@ def _named(singular: str, plural: str, names: Iterable[str]) -> str:
 
 def _line(entry: Entry) -> str:
     action = entry.action
-    said = [f"entry {entry.number}", str(iso(action.at)), one_line(action.actor.client)]
+    said = [f"entry {entry.number}", str(iso(action.at)), escape_label(action.actor.client)]
     said.append(
         str(action.operation)
         if action.undoes is None

@@ -11,9 +11,9 @@ from infinite_memory.model.codec import iso
 from infinite_memory.model.scope import Scope
 from infinite_memory_mcp.arguments import Arguments, Labels
 from infinite_memory_mcp.data import object_schema
+from infinite_memory_mcp.quotation import escape_label
 from infinite_memory_mcp.render import moment_text
 from infinite_memory_mcp.tool import Answer, ToolSpec
-from infinite_memory_mcp.wire import one_line
 
 if TYPE_CHECKING:
     from infinite_memory.operations.stats import Stats
@@ -59,13 +59,13 @@ def list_memory_scopes(store: MemoryStore, _asked: Nothing) -> Answer:
 
 
 def _scope_text(scope: Scope) -> str:
-    said = [one_line(scope.name)]
+    said = [escape_label(scope.name)]
     if scope.description:
-        said.append(one_line(scope.description))
+        said.append(escape_label(scope.description))
     if scope.parent is not None:
-        said.append(f"parent {one_line(scope.parent)}")
+        said.append(f"parent {escape_label(scope.parent)}")
     if scope.keywords:
-        said.append(f"keywords {', '.join(one_line(word) for word in scope.keywords)}")
+        said.append(f"keywords {', '.join(escape_label(word) for word in scope.keywords)}")
     if scope.sensitivity != "normal":
         said.append(f"{scope.sensitivity}: searched only when named")
     if not scope.active:
@@ -100,7 +100,7 @@ def _stats_text(stats: Stats) -> str:
 
 
 def _counts(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{one_line(name)} {count}" for name, count in counts.items()) or "none"
+    return ", ".join(f"{escape_label(name)} {count}" for name, count in counts.items()) or "none"
 
 
 def _stats_data(stats: Stats) -> dict[str, Any]:

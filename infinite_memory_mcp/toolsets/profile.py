@@ -10,9 +10,9 @@ from pydantic import Field
 from infinite_memory.model.codec import iso
 from infinite_memory_mcp.arguments import Arguments, Object
 from infinite_memory_mcp.data import object_schema
+from infinite_memory_mcp.quotation import escape_label, quote_lines
 from infinite_memory_mcp.render import NOTICE
 from infinite_memory_mcp.tool import Answer, ToolSpec
-from infinite_memory_mcp.wire import one_line, quoted
 
 if TYPE_CHECKING:
     from infinite_memory.model.profile import Profile
@@ -38,16 +38,16 @@ class UpdateUserProfile(Arguments):
 
 def get_user_profile(store: MemoryStore, asked: GetUserProfile) -> Answer:
     """Tell who the user is: name, preferences, facts, contacts, notes. Use it at the start."""
-    return _answer(store.get_user_profile(asked.user))
+    return _answer(store.profile.get(asked.user))
 
 
 def update_user_profile(store: MemoryStore, asked: UpdateUserProfile) -> Answer:
     """Note what lasts about the user; old values stay in the history."""
-    return _answer(store.update_user_profile(asked.changes, user=asked.user, origin="assistant"))
+    return _answer(store.profile.update(asked.changes, user=asked.user, origin="assistant"))
 
 
 def _answer(profile: Profile) -> Answer:
-    who = one_line(profile.user)
+    who = escape_label(profile.user)
     data = {
         "user": profile.user,
         "profile": dict(profile.fields),
@@ -57,7 +57,7 @@ def _answer(profile: Profile) -> Answer:
         return Answer(text=f"Nothing is known of {who} yet.", data=data)
     document = json.dumps(profile.fields, ensure_ascii=False, indent=1)
     head = f"The profile of {who}, updated {iso(profile.updated_at)}. {NOTICE}"
-    return Answer(text=f"{head}\n\n{quoted(document)}", data=data)
+    return Answer(text=f"{head}\n\n{quote_lines(document)}", data=data)
 
 
 _ANSWERS = object_schema("user", "profile")

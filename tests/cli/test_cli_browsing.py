@@ -56,7 +56,7 @@ def test_the_list_is_in_pages_newest_first(run: Run, ask: Ask) -> None:
     assert [memory["id"] for memory in second["memories"]] == ["d1"]
     assert second["next"] is None
     assert run("list", "-n", "2").stderr == (
-        f"There are more: go on with --after {first['next']}\n"
+        f"There are more memories: go on with --after {first['next']}\n"
     )
     run("list", "--after", "nonsense", code=2)
 
@@ -72,7 +72,7 @@ def test_the_list_says_what_other_scopes_hold(run: Run) -> None:
     nothing = run("list")
     assert nothing.stdout == ""
     assert nothing.stderr == (
-        "There is nothing to list.\n"
+        "There are no memories to list.\n"
         "Other scopes hold 5 memories (b 2, a 1, c 1, ...): try --scope ALL.\n"
     )
     assert run("list", "--scope", "All").stderr == ""
@@ -165,7 +165,7 @@ def test_scopes_are_made_changed_listed_and_deleted(run: Run, ask: Ask) -> None:
     assert made == {"name": "work", "description": "Paid", "parent": None, "keywords": ["office"],
                     "active": True, "sensitivity": "normal"}  # fmt: skip
     assert run("scopes", "create", "secret", "--parent", "work", "--private").stdout == (
-        "The scope secret is there.\n"
+        "The scope secret exists.\n"
     )
     run("remember", "x", "--scope", "work")
     assert run("scopes").stdout.splitlines() == [

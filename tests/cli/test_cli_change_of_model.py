@@ -41,7 +41,7 @@ def test_a_change_of_the_model_is_shown_carried_out_and_tidied_up(
     assert (stats["embedded"], stats["memories"]) == (3, 3)
     new = stats["model"]
     shown = run("stats").stdout
-    assert "change of the model\t0 of 3 memories embedded anew" in shown
+    assert "change of the model\t0 of 3 memories embedded again" in shown
     assert f"answers meanwhile\t{bundled}" in shown
     state, sentence = embeddings(ask)
     assert state == "warning"
@@ -75,7 +75,7 @@ def test_a_former_model_that_is_gone_is_said_in_the_answer(
     assert len(answer["hits"]) == 1
     assert "the former model cannot be opened" in answer["note"]
     state, sentence = embeddings(ask)
-    assert (state, sentence.startswith("1 of the memories are found by words")) == ("warning", True)
+    assert (state, sentence.startswith("1 memory is found by words")) == ("warning", True)
     assert "the former model cannot be opened" in sentence
 
 
@@ -84,7 +84,7 @@ def test_vectors_that_are_still_needed_are_not_dropped(
 ) -> None:
     run("remember", "the dog sleeps")
     monkeypatch.setenv("INFINITE_MEMORY_EMBEDDER", tiny)
-    monkeypatch.setattr("infinite_memory.store.keeping.catch_up", lambda *_, **__: 0)
+    monkeypatch.setattr("infinite_memory.store.models.catch_up", lambda *_, **__: 0)
     refused = run("embed", "--drop-others", code=5)
     assert "embed what waits" in refused.stderr
 

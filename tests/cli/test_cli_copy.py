@@ -63,7 +63,7 @@ def test_one_of_each_is_said_to_be_one(run: Run, tmp_path: Path) -> None:
     run("remember", "Mine.", "--store", str(tmp_path / "one"))
     out = run("copy", str(tmp_path / "one"), str(tmp_path / "target")).stdout
     assert "Copied 1 memory." in out
-    assert "the same in both: 1 embedding, 1 entry, 1 memory, 1 scope." in " ".join(out.split())
+    assert "The same in both: 1 embedding, 1 entry, 1 memory, 1 scope." in " ".join(out.split())
 
 
 def test_a_bar_is_drawn_on_a_terminal(source: str, tmp_path: Path) -> None:

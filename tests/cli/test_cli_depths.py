@@ -52,7 +52,7 @@ def test_an_overview_shows_summaries_then_highlights_with_ids(run: Run) -> None:
 def test_a_summary_that_is_outdated_says_so(run: Run, ask: Ask) -> None:
     run("revise", "deadline", "--text", "The Apollo deadline is July 1")
     result = run("search", *QUESTION, "--depth", "overview")
-    assert "   outdated, since these were changed or replaced: deadline" in result.stdout
+    assert "   outdated, since its sources were changed or replaced: deadline" in result.stdout
     assert "July 1" in result.stdout
     hits = {hit["id"]: hit for hit in ask("search", *QUESTION, "--depth", "overview")["hits"]}
     assert hits["summary"]["outdated"] == ["deadline"]
@@ -75,18 +75,18 @@ def test_an_exhaustive_search_is_a_line_a_title_with_date_scope_status_and_id(ru
     diary = next(row for row in rows if row[-1] == "diary")
     assert diary[6].endswith("…")
     assert len(diary[6]) <= 100
-    assert "4 match in all." in result.stderr
+    assert "4 matches in all." in result.stderr
 
 
 @pytest.mark.usefixtures("filled")
 def test_an_exhaustive_search_says_how_to_go_on_and_goes_on(run: Run) -> None:
     whole = run("search", *QUESTION, "--depth", "exhaustive").stdout.splitlines()
     first = run("search", *QUESTION, "--depth", "exhaustive", "-n", "3")
-    assert "4 match in all. Go on with --offset 3." in first.stderr
+    assert "4 matches in all. Go on with --offset 3." in first.stderr
     rest = run("search", *QUESTION, "--depth", "exhaustive", "--offset", "3")
     assert first.stdout.splitlines() + rest.stdout.splitlines() == whole
     beyond = run("search", *QUESTION, "--depth", "exhaustive", "--offset", "4", code=1)
-    assert (beyond.stdout, beyond.stderr) == ("", "There is nothing after the 4 matches.\n")
+    assert (beyond.stdout, beyond.stderr) == ("", "No memory follows the 4 matches.\n")
 
 
 @pytest.mark.usefixtures("filled")
@@ -132,7 +132,7 @@ def test_a_status_that_is_given_wins(ask: Ask) -> None:
 def test_why_not_names_the_depth_that_finds_it(run: Run, ask: Ask) -> None:
     said = run("why-not", "old", *QUESTION).stdout
     assert said == (
-        "mode: it is superseded, and asked for are current; the mode history finds it; "
+        "mode: it is superseded; the search wants current; the mode history finds it; "
         "the depth exhaustive finds it.\n"
     )
     assert ask("why-not", "old", *QUESTION)["found_at"] == "exhaustive"

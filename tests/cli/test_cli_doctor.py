@@ -55,7 +55,7 @@ def test_a_sound_installation_is_all_ok_and_stays_as_it_is(run: Run, ask: Ask, h
 def test_where_there_is_no_store_none_is_made(ask: Ask, home: Path) -> None:
     answer = ask("doctor")
     assert answer["healthy"] is True
-    assert "is not there yet" in sentence(answer, "home")
+    assert "does not exist yet" in sentence(answer, "home")
     assert "no store" in sentence(answer, "store")
     assert not home.exists()
     assert "records" not in states(answer)
@@ -104,7 +104,7 @@ def test_little_space_is_said(
 def test_an_old_python_is_a_warning_and_a_bad_sqlite_a_problem(
     ask: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("infinite_memory.cli.checks._PYTHONS", ((2, 6), (2, 8)))
+    monkeypatch.setattr("infinite_memory.operations.diagnose._PYTHONS", ((2, 6), (2, 8)))
     monkeypatch.setattr(apsw, "sqlite_lib_version", lambda: "3.40.1")
     answer = ask("doctor", code=1)
     assert states(answer)["python"] == "warning"
@@ -169,13 +169,13 @@ def test_memories_that_wait_to_be_embedded_are_counted(
     assert "found by words; by meaning once it is embedded" in result.stdout
     assert "WARNING: " in result.stderr
     shutil.copy(kept, model)
-    assert sentence(ask("doctor"), "embeddings").startswith("1 of the memories")
+    assert sentence(ask("doctor"), "embeddings").startswith("1 memory is found by words alone")
 
 
 def test_a_vector_that_is_not_the_known_one_is_a_problem(
     ask: Ask, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("infinite_memory.cli.checks._VECTOR", (0.5, 0.5))
+    monkeypatch.setattr("infinite_memory.operations.diagnose._VECTOR", (0.5, 0.5))
     assert "gives a wrong vector" in sentence(ask("doctor", code=1), "model")
 
 
@@ -183,4 +183,4 @@ def test_a_snapshot_of_the_index_is_measured(run: Run, ask: Ask, home: Path) -> 
     run("remember", "one")
     (home / "index").mkdir(exist_ok=True)
     (home / "index" / "x.index").write_bytes(b"x" * 2000)
-    assert sentence(ask("doctor"), "index") == "The snapshot of the index has 2.0 KB."
+    assert sentence(ask("doctor"), "index") == "The snapshot of the index takes 2.0 KB."

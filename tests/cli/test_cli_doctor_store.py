@@ -37,7 +37,7 @@ def test_a_suspect_file_is_named_with_a_way_out_and_left(run: Run, ask: Ask, hom
     before = contents(home)
     state, sentence = found(ask("doctor", code=1), "store")
     assert state == "problem"
-    assert "memory.db is no sound database" in sentence
+    assert "memory.db is damaged" in sentence
     assert "restore a backup" in sentence
     assert contents(home) == before
 
@@ -50,7 +50,7 @@ def test_surroundings_that_would_harm_a_store_are_a_problem(
     def refuse(folder: Path) -> None:
         raise StorageUnavailable(f"{folder} is on a network file system: keep the store elsewhere")
 
-    monkeypatch.setattr("infinite_memory.cli.store_checks.check_surroundings", refuse)
+    monkeypatch.setattr("infinite_memory.storage.sqlite.diagnose.check_surroundings", refuse)
     state, sentence = found(ask("doctor", code=1), "store")
     assert (state, "network file system" in sentence) == ("problem", True)
 

@@ -77,7 +77,7 @@ def test_an_empty_file_stores_nothing(ask: Ask, lines: Callable[..., str]) -> No
         (b"{", "it is not JSON"),
         (b"[" * 100_000, "it is not JSON"),
         (b"9" * 5_000, "it is not JSON"),
-        (b'"text"', "it is no object"),
+        (b'"text"', "it is not an object"),
         (b'{"text": "caf\xe9"}', "byte 0xe9 at position 13 is not UTF-8"),
         (b'{"text": "a", "text": "b"}', "'text' is given twice"),
         (b'{"text": "a", "context": {"k": 1, "k": 2}}', "'k' is given twice"),

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from infinite_memory import MemoryStore
+from infinite_memory.model.commit import Commit
 from infinite_memory.model.link import Link, LinkType
-from infinite_memory.model.record import PutLink
 
 Ask = Callable[..., Any]
 Run = Callable[..., Any]
@@ -28,7 +28,7 @@ def _filled(run: Run, home: Path) -> None:
     made_at = datetime(2024, 4, 1, tzinfo=UTC)
     with MemoryStore.open(home) as store:
         link = Link(source="oslo", target="berlin", type=LinkType.SUPERSEDES, made_at=made_at)
-        store._services.storage.commit([PutLink(link=link)])
+        store._services.storage.commit(Commit(links=[link]))
 
 
 def ids(memories: list[dict[str, Any]]) -> list[str]:

@@ -48,7 +48,7 @@ def test_a_time_is_recalled_oldest_first_in_pages_with_a_digest(run: Run, ask: A
         "By day: 2026-03-02 1, 2026-03-04 1, 2026-03-05 1.",
         "By scope: Global 2, apollo 1.",
         "By kind: note 3.",
-        f"There are more: go on with --after {first['next']}",
+        f"There are more memories: go on with --after {first['next']}",
     ]
 
 
@@ -68,7 +68,7 @@ def test_an_empty_time_names_its_neighbours_and_exits_with_1(run: Run, ask: Ask)
     assert shown.stdout == ""
     assert shown.stderr.splitlines() == [
         "3 March 2026: 2026-03-03 00:00+01:00 to 2026-03-04 00:00+01:00.",
-        "Nothing of that time is stored there.",
+        "No memory of that period is stored there.",
         "The nearest before: 2026-03-02 09:30+01:00  day 2  d2",
         "The nearest after: 2026-03-05 09:30+01:00  day 5  d5",
         "Other scopes hold 1 memory (apollo 1): try --scope ALL.",

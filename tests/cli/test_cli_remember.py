@@ -82,7 +82,7 @@ def test_standard_input_that_is_too_long_is_refused_without_reading_it_all(
         (["x", "--happened-at", "yesterday"], "the time 'yesterday' cannot be read"),
         (["x", "--context", "{"], "--context '{' is not JSON"),
         (["x", "--context", "[" * 100_000], "is not JSON"),
-        (["x", "--context", "[]"], "--context '[]' is no object"),
+        (["x", "--context", "[]"], "--context '[]' is not an object"),
         (["x", "--kind", "nte"], "'nte'"),
         (["x", "--id", "a b"], "id 'a b' cannot be used"),
         (["x", "--valid-from", "2026-02-01", "--valid-to", "2026-01-01"], "must be later"),

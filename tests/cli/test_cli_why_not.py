@@ -29,7 +29,7 @@ def test_what_keeps_a_memory_out_is_said_in_a_sentence(run: Run) -> None:
 @pytest.mark.usefixtures("filled")
 def test_nothing_keeps_out_what_is_found(run: Run) -> None:
     done = run("why-not", "tea", "green tea", code=1)
-    assert done.stdout.startswith("found: nothing keeps it out: it is number 1.")
+    assert done.stdout.startswith("found: the search returns it at rank 1.")
 
 
 @pytest.mark.usefixtures("filled")

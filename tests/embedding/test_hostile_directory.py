@@ -286,5 +286,5 @@ def test_a_former_model_of_that_kind_only_costs_its_vectors(
         hits = store.search("dog")
         assert hits[0].memory.text == "a b dog."
         assert "former model cannot be opened" in (hits.note or "")
-        store.catch_up()
+        store.models.catch_up()
         assert store.stats().by_model[store.stats().model] == 1

@@ -281,7 +281,7 @@ def test_other_prefixes_make_another_model_and_the_one_before_answers_meanwhile(
         old = store.stats().answering
     with MemoryStore.open(config=after) as store:
         assert (store.stats().answering, store.stats().model == old) == (old, False)
-        store.catch_up()
+        store.models.catch_up()
         assert store.stats().answering == store.stats().model != old
 
 

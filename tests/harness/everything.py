@@ -11,6 +11,7 @@ import numpy as np
 from attrs import asdict, evolve
 
 from infinite_memory.model.codec import to_json
+from infinite_memory.model.commit import Commit, Erase, Put
 from infinite_memory.model.entry import (
     Action,
     Actor,
@@ -21,7 +22,7 @@ from infinite_memory.model.entry import (
 )
 from infinite_memory.model.link import Link, LinkType
 from infinite_memory.model.memory import Kind, Memory, Origin, Status
-from infinite_memory.model.record import Embedding, Erase, Log, Put, PutLink, PutScope, Write
+from infinite_memory.model.record import Embedding
 from infinite_memory.model.scope import Scope, Sensitivity
 from infinite_memory.model.usage import Usage
 from infinite_memory.protocols import Storage
@@ -30,21 +31,35 @@ __all__ = ["dump", "fill"]
 
 _DAY = datetime(2026, 6, 5, 14, 30, 15, 123457, tzinfo=UTC)
 _FEED_BATCH = 500
+_SCOPES = (
+    Scope(name="Global", description="Ä, 全部", keywords=("all",)),
+    Scope(name="work", keywords=("office", "büro")),
+    Scope(name="work/a.b$c", parent="work", active=False),
+    Scope(name="diary", sensitivity=Sensitivity.PRIVATE),
+)
 
 
 def fill(storage: Storage, *, plain: int = 0) -> None:
     """Store something of everything that a storage keeps, and `plain` memories besides."""
-    storage.commit(list(_scopes()))
-    storage.commit([*_memories(), Log(action=_action("plain", "erased"))])
-    storage.commit(list(_links("erased", "used-again")))
+    storage.commit(Commit(scopes=_SCOPES))
+    storage.commit(Commit(puts=list(_memories()), entry=_action("plain", "erased")))
+    storage.commit(Commit(links=list(_links("erased", "used-again"))))
     storage.count_usage({each: Usage(count=7, last=_DAY) for each in ("erased", "used-again")})
-    storage.commit([Erase(id="erased"), Erase(id="used-again"), Log(action=_action("erased"))])
-    storage.commit([Put(memory=_memory("used-again", text="The second life."), expected=0)])
-    storage.commit([*_links("used-again", "history"), Log(action=_everything_done())])
+    storage.commit(
+        Commit(
+            erases=[Erase(id="erased"), Erase(id="used-again")],
+            entry=_action("erased"),
+        )
+    )
+    storage.commit(
+        Commit(puts=[Put(memory=_memory("used-again", text="The second life."), expected=0)])
+    )
+    links = list(_links("used-again", "history"))
+    storage.commit(Commit(links=links, entry=_everything_done()))
     storage.count_usage({"plain": Usage(count=2**40, last=_DAY + timedelta(microseconds=1))})
     for first in range(0, plain, _FEED_BATCH):
         numbers = range(first, min(first + _FEED_BATCH, plain))
-        storage.commit([_plain(number) for number in numbers])
+        storage.commit(Commit(puts=[_plain(number) for number in numbers]))
 
 
 def dump(storage: Storage) -> Iterator[str]:
@@ -105,14 +120,7 @@ def _shown(embedding: Embedding) -> dict[str, object]:
     }
 
 
-def _scopes() -> Iterator[Write]:
-    yield PutScope(scope=Scope(name="Global", description="Ä, 全部", keywords=("all",)))
-    yield PutScope(scope=Scope(name="work", keywords=("office", "büro")))
-    yield PutScope(scope=Scope(name="work/a.b$c", parent="work", active=False))
-    yield PutScope(scope=Scope(name="diary", sensitivity=Sensitivity.PRIVATE))
-
-
-def _memories() -> Iterator[Write]:
+def _memories() -> Iterator[Put]:
     yield Put(memory=_memory("plain"), expected=0)
     yield Put(memory=_everything(), expected=0, embeddings=(_embedding("a/1"), _embedding("b/2")))
     yield Put(
@@ -135,12 +143,12 @@ def _memories() -> Iterator[Write]:
     yield Put(memory=forgotten, expected=5)
 
 
-def _links(*ids: str) -> Iterator[Write]:
+def _links(*ids: str) -> Iterator[Link]:
     """Yield links between `ids` and what stays, one of each type."""
     for number, kind in enumerate(LinkType):
         for each in ids:
             ends = (each, "plain") if number % 2 else ("every.field:of/a-memory_1", each)
-            yield PutLink(link=_link(*ends, kind, weight=1 / (number + 1)))
+            yield _link(*ends, kind, weight=1 / (number + 1))
 
 
 def _link(source: str, target: str, kind: LinkType, **fields: Any) -> Link:

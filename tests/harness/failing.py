@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import Literal
 
 from infinite_memory.errors import StorageUnavailable
+from infinite_memory.model.commit import Commit
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.entry import Entry, JournalEnd
 from infinite_memory.model.link import Link
 from infinite_memory.model.memory import Memory
-from infinite_memory.model.record import Changes, Page, Record, Size, Write
+from infinite_memory.model.record import Changes, Page, Record, Size
 from infinite_memory.model.scope import Scope
 from infinite_memory.model.usage import Usage
 from infinite_memory.protocols import Storage
@@ -47,9 +48,9 @@ class FailingStorage:
         """The UUID of the storage within; asking for it never fails."""
         return self.inner.identity
 
-    def commit(self, writes: Sequence[Write]) -> int:
+    def commit(self, commit: Commit) -> int:
         self._count("commit", "before")
-        result = self.inner.commit(writes)
+        result = self.inner.commit(commit)
         self._count("commit", "after")
         return result
 

@@ -12,6 +12,7 @@ from typing import NoReturn
 import apsw
 
 from infinite_memory.errors import InfiniteMemoryError, StorageUnavailable
+from infinite_memory.model.commit import Commit
 from infinite_memory.storage.sqlite import SqliteStorage, creation, database, open_files
 from infinite_memory.storage.sqlite.writer import Writer
 from infinite_memory.testing.storage_contract import put
@@ -85,7 +86,7 @@ class _Process:
         for _ in range(count):
             self._turn += 1
             memory_id = f"{self._name}-{self._turn}"
-            storage.commit([put(memory_id)])
+            storage.commit(Commit(puts=[put(memory_id)]))
             self._notes.add(self._name, "stored", memory_id)
 
     def _fork(self, *, while_open: bool) -> None:

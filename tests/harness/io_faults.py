@@ -14,7 +14,7 @@ import apsw
 from attrs import frozen
 
 from infinite_memory.errors import InfiniteMemoryError, StorageUnavailable
-from infinite_memory.model.record import Write
+from infinite_memory.model.commit import Commit
 from infinite_memory.storage.sqlite import SqliteStorage
 from tests.harness.power import restore
 from tests.harness.workload import State, Workload, state_of
@@ -164,26 +164,26 @@ class _Run:
     def _read(self) -> None:
         assert state_of(self._open_storage()) == state_of(self._workload.model), "wrong state"
 
-    def _commit(self, writes: list[Write]) -> None:
+    def _commit(self, commit: Commit) -> None:
         storage = self._open_storage()
         before = state_of(self._workload.model)
         try:
-            storage.commit(writes)
+            storage.commit(commit)
         except StorageUnavailable as error:
             unknown = "could not be made certain" in str(error)
         else:
-            self._workload.done(writes)
+            self._workload.done(commit)
             return
         self._read_in_spite(storage)
         self._disk.arm(None)
-        self._workload.done(writes)
+        self._workload.done(commit)
         possible = [before, state_of(self._workload.model)] if unknown else [before]
         assert self._state_after_a_kill() in possible, "a failed commit comes back after a kill"
         found = state_of(storage)
         assert found in possible, "half of a failed commit is there"
         if found != before:
             return
-        storage.commit(writes)
+        storage.commit(commit)
         self._read()
 
     def _state_after_a_kill(self) -> State:

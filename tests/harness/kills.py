@@ -14,8 +14,8 @@ from zlib import crc32
 from attrs import frozen
 
 from infinite_memory.errors import StorageError
+from infinite_memory.model.commit import Commit, Put
 from infinite_memory.model.memory import Memory
-from infinite_memory.model.record import Put, Write
 from infinite_memory.protocols import Storage
 from infinite_memory.testing.storage_contract.base import make_memory
 
@@ -111,14 +111,14 @@ def _write_for_ever(
 
 
 def _store(storage: Storage, batch: Batch, pipe: int, sabotage: str | None) -> None:
-    writes: list[Write] = [Put(memory=memory, expected=0) for memory in batch.memories()]
+    puts = [Put(memory=memory, expected=0) for memory in batch.memories()]
     report = f"stored {batch.number}\n".encode()
     if sabotage == "report-first":
         os.write(pipe, report)
     if sabotage == "two-commits" and batch.count > 1:
-        storage.commit(writes[:1])
-        del writes[:1]
-    storage.commit(writes)
+        storage.commit(Commit(puts=puts[:1]))
+        del puts[:1]
+    storage.commit(Commit(puts=puts))
     if sabotage != "report-first":
         os.write(pipe, report)
 

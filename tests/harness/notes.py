@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 from infinite_memory.errors import InfiniteMemoryError
+from infinite_memory.model.commit import Commit
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.testing.storage_contract import put
 
@@ -40,7 +41,7 @@ def commit_and_note(storage: SqliteStorage, notes: Notes, author: str, numbers: 
     for number in numbers:
         memory_id = f"{author}-{number}"
         try:
-            storage.commit([put(memory_id)])
+            storage.commit(Commit(puts=[put(memory_id)]))
         except InfiniteMemoryError as error:
             notes.add(author, "refused", str(error))
             return

@@ -12,7 +12,7 @@ import apsw
 from attrs import frozen
 
 from infinite_memory.errors import StorageError
-from infinite_memory.model.record import Write
+from infinite_memory.model.commit import Commit
 from infinite_memory.storage.sqlite import SqliteStorage
 from tests.harness.power import FragileDisk, Image, restore
 from tests.harness.workload import State, Workload, state_of
@@ -34,9 +34,9 @@ class Cut:
 
     image: Image
     identity: str | None
-    commits: list[list[Write]]
+    commits: list[Commit]
     acknowledged: State
-    under_way: list[Write] | None
+    under_way: Commit | None
     ahead: State
 
 
@@ -47,7 +47,7 @@ class _Run:
         self._random = random
         self._folder = folder
         self._workload = Workload(random, start.commits if start else None)
-        self._under_way: list[Write] | None = None
+        self._under_way: Commit | None = None
         self._commits = list(self._workload.commits)
         self._acknowledged = self._ahead = state_of(self._workload.model)
         self._identity = start.identity if start else None
@@ -97,10 +97,10 @@ class _Run:
         return storage
 
     def _commit(self, storage: SqliteStorage) -> None:
-        writes = self._workload.next()
-        self._workload.done(writes)
-        self._under_way, self._ahead = writes, state_of(self._workload.model)
-        storage.commit(writes)
+        commit = self._workload.next()
+        self._workload.done(commit)
+        self._under_way, self._ahead = commit, state_of(self._workload.model)
+        storage.commit(commit)
         self._commits = list(self._workload.commits)
         self._under_way, self._acknowledged = None, self._ahead
         self._maybe_cut(_CUT_AFTER_A_COMMIT)

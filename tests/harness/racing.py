@@ -125,7 +125,7 @@ def check_counter(store: MemoryStore, answers: list[Any], times: int) -> None:
     assert [answer for answer in answers if isinstance(answer, str)] == []
     total = 2 * times
     assert store.get("counter").text == f"count {total}"
-    history = [(memory.revision, memory.text) for memory in store.history("counter")]
+    history = [(memory.revision, memory.text) for memory in store.journal.history("counter")]
     assert sorted(history) == [(number + 1, f"count {number}") for number in range(total + 1)]
     for message in [message for answer in answers for message in answer]:
         assert re.search(r"its text is 'count \d+' and yours 'count \d+'", message), message
@@ -136,11 +136,11 @@ def check_values(store: MemoryStore, answers: list[Any]) -> None:
     """Fail unless all were kept, and the last one alone holds."""
     assert [answer for answer in answers if isinstance(answer, str)] == []
     ids = {each for answer in answers for each in answer}
-    history = store.history("value")
+    history = store.journal.history("value")
     assert {memory.id for memory in history} == ids
     assert [memory.status for memory in history[:-1]] == [Status.SUPERSEDED] * (len(ids) - 1)
     assert (history[-1].status, history[-1].valid_to) == (Status.CURRENT, None)
     for earlier, later in itertools.pairwise(history):
         assert earlier.valid_to == later.held_from
-    assert store.conflicts() == []
+    assert store.journal.conflicts() == []
     assert store.verify().findings == ()

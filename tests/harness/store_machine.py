@@ -202,7 +202,7 @@ class _StoreMachine(RuleBasedStateMachine):
         """Change the profile of the user."""
         handle = self.next_handle()
         now, before = handle.clock(), self._facts()
-        profile = handle.store.update_user_profile(changes)
+        profile = handle.store.profile.update(changes)
         after = dict(leaves(merged(self._profile(), changes)))
         assert dict(leaves(profile.fields)) == after
         written: dict[str, Fields | None] = {}
@@ -222,7 +222,7 @@ class _StoreMachine(RuleBasedStateMachine):
             self.told.write(handle.client, written)
 
     def _newly_told(self, handle: _Handle) -> list[str]:
-        entries = handle.store.log(limit=1)
+        entries = handle.store.journal.entries(limit=1)
         if not entries or entries[0].number == len(self.told.journal):
             return []
         return [step.id for step in entries[0].action.memories if step.before == 0]
@@ -284,7 +284,7 @@ class _StoreMachine(RuleBasedStateMachine):
         """Find every text that a memory ever had, and every memory that had a key, in order."""
         store, memory_id = self.next_handle().store, self.known_id(data)
         if memory_id in self.told.memories:
-            said = {memory.text for memory in store.history(memory_id) if memory.id == memory_id}
+            said = {m.text for m in store.journal.history(memory_id) if m.id == memory_id}
             assert said == {each["text"] for each in self.told.memories[memory_id]}
         for scope in set(_SCOPES) & {scope.name for scope in store.scopes}:
             held = self.told.with_key(key, scope)
@@ -298,7 +298,7 @@ class _StoreMachine(RuleBasedStateMachine):
             assert begins == sorted(begins)
 
     def _history(self, store: MemoryStore, key: str, scope: str) -> list[Memory]:
-        found = store.history(key, scope=scope)
+        found = store.journal.history(key, scope=scope)
         # Those of Global are found from every scope.
         mine = [memory for memory in found if memory.scope == scope]
         if not mine:
@@ -316,10 +316,10 @@ class _StoreMachine(RuleBasedStateMachine):
             for memory_id, revisions in self.told.memories.items()
         }
         assert sum(handle.storage.measure().memories.values()) == len(found)
-        groups = handle.store.conflicts(scope="ALL")
+        groups = handle.store.journal.conflicts(scope="ALL")
         conflicts = {frozenset(memory.id for memory in group) for group in groups}
         assert conflicts == self.told.conflicts()
-        assert handle.store.get_user_profile().fields == self._profile()
+        assert handle.store.profile.get().fields == self._profile()
 
     @invariant()
     def one_holds_each_key(self) -> None:
@@ -338,7 +338,7 @@ class _StoreMachine(RuleBasedStateMachine):
     def the_journal_leads_here(self) -> None:
         """Follow the steps of the journal from nothing to what is there."""
         handle = self.next_handle()
-        entries = handle.store.log(limit=_ALL)[::-1]
+        entries = handle.store.journal.entries(limit=_ALL)[::-1]
         assert [_noted(entry) for entry in entries] == [
             (number, each.client, each.undoes, each.revisions)
             for number, each in enumerate(self.told.journal, 1)

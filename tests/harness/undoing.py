@@ -86,7 +86,8 @@ class Sequence:
             random_bytes=self.random.randbytes,
         )
         # Processes of one test differ by nothing but the name that each gives itself.
-        store._parts = evolve(store._services, actor=Actor(client="soak", process=process))
+        services = evolve(store._services, actor=Actor(client="soak", process=process))
+        store._lifetime._open_services = services
         return store
 
     def _clock(self) -> datetime:
@@ -244,7 +245,7 @@ class Sequence:
         value = self.random.choice([None, "tea", "coffee"])
         part = self.random.choice(["name", "notes", "preferences"])
         changes = {part: {"drink": value} if part == "preferences" else value}
-        store.update_user_profile(changes)
+        store.profile.update(changes)
 
     # -- undo ----------------------------------------------------------------------------------
 

@@ -9,17 +9,9 @@ from typing import Any
 import numpy as np
 from attrs import field, frozen
 
+from infinite_memory.model.commit import Attach, Commit, Detach, Erase, Put
 from infinite_memory.model.memory import Memory
-from infinite_memory.model.record import (
-    Attach,
-    Change,
-    Detach,
-    Embedding,
-    Erase,
-    Put,
-    PutScope,
-    Write,
-)
+from infinite_memory.model.record import Change, Embedding
 from infinite_memory.model.scope import Scope
 from infinite_memory.protocols import Storage
 from infinite_memory.storage.inmemory import InMemoryStorage
@@ -61,11 +53,11 @@ def state_of(storage: Storage, *, step: int = 1000) -> State:
     )
 
 
-def replay(commits: list[list[Write]]) -> InMemoryStorage:
+def replay(commits: list[Commit]) -> InMemoryStorage:
     """Return the reference after these commits."""
     storage = InMemoryStorage()
-    for writes in commits:
-        storage.commit(writes)
+    for commit in commits:
+        storage.commit(commit)
     return storage
 
 
@@ -75,19 +67,19 @@ class Workload:
     `model` is the reference that has carried out what was noted with `done`.
     """
 
-    def __init__(self, random: Random, commits: list[list[Write]] | None = None) -> None:
+    def __init__(self, random: Random, commits: list[Commit] | None = None) -> None:
         self._random = random
-        self.commits: list[list[Write]] = list(commits or [])
+        self.commits: list[Commit] = list(commits or [])
         self.model = replay(self.commits)
         self._made = 0
 
-    def done(self, writes: list[Write]) -> None:
+    def done(self, commit: Commit) -> None:
         """Note that a commit took place."""
-        self.model.commit(writes)
-        self.commits.append(writes)
+        self.model.commit(commit)
+        self.commits.append(commit)
 
-    def next(self) -> list[Write]:
-        """Return the writes of another commit, which fit the state of `model`."""
+    def next(self) -> Commit:
+        """Return another commit, which fits the state of `model`."""
         current = {
             change.id: change.record.memory
             for change in self.model.changes(0, limit=10_000).items
@@ -95,18 +87,22 @@ class Workload:
         }
         way = self._random.random()
         if way < 0.45 or not current:
-            return [self._new() for _ in range(self._random.choice((1, 1, 2, 5)))]
+            count = self._random.choice((1, 1, 2, 5))
+            return Commit(puts=[self._new() for _ in range(count)])
         memory = current[self._random.choice(sorted(current))]
         if way < 0.65:
-            return [self._put(memory.id, memory.revision)]
+            return Commit(puts=[self._put(memory.id, memory.revision)])
         if way < 0.68:
-            return [Detach(id=memory.id, keep=self._random.choice(_MODELS))]
+            return Commit(detaches=[Detach(id=memory.id, keep=self._random.choice(_MODELS))])
         if way < 0.8:
             embedding = self._embedding()
-            return [Attach(id=memory.id, revision=memory.revision, embedding=embedding)]
+            return Commit(
+                attaches=[Attach(id=memory.id, revision=memory.revision, embedding=embedding)]
+            )
         if way < 0.95:
-            return [Erase(id=memory.id), *([self._new()] if way < 0.85 else [])]
-        return [PutScope(scope=Scope(name=self._random.choice("xyz"), description=self._text()))]
+            puts = [self._new()] if way < 0.85 else []
+            return Commit(erases=[Erase(id=memory.id)], puts=puts)
+        return Commit(scopes=[Scope(name=self._random.choice("xyz"), description=self._text())])
 
     def _new(self) -> Put:
         self._made += 1

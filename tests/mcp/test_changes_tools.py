@@ -108,7 +108,7 @@ async def test_five_ids_are_listed_and_the_rest_is_counted(
     counted = {0: "", 1: "and 1 more memory\n", 2: "and 2 more memories\n"}[rest]
     assert f"> text m{listed - 1}\n{counted}scope" in shown
     assert done["memories"] == ids
-    assert len(store.log()) == 2
+    assert len(store.journal.entries()) == 2
 
 
 async def test_an_undo_says_what_it_took_back_and_what_it_skipped(
@@ -163,7 +163,7 @@ async def test_a_tool_of_another_toolset_says_how_to_get_it(store: MemoryStore) 
         async with Client(build_server(memory)) as client:
             with pytest.raises(MCPError, match=r"'undo' is in the toolset 'admin'.*--toolsets all"):
                 await client.call_tool("undo", {})
-    assert store.log() == []
+    assert store.journal.entries() == []
 
 
 async def test_a_real_server_offers_the_toolsets_it_was_started_with(tmp_path: Path) -> None:
@@ -174,7 +174,7 @@ async def test_a_real_server_offers_the_toolsets_it_was_started_with(tmp_path: P
     assert {"undo", "store_memory"} <= names
     assert "get_user_profile" not in names
     with MemoryStore.open(tmp_path) as opened:
-        assert opened.log()[0].action.actor.client == entries[0]["client"]
+        assert opened.journal.entries()[0].action.actor.client == entries[0]["client"]
         assert entries[0]["client"] not in ("", "python", "infinite-memory-mcp")
 
 

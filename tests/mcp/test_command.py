@@ -14,7 +14,7 @@ from benchmarks.raw_server import RawServer, environment, server_command
 from infinite_memory import ConfigurationError
 from infinite_memory.config import Config, Logging
 from infinite_memory_mcp.command import main, open_store
-from infinite_memory_mcp.settings import Settings, follow, package_version
+from infinite_memory_mcp.settings import Settings, apply_log_settings, package_version
 
 
 @pytest.fixture
@@ -120,8 +120,8 @@ def test_the_environment_of_the_process_counts(monkeypatch: pytest.MonkeyPatch) 
 def test_it_logs_into_the_configured_file_once(tmp_path: Path, root_logger: logging.Logger) -> None:
     path = tmp_path / "server.log"
     config = Config(home=tmp_path, logging=Logging(level="info", file=path))
-    follow(config)
-    follow(config)
+    apply_log_settings(config)
+    apply_log_settings(config)
     logging.getLogger("infinite_memory_mcp").info("hello")
     assert path.read_text(encoding="utf-8").count("hello") == 1
 
@@ -131,7 +131,7 @@ def test_a_log_file_that_cannot_be_written_is_refused(
 ) -> None:
     config = Config(home=tmp_path, logging=Logging(file=tmp_path / "no" / "server.log"))
     with pytest.raises(ConfigurationError, match=r"logging\.file .* cannot be written"):
-        follow(config)
+        apply_log_settings(config)
 
 
 def test_a_setting_that_cannot_be_used_is_told_by_each_call_until_it_is_mended(

@@ -139,7 +139,7 @@ async def test_why_not_names_the_depth(filled: MemoryStore, connect: Connect) ->
         )
     assert filled.get("old").status == "superseded"
     assert data["why_not"]["found_at"] == "exhaustive"
-    assert deep.startswith("old is found: nothing keeps it out")
+    assert deep.startswith("old is found: the search returns it")
 
 
 async def test_memories_are_shown_whole_by_their_ids(filled: MemoryStore, connect: Connect) -> None:

@@ -54,8 +54,8 @@ def test_what_is_no_json_is_a_parse_error_without_an_id(content: bytes, said: st
     ("content", "said"),
     [
         (b"[]", "batches"),
-        (b"17", "is 17, no object"),
-        (b"{}", "no message"),
+        (b"17", "is 17, not an object"),
+        (b"{}", "not a JSON-RPC message"),
         (line(id=None, method="x"), "the id None"),
         (line(id=1.5, method="x"), "the id 1.5"),
         (line(id=True, method="x"), "the id True"),

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from talking import call, refusal
 
 from infinite_memory import EmbedderError, MemoryStore, StorageUnavailable, StoreClosed
+from infinite_memory.store.lifetime import Lifetime
+from infinite_memory.store.models import EmbeddingModels
 from infinite_memory.testing.embedders import HashingEmbedder
 from infinite_memory_mcp import lazy_store
 from infinite_memory_mcp.lazy_store import LazyStore
@@ -151,7 +153,7 @@ async def test_a_defect_is_logged_and_the_server_goes_on(
             assert len((await client.list_tools()).tools) == 12
     assert "get_memory_stats failed through a defect" in read
     assert read.endswith("Nothing was changed.")
-    assert "Whether it was carried out is unknown" in written
+    assert "Whether the change was made is unknown" in written
     assert "secret detail" not in read + written
     assert "ZeroDivisionError: secret detail" in caplog.text
 
@@ -179,8 +181,8 @@ async def test_a_long_text_is_embedded_at_the_next_quiet_moment(era: str) -> Non
             assert (await call(client, "get_memory_stats"))["embedded"] == 1
 
 
-class LateToReturn(MemoryStore):
-    """Comes back from embedding what waits only when it is let go."""
+class LateModels(EmbeddingModels):
+    """Returns from embedding what is pending only when the test lets it."""
 
     looked = threading.Event()
     gate = threading.Event()
@@ -192,13 +194,19 @@ class LateToReturn(MemoryStore):
         return done
 
 
+class LateToReturn(MemoryStore):
+    def __init__(self, lifetime: Lifetime) -> None:
+        super().__init__(lifetime)
+        self.models = LateModels(lifetime)
+
+
 def test_what_is_stored_while_the_last_look_ends_is_embedded_too() -> None:
     def opener() -> MemoryStore:
         return LateToReturn.open("memory://", embedder=HashingEmbedder())
 
     with LazyStore(opener, quiet_seconds=0) as memory:
         memory.warm_up_when_quiet()
-        assert LateToReturn.looked.wait(60)
+        assert LateModels.looked.wait(60)
         first = warming()
         long = "the harbour master keeps a diary. " * 2000
         assert memory.get().remember(long).searchable == "words"
@@ -206,13 +214,13 @@ def test_what_is_stored_while_the_last_look_ends_is_embedded_too() -> None:
         memory.warm_up_when_quiet()
         for thread in set(warming()) - set(first):
             thread.join(60)
-        LateToReturn.gate.set()
+        LateModels.gate.set()
         wait_for_warm_up()
         assert memory.get().stats().embedded == 1
 
 
-class Lingering(MemoryStore):
-    """Goes on embedding until it is told to stop, and notes whether it was closed meanwhile."""
+class LingeringModels(EmbeddingModels):
+    """Embeds until it is told to stop, and notes whether the store was closed meanwhile."""
 
     begun = threading.Event()
     closing = threading.Event()
@@ -225,8 +233,14 @@ class Lingering(MemoryStore):
         type(self).closed_meanwhile = self.closing.wait(0.5)
         return super().catch_up(limit=limit, stop=stop)
 
+
+class Lingering(MemoryStore):
+    def __init__(self, lifetime: Lifetime) -> None:
+        super().__init__(lifetime)
+        self.models = LingeringModels(lifetime)
+
     def close(self) -> None:
-        self.closing.set()
+        LingeringModels.closing.set()
         super().close()
 
 
@@ -240,7 +254,7 @@ def test_closing_waits_for_whoever_embeds_also_where_others_were_told_to_later(
 
     memory = LazyStore(opener, quiet_seconds=0)
     memory.warm_up_when_quiet()
-    assert Lingering.begun.wait(60)
+    assert LingeringModels.begun.wait(60)
     first = warming()
     memory.embed_when_quiet()
     memory.warm_up_when_quiet()
@@ -248,7 +262,7 @@ def test_closing_waits_for_whoever_embeds_also_where_others_were_told_to_later(
         thread.join(60)
     memory.close()
     wait_for_warm_up()
-    assert Lingering.closed_meanwhile is False
+    assert LingeringModels.closed_meanwhile is False
 
 
 class Counting(HashingEmbedder):
@@ -269,8 +283,8 @@ class Counting(HashingEmbedder):
         return super().embed(texts)
 
 
-class Stopping(MemoryStore):
-    """Lets its embedder ask as well whether to stop."""
+class StoppingModels(EmbeddingModels):
+    """Gives its embedder the question whether to stop."""
 
     embedder: Counting
 
@@ -279,9 +293,15 @@ class Stopping(MemoryStore):
         return super().catch_up(limit=limit, stop=stop)
 
 
+class Stopping(MemoryStore):
+    def __init__(self, lifetime: Lifetime) -> None:
+        super().__init__(lifetime)
+        self.models = StoppingModels(lifetime)
+
+
 def test_closing_does_not_wait_for_a_long_text_to_be_embedded() -> None:
     embedder = Counting()
-    Stopping.embedder = embedder
+    StoppingModels.embedder = embedder
     memory = LazyStore(lambda: Stopping.open("memory://", embedder=embedder), quiet_seconds=0)
     memory.get().remember("the harbour master keeps a diary. " * 24_000)
     assert embedder.calls == 0

@@ -10,8 +10,8 @@ from mcp import Client
 from talking import call, refusal, text
 
 from infinite_memory import MemoryStore
+from infinite_memory.model.commit import Commit
 from infinite_memory.model.link import Link, LinkType
-from infinite_memory.model.record import PutLink
 
 pytestmark = pytest.mark.anyio
 Connect = Callable[[], Client]
@@ -25,7 +25,7 @@ def _filled(store: MemoryStore) -> None:
     store.remember("Alice lives in Oslo", id="oslo", valid_from=APRIL)
     store.revise("berlin", revision=1, status="superseded", valid_to=APRIL)
     link = Link(source="oslo", target="berlin", type=LinkType.SUPERSEDES, made_at=APRIL)
-    store._services.storage.commit([PutLink(link=link)])
+    store._services.storage.commit(Commit(links=[link]))
 
 
 QUERY = "where does Alice live"

@@ -30,7 +30,7 @@ async def test_a_profile_is_told_and_changed(store: MemoryStore, connect: Connec
     assert told["profile"] == {"name": "Alice", "notes": ["likes hiking"]}
     assert told["updated_at"].endswith("Z")
     assert '>  "name": "Alice",' in said
-    assert store.history("profile:user/preferences/drink")[0].origin == "assistant"
+    assert store.journal.history("profile:user/preferences/drink")[0].origin == "assistant"
 
 
 async def test_users_are_kept_apart(connect: Connect) -> None:
@@ -64,4 +64,4 @@ async def test_what_cannot_be_used_is_refused(
 ) -> None:
     async with connect() as client:
         assert why in await refusal(client, "update_user_profile", **arguments)
-    assert store.log() == []
+    assert store.journal.entries() == []

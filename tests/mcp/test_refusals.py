@@ -62,16 +62,16 @@ async def test_what_the_server_has_none_of_is_refused_by_name(
 @pytest.mark.parametrize(
     ("method", "params", "said"),
     [
-        ("tools/call", None, "name None is no text"),
-        ("tools/call", {"name": 7}, "name 7 is no text"),
+        ("tools/call", None, "name None is not a string"),
+        ("tools/call", {"name": 7}, "name 7 is not a string"),
         ("tools/call", {"name": "x" * 10**7}, "there is no tool 'xxx"),
         (
             "tools/call",
             {"name": "store_memory", "arguments": [1]},
-            r"arguments \[1\] are no object",
+            r"arguments \[1\] are not an object",
         ),
         ("tools/call", {"name": "\ud800"}, "there is no tool"),
-        ("tools/list", {"cursor": 3}, "cursor 3 is no text"),
+        ("tools/list", {"cursor": 3}, "cursor 3 is not a string"),
         ("prompts/get", None, "there is no prompt None"),
     ],
 )

@@ -25,7 +25,7 @@ import sys, time
 from pathlib import Path
 from infinite_memory import MemoryStore
 from infinite_memory.testing.embedders import HashingEmbedder
-from infinite_memory_mcp import command, lazy_store, pipes, stdio
+from infinite_memory_mcp import command, lazy_store, stdio
 
 lazy_store._LAST_STEP_SECONDS = stdio._GRACE_SECONDS = stdio._LAST_ANSWERS_SECONDS = 300.0
 folder = Path(sys.argv[1])

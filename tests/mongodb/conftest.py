@@ -17,12 +17,6 @@ get_context("forkserver").set_forkserver_preload(
 
 
 @pytest.fixture(scope="session")
-def standalone() -> Iterator[Deployment]:
-    with deployment(1, standalone=True) as found:
-        yield found
-
-
-@pytest.fixture(scope="session")
 def single() -> Iterator[Deployment]:
     with deployment(1) as found:
         yield found

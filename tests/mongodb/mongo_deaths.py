@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from datetime import UTC, datetime
 from typing import Any
 
 from pymongo import MongoClient
@@ -15,47 +14,40 @@ from pymongo.monitoring import (
     CommandSucceededEvent,
 )
 
-from infinite_memory.model.link import LinkType
-from infinite_memory.model.record import (
-    Attach,
-    Changes,
-    Erase,
-    EraseLink,
-    Log,
-    PutLink,
-    PutScope,
-    Write,
-)
+from infinite_memory.model.commit import Attach, Commit, Erase
+from infinite_memory.model.link import LinkKey, LinkType
+from infinite_memory.model.record import Changes
 from infinite_memory.model.scope import Scope
 from infinite_memory.protocols import Storage
 from infinite_memory.storage.mongodb.connection import connect
-from infinite_memory.storage.mongodb.schema import METADATA, WRITER
 from infinite_memory.storage.mongodb.storage import MongoStorage
 from infinite_memory.testing.storage_contract import make_embedding, put
 from infinite_memory.testing.storage_contract.base import make_link
 from infinite_memory.testing.storage_contract.journal import make_action
 
-# Of those who die: no machine is so slow that it is over before.
-LEASE_SECONDS = 120.0
 KILLED = 9
 
-BEFORE: list[Write] = [
-    put("changed", embedding=make_embedding(1)),
-    put("erased", embedding=make_embedding(2)),
-    put("embedded"),
-    *(PutLink(link=make_link(each, "changed")) for each in ("erased", "embedded")),
-    Log(action=make_action("changed", "erased", "embedded")),
-]
-COMMIT: list[Write] = [
-    put("changed", revision=2, text="the second", embedding=make_embedding(3)),
-    Erase(id="erased", expected=1),
-    put("new", embedding=make_embedding(4)),
-    Attach(id="embedded", revision=1, embedding=make_embedding(5)),
-    PutScope(scope=Scope(name="new scope")),
-    PutLink(link=make_link("new", "changed")),
-    EraseLink(source="embedded", target="changed", type=LinkType.SEMANTIC),
-    Log(action=make_action("changed", "erased", "new")),
-]
+BEFORE = Commit(
+    puts=[
+        put("changed", embedding=make_embedding(1)),
+        put("erased", embedding=make_embedding(2)),
+        put("embedded"),
+    ],
+    links=[make_link(source, "changed") for source in ("erased", "embedded")],
+    entry=make_action("changed", "erased", "embedded"),
+)
+COMMIT = Commit(
+    erases=[Erase(id="erased", expected=1)],
+    puts=[
+        put("changed", revision=2, text="the second", embedding=make_embedding(3)),
+        put("new", embedding=make_embedding(4)),
+    ],
+    attaches=[Attach(id="embedded", revision=1, embedding=make_embedding(5))],
+    erased_links=[LinkKey("embedded", "changed", LinkType.SEMANTIC)],
+    links=[make_link("new", "changed")],
+    scopes=[Scope(name="new scope")],
+    entry=make_action("changed", "erased", "new"),
+)
 
 
 class Steps(CommandListener):
@@ -86,19 +78,14 @@ class Steps(CommandListener):
         pass
 
 
-def open_listening(
-    address: str, steps: Steps, *, lease_seconds: float = LEASE_SECONDS
-) -> MongoStorage:
-    connection = connect(address, event_listeners=[steps])
-    return MongoStorage(connection, lease_seconds=lease_seconds)
+def open_listening(address: str, steps: Steps) -> MongoStorage:
+    return MongoStorage(connect(address, event_listeners=[steps]))
 
 
-def end_lease(address: str) -> None:
-    """Let the lease of a process that died be over at once, as it is after some time."""
-    with MongoClient[dict[str, Any]](address, timeoutMS=120_000) as client:
-        metadata = client.get_default_database()[METADATA]
-        long_ago = datetime.fromtimestamp(0, UTC)
-        metadata.update_one({"_id": WRITER}, {"$set": {"until": long_ago}})
+def abort_transactions(address: str) -> None:
+    """Do what the server does by itself after some seconds, which is waited for now and then."""
+    with MongoClient[dict[str, Any]](address, timeoutMS=30_000) as client:
+        client.admin.command("killAllSessions", [])
 
 
 def commit_and_die(address: str, at: int) -> None:

@@ -1,4 +1,4 @@
-"""Real servers for the tests: a standalone one, and replica sets of one and of three."""
+"""Real servers for the tests: replica sets of one and of three members."""
 
 from __future__ import annotations
 
@@ -112,14 +112,13 @@ class Member:
 class Deployment:
     """Some members, and the address of a database on them."""
 
-    def __init__(self, members: list[Member], replica_set: str | None) -> None:
+    def __init__(self, members: list[Member], replica_set: str) -> None:
         self.members = members
         self.replica_set = replica_set
 
     def address(self, database: str) -> str:
         hosts = ",".join(member.host for member in self.members)
-        options = f"?replicaSet={self.replica_set}" if self.replica_set else ""
-        return f"mongodb://{hosts}/{database}{options}"
+        return f"mongodb://{hosts}/{database}?replicaSet={self.replica_set}"
 
     def address_of(self, home: Path) -> str:
         """Return the address of the store that stands for a folder of a test."""
@@ -133,6 +132,15 @@ class Deployment:
         """Remove the database of that name."""
         with MongoClient(self.address(name), timeoutMS=120_000) as client:
             client.drop_database(name)
+
+    def initiate(self) -> None:
+        """Make a replica set of the members, which run, and wait for its primary."""
+        members = [{"_id": n, "host": member.host} for n, member in enumerate(self.members)]
+        with self.members[0].client() as client:
+            config = {"_id": self.replica_set, "members": members}
+            client.admin.command("replSetInitiate", config)
+        self.elect()
+        self.primary()
 
     def elect(self) -> None:
         """Propose the first member; by themselves they would wait ten seconds to do that."""
@@ -172,14 +180,14 @@ def scratch(prefix: str) -> Iterator[Path]:
 
 @contextmanager
 def deployment(
-    count: int, *, standalone: bool = False, extra: tuple[str, ...] = (), options: str = ""
+    count: int, *, extra: tuple[str, ...] = (), options: str = ""
 ) -> Iterator[Deployment]:
     """Start that many members on ports of their own, and stop them at the end.
 
     `extra` are arguments of each, `options` what the address needs to reach it, such as
     `&tls=true`.
     """
-    name = None if standalone else "tests"
+    name = "tests"
     with scratch("im-mongo-") as folder, reserved_ports(count) as ports:
         members = [
             Member(folder / f"member{number}", port, replica_set=name, extra=extra, options=options)
@@ -189,18 +197,7 @@ def deployment(
         try:
             for member in members:
                 member.start()
-            if name is not None:
-                config = {
-                    "_id": name,
-                    "members": [
-                        {"_id": number, "host": member.host}
-                        for number, member in enumerate(members)
-                    ],
-                }
-                with members[0].client() as client:
-                    client.admin.command("replSetInitiate", config)
-                found.elect()
-                found.primary()
+            found.initiate()
             yield found
         finally:
             for member in members:

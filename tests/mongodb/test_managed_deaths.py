@@ -40,7 +40,7 @@ def test_each_call_after_a_kill_starts_the_server_again(managed_home: Path) -> N
         kill_server(managed_home)
         store.revise("one", revision=1, text="the third word")
         kill_server(managed_home)
-        assert [each.revision for each in store.history("one")] == [1, 2]
+        assert [each.revision for each in store.journal.history("one")] == [1, 2]
         kill_server(managed_home)
         assert [memory.id for memory in store.browse().memories] == ["two", "one"]
         kill_server(managed_home)

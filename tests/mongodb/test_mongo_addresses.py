@@ -5,10 +5,9 @@ from __future__ import annotations
 import logging
 import traceback
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from mongo_servers import Deployment, Member, deployment, reserved_ports
+from mongo_servers import Deployment, deployment
 from pymongo import MongoClient
 
 from infinite_memory.errors import (
@@ -18,8 +17,9 @@ from infinite_memory.errors import (
     StoreDamaged,
 )
 from infinite_memory.model.address import masked
+from infinite_memory.model.commit import Commit
 from infinite_memory.storage.mongodb import MongoStorage
-from infinite_memory.storage.mongodb.connection import has_transactions, version_of
+from infinite_memory.storage.mongodb.connection import version_of
 from infinite_memory.testing.storage_contract import put
 
 SECRET = "hunter2"
@@ -93,7 +93,7 @@ def test_an_address_that_asks_for_what_is_done_anyway_is_taken(single: Deploymen
     strong = "&w=majority&journal=true&readConcernLevel=majority&retryWrites=true"
     with_options = single.address("strong") + strong + "&readPreference=primary"
     storage = MongoStorage.open(with_options)
-    storage.commit([put("a")])
+    storage.commit(Commit(puts=[put("a")]))
     storage.close()
     with MongoClient(single.address("strong")) as client:
         client.drop_database("strong")
@@ -123,31 +123,18 @@ def test_what_is_no_version_is_refused(numbers: object) -> None:
         version_of({}, "place")
 
 
-def test_new_servers_are_taken_and_what_they_are_decides_on_transactions() -> None:
+def test_new_servers_are_accepted() -> None:
     assert version_of(ANSWER, "place") == (6, 0, 5)
     assert version_of({**ANSWER, "versionArray": [8, 2, 0, 0]}, "place") == (8, 2, 0)
-    assert has_transactions({"setName": "rs0", "isWritablePrimary": True}, "place")
-    assert has_transactions({"msg": "isdbgrid"}, "place")
-    assert not has_transactions({"isWritablePrimary": True}, "place")
-    with pytest.raises(StorageUnavailable, match=r"rs.initiate\(\)"):
-        has_transactions({"isreplicaset": True, "info": "Does not have a config"}, "place")
-
-
-def test_a_real_member_without_its_replica_set_is_refused(tmp_path: Path) -> None:
-    with reserved_ports(1) as (port,):
-        member = Member(tmp_path / "data", port, replica_set="never", extra=())
-        member.start()
-        try:
-            with pytest.raises(StorageUnavailable, match=r"rs.initiate\(\)"):
-                MongoStorage.open(f"mongodb://127.0.0.1:{port}/db?directConnection=true")
-        finally:
-            member.stop()
 
 
 @pytest.fixture(scope="module")
-def guarded() -> Iterator[Deployment]:
+def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
     """Give a server with access control, a user who may write and one who may read."""
-    with deployment(1, standalone=True, extra=("--auth",)) as servers:
+    key = tmp_path_factory.mktemp("guarded") / "keyfile"
+    key.write_text("c2VjcmV0c2VjcmV0")
+    key.chmod(0o600)
+    with deployment(1, extra=("--auth", "--keyFile", str(key))) as servers:
         with servers.members[0].client() as client:
             client.admin.command("createUser", "root", pwd=SECRET, roles=["root"])
         with MongoClient(_as("root", servers, "admin") + "?authSource=admin") as client:
@@ -183,14 +170,14 @@ def test_a_user_who_may_only_read_reads(guarded: Deployment) -> None:
     with pytest.raises(StorageUnavailable, match="role readWrite"):
         MongoStorage.open(_as("reader", guarded, "guarded"))
     writer = MongoStorage.open(_as("writer", guarded, "guarded"))
-    writer.commit([put("a")])
+    writer.commit(Commit(puts=[put("a")]))
     reader = MongoStorage.open(_as("reader", guarded, "guarded"))
     assert reader.get(["a"]) == writer.get(["a"])
     assert reader.position() == writer.position() == 1
     with pytest.raises(StorageUnavailable, match=r"role readWrite .* nothing was changed"):
-        reader.commit([put("b")])
+        reader.commit(Commit(puts=[put("b")]))
     assert [change.id for change in writer.changes(0, limit=9).items] == ["a"]
-    writer.commit([put("c")])
+    writer.commit(Commit(puts=[put("c")]))
     for storage in (writer, reader):
         storage.close()
 
@@ -206,15 +193,15 @@ def test_a_user_who_may_only_read_reads(guarded: Deployment) -> None:
     ],
 )
 def test_a_database_of_somebody_else_is_left_alone(
-    standalone: Deployment, collection: str, document: dict[str, object]
+    single: Deployment, collection: str, document: dict[str, object]
 ) -> None:
-    with standalone.members[0].client() as client:
+    with single.members[0].client() as client:
         client["foreign"][collection].insert_one(document)
         try:
             with pytest.raises(
                 StorageUnavailable, match=r"not of Infinite Memory.*another database"
             ):
-                MongoStorage.open(standalone.address("foreign"))
+                MongoStorage.open(single.address("foreign"))
             assert client["foreign"].list_collection_names() == [collection]
             assert list(client["foreign"][collection].find()) == [document]
         finally:
@@ -231,19 +218,19 @@ def test_a_database_of_somebody_else_is_left_alone(
     ],
 )
 def test_a_store_of_another_version_is_left_alone(
-    standalone: Deployment, change: dict[str, object], error: type[Exception]
+    single: Deployment, change: dict[str, object], error: type[Exception]
 ) -> None:
-    address = standalone.address("another_version")
+    address = single.address("another_version")
     storage = MongoStorage.open(address)
-    storage.commit([put("a")])
+    storage.commit(Commit(puts=[put("a")]))
     storage.close()
-    with standalone.members[0].client() as client:
+    with single.members[0].client() as client:
         database = client["another_version"]
         try:
-            database["metadata"].update_one({"_id": "store"}, change)
-            before = database["metadata"].find_one({"_id": "store"})
+            database["metadata"].update_one({"_id": "infinite-memory"}, change)
+            before = database["metadata"].find_one({"_id": "infinite-memory"})
             with pytest.raises(error):
                 MongoStorage.open(address)
-            assert database["metadata"].find_one({"_id": "store"}) == before
+            assert database["metadata"].find_one({"_id": "infinite-memory"}) == before
         finally:
             client.drop_database("another_version")

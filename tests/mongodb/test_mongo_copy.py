@@ -25,10 +25,9 @@ from tests.harness.everything import dump, fill
 COMMAND = [sys.executable, "-m", "infinite_memory.cli.main", "copy"]
 
 
-@pytest.fixture(params=["standalone", "single"])
-def servers(request: pytest.FixtureRequest) -> Deployment:
-    found: Deployment = request.getfixturevalue(request.param)
-    return found
+@pytest.fixture
+def servers(single: Deployment) -> Deployment:
+    return single
 
 
 @pytest.fixture

@@ -15,9 +15,9 @@ from pymongo.database import Database
 
 from infinite_memory import MemoryStore
 from infinite_memory.errors import Conflict, StorageUnavailable, StoreDamaged
+from infinite_memory.model.commit import Attach, Commit, Erase
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.findings import RecordKind
-from infinite_memory.model.record import Attach, Erase
 from infinite_memory.model.scope import Scope
 from infinite_memory.protocols import Storage
 from infinite_memory.storage.mongodb import MongoStorage
@@ -28,17 +28,19 @@ Raw = Database[dict[str, Any]]
 
 
 @pytest.fixture
-def raw(standalone: Deployment) -> Iterator[Raw]:
-    with standalone.members[0].client() as client:
+def raw(single: Deployment) -> Iterator[Raw]:
+    with single.members[0].client() as client:
         yield client["damage"]
         client.drop_database("damage")
 
 
 @pytest.fixture
-def storage(standalone: Deployment, raw: Raw) -> Iterator[Storage]:
-    storage = MongoStorage.open(standalone.address(raw.name))
-    storage.commit([put("good", embedding=make_embedding(1)), put("bad", text="before")])
-    storage.commit([put("bad", revision=2, text="after", embedding=make_embedding(2))])
+def storage(single: Deployment, raw: Raw) -> Iterator[Storage]:
+    storage = MongoStorage.open(single.address(raw.name))
+    storage.commit(
+        Commit(puts=[put("good", embedding=make_embedding(1)), put("bad", text="before")])
+    )
+    storage.commit(Commit(puts=[put("bad", revision=2, text="after", embedding=make_embedding(2))]))
     yield storage
     storage.close()
 
@@ -50,6 +52,7 @@ def storage(standalone: Deployment, raw: Raw) -> Iterator[Storage]:
         {"$set": {"scope": {"$literal": 1}}},
         {"$set": {"revision": 7}},
         {"$set": {"note": "an extra field"}},
+        {"$set": {"content_hash": bytes(32)}},
         {"$set": {"embeddings": 3}},
         {"$set": {"embedded_by": 5}},
         {"$set": {"checksum": "none"}},
@@ -81,11 +84,11 @@ def _others_go_on(storage: Storage) -> None:
     assert storage.pending("other model", limit=9) == ["good"]
     assert sum(storage.measure().memories.values()) in (1, 2)
     with pytest.raises((StoreDamaged, Conflict)):
-        storage.commit([put("other"), put("bad", revision=3)])
+        storage.commit(Commit(puts=[put("other"), put("bad", revision=3)]))
     assert storage.get(["other"]) == {}
-    storage.commit([Erase(id="bad"), put("more")])
+    storage.commit(Commit(erases=[Erase(id="bad")], puts=[put("more")]))
     assert storage.erased(["bad"]) == frozenset(["bad"])
-    storage.commit([put("bad", text="again")])
+    storage.commit(Commit(puts=[put("bad", text="again")]))
     assert storage.get(["bad"])["bad"].memory.text == "again"
 
 
@@ -131,16 +134,16 @@ def test_an_altered_passage_costs_the_embedding_alone_and_it_is_made_anew(
     assert storage.get(["good"])["good"].embeddings == (make_embedding(1),)
     assert {change.id for change in storage.changes(0, limit=9).items} == {"good", "bad"}
     assert storage.pending("model-a", limit=9) == ["bad"]
-    storage.commit([Attach(id="bad", revision=2, embedding=make_embedding(3))])
+    storage.commit(Commit(attaches=[Attach(id="bad", revision=2, embedding=make_embedding(3))]))
     assert storage.get(["bad"])["bad"].embeddings == (make_embedding(3),)
     assert storage.pending("model-a", limit=9) == []
 
 
 @pytest.mark.parametrize("change", [{"$set": {"text": "edited"}}, {"$unset": {"sequence": 1}}])
 def test_verify_names_what_is_damaged_and_mends_what_can_be_made_anew(
-    standalone: Deployment, raw: Raw, change: dict[str, Any]
+    single: Deployment, raw: Raw, change: dict[str, Any]
 ) -> None:
-    storage = MongoStorage.open(standalone.address(raw.name))
+    storage = MongoStorage.open(single.address(raw.name))
     embedder = HashingEmbedder()
     with closing(storage), MemoryStore.open(storage=storage, embedder=embedder) as store:
         for name in ("edited", "without", "good"):
@@ -169,7 +172,7 @@ def test_a_memory_that_somebody_deletes_is_gone_and_no_damage(storage: Storage, 
     raw["memories"].delete_one({"_id": "bad"})
     assert list(storage.get(["good", "bad"])) == ["good"]
     assert storage.pending("model-a", limit=9) == []
-    storage.commit([put("bad", text="again")])
+    storage.commit(Commit(puts=[put("bad", text="again")]))
 
 
 def test_a_document_that_is_not_ours_is_left_out(storage: Storage, raw: Raw) -> None:
@@ -195,38 +198,20 @@ def test_an_edited_scope_is_left_out(storage: Storage, raw: Raw) -> None:
 def test_a_store_that_lost_its_count_is_not_written(
     storage: Storage, raw: Raw, change: dict[str, Any]
 ) -> None:
-    raw["metadata"].update_one({"_id": "store"}, change)
+    raw["metadata"].update_one({"_id": "infinite-memory"}, change)
     with pytest.raises(StoreDamaged, match="backup"):
         storage.position()
     with pytest.raises(StoreDamaged, match="backup"):
-        storage.commit([put("more")])
+        storage.commit(Commit(puts=[put("more")]))
     assert raw["memories"].find_one({"_id": "more"}) is None
 
 
-def test_a_store_that_lost_its_writer_is_not_written(storage: Storage, raw: Raw) -> None:
-    raw["metadata"].delete_one({"_id": "writer"})
-    with pytest.raises(StoreDamaged, match="'writer'"):
-        storage.commit([put("more")])
-    assert storage.get(["more"]) == {}
-
-
-def test_a_named_commit_without_its_log_is_damage_and_nothing_more_is_written(
-    storage: Storage, raw: Raw
-) -> None:
-    commit = {"name": "gone", "parts": 2, "sequence": 99}
-    raw["metadata"].update_one({"_id": "writer"}, {"$set": {"commit": commit}})
-    with pytest.raises(StoreDamaged, match="log of a commit"):
-        storage.commit([put("more")])
-    assert list(storage.get(["good"])) == ["good"]
-    assert storage.position() == 3
-
-
 def test_a_database_dropped_while_it_is_open_is_said_so(
-    standalone: Deployment, storage: Storage, raw: Raw
+    single: Deployment, storage: Storage, raw: Raw
 ) -> None:
-    with MongoClient(standalone.address(raw.name)) as client:
+    with MongoClient(single.address(raw.name)) as client:
         client.drop_database(raw.name)
     with pytest.raises((StoreDamaged, StorageUnavailable)):
-        storage.commit([put("more")])
+        storage.commit(Commit(puts=[put("more")]))
     with pytest.raises(StoreDamaged):
         storage.position()

@@ -14,8 +14,8 @@ from mongo_deaths import (
     COMMIT,
     KILLED,
     Steps,
+    abort_transactions,
     commit_and_die,
-    end_lease,
     everything,
     open_listening,
     read_feed,
@@ -24,8 +24,8 @@ from mongo_servers import Deployment, deployment
 from pymongo import MongoClient
 
 from infinite_memory.errors import Conflict, InfiniteMemoryError, StorageUnavailable
+from infinite_memory.model.commit import Commit, Erase
 from infinite_memory.model.entry import JournalEnd
-from infinite_memory.model.record import Erase
 from infinite_memory.protocols import Storage
 from infinite_memory.storage.mongodb import MongoStorage
 from infinite_memory.storage.mongodb.metadata import encode_end
@@ -34,8 +34,6 @@ from infinite_memory.testing.storage_contract import put
 
 # More than a commit has; the loops end where there are no more.
 _MOST_STEPS = 60
-# Of the one that halts, which the others wait for at each step.
-_LEASE_SECONDS, _LONGEST_LEASE_SECONDS = 0.3, 60.0
 
 
 @pytest.fixture
@@ -45,11 +43,8 @@ def address(servers: Deployment) -> Iterator[str]:
     _drop(address)
 
 
-@pytest.fixture(scope="module", params=["standalone", "single"])
-def servers(request: pytest.FixtureRequest) -> Iterator[Deployment]:
-    if request.param == "standalone":
-        yield request.getfixturevalue("standalone")
-        return
+@pytest.fixture(scope="module")
+def servers() -> Iterator[Deployment]:
     # How long the transaction of a client that died is kept; a minute by default.
     lifetime = ("--setParameter", "transactionLifetimeLimitSeconds=5")
     with deployment(1, extra=lifetime) as found:
@@ -103,9 +98,8 @@ def test_a_client_killed_at_any_step_has_committed_all_or_nothing(
         child = forkserver.Process(target=commit_and_die, args=(address, step))
         child.start()
         child.join()
-        end_lease(address)
         if step % 8:
-            _abort_transactions(address)
+            abort_transactions(address)
         _look_after_a_death(address, storage, cursor, before, after, seen)
         storage.close()
         _empty(address)
@@ -116,12 +110,6 @@ def test_a_client_killed_at_any_step_has_committed_all_or_nothing(
         pytest.fail("the commit has no end")
     # Both sides of the moment from when on it counts were met.
     assert min(seen.values()) >= (2 if stride == 1 else 1), seen
-
-
-def _abort_transactions(address: str) -> None:
-    """Do what the server does by itself after some seconds, which is waited for now and then."""
-    with MongoClient(address, timeoutMS=30_000) as client:
-        client.admin.command("killAllSessions", [])
 
 
 def _look_after_a_death(
@@ -141,7 +129,7 @@ def _look_after_a_death(
     if found == after:
         assert {change.id for change in changes.items} == {"changed", "erased", "new", "embedded"}
     position = another.position()
-    assert another.commit([put("next")]) > position
+    assert another.commit(Commit(puts=[put("next")])) > position
     more = read_feed(storage, changes.cursor)
     assert [change.id for change in more.items] == ["next"]
     another.close()
@@ -149,7 +137,7 @@ def _look_after_a_death(
 
 
 def _leftovers(address: str) -> list[dict[str, Any]]:
-    """Return what is in the log, and passages that no memory points to."""
+    """Return the passages that no memory points to."""
     with MongoClient(address, timeoutMS=30_000) as client:
         database = client.get_default_database()
         meant = {
@@ -158,25 +146,21 @@ def _leftovers(address: str) -> list[dict[str, Any]]:
             for each in memory["embeddings"]
         }
         return [
-            *database["logged_writes"].find(),
-            *(
-                passage
-                for passage in database["passages"].find()
-                if (passage["memory_id"], passage["model"], passage["stamp"]) not in meant
-            ),
+            passage
+            for passage in database["passages"].find()
+            if (passage["memory_id"], passage["model"], passage["stamp"]) not in meant
         ]
 
 
 @pytest.mark.slow("mongodb-endurance")
 def test_a_client_that_halts_at_any_step_undoes_nothing_of_what_others_did(
-    standalone: Deployment,
+    servers: Deployment,
 ) -> None:
-    address = standalone.address("halts")
-    step, lease_seconds = 1, _LEASE_SECONDS
-    while step < _MOST_STEPS:
+    address = servers.address("halts")
+    for step in range(1, _MOST_STEPS):
         halted, going_on = threading.Event(), threading.Event()
         steps = Steps(step, lambda h=halted, g=going_on: (h.set(), g.wait(60)))  # type: ignore[misc]
-        slow = open_listening(address, steps, lease_seconds=lease_seconds)
+        slow = open_listening(address, steps)
         other = MongoStorage.open(address)
         other.commit(BEFORE)
         errors: list[Exception] = []
@@ -197,6 +181,8 @@ def test_a_client_that_halts_at_any_step_undoes_nothing_of_what_others_did(
             try:
                 fed = {change.id for change in read_feed(other, 0).items}
                 assert fed >= {"changed", "embedded"}, "they were there before and are there after"
+                if step % 8:
+                    abort_transactions(address)
                 _take_over(other)
                 expected = everything(other)
             finally:
@@ -208,20 +194,12 @@ def test_a_client_that_halts_at_any_step_undoes_nothing_of_what_others_did(
             # It may go on with its own only where that does not contradict.
             assert everything(other) == expected
             assert all(isinstance(e, Conflict | StorageUnavailable) for e in errors), errors
-            assert other.commit([put("next")]) == other.position()
+            assert other.commit(Commit(puts=[put("next")])) == other.position()
             assert _leftovers(address) == []
-        elif errors:
-            # What it has named is carried out first.
-            other.commit([put("next")])
         slow.close()
         other.close()
         _empty(address)
-        if reached:
-            step += 1
-        elif errors and lease_seconds < _LONGEST_LEASE_SECONDS:
-            # It was too slow for so short a lease, and never came to this step.
-            lease_seconds *= 2
-        else:
+        if not reached:
             _drop(address)
             assert errors == []
             return
@@ -239,10 +217,12 @@ def _take_over(other: Storage) -> None:
 
 def _change(other: Storage, *, revision: int) -> None:
     other.commit(
-        [
-            put("changed", revision=revision, text="by the other"),
-            put("embedded", revision=2, text="by the other"),
-            *(Erase(id=each) for each in ("new", "erased")),
-        ]
+        Commit(
+            erases=[Erase(id=each) for each in ("new", "erased")],
+            puts=[
+                put("changed", revision=revision, text="by the other"),
+                put("embedded", revision=2, text="by the other"),
+            ],
+        )
     )
-    other.commit([put("erased", text="used again by the other")])
+    other.commit(Commit(puts=[put("erased", text="used again by the other")]))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from multiprocessing import get_context
@@ -16,10 +15,9 @@ from mongo_deaths import Steps, open_listening
 from mongo_servers import Deployment
 from pymongo import MongoClient, ReturnDocument
 
-from infinite_memory.model.record import Write
+from infinite_memory.model.commit import Commit
 from infinite_memory.storage.mongodb import MongoStorage
-from infinite_memory.storage.mongodb.carrying_out import carry_out
-from infinite_memory.storage.mongodb.planning import Before, plan_of
+from infinite_memory.storage.mongodb.commit_plan import Before, plan_commit
 from infinite_memory.storage.mongodb.schema import METADATA, STORE
 from infinite_memory.testing.storage_contract import put
 
@@ -32,22 +30,22 @@ MOST_STEPS = 40
 class OutsideNumbers(MongoStorage):
     """Broken on purpose: its numbers come from a counter outside the transaction."""
 
-    def _commit(self, writes: Sequence[Write]) -> int:
+    def _commit(self, commit: Commit) -> int:
         with self._connection.client.start_session() as session, session.start_transaction():
             counted = self._database.get_collection(METADATA).find_one_and_update(
                 {"_id": STORE},
-                {"$inc": {"sequence": len(writes)}},
+                {"$inc": {"sequence": len(commit.puts)}},
                 return_document=ReturnDocument.AFTER,
             )
             assert counted is not None
-            plan = plan_of(
-                writes,
-                Before(documents={}, sequence=counted["sequence"] - len(writes)),
+            plan = plan_commit(
+                commit,
+                Before(documents={}, sequence=counted["sequence"] - len(commit.puts)),
                 refuse=self._damage.refuse_record,
             )
             # As long as a slow network takes; what makes one writer overtake another.
             time.sleep(random.uniform(0, 0.03))
-            carry_out(self._database, plan.operations, session=session)
+            plan.writes.carry_out(self._database, session=session)
         return plan.sequence
 
 
@@ -63,7 +61,7 @@ def write(storage: type[MongoStorage], address: str, name: str, start: Event) ->
     opened = storage.open(address)
     start.wait()
     for number in range(COMMITS):
-        opened.commit([put(f"{name}-{number}"), put(f"{name}-twin-{number}")])
+        opened.commit(Commit(puts=[put(f"{name}-{number}"), put(f"{name}-twin-{number}")]))
     opened.close()
 
 
@@ -112,12 +110,8 @@ def everything() -> frozenset[str]:
     )
 
 
-@pytest.mark.parametrize("kind", ["standalone", "single"])
-def test_no_reader_misses_what_processes_write_at_once(
-    kind: str, request: pytest.FixtureRequest
-) -> None:
-    servers: Deployment = request.getfixturevalue(kind)
-    for followed in race(MongoStorage, servers.address("race")):
+def test_no_reader_misses_what_processes_write_at_once(single: Deployment) -> None:
+    for followed in race(MongoStorage, single.address("race")):
         assert followed.ids == everything()
         assert list(followed.cursors) == sorted(followed.cursors)
 
@@ -128,19 +122,17 @@ def test_numbers_that_become_visible_out_of_order_are_caught(single: Deployment)
     assert any(missed)
 
 
-@pytest.mark.parametrize("kind", ["standalone", "single"])
 @pytest.mark.parametrize("limit", [1, 100])
 def test_a_memory_that_is_changed_while_the_feed_is_read_is_in_it_all_the_same(
-    kind: str, limit: int, request: pytest.FixtureRequest
+    limit: int, single: Deployment
 ) -> None:
-    servers: Deployment = request.getfixturevalue(kind)
-    address = servers.address(f"meanwhile{limit}")
+    address = single.address(f"meanwhile{limit}")
     for step in range(1, MOST_STEPS):
         with closing(MongoStorage.open(address)) as other:
-            position = other.commit([put("one")])
+            position = other.commit(Commit(puts=[put("one")]))
 
             def change(other: MongoStorage = other) -> None:
-                other.commit([put("one", revision=2, text="the second")])
+                other.commit(Commit(puts=[put("one", revision=2, text="the second")]))
 
             steps = Steps(step, change)
             with closing(open_listening(address, steps)) as storage:

@@ -11,6 +11,7 @@ import pytest
 from mongo_servers import Deployment, Member, reserved_ports
 
 from infinite_memory.errors import StorageUnavailable
+from infinite_memory.model.commit import Commit
 from infinite_memory.storage.mongodb.connection import connect
 from infinite_memory.storage.mongodb.storage import MongoStorage
 from infinite_memory.testing.storage_contract import put
@@ -33,17 +34,19 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 def test_a_full_disk_loses_nothing_that_was_acknowledged(small_disk: Path) -> None:
     with reserved_ports(1) as (port,):
-        member = Member(small_disk / "data", port, replica_set=None, extra=())
+        member = Member(small_disk / "data", port, replica_set="tests", extra=())
         _fill_the_disk_of(member, small_disk)
 
 
 def _fill_the_disk_of(member: Member, small_disk: Path) -> None:
     member.start()
     try:
-        address = Deployment([member], None).address("full")
+        servers = Deployment([member], "tests")
+        servers.initiate()
+        address = servers.address("full")
         connection = connect(address, serverSelectionTimeoutMS=2000, timeoutMS=5000)
-        storage = MongoStorage(connection, lease_seconds=2)
-        storage.commit([put("first")])
+        storage = MongoStorage(connection)
+        storage.commit(Commit(puts=[put("first")]))
         hog = small_disk / "hog"
         with pytest.raises(OSError, match="No space"):
             _fill(hog)
@@ -55,7 +58,7 @@ def _fill_the_disk_of(member: Member, small_disk: Path) -> None:
         member.go_on()
         storage = MongoStorage.open(address)
         assert set(stored) <= set(storage.get([*stored, f"m{len(stored) - 1}"]))
-        assert storage.commit([put("after")]) == storage.position()
+        assert storage.commit(Commit(puts=[put("after")])) == storage.position()
         storage.close()
     finally:
         member.stop()
@@ -70,5 +73,5 @@ def _fill(hog: Path) -> None:
 def _store_until_it_fails(storage: MongoStorage, stored: list[str]) -> None:
     for number in range(200):
         # Random letters, which do not compress.
-        storage.commit([put(f"m{number}", text=secrets.token_hex(1 << 19))])
+        storage.commit(Commit(puts=[put(f"m{number}", text=secrets.token_hex(1 << 19))]))
         stored.append(f"m{number}")

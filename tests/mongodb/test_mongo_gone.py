@@ -19,6 +19,7 @@ from mongo_deaths import Steps
 from mongo_servers import Deployment, deployment
 
 from infinite_memory import Config, MemoryStore, StorageUnavailable, StoreClosed
+from infinite_memory.model.commit import Commit
 from infinite_memory.storage.mongodb import MongoStorage
 from infinite_memory.storage.mongodb.connection import connect
 from infinite_memory.testing.embedders import HashingEmbedder
@@ -29,10 +30,10 @@ SHORT = ("serverSelectionTimeoutMS=500", "socketTimeoutMS=1000", "connectTimeout
 SIGNALS = [signal.SIGKILL, signal.SIGSTOP]
 
 
-@pytest.fixture(params=["standalone", "single"])
-def own(request: pytest.FixtureRequest) -> Iterator[Deployment]:
+@pytest.fixture
+def own() -> Iterator[Deployment]:
     """Give a server that may be killed: nobody else uses it."""
-    with deployment(1, standalone=request.param == "standalone") as servers:
+    with deployment(1) as servers:
         yield servers
 
 
@@ -126,12 +127,12 @@ def test_closing_does_not_wait_for_a_call_that_waits(
 @pytest.mark.parametrize("option", ["serverSelectionTimeoutMS=500", "timeoutMS=1500"])
 def test_one_option_alone_is_enough_where_the_server_is_gone(own: Deployment, option: str) -> None:
     storage = MongoStorage.open(address_of(own, option))
-    storage.commit([put("a")])
+    storage.commit(Commit(puts=[put("a")]))
     stop(own, signal.SIGKILL)
     with soon("get"), pytest.raises(StorageUnavailable):
         storage.get(["a"])
     with soon("commit"), pytest.raises(StorageUnavailable):
-        storage.commit([put("b")])
+        storage.commit(Commit(puts=[put("b")]))
     with soon("close"):
         storage.close()
 
@@ -144,10 +145,10 @@ def test_a_commit_that_meets_the_end_of_the_server_gives_up(
     address = address_of(own, *SHORT)
     steps = Steps(3, lambda: stop(own, number))
     storage = MongoStorage(connect(address, event_listeners=[steps]))
-    storage.commit([put("a")])
+    storage.commit(Commit(puts=[put("a")]))
     steps.armed = True
     with soon("commit"), pytest.raises(StorageUnavailable, match=own.members[0].host):
-        storage.commit([put("b")])
+        storage.commit(Commit(puts=[put("b")]))
     steps.armed = False
     with soon("close"):
         storage.close()
@@ -156,11 +157,11 @@ def test_a_commit_that_meets_the_end_of_the_server_gives_up(
 @pytest.mark.slow("mongodb-endurance")
 def test_without_an_option_a_call_gives_up_while_a_person_would_still_wait(own: Deployment) -> None:
     storage = MongoStorage.open(address_of(own))
-    storage.commit([put("a")])
+    storage.commit(Commit(puts=[put("a")]))
     stop(own, signal.SIGKILL)
     for what, call in {
         "get": lambda: storage.get(["a"]),
-        "commit": lambda: storage.commit([put("b")]),
+        "commit": lambda: storage.commit(Commit(puts=[put("b")])),
     }.items():
         began = time.monotonic()
         with pytest.raises(StorageUnavailable):
@@ -211,15 +212,15 @@ def test_a_process_ends_soon_without_the_server(
 def test_calls_outlive_an_election(tmp_path: Path) -> None:
     with deployment(3) as servers:
         storage = MongoStorage.open(servers.address("election"))
-        storage.commit([put("a")])
+        storage.commit(Commit(puts=[put("a")]))
         primary = servers.primary()
         primary.kill()
         assert list(storage.get(["a"])) == ["a"]
-        storage.commit([put("b")])
+        storage.commit(Commit(puts=[put("b")]))
         assert list(storage.get(["a", "b"])) == ["a", "b"]
         # Another election, which a write meets first.
         primary.start()
         servers.primary().kill()
-        storage.commit([put("c")])
+        storage.commit(Commit(puts=[put("c")]))
         assert list(storage.get(["c"])) == ["c"]
         storage.close()

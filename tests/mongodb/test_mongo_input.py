@@ -12,6 +12,17 @@ from mongo_servers import Deployment, deployment
 from pymongo import MongoClient
 
 from infinite_memory.errors import InvalidInput
+from infinite_memory.model.commit import (
+    Attach,
+    Commit,
+    Detach,
+    Erase,
+    Expect,
+    ExpectContent,
+    ExpectKey,
+    Put,
+    merge_commits,
+)
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.entry import (
     Action,
@@ -21,21 +32,7 @@ from infinite_memory.model.entry import (
     MemoryStep,
     Operation,
 )
-from infinite_memory.model.link import LinkType
-from infinite_memory.model.record import (
-    Attach,
-    Detach,
-    Erase,
-    EraseLink,
-    EraseScope,
-    ExpectAlike,
-    ExpectKey,
-    ExpectScopes,
-    Log,
-    PutLink,
-    PutScope,
-    Write,
-)
+from infinite_memory.model.link import LinkKey, LinkType
 from infinite_memory.model.scope import Scope
 from infinite_memory.model.usage import Usage
 from infinite_memory.protocols import Storage
@@ -57,10 +54,9 @@ def nested(depth: int) -> dict[str, Any]:
     return value
 
 
-@pytest.fixture(params=["standalone", "single"])
-def address(request: pytest.FixtureRequest) -> Iterator[str]:
-    servers: Deployment = request.getfixturevalue(request.param)
-    address = servers.address("bad_input")
+@pytest.fixture
+def address(single: Deployment) -> Iterator[str]:
+    address = single.address("bad_input")
     yield address
     with MongoClient(address, timeoutMS=60_000) as client:
         client.drop_database("bad_input")
@@ -91,18 +87,22 @@ def test_every_field_keeps_an_operator_as_the_text_that_it_is(storage: Storage) 
         )
         for number, text in enumerate(NASTY)
     ]
-    scopes = [PutScope(scope=Scope(name=t, description=t, parent=t, keywords=(t,))) for t in NASTY]
-    storage.commit([*puts, *scopes])
+    scopes = [Scope(name=t, description=t, parent=t, keywords=(t,)) for t in NASTY]
+    storage.commit(Commit(puts=puts, scopes=scopes))
     found = storage.get([each.memory.id for each in puts])
     assert [found[each.memory.id].memory for each in puts] == [each.memory for each in puts]
     assert all(found[p.memory.id].embeddings == p.embeddings for p in puts)
-    for each in scopes:
-        assert storage.scopes()[each.scope.name] == each.scope
+    for scope in scopes:
+        assert storage.scopes()[scope.name] == scope
 
 
 def test_conditions_find_what_has_that_very_text(storage: Storage) -> None:
-    storage.commit([put("plain", scope="s", tags=("t",), conversation_id="c", key="k")])
-    storage.commit([put("x" + t, scope=t, tags=(t,), conversation_id=t, key=t) for t in NASTY])
+    storage.commit(
+        Commit(puts=[put("plain", scope="s", tags=("t",), conversation_id="c", key="k")])
+    )
+    storage.commit(
+        Commit(puts=[put("x" + t, scope=t, tags=(t,), conversation_id=t, key=t) for t in NASTY])
+    )
     for text in NASTY:
         for criteria in (
             Criteria(scopes=frozenset([text])),
@@ -121,7 +121,7 @@ def test_conditions_find_what_has_that_very_text(storage: Storage) -> None:
 def test_links_the_journal_and_usage_keep_an_operator_as_the_text_that_it_is(
     storage: Storage,
 ) -> None:
-    storage.commit([put(text) for text in NASTY])
+    storage.commit(Commit(puts=[put(text) for text in NASTY]))
     links = []
     for number, text in enumerate(NASTY, 1):
         other = NASTY[number % len(NASTY)]
@@ -135,7 +135,7 @@ def test_links_the_journal_and_usage_keep_an_operator_as_the_text_that_it_is(
             reason=text,
         )
         links.append(link)
-        storage.commit([PutLink(link=link), Log(action=action)])
+        storage.commit(Commit(links=[link], entry=action))
         storage.count_usage({text: Usage(count=number, last=NOW)})
         assert storage.journal(limit=1)[0].action == action
         assert [entry.number for entry in storage.journal(limit=9, memory_id=text)] == [number]
@@ -143,7 +143,7 @@ def test_links_the_journal_and_usage_keep_an_operator_as_the_text_that_it_is(
     for number, text in enumerate(NASTY, 1):
         assert storage.usage([text, "none"]) == {text: Usage(count=number, last=NOW)}
         assert len(storage.links([text])) == 2
-    storage.commit([Erase(id=NASTY[0])])
+    storage.commit(Commit(erases=[Erase(id=NASTY[0])]))
     assert len(storage.links(NASTY)) == len(NASTY) - 2
     assert list(storage.usage(NASTY)) == NASTY[1:]
 
@@ -152,74 +152,84 @@ def test_ids_that_look_alike_when_they_are_joined_have_links_of_their_own(
     storage: Storage,
 ) -> None:
     ids = ['a", "b', "a", "b", 'b", "semantic', '["a"]', "a,b", "\\"]
-    storage.commit([put(each) for each in ids])
+    storage.commit(Commit(puts=[put(each) for each in ids]))
     links = [make_link(one, other, reason=one) for one in ids for other in ids]
-    storage.commit([PutLink(link=link) for link in links])
+    storage.commit(Commit(links=links))
     assert storage.links(ids) == sorted(links, key=lambda each: (each.source, each.target))
 
 
 def test_writes_about_an_operator_touch_nothing_else(storage: Storage) -> None:
-    storage.commit([put("plain", embedding=make_embedding())])
+    storage.commit(Commit(puts=[put("plain", embedding=make_embedding())]))
     before = storage.get(["plain"])
     for text in NASTY:
         storage.commit(
-            [
-                Erase(id=text),
-                EraseScope(name=text),
-                Detach(id=text, keep=text),
-                Attach(id=text, revision=1, embedding=make_embedding()),
-                ExpectScopes(scopes={text: None}, unused=frozenset([text])),
-                ExpectKey(scope=text, key=text, ids=frozenset()),
-                ExpectAlike(scopes=frozenset([text]), fingerprints=frozenset([0])),
-                EraseLink(source=text, target=text, type=LinkType.SEMANTIC),
-                PutLink(link=make_link(text, "plain")),
-            ]
+            Commit(
+                expect=Expect(
+                    scopes={text: None},
+                    unused=frozenset([text]),
+                    keys=[ExpectKey(scope=text, key=text, ids=frozenset())],
+                    contents=[
+                        ExpectContent(
+                            scopes=frozenset([text]), content_hashes=frozenset([bytes(32)])
+                        )
+                    ],
+                ),
+                erases=[Erase(id=text)],
+                attaches=[Attach(id=text, revision=1, embedding=make_embedding())],
+                detaches=[Detach(id=text, keep=text)],
+                erased_links=[LinkKey(text, text, LinkType.SEMANTIC)],
+                links=[make_link(text, "plain")],
+                erased_scopes=[text],
+            )
         )
     assert storage.get(["plain"]) == before
     assert storage.erased(NASTY) == frozenset()
     assert storage.links([*NASTY, "plain"]) == []
 
 
-LONE_WRITES: list[Write] = [
-    Erase(id=LONE),
-    EraseScope(name=LONE),
-    Detach(id=LONE, keep="m"),
-    Attach(id=LONE, revision=1, embedding=make_embedding()),
-    PutScope(scope=Scope(name="s", description=LONE)),
-    ExpectScopes(scopes={}, unused=frozenset([LONE])),
-    put(LONE),
-    put("b", text=LONE),
-    put("b", tags=(LONE,)),
-    put("b", context={LONE: 1}),
-    put("b", context={"a": [LONE]}),
-    put("b", context={"a": float("nan")}),
-    put("b", revision=2**70, scope="s"),
-    put("b", embedding=make_embedding(model=LONE)),
-    PutLink(link=make_link(LONE, "a")),
-    PutLink(link=make_link("a", "a", reason=LONE)),
-    EraseLink(source=LONE, target="a", type=LinkType.SEMANTIC),
-    ExpectKey(scope="s", key=LONE, ids=frozenset()),
-    ExpectAlike(scopes=frozenset([LONE]), fingerprints=frozenset([0])),
-    Log(action=make_action(LONE)),
-    Log(action=Action(at=NOW, actor=Actor(client=LONE), operation=Operation.LINK)),
-    Log(action=Action(at=NOW, operation=Operation.UNDO, undoes=2**70)),
+LONE_COMMITS = [
+    Commit(erases=[Erase(id=LONE)]),
+    Commit(erased_scopes=[LONE]),
+    Commit(detaches=[Detach(id=LONE, keep="m")]),
+    Commit(attaches=[Attach(id=LONE, revision=1, embedding=make_embedding())]),
+    Commit(scopes=[Scope(name="s", description=LONE)]),
+    Commit(expect=Expect(unused=frozenset([LONE]))),
+    Commit(puts=[put(LONE)]),
+    Commit(puts=[put("b", text=LONE)]),
+    Commit(puts=[put("b", tags=(LONE,))]),
+    Commit(puts=[put("b", context={LONE: 1})]),
+    Commit(puts=[put("b", context={"a": [LONE]})]),
+    Commit(puts=[put("b", context={"a": float("nan")})]),
+    Commit(puts=[Put(memory=make_memory("b", revision=2**70), expected=0)]),
+    Commit(puts=[put("b", embedding=make_embedding(model=LONE))]),
+    Commit(links=[make_link(LONE, "a")]),
+    Commit(links=[make_link("a", "a", reason=LONE)]),
+    Commit(erased_links=[LinkKey(LONE, "a", LinkType.SEMANTIC)]),
+    Commit(expect=Expect(keys=[ExpectKey(scope="s", key=LONE, ids=frozenset())])),
+    Commit(
+        expect=Expect(
+            contents=[
+                ExpectContent(scopes=frozenset([LONE]), content_hashes=frozenset([bytes(32)]))
+            ]
+        )
+    ),
+    Commit(entry=make_action(LONE)),
+    Commit(entry=Action(at=NOW, actor=Actor(client=LONE), operation=Operation.LINK)),
+    Commit(entry=Action(at=NOW, operation=Operation.UNDO, undoes=2**70)),
 ]
 
 
-@pytest.mark.parametrize("number", range(len(LONE_WRITES)))
+@pytest.mark.parametrize("number", range(len(LONE_COMMITS)))
 def test_what_no_database_can_keep_is_refused_and_nothing_written(
     storage: Storage, number: int
 ) -> None:
-    write = LONE_WRITES[number]
-    if number == 12:
-        write = put("b", revision=2**70)
-        write = type(write)(memory=write.memory, expected=0)
+    commit = merge_commits(Commit(puts=[put("a")]), LONE_COMMITS[number])
     with pytest.raises(InvalidInput):
-        storage.commit([put("a"), write])
+        storage.commit(commit)
     assert storage.get(["a", "b"]) == {}
     assert storage.position() == 0
     assert storage.journal_end() == JournalEnd()
-    storage.commit([put("a")])
+    storage.commit(Commit(puts=[put("a")]))
 
 
 @pytest.mark.parametrize(
@@ -249,20 +259,20 @@ def test_a_document_over_sixteen_megabytes_is_refused_before_anything_is_written
     storage: Storage,
 ) -> None:
     with pytest.raises(InvalidInput, match="divide it"):
-        storage.commit([put("a"), put("huge", text="x" * 16 * MEGABYTE)])
+        storage.commit(Commit(puts=[put("a"), put("huge", text="x" * 16 * MEGABYTE)]))
     # As a revision each of these would take six bytes, and the memory could never be changed.
     with pytest.raises(InvalidInput, match="divide it"):
-        storage.commit([put("a"), put("escapes", text="\x01" * 3 * MEGABYTE)])
+        storage.commit(Commit(puts=[put("a"), put("escapes", text="\x01" * 3 * MEGABYTE)]))
     assert storage.get(["a", "huge", "escapes"]) == {}
     assert storage.position() == 0
 
 
 def test_a_text_of_fifteen_megabytes_can_be_stored_changed_and_erased(storage: Storage) -> None:
     text = "y" * 15 * MEGABYTE
-    storage.commit([put("large", text=text)])
-    storage.commit([put("large", revision=2, text="small")])
+    storage.commit(Commit(puts=[put("large", text=text)]))
+    storage.commit(Commit(puts=[put("large", revision=2, text="small")]))
     assert [memory.text for memory in storage.history("large")] == [text, "small"]
-    storage.commit([Erase(id="large")])
+    storage.commit(Commit(erases=[Erase(id="large")]))
     assert storage.get(["large"]) == {}
 
 
@@ -270,9 +280,8 @@ def test_a_commit_may_be_larger_than_a_document(storage: Storage) -> None:
     _commit_large(storage, 20)
 
 
-@pytest.mark.parametrize("alone", [True, False])
-def test_a_commit_may_be_larger_than_a_message(alone: bool) -> None:
-    with deployment(1, standalone=alone, extra=("--wiredTigerCacheSizeGB", "1")) as servers:
+def test_a_commit_may_be_larger_than_a_message() -> None:
+    with deployment(1, extra=("--wiredTigerCacheSizeGB", "1")) as servers:
         storage = MongoStorage.open(servers.address("large"))
         _commit_large(storage, 60)
         storage.close()
@@ -280,7 +289,7 @@ def test_a_commit_may_be_larger_than_a_message(alone: bool) -> None:
 
 def _commit_large(storage: Storage, megabytes: int) -> None:
     puts = [put(f"m{n}", text=chr(97 + n % 26) * 4 * MEGABYTE) for n in range(megabytes // 4)]
-    storage.commit(puts)
+    storage.commit(Commit(puts=puts))
     for each in puts:
         assert storage.get([each.memory.id])[each.memory.id].memory == each.memory
     assert len(storage.changes(0, limit=100).items) == len(puts)
@@ -291,16 +300,16 @@ def test_a_commit_is_carried_out_or_refused_by_what_the_server_can_hold(storage:
     puts = [put(f"m{n}", text="z" * 8 * MEGABYTE) for n in range(20)]
     stored = False
     with suppress(InvalidInput):
-        storage.commit(puts)
+        storage.commit(Commit(puts=puts))
         stored = True
     assert storage.position() == (20 if stored else 0)
     assert len(storage.get([puts[0].memory.id])) == int(stored)
-    storage.commit([put("next")])
+    storage.commit(Commit(puts=[put("next")]))
 
 
 def test_thousands_of_memories_in_one_commit(storage: Storage) -> None:
-    storage.commit([put(f"{n:05}", scope="many") for n in range(3000)])
-    storage.commit([put(f"{n:05}", revision=2) for n in range(3000)])
+    storage.commit(Commit(puts=[put(f"{n:05}", scope="many") for n in range(3000)]))
+    storage.commit(Commit(puts=[put(f"{n:05}", revision=2) for n in range(3000)]))
     assert sum(storage.measure().memories.values()) == 3000
     assert storage.position() == 6000
     assert storage.measure().revisions == 3000
@@ -313,7 +322,7 @@ def test_the_first_and_the_last_day_come_back_and_can_be_looked_for(storage: Sto
         memory = make_memory(
             name, happened_at=moment, stored_at=moment, valid_from=moment, valid_to=moment
         )
-        storage.commit([put(name, **_times(memory))])
+        storage.commit(Commit(puts=[put(name, **_times(memory))]))
         assert storage.get([name])[name].memory == memory
     page = storage.find(Criteria(since=last - timedelta(microseconds=1)), limit=9)
     assert [memory.id for memory in page.memories] == ["last"]
@@ -327,8 +336,8 @@ def _times(memory: Any) -> dict[str, Any]:
 
 
 def test_names_with_a_number_sign_never_share_a_passage(storage: Storage) -> None:
-    storage.commit([put("a", embedding=make_embedding(1, passages=3, model="0#m"))])
-    storage.commit([put("a#1", embedding=make_embedding(2, passages=3, model="m"))])
+    storage.commit(Commit(puts=[put("a", embedding=make_embedding(1, passages=3, model="0#m"))]))
+    storage.commit(Commit(puts=[put("a#1", embedding=make_embedding(2, passages=3, model="m"))]))
     found = storage.get(["a", "a#1"])
     assert found["a"].embeddings == (make_embedding(1, passages=3, model="0#m"),)
     assert found["a#1"].embeddings == (make_embedding(2, passages=3, model="m"),)

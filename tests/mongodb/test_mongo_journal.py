@@ -1,36 +1,31 @@
-"""The journal, links and usage in a database: altered by others, in a race, and from version 1."""
+"""The journal, links and usage in a database: altered by others, and in a race."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from multiprocessing import get_context
 from multiprocessing.synchronize import Event
 from typing import Any
 
 import pytest
-from mongo_deaths import KILLED, Steps, end_lease, open_listening
+from mongo_deaths import KILLED, Steps, abort_transactions, open_listening
 from mongo_servers import Deployment
 from pymongo import MongoClient
 from pymongo.database import Database
-from pymongo.errors import OperationFailure
 
 from infinite_memory import MemoryStore
-from infinite_memory.errors import StorageUnavailable, StoreDamaged
-from infinite_memory.model.criteria import Criteria
-from infinite_memory.model.entry import JournalEnd, Operation, entry_digest
+from infinite_memory.errors import StoreDamaged
+from infinite_memory.model.commit import Commit, Erase
+from infinite_memory.model.entry import JournalEnd, entry_digest
 from infinite_memory.model.findings import RecordKind
-from infinite_memory.model.record import Erase, Log, PutLink
 from infinite_memory.model.usage import Usage
-from infinite_memory.protocols import Storage
 from infinite_memory.storage.mongodb import MongoStorage
-from infinite_memory.storage.mongodb.documents import sealed
 from infinite_memory.testing.embedders import HashingEmbedder
 from infinite_memory.testing.storage_contract import put
 from infinite_memory.testing.storage_contract.base import NOW, make_link
 from infinite_memory.testing.storage_contract.journal import make_action
-from infinite_memory.text.likeness import fingerprint
 
 Raw = Database[dict[str, Any]]
 WRITERS = 3
@@ -38,10 +33,9 @@ COMMITS = 30
 LINKED = '["a", "b", "semantic"]'
 
 
-@pytest.fixture(params=["standalone", "single"])
-def servers(request: pytest.FixtureRequest) -> Deployment:
-    found: Deployment = request.getfixturevalue(request.param)
-    return found
+@pytest.fixture
+def servers(single: Deployment) -> Deployment:
+    return single
 
 
 @pytest.fixture
@@ -59,9 +53,9 @@ def address(servers: Deployment, raw: Raw) -> str:
 @pytest.fixture
 def storage(address: str) -> Iterator[MongoStorage]:
     storage = MongoStorage.open(address)
-    storage.commit([put("a"), put("b"), Log(action=make_action("a", "b"))])
-    storage.commit([PutLink(link=make_link("a", "b")), Log(action=make_action("b"))])
-    storage.commit([put("a", revision=2), Log(action=make_action("a"))])
+    storage.commit(Commit(puts=[put("a"), put("b")], entry=make_action("a", "b")))
+    storage.commit(Commit(links=[make_link("a", "b")], entry=make_action("b")))
+    storage.commit(Commit(puts=[put("a", revision=2)], entry=make_action("a")))
     storage.count_usage({"a": Usage(count=2, last=NOW), "b": Usage(count=1, last=NOW)})
     yield storage
     storage.close()
@@ -89,7 +83,7 @@ def test_an_altered_entry_is_named_and_not_returned(
     with pytest.raises(StoreDamaged, match="entry 2 of the journal"):
         storage.journal(limit=1, before=3, memory_id="b")
     assert [entry.number for entry in storage.journal(before=2, limit=9)] == [1]
-    storage.commit([Log(action=make_action("c"))])
+    storage.commit(Commit(entry=make_action("c")))
     assert [entry.number for entry in storage.journal(limit=1)] == [4]
 
 
@@ -120,22 +114,22 @@ def test_a_journal_written_anew_does_not_end_as_it_was_noted(
 def test_a_store_that_lost_the_end_of_its_journal_is_not_written(
     storage: MongoStorage, raw: Raw, change: dict[str, Any]
 ) -> None:
-    raw["metadata"].update_one({"_id": "store"}, change)
+    raw["metadata"].update_one({"_id": "infinite-memory"}, change)
     with pytest.raises(StoreDamaged, match=r"end of its journal.*backup"):
         storage.journal_end()
     with pytest.raises(StoreDamaged, match=r"end of its journal.*backup"):
-        storage.commit([put("more")])
+        storage.commit(Commit(puts=[put("more")]))
     assert storage.get(["more"]) == {}
 
 
 def test_an_altered_link_is_left_out_and_can_be_put_again(storage: MongoStorage, raw: Raw) -> None:
-    storage.commit([PutLink(link=make_link("b", "a"))])
+    storage.commit(Commit(links=[make_link("b", "a")]))
     assert raw["links"].update_one({"_id": LINKED}, {"$set": {"weight": 0.5}}).modified_count
     raw["links"].insert_one({"_id": 5, "source": "a", "target": "b"})
     assert storage.links(["a"]) == [make_link("b", "a")]
     assert {each.part for each in storage.damage()} == {RecordKind.LINK}
     raw["links"].delete_one({"_id": 5})
-    storage.commit([PutLink(link=make_link("a", "b"))])
+    storage.commit(Commit(links=[make_link("a", "b")]))
     assert storage.links(["b"]) == [make_link("a", "b"), make_link("b", "a")]
 
 
@@ -150,8 +144,8 @@ def test_an_altered_usage_is_left_out_and_counted_anew(storage: MongoStorage, ra
 
 def test_verify_names_what_is_damaged_beside_the_memories(address: str, raw: Raw) -> None:
     with closing(MongoStorage.open(address)) as storage:
-        storage.commit([put("a"), put("b"), PutLink(link=make_link("a", "b"))])
-        storage.commit([Log(action=make_action("a", "b"))])
+        storage.commit(Commit(puts=[put("a"), put("b")], links=[make_link("a", "b")]))
+        storage.commit(Commit(entry=make_action("a", "b")))
         storage.count_usage({each: Usage(count=1, last=NOW) for each in "ab"})
         with MemoryStore.open(storage=storage, embedder=HashingEmbedder()) as store:
             sound = store.verify()
@@ -169,7 +163,7 @@ def write(address: str, name: str, start: Event) -> None:
     start.wait()
     for number in range(COMMITS):
         memory_id = f"{name}-{number}"
-        storage.commit([put(memory_id), Log(action=make_action(memory_id))])
+        storage.commit(Commit(puts=[put(memory_id)], entry=make_action(memory_id)))
         storage.count_usage({"shared": Usage(count=1, last=NOW)})
     storage.close()
 
@@ -177,7 +171,7 @@ def write(address: str, name: str, start: Event) -> None:
 def test_processes_that_commit_at_once_leave_one_unbroken_chain(address: str) -> None:
     spawn = get_context("forkserver")
     with closing(MongoStorage.open(address)) as storage:
-        storage.commit([put("shared")])
+        storage.commit(Commit(puts=[put("shared")]))
         start = spawn.Event()
         names = [f"w{number}" for number in range(WRITERS)]
         writers = [spawn.Process(target=write, args=(address, name, start)) for name in names]
@@ -209,19 +203,25 @@ def count_and_die(address: str, at: int) -> None:
 
 
 def test_a_count_that_was_killed_at_any_step_is_whole_or_not_there(
-    standalone: Deployment,
+    single: Deployment,
 ) -> None:
-    address = standalone.address("killed_counts")
+    address = single.address("killed_counts")
     spawn = get_context("forkserver")
     seen = []
     try:
         for step in range(1, 60):
             with closing(MongoStorage.open(address)) as storage:
-                storage.commit([Erase(id="a"), Erase(id="b"), put("a"), put("b")])
+                storage.commit(
+                    Commit(
+                        erases=[Erase(id="a"), Erase(id="b")],
+                        puts=[put("a"), put("b")],
+                    )
+                )
                 child = spawn.Process(target=count_and_die, args=(address, step))
                 child.start()
                 child.join()
-                end_lease(address)
+                if step % 8:
+                    abort_transactions(address)
                 with closing(MongoStorage.open(address)) as other:
                     found = other.usage(["a", "b"])
                     assert storage.usage(["a", "b"]) == found
@@ -234,119 +234,3 @@ def test_a_count_that_was_killed_at_any_step_is_whole_or_not_there(
             client.drop_database("killed_counts")
     assert child.exitcode == 0, "the count has no end"
     assert min(seen.count(True), seen.count(False)) >= 2
-
-
-def to_version_1(raw: Raw) -> None:
-    """Leave the store as version 1 had it."""
-    raw.command("collMod", "metadata", validator={})
-    for name in ("journal", "links", "usage"):
-        raw.drop_collection(name)
-    raw["metadata"].update_one(
-        {"_id": "store"},
-        {"$set": {"version": 1, "commits": 3}, "$unset": {"journal": 1, "turns": 1}},
-    )
-    raw["metadata"].update_one({"_id": "writer"}, {"$rename": {"turns": "leases"}})
-    for document in list(raw["memories"].find()):
-        del document["fingerprint"], document["checksum"]
-        before = sealed(b"memory", "a memory", document)
-        raw["memories"].replace_one({"_id": before["_id"]}, before)
-
-
-@pytest.fixture
-def old(address: str, raw: Raw) -> Raw:
-    with closing(MongoStorage.open(address)) as storage:
-        storage.commit([put("a"), put("b"), put("c")])
-    to_version_1(raw)
-    return raw
-
-
-def test_a_store_of_version_1_gets_a_journal_that_says_so(address: str, old: Raw) -> None:
-    with closing(MongoStorage.open(address)) as storage:
-        (entry,) = storage.journal(limit=9)
-        assert entry.action.operation is Operation.BEGIN
-        assert entry.action.reason == "the store held 3 memories before it had a journal"
-        assert storage.journal_end() == JournalEnd(number=1, digest=entry.digest)
-        alike = Criteria(fingerprints=frozenset({fingerprint("text of b")}))
-        assert [memory.id for memory in storage.find(alike, limit=9).memories] == ["b"]
-        assert storage.get(["b"])["b"].memory.text == "text of b"
-        storage.commit([PutLink(link=make_link("a", "b")), Log(action=make_action("a"))])
-        storage.count_usage({"a": Usage(count=1, last=NOW)})
-        with closing(MongoStorage.open(address)) as other:
-            assert len(other.journal(limit=9)) == 2
-            assert list(other.get(["a", "b", "c"])) == ["a", "b", "c"]
-    assert sorted(old["links"].index_information()) == ["_id_", "by_source", "by_target"]
-
-
-def test_an_empty_store_of_version_1_begins_with_an_empty_journal(address: str, raw: Raw) -> None:
-    MongoStorage.open(address).close()
-    to_version_1(raw)
-    with closing(MongoStorage.open(address)) as storage:
-        assert storage.journal_end() == JournalEnd()
-        storage.commit([put("a"), Log(action=make_action("a"))])
-
-
-def open_and_close(address: str) -> None:
-    MongoStorage.open(address).close()
-
-
-def test_processes_that_open_a_store_of_version_1_at_once_write_one_entry(
-    address: str, old: Raw
-) -> None:
-    spawn = get_context("forkserver")
-    openers = [spawn.Process(target=open_and_close, args=(address,)) for _ in range(4)]
-    for process in openers:
-        process.start()
-    for process in openers:
-        process.join()
-    assert [process.exitcode for process in openers] == [0] * 4
-    assert old["journal"].count_documents({}) == 1
-
-
-def _begins_a_transaction(raw: Raw) -> object:
-    return raw["metadata"].update_one({"_id": "store"}, {"$inc": {"commits": 1}})
-
-
-def _takes_the_lease(raw: Raw) -> object:
-    return raw["metadata"].update_one(
-        {"_id": "writer"}, [{"$set": {"owner": "old", "leases": {"$add": [1, 2]}}}]
-    )
-
-
-@pytest.mark.parametrize("begins", [_begins_a_transaction, _takes_the_lease])
-def test_the_first_write_of_a_commit_of_version_1_is_refused_from_then_on(
-    address: str, old: Raw, begins: Callable[[Raw], object]
-) -> None:
-    """What a process of that version, which still runs, does before anything else."""
-    begins(old)
-    with closing(MongoStorage.open(address)) as storage:
-        with pytest.raises(OperationFailure, match="failed validation"):
-            begins(old)
-        storage.commit([put("d"), Log(action=make_action("d"))])
-
-
-def test_a_collection_of_somebody_else_is_not_taken(address: str, old: Raw) -> None:
-    old["links"].insert_one({"_id": "theirs"})
-    with pytest.raises(StorageUnavailable, match="'links' that is not of Infinite Memory"):
-        MongoStorage.open(address)
-    assert old["metadata"].find_one({"_id": "store", "version": 1}) is not None
-    assert list(old["links"].find()) == [{"_id": "theirs"}]
-
-
-def test_what_version_1_left_in_the_middle_of_a_commit_is_finished_first(
-    standalone: Deployment,
-) -> None:
-    address = standalone.address("left_by_1")
-    with MongoClient(address, timeoutMS=30_000) as client:
-        raw = client["left_by_1"]
-        storage: Storage
-        with closing(MongoStorage.open(address)) as storage:
-            storage.commit([put("a")])
-        to_version_1(raw)
-        # Named, and nothing of it to be carried out but the count.
-        commit = {"name": "theirs", "parts": 0, "sequence": 7}
-        raw["metadata"].update_one({"_id": "writer"}, {"$set": {"commit": commit}})
-        with closing(MongoStorage.open(address)) as storage:
-            assert storage.position() == 7
-            assert storage.journal_end().number == 1
-            assert storage.links(["a"]) == []
-        client.drop_database("left_by_1")

@@ -15,6 +15,7 @@ from mongo_servers import Deployment, deployment, reserved_ports
 from pymongo.errors import PyMongoError
 
 from infinite_memory.errors import StorageError, StorageUnavailable, StoreClosed
+from infinite_memory.model.commit import Commit
 from infinite_memory.protocols import Storage
 from infinite_memory.storage.mongodb.connection import connect
 from infinite_memory.storage.mongodb.storage import MongoStorage
@@ -25,12 +26,12 @@ MOST_STEPS = 60
 ROUNDS = 30
 
 
-@pytest.fixture(scope="module", params=["standalone", "single"])
-def own(request: pytest.FixtureRequest) -> Iterator[Deployment]:
+@pytest.fixture(scope="module")
+def own() -> Iterator[Deployment]:
     """Give a server that may be killed: nobody else uses it."""
     # How long the transaction of a client that is not heard of is kept; a minute by default.
     lifetime = ("--setParameter", "transactionLifetimeLimitSeconds=2")
-    with deployment(1, standalone=request.param == "standalone", extra=lifetime) as found:
+    with deployment(1, extra=lifetime) as found:
         yield found
 
 
@@ -39,11 +40,11 @@ def _open(servers: Deployment, name: str, steps: Steps | None = None) -> MongoSt
     _patient(servers, name).close()
     listeners = [] if steps is None else [steps]
     connection = connect(servers.address(name), event_listeners=listeners, **IMPATIENT)
-    return MongoStorage(evolve(connection, patience_seconds=1), lease_seconds=2)
+    return MongoStorage(evolve(connection, patience_seconds=1))
 
 
 def _patient(servers: Deployment, name: str) -> MongoStorage:
-    return MongoStorage(connect(servers.address(name)), lease_seconds=2)
+    return MongoStorage(connect(servers.address(name)))
 
 
 def test_a_server_that_is_not_there_is_named_with_the_cause() -> None:
@@ -56,12 +57,12 @@ def test_a_server_that_is_not_there_is_named_with_the_cause() -> None:
 
 def test_a_server_killed_between_calls_is_an_error_that_names_it(own: Deployment) -> None:
     connection = connect(own.address("killed"))
-    storage = MongoStorage(evolve(connection, patience_seconds=1), lease_seconds=2)
-    storage.commit([put("a")])
+    storage = MongoStorage(evolve(connection, patience_seconds=1))
+    storage.commit(Commit(puts=[put("a")]))
     own.members[0].kill()
     try:
         for call in (
-            lambda: storage.commit([put("b")]),
+            lambda: storage.commit(Commit(puts=[put("b")])),
             lambda: storage.get(["a"]),
             lambda: storage.position(),
         ):
@@ -75,7 +76,7 @@ def test_a_server_killed_between_calls_is_an_error_that_names_it(own: Deployment
         own.members[0].start()
         own.primary()
     assert list(storage.get(["a", "b"])) == ["a"]
-    storage.commit([put("c")])
+    storage.commit(Commit(puts=[put("c")]))
     storage.close()
 
 
@@ -86,7 +87,7 @@ def test_what_is_at_work_when_the_store_is_closed_ends_soon_and_says_so(own: Dep
         opened: list[MongoStorage] = []
         steps = Steps(step, lambda opened=opened: opened[0].close())  # type: ignore[misc]
         connection = connect(own.address(f"closing{step}"), event_listeners=[steps])
-        opened.append(storage := MongoStorage(connection, lease_seconds=2))
+        opened.append(storage := MongoStorage(connection))
         steps.armed = True
         with suppress(StoreClosed):
             storage.commit(BEFORE)
@@ -130,7 +131,10 @@ def test_a_server_killed_at_any_step_of_a_commit_leaves_all_of_it_or_nothing(
         found = everything(other)
         assert found == after if stored else found in (before, after)
         assert everything(watcher) == found
-        assert other.commit([put("next")]) > other.get(["changed"])["changed"].memory.revision
+        assert (
+            other.commit(Commit(puts=[put("next")]))
+            > other.get(["changed"])["changed"].memory.revision
+        )
         changed = {change.id for change in read_feed(watcher, cursor).items}
         assert changed == ({"next"} if found == before else {"next", *found["records"], "erased"})
         for each in (storage, watcher, other):
@@ -182,7 +186,7 @@ def test_a_server_that_hangs_is_waited_for_only_so_long_and_leaves_nothing_half_
         found = everything(other)
         assert (found == before) == ("new" not in found["records"])
         assert set(found["records"]) in ({"changed", "erased", "embedded"}, found_after())
-        assert other.commit([put("next")]) > 3
+        assert other.commit(Commit(puts=[put("next")])) > 3
         storage.close()
         other.close()
 
@@ -204,7 +208,7 @@ def test_writers_go_on_by_themselves_while_primaries_step_down(triple: Deploymen
         number = 0
         while not stop.is_set():
             try:
-                storage.commit([put(f"{name}{number}")])
+                storage.commit(Commit(puts=[put(f"{name}{number}")]))
             except StorageError as error:
                 errors.append(error)
                 return

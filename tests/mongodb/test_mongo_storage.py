@@ -1,4 +1,4 @@
-"""The contract of a storage on a standalone server, and on replica sets of one and of three."""
+"""The contract of a storage on replica sets of one and of three members."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from infinite_memory.testing.storage_contract import StorageContract
 from infinite_memory.testing.storage_machine import Opener, storage_machine
 from tests.harness.store_machine import store_machine
 
-_DEPLOYMENTS = ["standalone", "single", "triple"]
+_DEPLOYMENTS = ["single", "triple"]
 
 
 # A set of three costs three servers to each process of tests.

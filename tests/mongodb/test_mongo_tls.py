@@ -46,7 +46,7 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
         f"&tls=true&tlsCAFile={folder}/authority.pem&tlsCertificateKeyFile={folder}/client.pem"
     )
     extra = ("--tlsMode", "requireTLS", *trusts, *shows)
-    with deployment(1, standalone=True, extra=extra, options=options) as servers:
+    with deployment(1, extra=extra, options=options) as servers:
         with servers.members[0].client() as client:
             roles = [{"role": "readWrite", "db": "guarded"}]
             client["guarded"].command("createUser", "writer", pwd=SECRET, roles=roles)

@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 
 from attrs import evolve, frozen
 
+from infinite_memory.model.commit import Commit, Put
 from infinite_memory.model.link import Link, LinkType
 from infinite_memory.model.memory import Kind, Memory, Status
-from infinite_memory.model.record import Put, PutLink
 from infinite_memory.protocols import Storage
 
 
@@ -80,11 +80,13 @@ def supersede(storage: Storage, memory: Memory, ids: list[str]) -> None:
         for each in old
     ]
     storage.commit(
-        [
-            Put(memory=memory, expected=0),
-            *(Put(memory=each, expected=each.revision - 1) for each in closed),
-            *(PutLink(link=link_between(memory, each)) for each in closed),
-        ]
+        Commit(
+            puts=[
+                Put(memory=memory, expected=0),
+                *(Put(memory=each, expected=each.revision - 1) for each in closed),
+            ],
+            links=[link_between(memory, each) for each in closed],
+        )
     )
 
 

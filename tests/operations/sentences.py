@@ -1,9 +1,8 @@
-"""Sentences that differ in one fact, and sentences that say the same in trivially other words."""
+"""Sentences that differ in one fact."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import islice, product
 
 NAMES = (
@@ -85,81 +84,3 @@ def differing() -> list[str]:
         (f"The price of item {n} is 5 euros" for n in range(1000)),
     ]
     return list(islice(dict.fromkeys(each for group in groups for each in group), 3000))
-
-
-_BASES = (
-    "The deadline of {0} is June {1}",
-    "We don't deploy {0} without {1} approvals",
-    "The colour of the {0} logo is number {1}",
-    "{0} is running on port {1}",
-    "The backup of {0} takes {1} minutes",
-    "Alice, Bob and {0} share {1} licences",
-    "The favourite editor of {0} has {1} plugins",
-    "The team of {0} can't take more than {1} tickets",
-    "I'm sure that {0} needs {1} GB",
-    "{0}的截止日期是6月{1}日",
-    "{0}没有批准{1}个申请",
-    "我们用 {0} 处理{1}条消息",
-)
-_PROJECTS = (
-    "Apollo Gemini Mercury Vostok Soyuz Ariane Delta Atlas Titan Saturn Falcon Electron Antares"
-    " Minotaur Pegasus Taurus Athena Scout Thor Juno Vega"
-).split()
-
-
-def reworded() -> Iterator[tuple[str, str]]:
-    """Yield pairs of a sentence and the same in trivially other words; the first 3,000 count."""
-    for number, project, base in product(range(3, 28, 2), _PROJECTS, _BASES):
-        one = base.format(project, number)
-        for change in _CHANGES:
-            other = change(one)
-            if other is not None:
-                yield one, other
-
-
-def _replaced(pattern: str, by: str) -> Callable[[str], str | None]:
-    def change(text: str) -> str | None:
-        other = re.sub(pattern, by, text, count=1)
-        return other if other != text else None
-
-    return change
-
-
-_CHANGES: tuple[Callable[[str], str | None], ...] = (
-    lambda text: text,
-    lambda text: f"{text}.",
-    lambda text: f"{text} ",
-    lambda text: text[0].lower() + text[1:] if text.isascii() else f"{text}。",
-    lambda text: text.lower() if text.isascii() else None,
-    lambda text: text.upper() if text.isascii() else None,
-    lambda text: text.title() if text.isascii() and "'" not in text else None,
-    lambda text: f"{text}!" if text.isascii() else f"{text}！",
-    lambda text: f"{text}..." if text.isascii() else f"{text}……",
-    lambda text: text.replace(" ", "\t", 1),
-    lambda text: text.replace(" ", "\u00a0", 1) if text.isascii() else None,
-    lambda text: f"  {text}",
-    lambda text: text.replace(" ", "  ") if text.isascii() else None,
-    lambda text: f'"{text}"' if text.isascii() else f"“{text}”",
-    lambda text: f"**{text}**",
-    lambda text: f"Well, {text}" if text.isascii() else None,
-    lambda text: f"Don't forget: {text}" if text.isascii() else None,
-    lambda text: f"Could you remember that {text}" if text.isascii() else None,
-    lambda text: f"Please note that {text}" if text.isascii() else f"请记住：{text}",
-    lambda text: f"FYI: {text}" if text.isascii() else f"顺便说一下，{text}",
-    _replaced("don't", "do not"),
-    _replaced("can't", "cannot"),
-    _replaced("I'm sure that", "I am sure"),
-    _replaced("colour", "color"),
-    _replaced("favourite", "favorite"),
-    _replaced("^The ", ""),
-    _replaced("The deadline (.*) is ", r"Deadline \1: "),
-    _replaced(r"June (\d+)$", r"\1 June"),
-    _replaced(r"June (\d+)$", r"June \1th"),
-    _replaced(" minutes", " min"),
-    _replaced(" GB", "GB"),
-    _replaced("Bob and", "Bob, and"),
-    _replaced(r"\b7\b", "seven"),
-    _replaced("没有", "没"),
-    _replaced("我们用 (.*) 处理", r"我们用\1处理"),
-    _replaced(r"6月(\d+)日", r"6 月 \1 号"),
-)

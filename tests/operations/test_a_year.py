@@ -115,7 +115,7 @@ def test_a_search_never_shows_as_current_what_is_over(store: MemoryStore, clock:
     # What was told ahead has begun meanwhile.
     clock.now = datetime(2026, 1, 1, tzinfo=UTC)
     check_today(store, YEAR, clock.now)
-    assert store.conflicts() == []
+    assert store.journal.conflicts() == []
 
 
 def test_every_month_is_answered_as_it_was(store: MemoryStore, clock: Any) -> None:
@@ -137,7 +137,7 @@ def test_the_history_of_each_key_is_in_order(store: MemoryStore, clock: Any) -> 
     for each in YEAR:
         tell(store, each, clock)
     for key in QUESTIONS:
-        history = store.history(key)
+        history = store.journal.history(key)
         chain = line(key, YEAR)
         assert [memory.text for memory in history] == [each.text for each in chain]
         # What a fact that was told ahead has ended stays current, with its end.
@@ -145,7 +145,7 @@ def test_the_history_of_each_key_is_in_order(store: MemoryStore, clock: Any) -> 
         assert over == [*[True] * (len(chain) - 1), False]
         ends = [memory.valid_to for memory in history[:-1]]
         assert ends == [memory.held_from for memory in history[1:]]
-    deadline = store.history(store.history("apollo.deadline")[0].id)
+    deadline = store.journal.history(store.journal.history("apollo.deadline")[0].id)
     assert [memory.text for memory in deadline] == [
         each.text for each in line("apollo.deadline", YEAR)
     ]

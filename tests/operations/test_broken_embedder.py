@@ -47,9 +47,9 @@ def test_a_text_is_stored_and_found_by_its_words_whatever_the_embedder_does(
         revised = store.revise("a", revision=1, text="the deadline is June 6")
         assert (revised.outcome, revised.searchable) == (Outcome.REVISED, Searchable.WORDS)
         assert [hit.memory.id for hit in store.search("deadline", arms=["words"])] == ["a"]
-        assert store.catch_up() == 0
+        assert store.models.catch_up() == 0
         embedder.fault = None
-        assert store.catch_up() == 1
+        assert store.models.catch_up() == 1
         assert store.search("deadline", arms=["meaning"])[0].memory.id == "a"
 
 

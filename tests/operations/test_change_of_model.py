@@ -106,10 +106,10 @@ def test_the_former_model_answers_until_the_new_one_has_embedded_everything(
     assert [found(store, text) for text in TEXTS.values()] == list(TEXTS)
     assert (len(old.questions), new.questions) == (4, [])
     assert (store.stats().model, store.stats().answering) == (new.model, old.model)
-    assert store.catch_up(limit=3) == 3
+    assert store.models.catch_up(limit=3) == 3
     assert found(store, TEXTS["tea"]) == "tea"
     assert store.stats().by_model == {new.model: 3, old.model: 4}
-    assert store.catch_up(limit=3) == 1
+    assert store.models.catch_up(limit=3) == 1
     asked = len(old.questions)
     assert [found(store, text) for text in TEXTS.values()] == list(TEXTS)
     assert len(old.questions) == asked
@@ -127,7 +127,7 @@ def test_what_is_stored_meanwhile_is_found_by_meaning_at_once_and_after_the_chan
     assert revised.searchable is Searchable.MEANING
     assert found(store, "a blue bicycle") == "new"
     assert store.stats().answering == OLD.model
-    while store.catch_up():
+    while store.models.catch_up():
         pass
     assert store.stats().answering == NEW.model
     assert found(store, "a blue bicycle") == "new"
@@ -143,7 +143,7 @@ def test_a_store_that_did_not_do_the_work_notices_the_end_of_the_change(
     old = Watched(64)
     idle, working = reopen(NEW, old), reopen(NEW, OLD)
     assert found(idle, TEXTS["cat"]) == "cat"
-    while working.catch_up():
+    while working.models.catch_up():
         pass
     assert found(idle, TEXTS["cat"]) == "cat"
     assert idle.stats().answering == NEW.model
@@ -158,7 +158,7 @@ def test_a_store_that_writes_before_it_searches_notices_the_end_of_the_change_as
     fill(reopen(OLD))
     idle, working = reopen(NEW, OLD), reopen(NEW, OLD)
     assert idle.remember("before the end", id="before").searchable is Searchable.MEANING
-    while working.catch_up():
+    while working.models.catch_up():
         pass
     assert idle.remember("after the end", id="after").searchable is Searchable.MEANING
     assert [e.model for e in storage.get(["after"])["after"].embeddings] == [NEW.model]
@@ -169,14 +169,14 @@ def test_a_store_that_writes_before_it_searches_notices_the_end_of_the_change_as
 def test_once_changed_a_store_does_not_go_back(reopen: Callable[..., MemoryStore]) -> None:
     fill(reopen(OLD))
     store, other = reopen(NEW, OLD), reopen(OLD)
-    while store.catch_up():
+    while store.models.catch_up():
         pass
     other.remember("stored by a process with the old model", id="late")
     assert store.stats().answering == NEW.model
     hits = store.search("stored by a process with the old model")
     assert hits[0].memory.id == "late"  # by its words
     assert hits.pending == 1
-    assert store.catch_up() == 1
+    assert store.models.catch_up() == 1
 
 
 def test_stores_with_different_models_neither_undo_nor_repeat_each_others_work(
@@ -188,9 +188,9 @@ def test_stores_with_different_models_neither_undo_nor_repeat_each_others_work(
     second.remember("stored by the second", id="b")
     for _ in range(3):
         for store in (first, second):
-            store.catch_up()
+            store.models.catch_up()
     position = storage.position()
-    assert [first.catch_up(), second.catch_up()] == [0, 0]
+    assert [first.models.catch_up(), second.models.catch_up()] == [0, 0]
     assert storage.position() == position
     made = [text for text in one.texts if "plain" not in text]
     assert sorted(made) == sorted(two.texts) == ["stored by the first", "stored by the second"]
@@ -213,7 +213,7 @@ def test_of_two_models_that_have_both_gaps_the_one_with_fewer_answers(
     reopen: Callable[..., MemoryStore],
 ) -> None:
     fill(reopen(OLD))
-    reopen(NEW, OLD).catch_up(limit=2)
+    reopen(NEW, OLD).models.catch_up(limit=2)
     reopen(OLD).remember("x" * 60_000, id="long")  # waits for both
     assert reopen(NEW, OLD).stats().answering == OLD.model
     assert reopen(OLD, NEW).stats().answering == OLD.model
@@ -239,7 +239,7 @@ def test_a_former_model_that_cannot_be_opened_leaves_words_and_a_note(
     assert "the former model cannot be opened" in hits.note
     assert str(tmp_path / "gone") in hits.note
     assert store.search("Apollo", arms=["words"]).note is None
-    while store.catch_up():
+    while store.models.catch_up():
         pass
     hits = store.search("when is the Apollo deadline")
     assert (hits[0].memory.id, hits.note, hits.pending) == ("apollo", None, 0)
@@ -252,12 +252,12 @@ def test_a_new_model_that_cannot_run_leaves_the_former_one_answering(
     new = Watched(32)
     new.broken = EmbedderError("the new model cannot be loaded")
     store = reopen(new, OLD)
-    assert store.catch_up() == 0
+    assert store.models.catch_up() == 0
     assert found(store, TEXTS["cat"]) == "cat"
     assert store.remember("one more", id="more").searchable is Searchable.MEANING
     new.broken = None
-    assert store.catch_up() == 5
-    assert store.catch_up() == 0
+    assert store.models.catch_up() == 5
+    assert store.models.catch_up() == 0
     assert store.stats().answering == new.model
 
 
@@ -268,7 +268,7 @@ def test_a_text_that_the_new_model_refuses_does_not_hold_the_change_up(
     new = Watched(32)
     new.refuses = "piano"
     store = reopen(new, OLD)
-    while store.catch_up():
+    while store.models.catch_up():
         pass
     assert "refuses memory 'cat'" in caplog.text
     assert store.stats().answering == new.model
@@ -290,7 +290,7 @@ def test_a_memory_that_is_brought_back_after_the_change_is_embedded_at_once(
     fill(reopen(OLD))
     store = reopen(NEW, OLD)
     store.forget("cat")
-    while store.catch_up():
+    while store.models.catch_up():
         pass
     back = store.revise("cat", revision=2, status="current")
     assert back.searchable is Searchable.MEANING
@@ -303,13 +303,13 @@ def test_old_vectors_go_only_when_asked_and_only_once_they_are_not_needed(
     fill(reopen(OLD))
     store = reopen(NEW, OLD)
     store.forget("alice")
-    store.catch_up(limit=1)
+    store.models.catch_up(limit=1)
     with pytest.raises(Conflict, match="have no vector by hashing-32 yet"):
-        store.drop_other_models()
+        store.models.drop_others()
     assert store.stats().by_model == {NEW.model: 1, OLD.model: 3}
-    while store.catch_up():
+    while store.models.catch_up():
         pass
-    assert store.drop_other_models() == {OLD.model: 3}
+    assert store.models.drop_others() == {OLD.model: 3}
     assert store.stats().by_model == {NEW.model: 3}
     assert storage.get(["alice"])["alice"].embeddings == ()
     assert [found(store, TEXTS[name]) for name in ("apollo", "tea", "cat")] == [
@@ -317,7 +317,7 @@ def test_old_vectors_go_only_when_asked_and_only_once_they_are_not_needed(
         "tea",
         "cat",
     ]
-    assert store.drop_other_models() == {}
+    assert store.models.drop_others() == {}
     assert store.verify().findings == ()
 
 
@@ -326,11 +326,11 @@ def test_a_hard_forget_in_the_middle_of_a_change_erases_the_vectors_of_both_mode
 ) -> None:
     fill(reopen(OLD))
     store = reopen(NEW, OLD)
-    assert store.catch_up(limit=1) == 1
+    assert store.models.catch_up(limit=1) == 1
     receipt = store.forget("apollo", hard=True)
     assert receipt.erased == ("memory apollo", "1 revision", "2 vectors")
     assert found(store, TEXTS["apollo"]) != "apollo"
-    while store.catch_up():
+    while store.models.catch_up():
         pass
     assert store.stats().by_model == {NEW.model: 3, OLD.model: 3}
     assert found(store, TEXTS["apollo"]) != "apollo"
@@ -347,7 +347,7 @@ def test_what_was_damaged_by_either_model_is_made_anew_in_the_middle_of_a_change
     with MemoryStore.open(
         config=config, storage=storage, embedder=NEW, former_embedder=OLD
     ) as store:
-        assert store.catch_up(limit=2) == 2
+        assert store.models.catch_up(limit=2) == 2
         connection = apsw.Connection(str(tmp_path / "memory.db"))
         connection.execute("UPDATE vectors SET checksum = zeroblob(16) WHERE number = 2")
         connection.close()
@@ -389,7 +389,7 @@ def test_every_answer_during_a_change_is_right_by_one_of_the_two_models(
     with ThreadPoolExecutor() as pool:
         asking = [pool.submit(ask, number) for number in (1, 50, 100)]
         begun.wait(60)
-        while store.catch_up(limit=40):
+        while store.models.catch_up(limit=40):
             pass
         done.set()
         answers = [future.result() for future in asking]

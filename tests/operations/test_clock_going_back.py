@@ -89,10 +89,10 @@ def test_a_revised_memory_is_not_stored_earlier(store: MemoryStore, set_clock: S
 def test_a_value_that_leaves_a_profile_is_not_stored_earlier(
     store: MemoryStore, set_clock: SetClock
 ) -> None:
-    store.update_user_profile({"name": "Alice"})
-    (key,) = store.get_user_profile().keys.values()
-    (fact,) = store.history(key)
+    store.profile.update({"name": "Alice"})
+    (key,) = store.profile.get().keys.values()
+    (fact,) = store.journal.history(key)
     set_clock.now = START - HOUR
-    store.update_user_profile({"name": None})
+    store.profile.update({"name": None})
     left = store.get(fact.id)
     assert (left.status, left.valid_to, left.stored_at) == (Status.SUPERSEDED, START, START)

@@ -15,11 +15,11 @@ import pytest
 from numpy.typing import NDArray
 
 from infinite_memory import Config, InfiniteMemoryError, MemoryStore, Status, StoreClosed
-from infinite_memory.model.record import Log, Write
+from infinite_memory.model.commit import Commit
 from infinite_memory.model.usage import Usage
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.storage.sqlite import storage as sqlite_storage
-from infinite_memory.store import memory_store
+from infinite_memory.store import lifetime
 from infinite_memory.testing.embedders import HashingEmbedder
 
 
@@ -28,9 +28,9 @@ class EndsAfterCommit(SqliteStorage):
 
     armed = False
 
-    def commit(self, writes: Sequence[Write]) -> int:
-        position = super().commit(writes)
-        if self.armed and any(isinstance(write, Log) for write in writes):
+    def commit(self, commit: Commit) -> int:
+        position = super().commit(commit)
+        if self.armed and commit.entry is not None:
             self.close()
         return position
 
@@ -96,7 +96,7 @@ def forget_for_good(store: MemoryStore) -> None:
 
 
 def change_profile(store: MemoryStore) -> None:
-    profile = store.update_user_profile({"name": "Ann", "contacts": None, "facts": ["tall"]})
+    profile = store.profile.update({"name": "Ann", "contacts": None, "facts": ["tall"]})
     assert profile.fields == {"name": "Ann", "facts": ["tall"], "notes": ["short"]}
 
 
@@ -117,7 +117,7 @@ CHECKS: dict[Callable[[MemoryStore], None], Callable[[MemoryStore], bool]] = {
     revise_tags: lambda store: store.get("berlin").tags == ("a",),
     forget_softly: lambda store: store.get("berlin").status is Status.FORGOTTEN,
     forget_for_good: lambda store: "Berlin" not in {m.text for m in store.browse().memories},
-    change_profile: lambda store: store.get_user_profile().fields["name"] == "Ann",
+    change_profile: lambda store: store.profile.get().fields["name"] == "Ann",
     create_scope: lambda store: store.scopes["Apollo"].name == "Apollo",
     update_scope: lambda store: store.scopes["Old"].description == "x",
 }
@@ -129,7 +129,7 @@ def test_what_fails_after_the_commit_makes_no_error(
 ) -> None:
     with ending_after_commit(tmp_path) as (store, storage):
         store.scopes.create("Old")
-        store.update_user_profile({"notes": ["short"], "contacts": {"Bob": "x"}})
+        store.profile.update({"notes": ["short"], "contacts": {"Bob": "x"}})
         store.remember("Berlin", id="berlin", key="city")
         store.remember("Paris is large", id="last")
         storage.armed = True
@@ -189,7 +189,7 @@ def test_a_store_that_is_closed_while_it_embeds_has_stored(
         store.remember("another", id="b")
     with opened(tmp_path) as store:
         assert store.get("a").text == "a fact"
-        assert store.catch_up() == (searchable == "words")
+        assert store.models.catch_up() == (searchable == "words")
 
 
 def test_a_signal_that_closes_the_store_in_the_middle_of_a_commit_hangs_nothing(
@@ -198,10 +198,10 @@ def test_a_signal_that_closes_the_store_in_the_middle_of_a_commit_hangs_nothing(
     store = opened(tmp_path)
     honest = sqlite_storage.refuse_changes
 
-    def signalling(writes: Sequence[Write], present: Any) -> None:
+    def signalling(commit: Commit, present: Any) -> None:
         monkeypatch.setattr(sqlite_storage, "refuse_changes", honest)
         by_a_signal(store.close)
-        honest(writes, present)
+        honest(commit, present)
 
     monkeypatch.setattr(sqlite_storage, "refuse_changes", signalling)
     assert store.remember("a fact", id="a").outcome == "stored"
@@ -213,7 +213,7 @@ def test_a_signal_that_closes_the_store_in_the_middle_of_a_commit_hangs_nothing(
 def test_closing_waits_for_what_is_under_way(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(memory_store, "_LAST_CALLS_SECONDS", 60.0)
+    monkeypatch.setattr(lifetime, "_LAST_CALLS_SECONDS", 60.0)
     embedder, begun, refused = Failing(), threading.Event(), threading.Event()
     store = opened(tmp_path, embedder)
 
@@ -261,7 +261,7 @@ def write(store: MemoryStore, worker: int, done: list[tuple[str, bool]]) -> None
             lambda name=name: store.revise(f"old-{name}", revision=1, text=name),
             lambda name=name: store.forget(f"old-{name}"),
             lambda name=name: store.forget(f"old-{name}", hard=True),
-            lambda name=name: store.update_user_profile({"preferences": {name: name}}),
+            lambda name=name: store.profile.update({"preferences": {name: name}}),
             lambda name=name: store.scopes.create(name),
         ]
         call = (number + worker) % len(calls)
@@ -291,7 +291,7 @@ def was_done(store: MemoryStore, call: int, name: str) -> bool:
     if call == 4:
         return f"old-{name}" not in found
     if call == 5:
-        return name in dict(store.get_user_profile().fields.get("preferences", {}))  # type: ignore[arg-type]
+        return name in dict(store.profile.get().fields.get("preferences", {}))  # type: ignore[arg-type]
     return any(scope.name == name for scope in store.scopes)
 
 
@@ -299,7 +299,7 @@ def was_done(store: MemoryStore, call: int, name: str) -> bool:
 def test_beside_closing_each_call_that_raised_did_nothing_and_each_other_was_done(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: float
 ) -> None:
-    monkeypatch.setattr(memory_store, "_LAST_CALLS_SECONDS", seconds)
+    monkeypatch.setattr(lifetime, "_LAST_CALLS_SECONDS", seconds)
     wrong, raised = [], 0
     for turn in range(12):
         home = tmp_path / str(turn)

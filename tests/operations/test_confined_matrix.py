@@ -6,7 +6,6 @@ A method without a row fails the test.
 
 from __future__ import annotations
 
-import inspect
 import logging
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
@@ -15,9 +14,9 @@ from typing import Any
 
 import pytest
 from confined_pairs import INSIDE, Pair, markers_in, opened_pair, outside_of
+from store_names import public_names
 
 from infinite_memory import Config, IdTaken, InfiniteMemoryError, MemoryStore
-from infinite_memory.operations.scope_group import Scopes
 from infinite_memory.storage.paging import encode_position
 
 Call = Callable[[MemoryStore], Any]
@@ -91,7 +90,10 @@ def scope_calls(method: str) -> Iterator[Call]:
             yield lambda s, n=name: s.scopes.create(n)
             yield lambda s, n=name: s.scopes.create("team", parent=n)
         elif method == "update":
-            yield lambda s, n=name: (s.scopes.update(n, description="x"), s.log(limit=1))
+            yield lambda s, n=name: (
+                s.scopes.update(n, description="x"),
+                s.journal.entries(limit=1),
+            )
             yield lambda s, n=name: (s.scopes.update("team", parent=n), list(s.scopes))
 
 
@@ -100,7 +102,7 @@ def emptied_and_deleted(store: MemoryStore) -> Any:
     for memory_id in ("in-talk", "in-gone"):
         store.forget(memory_id, hard=True)
     store.scopes.delete("team")
-    return list(store.scopes), store.log(), store.verify()
+    return list(store.scopes), store.journal.entries(), store.verify()
 
 
 ROWS: Mapping[str, list[Call]] = {
@@ -109,26 +111,41 @@ ROWS: Mapping[str, list[Call]] = {
         lambda s: s.browse(scope="ALL", after=CURSOR),
         lambda s: s.browse(scope="ALL", limit=2),
     ],
-    "catch_up": [lambda s: s.catch_up(), lambda s: (s.catch_up(limit=1), s.stats())],
+    "models.answering": [lambda s: s.models.answering],
+    "models.configured": [lambda s: s.models.configured],
+    "models.pending": [lambda s: s.models.pending(), lambda s: s.models.pending(limit=1)],
+    "models.catch_up": [
+        lambda s: s.models.catch_up(),
+        lambda s: (s.models.catch_up(limit=1), s.stats()),
+    ],
     "close": [lambda s: s.close()],
     "config": [lambda s: s.config],
-    "conflicts": [*(lambda s, n=name: s.conflicts(scope=n) for name in (None, *SCOPES))],
-    "drop_other_models": [lambda s: s.drop_other_models()],
+    "journal.__getitem__": [*(lambda s, n=n: s.journal[n] for n in ENTRIES)],
+    "journal.__iter__": [lambda s: list(s.journal)],
+    "journal.conflicts": [
+        *(lambda s, n=name: s.journal.conflicts(scope=n) for name in (None, *SCOPES))
+    ],
+    "models.drop_others": [lambda s: s.models.drop_others()],
     "forget": [
         *(lambda s, i=i: s.forget(i) for i in IDS),
         *(lambda s, i=i: s.forget(i, hard=True) for i in IDS),
-        lambda s: [s.forget("in-1", hard=True), s.forget("in-1", hard=True), s.log(), s.verify()],
+        lambda s: [
+            s.forget("in-1", hard=True),
+            s.forget("in-1", hard=True),
+            s.journal.entries(),
+            s.verify(),
+        ],
     ],
     "get": [*(lambda s, i=i: s.get(i) for i in IDS)],
-    "get_user_profile": [lambda s: s.get_user_profile(), lambda s: s.get_user_profile("zz-user")],
-    "history": [
-        *(lambda s, i=i: s.history(i) for i in (*IDS, "zz-key", "job", "in-sum")),
-        *(lambda s, n=n: s.history("job", scope=n) for n in SCOPES),
+    "profile.get": [lambda s: s.profile.get(), lambda s: s.profile.get("zz-user")],
+    "journal.history": [
+        *(lambda s, i=i: s.journal.history(i) for i in (*IDS, "zz-key", "job", "in-sum")),
+        *(lambda s, n=n: s.journal.history("job", scope=n) for n in SCOPES),
     ],
-    "log": [
-        lambda s: s.log(),
-        *(lambda s, i=i: s.log(memory_id=i) for i in IDS),
-        *(lambda s, n=n: s.log(before=n, limit=2) for n in ENTRIES),
+    "journal.entries": [
+        lambda s: s.journal.entries(),
+        *(lambda s, i=i: s.journal.entries(memory_id=i) for i in IDS),
+        *(lambda s, n=n: s.journal.entries(before=n, limit=2) for n in ENTRIES),
     ],
     "open": [],  # how it is opened is the test itself
     "recall_by_time": [
@@ -143,21 +160,20 @@ ROWS: Mapping[str, list[Call]] = {
         *(lambda s, f=fields: s.remember_many([{"text": "first"}, f]) for fields in new_memories())
     ],
     "revise": [*updates()],
-    "scopes": [lambda s: list(s.scopes)],
     "search": [*searches()],
     "stats": [lambda s: s.stats()],
     "undo": [
-        *(lambda s, n=n: (s.undo(n), s.log()) for n in ENTRIES),
-        lambda s: [s.undo(), s.undo(), s.undo(), s.log()],
+        *(lambda s, n=n: (s.undo(n), s.journal.entries()) for n in ENTRIES),
+        lambda s: [s.undo(), s.undo(), s.undo(), s.journal.entries()],
     ],
-    "update_user_profile": [
-        lambda s: s.update_user_profile({"name": "a name"}),
-        lambda s: s.update_user_profile({"name": "a name"}, user="zz-user"),
+    "profile.update": [
+        lambda s: s.profile.update({"name": "a name"}),
+        lambda s: s.profile.update({"name": "a name"}, user="zz-user"),
     ],
     "usage": [*(lambda s, i=i: s.usage(i) for i in IDS)],
-    "users": [lambda s: s.users()],
+    "profile.users": [lambda s: s.profile.users()],
     "verify": [lambda s: s.verify(), lambda s: s.verify(mend=True)],
-    "warm_up": [lambda s: s.warm_up()],
+    "models.warm_up": [lambda s: s.models.warm_up()],
     "why_not": [
         *(lambda s, i=i: s.why_not("Apollo deadline", i, scope="ALL") for i in IDS),
         *(lambda s, n=n: s.why_not("Apollo", "in-1", scope=n) for n in SCOPES),
@@ -168,19 +184,6 @@ ROWS: Mapping[str, list[Call]] = {
     "scopes.update": [*scope_calls("update"), lambda s: s.scopes.update("work", parent="")],
     "scopes.delete": [*scope_calls("delete"), emptied_and_deleted],
 }
-
-
-def methods() -> list[str]:
-    """Return the names of everything public on a store and on its scopes."""
-    of_scopes = [
-        name
-        for name, _ in inspect.getmembers(Scopes, inspect.isfunction)
-        if not name.startswith("_") or name in ("__iter__", "__getitem__")
-    ]
-    return [
-        *(name for name in dir(MemoryStore) if not name.startswith("_")),
-        *(f"scopes.{name}" for name in of_scopes),
-    ]
 
 
 def outcome(call: Call, store: MemoryStore) -> str:
@@ -197,7 +200,7 @@ def outcome(call: Call, store: MemoryStore) -> str:
 
 
 def test_every_method_has_rows() -> None:
-    assert sorted(ROWS) == sorted(methods())
+    assert sorted(ROWS) == sorted(public_names())
 
 
 @pytest.mark.parametrize("name", list(ROWS))
@@ -231,7 +234,7 @@ def test_without_a_name_from_outside_nothing_from_outside_is_told(pair: Pair) ->
         lambda s: [
             s.stats(),
             s.verify(),
-            s.conflicts(scope="ALL"),
+            s.journal.conflicts(scope="ALL"),
             list(s.scopes),
             s.config.limits,
         ],
@@ -239,7 +242,12 @@ def test_without_a_name_from_outside_nothing_from_outside_is_told(pair: Pair) ->
             s.browse(scope="ALL", statuses=[]),
             s.recall_by_time(when="always", scope="ALL"),
         ],
-        lambda s: [s.log(limit=100), s.history("in-1"), s.history("in-sum"), s.history("job")],
+        lambda s: [
+            s.journal.entries(limit=100),
+            s.journal.history("in-1"),
+            s.journal.history("in-sum"),
+            s.journal.history("job"),
+        ],
         lambda s: [s.undo(), s.undo(), s.undo()],
     ):
         assert not markers_in(outcome(call, pair.full))
@@ -263,7 +271,7 @@ def test_only_that_an_id_is_taken_is_seen(pair: Pair) -> None:
 
 
 def test_an_entry_outside_is_no_entry(pair: Pair) -> None:
-    visible = {entry.number for entry in pair.full.log(limit=1000)}
+    visible = {entry.number for entry in pair.full.journal.entries(limit=1000)}
     hidden = set(range(1, max(visible))) - visible
     assert len(hidden) > 10
     unknown = outcome(lambda s: s.undo(10**6), pair.full)

@@ -11,7 +11,7 @@ import apsw
 import pytest
 
 from infinite_memory import Config, Conflict, IdTaken, InvalidInput, MemoryStore, NotFound
-from infinite_memory.model.record import Put
+from infinite_memory.model.commit import Commit, Put
 from infinite_memory.storage.confined import ConfinedStorage
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.storage.sqlite import SqliteStorage
@@ -56,10 +56,10 @@ def test_a_memory_that_is_moved_out_is_gone(everything: MemoryStore, work: Memor
     with pytest.raises(NotFound):
         work.get("plan")
     with pytest.raises(NotFound):
-        work.history("plan")
+        work.journal.history("plan")
     with pytest.raises(NotFound):
         work.forget("plan", hard=True)
-    assert work.log() == work.log(memory_id="plan") == []
+    assert work.journal.entries() == work.journal.entries(memory_id="plan") == []
     assert everything.get("plan").text == "a plan for the harbour"
 
 
@@ -67,10 +67,13 @@ def test_a_memory_that_is_moved_in_begins_there(everything: MemoryStore, work: M
     everything.remember("said at home", id="m", scope="home")
     everything.revise("m", revision=1, text="fit for work", scope="work")
     everything.revise("m", revision=2, text="fit for everybody")
-    assert [memory.text for memory in work.history("m")] == ["fit for work", "fit for everybody"]
+    assert [memory.text for memory in work.journal.history("m")] == [
+        "fit for work",
+        "fit for everybody",
+    ]
     assert work.stats().revisions == 1
     assert (ids(work, "fit"), ids(work, "home")) == ({"m"}, set())
-    entry = work.log(memory_id="m")[1].number
+    entry = work.journal.entries(memory_id="m")[1].number
     with pytest.raises(Conflict) as caught:
         work.undo(entry)
     assert "home" not in str(caught.value)
@@ -89,7 +92,7 @@ def test_the_parent_outside_is_kept_when_the_scope_is_changed_and_that_is_undone
     restored = everything.scopes["work"]
     assert (restored.parent, restored.description) == ("vault", "")
     assert everything.verify().sound
-    everything.undo(everything.log(limit=2)[1].number - 1)
+    everything.undo(everything.journal.entries(limit=2)[1].number - 1)
 
 
 def test_an_entry_that_touches_both_sides_is_shown_to_neither_alone(
@@ -99,8 +102,8 @@ def test_an_entry_that_touches_both_sides_is_shown_to_neither_alone(
         [{"text": "inside", "scope": "work", "id": "i"}, {"text": "outside", "id": "o"}]
     )
     assert [memory.id for memory in work.browse(scope="ALL").memories] == ["i"]
-    assert work.log() == []
-    number = everything.log(limit=1)[0].number
+    assert work.journal.entries() == []
+    number = everything.journal.entries(limit=1)[0].number
     with pytest.raises(NotFound, match=f"there is no entry {number}"):
         work.undo(number)
 
@@ -111,13 +114,13 @@ def test_what_was_erased_is_known_to_the_handle_that_erased_it(
     work.remember("a slip", id="slip")
     work.forget("slip", hard=True)
     assert work.forget("slip", hard=True).outcome == "unchanged"
-    assert len(work.log(memory_id="slip")) == 2
+    assert len(work.journal.entries(memory_id="slip")) == 2
     with open_store(home, scopes=["work"]) as another:
-        assert another.log() == []
+        assert another.journal.entries() == []
         with pytest.raises(NotFound):
             another.forget("slip", hard=True)
     everything.remember("taken since", id="slip")
-    assert work.log(memory_id="slip") == []
+    assert work.journal.entries(memory_id="slip") == []
 
 
 def test_the_default_scope_is_inside(home: Path) -> None:
@@ -151,7 +154,7 @@ def test_strict_scopes_are_not_made(home: Path, everything: MemoryStore) -> None
 
 def test_an_id_that_is_taken_is_not_tried_again() -> None:
     inner = FailingStorage(InMemoryStorage())
-    inner.commit([Put(memory=make_memory("m"), expected=0)])
+    inner.commit(Commit(puts=[Put(memory=make_memory("m"), expected=0)]))
     with MemoryStore.open(
         "memory://", storage=inner, embedder=HashingEmbedder(), scopes=["work"]
     ) as store:
@@ -202,15 +205,17 @@ def test_each_has_a_snapshot_of_its_own(home: Path) -> None:
 
 def test_what_waits_outside_is_not_embedded_from_inside(home: Path) -> None:
     with closing(SqliteStorage.open(home)) as storage:
-        storage.commit([Put(memory=make_memory(f"o{n}"), expected=0) for n in range(200)])
-        storage.commit([Put(memory=make_memory("i", scope="work"), expected=0)])
+        storage.commit(
+            Commit(puts=[Put(memory=make_memory(f"o{n}"), expected=0) for n in range(200)])
+        )
+        storage.commit(Commit(puts=[Put(memory=make_memory("i", scope="work"), expected=0)]))
         model = HashingEmbedder().model
         confined = ConfinedStorage(storage, ["work"])
         assert confined.pending(model, limit=1) == confined.pending(model, limit=500) == ["i"]
         with open_store(home, scopes=["work"]) as store:
             assert store.search("text", scope="ALL").pending == 1
-            assert store.catch_up() == 1
-            assert store.drop_other_models() == {}
+            assert store.models.catch_up() == 1
+            assert store.models.drop_others() == {}
         assert len(storage.pending(model, limit=500)) == 200
 
 
@@ -249,10 +254,10 @@ def test_undo_takes_back_what_is_inside_whatever_was_stored_outside_since(
 ) -> None:
     work.remember("a plan for the harbour", id="plan", scope="team")
     everything.remember("a blood test", id="test", scope="health")
-    outside = everything.log(limit=1)[0].number
+    outside = everything.journal.entries(limit=1)[0].number
     undone = work.undo()
     assert (undone.memories, undone.entry) == (("plan",), outside + 1)
-    assert everything.log(limit=1)[0].number == outside + 1
+    assert everything.journal.entries(limit=1)[0].number == outside + 1
     assert everything.get("test").status == "current"
     with pytest.raises(NotFound, match="nothing left to undo"):
         work.undo()

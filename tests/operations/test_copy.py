@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,7 +22,8 @@ from infinite_memory import (
     StorageUnavailable,
     copy_store,
 )
-from infinite_memory.model.record import Attach, Detach, Embedding, Erase, Put, PutScope, Write
+from infinite_memory.model.commit import Attach, Commit, Detach, Erase, Put
+from infinite_memory.model.record import Embedding
 from infinite_memory.model.scope import Scope
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.storage.sqlite import SqliteStorage
@@ -48,9 +49,9 @@ def source(tmp_path: Path) -> Path:
     return folder
 
 
-def change(folder: Path, *writes: Write) -> None:
+def change(folder: Path, commit: Commit) -> None:
     with closing(SqliteStorage.open(folder)) as storage:
-        storage.commit(writes)
+        storage.commit(commit)
 
 
 class Interrupted(Exception):
@@ -63,11 +64,11 @@ class Interrupting(SqliteStorage):
     left = 10**9
     after = False
 
-    def commit(self, writes: Sequence[Write]) -> int:
+    def commit(self, commit: Commit) -> int:
         self.left -= 1
         if self.left == 0 and not self.after:
             raise Interrupted
-        position = super().commit(writes)
+        position = super().commit(commit)
         if self.left == 0:
             raise Interrupted
         return position
@@ -133,14 +134,17 @@ def test_a_whole_copy_that_is_repeated_brings_what_is_new(source: Path, tmp_path
     embedding = Embedding(model="c/3", spans=np.array([[0, 2]], np.int32), vectors=vectors)
     change(
         source,
-        Put(memory=memory("new"), expected=0),
-        Erase(id="plain"),
-        Put(memory=memory("history", "Another end.", 21), expected=20),
-        Attach(id="plain-000001", revision=1, embedding=embedding),
-        Detach(id="plain-000002", keep="none"),
-        Erase(id="plain-000003"),
-        Put(memory=memory("plain-000003", "Another life."), expected=0),
-        PutScope(scope=Scope(name="new scope")),
+        Commit(
+            erases=[Erase(id="plain"), Erase(id="plain-000003")],
+            puts=[
+                Put(memory=memory("new"), expected=0),
+                Put(memory=memory("history", "Another end.", 21), expected=20),
+                Put(memory=memory("plain-000003", "Another life."), expected=0),
+            ],
+            attaches=[Attach(id="plain-000001", revision=1, embedding=embedding)],
+            detaches=[Detach(id="plain-000002", keep="none")],
+            scopes=[Scope(name="new scope")],
+        ),
     )
     copied = copy_store(source, tmp_path / "target")
 
@@ -166,14 +170,17 @@ def test_what_is_written_meanwhile_comes_over_too(source: Path, tmp_path: Path) 
         with closing(SqliteStorage.open(source)) as storage:
             for number in range(60):
                 storage.commit(
-                    [
-                        Put(memory=memory(f"late-{number}"), expected=0),
-                        Put(
-                            memory=memory(f"plain-{number:06}", f"Revised {number}.", 2), expected=1
-                        ),
-                        Erase(id=f"plain-{number + 100:06}"),
-                        PutScope(scope=Scope(name=f"scope {number}")),
-                    ]
+                    Commit(
+                        erases=[Erase(id=f"plain-{number + 100:06}")],
+                        puts=[
+                            Put(memory=memory(f"late-{number}"), expected=0),
+                            Put(
+                                memory=memory(f"plain-{number:06}", f"Revised {number}.", 2),
+                                expected=1,
+                            ),
+                        ],
+                        scopes=[Scope(name=f"scope {number}")],
+                    )
                 )
 
     writer = threading.Thread(target=write)
@@ -191,7 +198,7 @@ def test_what_is_written_meanwhile_comes_over_too(source: Path, tmp_path: Path) 
 def test_two_copies_into_one_target_at_once_end_with_the_same(source: Path, tmp_path: Path) -> None:
     SqliteStorage.open(tmp_path / "target").close()
     copy_store(source, tmp_path / "target")
-    change(source, *(Put(memory=memory(f"late-{n}"), expected=0) for n in range(2000)))
+    change(source, Commit(puts=[Put(memory=memory(f"late-{n}"), expected=0) for n in range(2000)]))
     failed: list[BaseException] = []
 
     def copy() -> None:
@@ -221,17 +228,17 @@ def nothing_changed(folder: Path, call: Callable[[], object], error: type[Except
 
 def test_a_target_that_holds_something_else_is_refused(source: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
-    change(other, Put(memory=memory("mine"), expected=0))
+    change(other, Commit(puts=[Put(memory=memory("mine"), expected=0)]))
     said = nothing_changed(other, lambda: copy_store(source, other), Conflict)
     assert "holds memories or scopes already" in said
     only_scopes = tmp_path / "scopes"
-    change(only_scopes, PutScope(scope=Scope(name="mine")))
+    change(only_scopes, Commit(scopes=[Scope(name="mine")]))
     nothing_changed(only_scopes, lambda: copy_store(source, only_scopes), Conflict)
 
 
 def test_the_copy_of_another_source_is_refused(source: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
-    change(other, Put(memory=memory("other"), expected=0))
+    change(other, Commit(puts=[Put(memory=memory("other"), expected=0)]))
     copy_store(other, tmp_path / "target")
     said = nothing_changed(
         tmp_path / "target", lambda: copy_store(source, tmp_path / "target"), Conflict
@@ -241,7 +248,7 @@ def test_the_copy_of_another_source_is_refused(source: Path, tmp_path: Path) -> 
 
 def test_a_whole_copy_that_was_written_since_is_refused(source: Path, tmp_path: Path) -> None:
     copy_store(source, tmp_path / "target")
-    change(tmp_path / "target", Put(memory=memory("mine"), expected=0))
+    change(tmp_path / "target", Commit(puts=[Put(memory=memory("mine"), expected=0)]))
     said = nothing_changed(
         tmp_path / "target", lambda: copy_store(source, tmp_path / "target"), Conflict
     )
@@ -254,7 +261,7 @@ def test_what_others_wrote_into_a_half_made_copy_is_named(source: Path, tmp_path
     target.left = 3
     with closing(target), pytest.raises(Interrupted):
         copy_store(source, target)
-    change(tmp_path / "target", Put(memory=memory("foreign"), expected=0))
+    change(tmp_path / "target", Commit(puts=[Put(memory=memory("foreign"), expected=0)]))
 
     copied = copy_store(source, tmp_path / "target")
 
@@ -294,7 +301,7 @@ def test_an_older_source_is_not_copied_over_a_newer_one(source: Path, tmp_path: 
     for path in source.iterdir():
         if path.is_file():
             (older / path.name).write_bytes(path.read_bytes())
-    change(source, Put(memory=memory("newer"), expected=0))
+    change(source, Commit(puts=[Put(memory=memory("newer"), expected=0)]))
     copy_store(source, tmp_path / "target")
     with closing(SqliteStorage.open(older)) as storage:
         assert storage.identity == identity
@@ -345,12 +352,10 @@ def test_a_target_that_was_altered_is_found_out(source: Path, tmp_path: Path) ->
     """The comparison can fail: a copy is altered behind its back."""
 
     class Altering(SqliteStorage):
-        def commit(self, writes: Sequence[Write]) -> int:
-            return super().commit([self.altered(each) for each in writes])
+        def commit(self, commit: Commit) -> int:
+            return super().commit(evolve(commit, puts=[self.altered(put) for put in commit.puts]))
 
-        def altered(self, write: Write) -> Write:
-            if not isinstance(write, Put):
-                return write
+        def altered(self, write: Put) -> Put:
             if write.memory.id == "plain":
                 return evolve(write, memory=evolve(write.memory, context={"a": 1.0}))
             if write.memory.id == "history" and write.memory.revision == 7:
@@ -374,14 +379,11 @@ def test_what_the_target_refuses_is_named_and_the_rest_is_copied(
     source: Path, tmp_path: Path
 ) -> None:
     class Refusing(SqliteStorage):
-        def commit(self, writes: Sequence[Write]) -> int:
-            for write in writes:
-                if isinstance(write, Put) and (write.memory.id, write.memory.revision) in {
-                    ("plain-000010", 1),
-                    ("history", 3),
-                }:
-                    raise InvalidInput("too large")
-            return super().commit(writes)
+        def commit(self, commit: Commit) -> int:
+            put = {(put.memory.id, put.memory.revision) for put in commit.puts}
+            if put & {("plain-000010", 1), ("history", 3)}:
+                raise InvalidInput("too large")
+            return super().commit(commit)
 
     with closing(Refusing.open(tmp_path / "target")) as target:
         copied = copy_store(source, target)

@@ -11,9 +11,9 @@ import apsw
 import pytest
 
 from infinite_memory import Conflict, copy_store
+from infinite_memory.model.commit import Commit, Erase
 from infinite_memory.model.findings import RecordKind
-from infinite_memory.model.link import LinkType
-from infinite_memory.model.record import Erase, EraseLink, Log, PutLink
+from infinite_memory.model.link import LinkKey, LinkType
 from infinite_memory.model.usage import Usage
 from infinite_memory.protocols import Storage
 from infinite_memory.storage.inmemory import InMemoryStorage
@@ -26,10 +26,12 @@ from tests.harness.everything import dump
 @pytest.fixture
 def source(tmp_path: Path) -> Iterator[SqliteStorage]:
     with closing(SqliteStorage.open(tmp_path / "source")) as storage:
-        storage.commit([put("a"), put("b"), put("c"), Log(action=make_action("a", "b", "c"))])
-        storage.commit([PutLink(link=make_link("a", "b")), PutLink(link=make_link("b", "b"))])
+        storage.commit(
+            Commit(puts=[put("a"), put("b"), put("c")], entry=make_action("a", "b", "c"))
+        )
+        storage.commit(Commit(links=[make_link("a", "b"), make_link("b", "b")]))
         for number in range(2, 8):
-            storage.commit([put("a", revision=number), Log(action=make_action("a"))])
+            storage.commit(Commit(puts=[put("a", revision=number)], entry=make_action("a")))
         storage.count_usage({"a": Usage(count=3, last=NOW), "b": Usage(count=1, last=NOW)})
         yield storage
 
@@ -55,8 +57,8 @@ def test_what_changed_beside_the_memories_alone_comes_over(
     source: SqliteStorage, target: SqliteStorage
 ) -> None:
     assert copy_store(source, target).compared["entries"] == 7
-    source.commit([EraseLink(source="a", target="b", type=LinkType.SEMANTIC)])
-    source.commit([PutLink(link=make_link("b", "b", weight=0.5)), Log(action=make_action())])
+    source.commit(Commit(erased_links=[LinkKey("a", "b", LinkType.SEMANTIC)]))
+    source.commit(Commit(links=[make_link("b", "b", weight=0.5)], entry=make_action()))
     source.count_usage({"a": Usage(count=1, last=NOW), "c": Usage(count=0, last=NOW)})
     copied = copy_store(source, target)
     assert (copied.whole, copied.copied) == (True, 0)
@@ -72,7 +74,13 @@ def test_a_memory_that_was_erased_and_stored_again_loses_what_was_beside_it(
     source: SqliteStorage, target: SqliteStorage
 ) -> None:
     copy_store(source, target)
-    source.commit([Erase(id="b"), put("b"), Log(action=make_action("b"))])
+    source.commit(
+        Commit(
+            erases=[Erase(id="b")],
+            puts=[put("b")],
+            entry=make_action("b"),
+        )
+    )
     # By its record the memory is the one that the target has.
     assert copy_store(source, target).whole
     assert same(source, target)
@@ -141,11 +149,11 @@ def test_a_target_with_a_journal_of_its_own_is_refused(
     source: SqliteStorage, target: SqliteStorage
 ) -> None:
     with closing(InMemoryStorage()) as other:
-        other.commit([Log(action=make_action())])
+        other.commit(Commit(entry=make_action()))
         with pytest.raises(Conflict, match="name an empty one"):
             copy_store(source, other)
     copy_store(source, target)
-    target.commit([Log(action=make_action("mine"))])
+    target.commit(Commit(entry=make_action("mine")))
     with pytest.raises(Conflict, match="a journal of its own: its entry 8"):
         copy_store(source, target)
 
@@ -181,10 +189,10 @@ def test_two_copies_at_once_bring_every_entry_once(
     source: SqliteStorage, target: SqliteStorage
 ) -> None:
     for number in range(300):
-        source.commit([Log(action=make_action(f"x{number}"))])
+        source.commit(Commit(entry=make_action(f"x{number}")))
     copy_store(source, target)
     for number in range(300):
-        source.commit([Log(action=make_action(f"y{number}"))])
+        source.commit(Commit(entry=make_action(f"y{number}")))
     at_once(*2 * [lambda: copy_store(source, target)])
     assert copy_store(source, target).whole
     assert same(source, target)
@@ -199,11 +207,11 @@ def test_links_and_entries_that_are_written_meanwhile_come_over(
         begun.wait(30)
         for number in range(60):
             source.commit(
-                [
-                    put(f"late-{number}"),
-                    PutLink(link=make_link(f"late-{number}", "a")),
-                    Log(action=make_action(f"late-{number}")),
-                ]
+                Commit(
+                    puts=[put(f"late-{number}")],
+                    links=[make_link(f"late-{number}", "a")],
+                    entry=make_action(f"late-{number}"),
+                )
             )
             source.count_usage({"a": Usage(count=1, last=NOW)})
 

@@ -98,9 +98,9 @@ def test_a_summary_gains_a_tenth_and_the_explanation_says_so(apollo: MemoryStore
 def test_the_nudge_brings_a_summary_under_the_first_but_overturns_no_clear_match(
     store: MemoryStore,
 ) -> None:
+    store.remember("the harbour of that town has lights and boats", id="sum", kind="summary")
     store.remember("harbour lights", id="clear")
     store.remember("the harbour of this town has lights and ships", id="close")
-    store.remember("the harbour of that town has lights and boats", id="sum", kind="summary")
     assert ids(store.search("harbour lights", limit=2)) == ["clear", "close"]
     assert set(ids(store.search("harbour lights", limit=2, depth="overview"))) == {"clear", "sum"}
     assert ids(store.search("harbour lights", limit=1, depth="overview")) == ["clear"]

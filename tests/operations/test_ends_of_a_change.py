@@ -68,7 +68,7 @@ def fill(store: MemoryStore) -> None:
 
 
 def embed_all(store: MemoryStore) -> None:
-    while store.catch_up():
+    while store.models.catch_up():
         pass
 
 
@@ -90,7 +90,7 @@ def test_damaged_memories_do_not_hold_a_change_up(
     fill(reopen(OLD))
     damage(tmp_path, f"UPDATE memories SET text = 'lies' WHERE number <= {many}")
     store = reopen(NEW, OLD)
-    assert sum(iter(store.catch_up, 0)) == 6 - many
+    assert sum(iter(store.models.catch_up, 0)) == 6 - many
     assert store.stats().answering == NEW.model
 
 
@@ -117,8 +117,8 @@ def test_a_memory_that_is_found_damaged_only_when_it_is_read_does_not_stop_the_w
     fill(reopen(OLD))
     damage(tmp_path, "UPDATE memories SET text = 'lies' WHERE number = 1")
     store = reopen(NEW, OLD)
-    assert store.catch_up(limit=1) == 1
-    assert sum(iter(store.catch_up, 0)) == 4
+    assert store.models.catch_up(limit=1) == 1
+    assert sum(iter(store.models.catch_up, 0)) == 4
 
 
 def test_a_former_model_whose_vectors_were_dropped_is_not_asked_for_long(
@@ -130,7 +130,7 @@ def test_a_former_model_whose_vectors_were_dropped_is_not_asked_for_long(
     idle, working = reopen(new, OLD), reopen(NEW, OLD)
     assert by_meaning(idle, TEXTS["m3"]) == ["m3"]
     embed_all(working)
-    working.drop_other_models()
+    working.models.drop_others()
     new.gate.clear()
     threading.Timer(0.5, new.gate.set).start()
     assert by_meaning(idle, TEXTS["m3"]) == ["m3"]
@@ -224,7 +224,7 @@ def test_what_is_stored_while_the_new_model_is_made_ready_is_embedded_by_it_too(
     store = reopen(coming, OLD)
     assert by_meaning(store, TEXTS["m3"]) == ["m3"]  # by the former one
     embed_all(reopen(NEW, OLD))
-    changing = threading.Thread(target=store.catch_up)  # finds that nothing waits
+    changing = threading.Thread(target=store.models.catch_up)  # finds that nothing waits
     changing.start()
     assert coming.asked.wait(120)
     store.remember("stored while nothing waits any more", id="late")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from infinite_memory import (
     Status,
     StorageUnavailable,
 )
-from infinite_memory.model.record import Write
+from infinite_memory.model.commit import Commit
 from infinite_memory.protocols import Storage
 from infinite_memory.search.bm25 import hash_term
 from infinite_memory.storage.inmemory import InMemoryStorage
@@ -66,7 +66,7 @@ def test_a_hard_forget_that_was_cut_after_erasing_is_finished_by_repeating_it(
     (index,) = (home / "index").iterdir()
     old = index.read_bytes()
     failing = FailingStorage(SqliteStorage.open(home))
-    failing.commit([])  # nothing is in the log yet
+    failing.commit(Commit())  # nothing is in the log yet
     with opened(home, failing) as store:
         failing.calls, failing.fail_at, failing.when = 0, call, when
         if when == "after":
@@ -99,7 +99,7 @@ def test_a_hard_forget_leaves_nothing_of_a_fact_and_its_key_in_the_journal(tmp_p
         store.search(SECRET)
         for place in ("Acme", "Globex"):
             store.forget(place, hard=True)
-        assert [str(entry.action.operation) for entry in store.log()] == [
+        assert [str(entry.action.operation) for entry in store.journal.entries()] == [
             *("erase", "erase", "undo", "undo", "remember", "remember")
         ]
         assert store.verify().sound
@@ -153,11 +153,11 @@ class _Interrupted(FailingStorage):
 
     meanwhile: Callable[[], object] | None = None
 
-    def commit(self, writes: Sequence[Write]) -> int:
+    def commit(self, commit: Commit) -> int:
         act, self.meanwhile = self.meanwhile, None
         if act is not None:
             act()
-        return super().commit(writes)
+        return super().commit(commit)
 
 
 @both
@@ -185,10 +185,10 @@ def test_a_memory_that_changes_at_every_attempt_is_a_conflict_in_the_end(
     other.remember("one", id="one")
 
     class Busy(FailingStorage):
-        def commit(self, writes: Sequence[Write]) -> int:
+        def commit(self, commit: Commit) -> int:
             revision = other.get("one").revision
             other.revise("one", revision=revision, text=f"text {revision}")
-            return super().commit(writes)
+            return super().commit(commit)
 
     with opened(Path("unused"), Busy(storage)) as store, pytest.raises(Conflict, match="'one'"):
         store.forget("one", hard=hard)

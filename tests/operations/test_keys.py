@@ -9,9 +9,9 @@ import pytest
 from attrs import evolve
 
 from infinite_memory import Conflict, InvalidInput, MemoryStore, NotFound, Status
+from infinite_memory.model.commit import Commit, Put
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.link import LinkType
-from infinite_memory.model.record import Put
 
 DAY = timedelta(days=1)
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -48,15 +48,23 @@ def test_a_later_fact_takes_the_place_of_the_one_before(store: MemoryStore) -> N
     (link,) = store._services.storage.links([old])
     assert (link.source, link.target, link.type) == (receipt.id, old, LinkType.SUPERSEDES)
     assert (link.made_by, link.reason) == ("python", "the same key")
-    assert [memory.text for memory in store.history("job")] == ["works at Acme", "works at Globex"]
+    assert [memory.text for memory in store.journal.history("job")] == [
+        "works at Acme",
+        "works at Globex",
+    ]
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(range(4))))
 def test_the_order_of_telling_does_not_matter(store: MemoryStore, order: list[int]) -> None:
     for number in order:
         told(store, f"job {number}", number * 10)
-    assert [memory.text for memory in store.history("job")] == [f"job {n}" for n in range(4)]
-    assert [memory.status for memory in store.history("job")] == [*["superseded"] * 3, "current"]
+    assert [memory.text for memory in store.journal.history("job")] == [
+        f"job {n}" for n in range(4)
+    ]
+    assert [memory.status for memory in store.journal.history("job")] == [
+        *["superseded"] * 3,
+        "current",
+    ]
     assert [held(store, day) for day in (-1, 0, 9.9, 10, 25, 30, 99)] == [
         [],
         ["job 0"],
@@ -73,7 +81,9 @@ def test_many_at_once_are_placed_as_one_after_the_other(store: MemoryStore) -> N
         {"text": f"job {n}", "key": "job", "happened_at": START + n * DAY} for n in (3, 0, 2, 1)
     ]
     receipts = store.remember_many(drafts)
-    assert [memory.text for memory in store.history("job")] == [f"job {n}" for n in range(4)]
+    assert [memory.text for memory in store.journal.history("job")] == [
+        f"job {n}" for n in range(4)
+    ]
     assert receipts[1].superseded_by == receipts[3].id
     assert [held(store, day) for day in (0.5, 1.5, 2.5, 3.5)] == [[f"job {n}"] for n in range(4)]
 
@@ -92,8 +102,8 @@ def test_keys_of_other_scopes_and_spellings_are_others(store: MemoryStore) -> No
     told(store, "works at Acme", 0)
     told(store, "works at Globex", 1, scope="alice")
     told(store, "works at Initech", 2, key="Job")
-    assert [memory.status for memory in store.history("job")] == ["current"]
-    assert [memory.text for memory in store.history("job", scope="alice")] == [
+    assert [memory.status for memory in store.journal.history("job")] == ["current"]
+    assert [memory.text for memory in store.journal.history("job", scope="alice")] == [
         "works at Acme",
         "works at Globex",
     ]
@@ -103,13 +113,13 @@ def test_without_an_order_both_stay_and_are_reported(store: MemoryStore) -> None
     one = told(store, "June 5", 0, key="deadline")
     receipt = store.remember("June 6", key="deadline", happened_at=START)
     assert receipt.conflicts == (one,)
-    ((first, second),) = store.conflicts()
+    ((first, second),) = store.journal.conflicts()
     assert {first.id, second.id} == {one, receipt.id}
     assert {first.status, second.status} == {Status.CURRENT}
     told(store, "other", 0, key="other")
     decided = store.remember("June 7", key="deadline", happened_at=START + DAY)
     assert sorted(decided.superseded) == sorted([one, receipt.id])
-    assert store.conflicts() == []
+    assert store.journal.conflicts() == []
 
 
 def test_what_is_told_late_ends_all_that_held_until_then(store: MemoryStore) -> None:
@@ -126,7 +136,7 @@ def test_what_is_told_late_finds_its_place_when_the_holder_was_forgotten(
     told(store, "works at Acme", 0)
     store.forget(told(store, "works at Globex", 20))
     told(store, "works at Initech", 10)
-    assert [memory.valid_to for memory in store.history("job")] == [START + 10 * DAY, None]
+    assert [memory.valid_to for memory in store.journal.history("job")] == [START + 10 * DAY, None]
     assert held(store, 15) == ["works at Initech"]
 
 
@@ -134,11 +144,11 @@ def test_one_that_comes_back_beside_its_successor_is_reported(store: MemoryStore
     old = told(store, "works at Acme", 0)
     store.forget(old)
     new = told(store, "works at Globex", 10)
-    assert store.conflicts() == []
+    assert store.journal.conflicts() == []
     store.undo(2)
-    assert [[memory.id for memory in group] for group in store.conflicts()] == [[old, new]]
+    assert [[memory.id for memory in group] for group in store.journal.conflicts()] == [[old, new]]
     store.revise(old, revision=3, valid_to=START + 10 * DAY)
-    assert store.conflicts() == []
+    assert store.journal.conflicts() == []
 
 
 def test_a_repeat_of_what_was_put_behind_another_is_unchanged(store: MemoryStore) -> None:
@@ -147,7 +157,7 @@ def test_a_repeat_of_what_was_put_behind_another_is_unchanged(store: MemoryStore
     moved = store.get(ahead.id)
     later = evolve(moved, revision=3, stored_at=moved.held_from)
     # As if it had been stored by a machine whose clock is a day ahead.
-    store._services.storage.commit([Put(memory=later, expected=2)])
+    store._services.storage.commit(Commit(puts=[Put(memory=later, expected=2)]))
     store.remember("green", key="colour", id="mine")
     assert store.get("mine").valid_from is not None
     assert store.remember("green", key="colour", id="mine").outcome == "unchanged"
@@ -163,7 +173,7 @@ def test_a_repeat_of_what_was_put_before_another_is_unchanged(store: MemoryStore
 def test_the_same_said_again_is_no_conflict(store: MemoryStore) -> None:
     told(store, "June 5", 0, key="deadline")
     assert store.remember("June 5", key="deadline", happened_at=START).conflicts == ()
-    assert store.conflicts() == []
+    assert store.journal.conflicts() == []
 
 
 def test_a_decision_replaces_another_by_name(store: MemoryStore) -> None:
@@ -171,8 +181,8 @@ def test_a_decision_replaces_another_by_name(store: MemoryStore) -> None:
     receipt = store.remember("We use gRPC", kind="decision", scope="apollo", supersedes=[old])
     assert receipt.superseded == (old,)
     assert store.get(old).valid_to == store.get(receipt.id).happened_at
-    assert [m.text for m in store.history(old)] == ["We use REST", "We use gRPC"]
-    assert store.history(receipt.id) == store.history(old)
+    assert [m.text for m in store.journal.history(old)] == ["We use REST", "We use gRPC"]
+    assert store.journal.history(receipt.id) == store.journal.history(old)
 
 
 def test_what_cannot_be_superseded_is_refused(store: MemoryStore) -> None:
@@ -180,7 +190,7 @@ def test_what_cannot_be_superseded_is_refused(store: MemoryStore) -> None:
     gone = store.remember("two").id
     store.forget(gone)
     future = store.remember("three", happened_at=datetime(2099, 1, 1, tzinfo=UTC)).id
-    entries = len(store.log(limit=100))
+    entries = len(store.journal.entries(limit=100))
     for wrong, why in (
         ("none", "no such memory"),
         ("mine", "itself"),
@@ -193,7 +203,7 @@ def test_what_cannot_be_superseded_is_refused(store: MemoryStore) -> None:
             store.remember("new", id="mine", supersedes=[wrong])
     with pytest.raises(NotFound):
         store.get("mine")
-    assert len(store.log(limit=100)) == entries
+    assert len(store.journal.entries(limit=100)) == entries
 
 
 def test_a_clock_that_is_behind_makes_no_history_of_the_present(store: MemoryStore) -> None:
@@ -206,21 +216,23 @@ def test_a_clock_that_is_behind_makes_no_history_of_the_present(store: MemorySto
     store.revise(ahead.id, revision=1, happened_at=later)
     # As if it had been stored by a machine whose clock is an hour ahead.
     moved = store.get(ahead.id)
-    storage.commit([Put(memory=evolve(moved, revision=3, stored_at=later), expected=2)])
+    storage.commit(
+        Commit(puts=[Put(memory=evolve(moved, revision=3, stored_at=later), expected=2)])
+    )
     receipt = store.remember("green", key="colour")
     assert receipt.superseded == (ahead.id,)
     assert store.get(receipt.id).status is Status.CURRENT
-    assert [memory.text for memory in store.history("colour")] == ["blue", "green"]
+    assert [memory.text for memory in store.journal.history("colour")] == ["blue", "green"]
 
 
 def test_what_is_to_come_does_not_end_the_present(store: MemoryStore) -> None:
     told(store, "works at Acme", 0)
     store.remember("works at Globex", key="job", valid_from=datetime(2099, 1, 1, tzinfo=UTC))
-    assert [memory.status for memory in store.history("job")] == ["current", "current"]
+    assert [memory.status for memory in store.journal.history("job")] == ["current", "current"]
     assert store.search("works at Acme", mode="strict")[0].memory.text == "works at Acme"
     receipt = store.remember("works at Initech", key="job")
     assert (receipt.superseded_by, len(receipt.superseded)) == (None, 1)
-    history = store.history("job")
+    history = store.journal.history("job")
     assert [memory.text for memory in history] == [
         *("works at Acme", "works at Initech", "works at Globex")
     ]
@@ -229,14 +241,14 @@ def test_what_is_to_come_does_not_end_the_present(store: MemoryStore) -> None:
     assert [hit.memory.text for hit in store.search("works at", mode="strict")] == [
         "works at Initech"
     ]
-    assert store.conflicts() == []
+    assert store.journal.conflicts() == []
 
 
 def test_history_of_what_is_not_there_says_so(store: MemoryStore) -> None:
     with pytest.raises(NotFound, match="no memory has the id 'none'"):
-        store.history("none")
+        store.journal.history("none")
     with pytest.raises(InvalidInput):
-        store.history("")
+        store.journal.history("")
 
 
 YEAR = 365
@@ -260,10 +272,10 @@ def test_a_current_fact_with_an_end_of_its_own_is_superseded_by_one_told_late(
     before, after = store.get(first), store.get(late)
     assert (before.status, before.valid_to) == (Status.SUPERSEDED, START + closed * DAY)
     assert (after.status, after.valid_to) == (Status.CURRENT, None)
-    assert store.conflicts() == []
+    assert store.journal.conflicts() == []
     assert held(store, told_late - 0.5) == (["Acme"] if told_late <= closed else [])
     assert held(store, told_late) == ["Globex"]
-    assert [memory.id for memory in store.history("job")] == [first, late]
+    assert [memory.id for memory in store.journal.history("job")] == [first, late]
 
 
 @pytest.mark.parametrize(("end", "closed"), [(5, 5), (20, 10), (30 * YEAR, 10)])
@@ -282,7 +294,7 @@ def test_one_told_late_before_a_later_fact_ends_a_current_one_where_it_still_hel
     assert store.get(future).status is Status.CURRENT
     assert held(store, 9) == (["Acme"] if closed > 9 else [])
     assert [held(store, day) for day in (10, 20 * YEAR)] == [["Globex"], ["Initech"]]
-    assert [memory.id for memory in store.history("job")] == [first, late, future]
+    assert [memory.id for memory in store.journal.history("job")] == [first, late, future]
 
 
 def test_one_that_is_put_between_leaves_alone_what_has_ended_before_it(store: MemoryStore) -> None:

@@ -92,7 +92,7 @@ def test_the_nearest_scope_is_never_a_private_one(store: MemoryStore) -> None:
         lambda: store.scopes["clinik"],
         lambda: store.scopes.create("x", parent="clinik"),
         lambda: store.scopes.delete("clinik"),
-        lambda: store.history("key", scope="clinik"),
+        lambda: store.journal.history("key", scope="clinik"),
     ):
         assert "'Global'" in message_of(call, UnknownScope)
 

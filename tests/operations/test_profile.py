@@ -20,28 +20,28 @@ ALICE = {
 
 
 def test_nobody_is_known_at_first(store: MemoryStore) -> None:
-    profile = store.get_user_profile()
+    profile = store.profile.get()
     assert (profile.user, profile.fields, profile.keys, profile.updated_at) == (
         "user",
         {},
         {},
         None,
     )
-    assert store.users() == []
+    assert store.profile.users() == []
 
 
 def test_a_profile_comes_back_as_it_was_given(store: MemoryStore) -> None:
-    assert store.update_user_profile(ALICE).fields == ALICE
-    profile = store.get_user_profile()
+    assert store.profile.update(ALICE).fields == ALICE
+    profile = store.profile.get()
     assert profile.fields == ALICE
     assert profile.keys["preferences/editor/theme"] == "profile:user/preferences/editor/theme"
-    assert store.update_user_profile(dict(profile.fields)) == profile
-    assert [entry.action.operation for entry in store.log()] == ["profile"]
+    assert store.profile.update(dict(profile.fields)) == profile
+    assert [entry.action.operation for entry in store.journal.entries()] == ["profile"]
 
 
 def test_changes_are_merged_and_the_rest_stays(store: MemoryStore) -> None:
-    store.update_user_profile(ALICE)
-    profile = store.update_user_profile(
+    store.profile.update(ALICE)
+    profile = store.profile.update(
         {
             "preferences": {"editor": {"theme": "light", "size": None}, "food": "rice"},
             "contacts": {"Bob": {"phone": {"home": "1", "work": "2"}}},
@@ -55,16 +55,16 @@ def test_changes_are_merged_and_the_rest_stays(store: MemoryStore) -> None:
         "contacts": {"Bob": {"phone": {"home": "1", "work": "2"}, "tags": ["work", "climbing"]}},
         "notes": ["likes hiking", "has a cat"],
     }
-    profile = store.update_user_profile({"preferences": {"editor": "vim"}, "notes": "has a cat"})
+    profile = store.profile.update({"preferences": {"editor": "vim"}, "notes": "has a cat"})
     assert profile.fields["preferences"] == {"editor": "vim", "drink": "tea", "food": "rice"}
     assert profile.fields["notes"] == ["likes hiking", "has a cat"]
 
 
 def test_every_value_has_its_history(store: MemoryStore) -> None:
     for theme in ("dark", "light", None, "dark", "blue"):
-        store.update_user_profile({"preferences": {"theme": theme}})
-    key = store.get_user_profile().keys["preferences/theme"]
-    history = store.history(key)
+        store.profile.update({"preferences": {"theme": theme}})
+    key = store.profile.get().keys["preferences/theme"]
+    history = store.journal.history(key)
     assert [memory.context["profile"]["value"] for memory in history] == [  # type: ignore[index, call-overload]
         *("dark", "light", "dark", "blue")
     ]
@@ -73,18 +73,18 @@ def test_every_value_has_its_history(store: MemoryStore) -> None:
 
 
 def test_values_are_found_by_a_search(store: MemoryStore) -> None:
-    store.update_user_profile(ALICE)
+    store.profile.update(ALICE)
     hit = store.search("which drink does the user prefer")[0]
     assert hit.memory.text == "Preferences of user (drink): tea"
     assert (hit.memory.kind, hit.memory.scope) == ("fact", "Global")
 
 
 def test_users_are_kept_apart(store: MemoryStore) -> None:
-    store.update_user_profile({"name": "Alice"}, user="alice")
-    store.update_user_profile({"name": "Bob"}, user="Bob/home 100%")
-    store.update_user_profile({"name": "Other"}, user="ALICE")
-    assert store.users() == ["ALICE", "Bob/home 100%", "alice"]
-    assert [store.get_user_profile(user).fields for user in store.users()] == [
+    store.profile.update({"name": "Alice"}, user="alice")
+    store.profile.update({"name": "Bob"}, user="Bob/home 100%")
+    store.profile.update({"name": "Other"}, user="ALICE")
+    assert store.profile.users() == ["ALICE", "Bob/home 100%", "alice"]
+    assert [store.profile.get(user).fields for user in store.profile.users()] == [
         {"name": "Other"},
         {"name": "Bob"},
         {"name": "Alice"},
@@ -92,12 +92,12 @@ def test_users_are_kept_apart(store: MemoryStore) -> None:
 
 
 def test_a_change_is_undone_as_a_whole(store: MemoryStore) -> None:
-    store.update_user_profile(ALICE)
-    store.update_user_profile({"name": None, "preferences": {"drink": "milk"}, "notes": "x"})
+    store.profile.update(ALICE)
+    store.profile.update({"name": None, "preferences": {"drink": "milk"}, "notes": "x"})
     store.undo()
-    assert store.get_user_profile().fields == ALICE
+    assert store.profile.get().fields == ALICE
     store.undo()
-    assert store.get_user_profile().fields == {}
+    assert store.profile.get().fields == {}
 
 
 def test_a_memory_that_merely_has_the_tag_is_no_part_of_it(store: MemoryStore) -> None:
@@ -106,16 +106,16 @@ def test_a_memory_that_merely_has_the_tag_is_no_part_of_it(store: MemoryStore) -
     store.remember("forged", kind="fact", key="x2", tags=["profile:user"], context=forged)
     odd = {"profile": {"user": 3, "path": 4}}
     store.remember("odd", kind="fact", key="x3", tags=["profile:user", "profile"], context=odd)
-    assert store.get_user_profile().fields == {}
-    assert store.users() == []
+    assert store.profile.get().fields == {}
+    assert store.profile.users() == []
 
 
 def test_a_key_taken_by_another_memory_is_taken_back(store: MemoryStore) -> None:
-    store.update_user_profile({"name": "Alice"})
+    store.profile.update({"name": "Alice"})
     store.remember("call me Al", kind="fact", key="profile:user/name")
-    assert store.get_user_profile().fields == {}
-    assert store.update_user_profile({"name": "Al"}).fields == {"name": "Al"}
-    assert [memory.text for memory in store.history("profile:user/name")] == [
+    assert store.profile.get().fields == {}
+    assert store.profile.update({"name": "Al"}).fields == {"name": "Al"}
+    assert [memory.text for memory in store.journal.history("profile:user/name")] == [
         "Name of user: Alice",
         "call me Al",
         "Name of user: Al",
@@ -140,54 +140,54 @@ def test_a_key_taken_by_another_memory_is_taken_back(store: MemoryStore) -> None
     ],
 )
 def test_what_cannot_be_used_is_refused(store: MemoryStore, changes: Any, why: str) -> None:
-    store.update_user_profile(ALICE)
+    store.profile.update(ALICE)
     with pytest.raises(InvalidInput, match=why):
-        store.update_user_profile(changes)
-    assert store.get_user_profile().fields == ALICE
-    assert len(store.log()) == 1
+        store.profile.update(changes)
+    assert store.profile.get().fields == ALICE
+    assert len(store.journal.entries()) == 1
 
 
 def test_a_text_is_not_added_to_named_notes(store: MemoryStore) -> None:
-    store.update_user_profile({"notes": {"garden": "roses"}})
+    store.profile.update({"notes": {"garden": "roses"}})
     with pytest.raises(InvalidInput, match="under names"):
-        store.update_user_profile({"notes": "another"})
+        store.profile.update({"notes": "another"})
 
 
 def test_no_note_is_lost_between_clients(open_store: Callable[..., MemoryStore]) -> None:
     store = open_store()
     threads = [
-        threading.Thread(target=lambda n=n: store.update_user_profile({"notes": f"note {n}"}))  # type: ignore[misc]
+        threading.Thread(target=lambda n=n: store.profile.update({"notes": f"note {n}"}))  # type: ignore[misc]
         for n in range(8)
     ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    notes = store.get_user_profile().fields["notes"]
+    notes = store.profile.get().fields["notes"]
     assert sorted(notes) == [f"note {n}" for n in range(8)]  # type: ignore[arg-type]
 
 
 def test_a_value_that_an_undo_brought_back_beside_another_is_replaced(store: MemoryStore) -> None:
-    store.update_user_profile({"name": "Ann"})
+    store.profile.update({"name": "Ann"})
     undone = store.undo()
-    store.update_user_profile({"name": "Bea"})
+    store.profile.update({"name": "Bea"})
     store.undo(undone.entry)
-    assert [[memory.text for memory in group] for group in store.conflicts()] == [
+    assert [[memory.text for memory in group] for group in store.journal.conflicts()] == [
         ["Name of user: Ann", "Name of user: Bea"]
     ]
-    assert store.get_user_profile().fields == {"name": "Bea"}
-    assert store.update_user_profile({"name": "Cleo"}).fields == {"name": "Cleo"}
-    assert store.conflicts() == []
-    assert store.update_user_profile({"name": None}).fields == {}
+    assert store.profile.get().fields == {"name": "Bea"}
+    assert store.profile.update({"name": "Cleo"}).fields == {"name": "Cleo"}
+    assert store.journal.conflicts() == []
+    assert store.profile.update({"name": None}).fields == {}
 
 
 def test_a_value_whose_tags_were_taken_away_can_be_given_again(store: MemoryStore) -> None:
-    store.update_user_profile({"name": "Ann"})
-    (fact,) = store.history("profile:user/name")
+    store.profile.update({"name": "Ann"})
+    (fact,) = store.journal.history("profile:user/name")
     store.revise(fact.id, revision=1, tags=())
-    assert store.get_user_profile().fields == {}
-    assert store.update_user_profile({"name": "Bea"}).fields == {"name": "Bea"}
-    assert [memory.status for memory in store.history("profile:user/name")] == [
+    assert store.profile.get().fields == {}
+    assert store.profile.update({"name": "Bea"}).fields == {"name": "Bea"}
+    assert [memory.status for memory in store.journal.history("profile:user/name")] == [
         "superseded",
         "current",
     ]

@@ -257,7 +257,7 @@ def test_an_id_made_here_that_is_taken_is_refused_and_stores_nothing(
         with pytest.raises(Conflict, match="belongs to another memory, 'the first'"):
             store.remember_many([{"text": "the third"}])
         assert [memory.text for memory in store.browse().memories] == ["the first"]
-        assert store.history(first.id)[0].text == "the first"
+        assert store.journal.history(first.id)[0].text == "the first"
 
 
 def test_nothing_to_store_stores_nothing(store: MemoryStore) -> None:
@@ -272,7 +272,7 @@ def test_a_revision_replaces_the_text_and_keeps_the_old_one(store: MemoryStore) 
     assert store.get("m").tags == ("work",)
     assert store.get("m").scope == "Office"
     assert store.get("m").stored_at > first.stored_at
-    assert [memory.text for memory in store.history("m")] == [
+    assert [memory.text for memory in store.journal.history("m")] == [
         "The meeting is on Monday",
         "The meeting is on Tuesday",
     ]
@@ -348,7 +348,7 @@ def test_a_hard_forget_erases_everything(open_store: OpenStore) -> None:
     with pytest.raises(NotFound, match="no memory 'm'"):
         store.get("m")
     with pytest.raises(NotFound):
-        store.history("m")
+        store.journal.history("m")
     with pytest.raises(NotFound):
         store.forget("m")
     assert len(store.search("secret recipe")) == 0
@@ -370,8 +370,8 @@ def test_a_long_text_is_found_by_its_words_at_once_and_by_meaning_later(
     hits = store.search("xylophone")
     assert [hit.memory.id for hit in hits] == ["long"]
     assert hits.pending == 1
-    assert store.catch_up() == 1
-    assert store.catch_up() == 0
+    assert store.models.catch_up() == 1
+    assert store.models.catch_up() == 0
     assert store.search("xylophone").pending == 0
     assert store.get("long").text == text
     assert store.remember(text, id="long").searchable is Searchable.MEANING
@@ -409,9 +409,9 @@ def test_a_text_is_stored_and_found_by_its_words_though_the_model_is_broken() ->
         assert [hit.memory.id for hit in hits] == [receipt.id]
         assert hits.note is not None
         assert "the model file is gone" in hits.note
-        assert store.catch_up() == 0
+        assert store.models.catch_up() == 0
         embedder.broken = False
         assert store.search("brown fox").pending == 1
-        assert store.catch_up() == 1
+        assert store.models.catch_up() == 1
         assert store.search("brown fox").pending == 0
         assert store.stats().embedded == 1

@@ -54,7 +54,7 @@ def test_a_revise_that_took_place_unseen_is_unchanged_when_it_is_repeated(
     assert (receipt.outcome, receipt.revision) == (Outcome.UNCHANGED, 2)
     assert (receipt.scope, receipt.stored_at) == (done.scope, done.stored_at)
     assert store.get("m") == done
-    assert len(store.history("m")) == 2
+    assert len(store.journal.history("m")) == 2
 
 
 def test_the_receipt_of_a_repeat_says_how_the_memory_is_found(
@@ -63,7 +63,7 @@ def test_the_receipt_of_a_repeat_says_how_the_memory_is_found(
     commit_of_revise(store, failing, text="Alice prefers coffee")
     receipt = store.revise("m", revision=1, text="Alice prefers coffee")
     assert receipt.searchable is Searchable.WORDS
-    store.catch_up()
+    store.models.catch_up()
     receipt = store.revise("m", revision=1, text="Alice prefers coffee")
     assert receipt.searchable is Searchable.MEANING
 
@@ -82,7 +82,7 @@ def test_what_somebody_else_wrote_stays_a_conflict(
     store.revise("m", revision=1, text="Alice prefers coffee")
     with pytest.raises(Conflict, match=r"revision 2 by now, not 1; .* 'Alice prefers co"):
         store.revise("m", revision=1, **mine)
-    assert len(store.history("m")) == 2
+    assert len(store.journal.history("m")) == 2
 
 
 def test_a_repeat_after_a_further_change_is_a_conflict(store: MemoryStore) -> None:
@@ -106,4 +106,4 @@ def test_the_same_change_by_another_client_is_a_conflict_that_shows_both_texts(
             with pytest.raises(Conflict, match=f"is 'Alice had 1 coffee' and yours '{mine}'"):
                 other.revise("m", revision=1, text=mine)
         assert store.revise("m", revision=1, text="Alice had 1 coffee").outcome == "unchanged"
-    assert len(store.history("m")) == 2
+    assert len(store.journal.history("m")) == 2

@@ -194,8 +194,8 @@ def test_the_explanation_says_how_a_memory_came_to_its_score(store: MemoryStore)
     assert explanation.bm25 > 0
     assert explanation.speaker > 0
     assert explanation.passage == (0, len("we met Alice in the harbour"))
-    steps = ("meaning", "words", "coverage", "speaker", "around", "quoted", "asks", "important")
-    steps += ("recency", "conversation", "parts")
+    steps = ("meaning", "words", "speaker", "around", "quoted", "asks", "important")
+    steps += ("conversation", "parts")
     total = sum(getattr(explanation, step) for step in steps)
     assert explanation.total == pytest.approx(total, abs=1e-5)
     curve = Calibration(middle=0.75, width=0.1)
@@ -234,8 +234,11 @@ def test_hits_are_a_sequence_best_first(store: MemoryStore) -> None:
     assert list(hits[:2]) == [hits[0], hits[1]]
 
 
-def test_equal_scores_are_ordered_by_id(store: MemoryStore) -> None:
-    drafts = [{"text": "the very same", "id": name, "speaker": name} for name in "dbca"]
+def test_equal_scores_are_ordered_by_id_where_the_moments_are_equal(store: MemoryStore) -> None:
+    drafts = [
+        {"text": "the very same", "id": name, "speaker": name, "happened_at": MAY}
+        for name in "dbca"
+    ]
     store.remember_many(drafts)
     assert found(store, "the very same") == ["a", "b", "c", "d"]
 
@@ -292,8 +295,8 @@ def test_stats_count_by_scope_kind_and_status(store: MemoryStore) -> None:
 
 def test_warming_up_loads_what_a_search_needs(store: MemoryStore) -> None:
     store.remember("tea")
-    store.warm_up()
-    assert store.catch_up() == 0
+    store.models.warm_up()
+    assert store.models.catch_up() == 0
 
 
 def test_conditions_that_are_none_are_no_conditions(store: MemoryStore) -> None:

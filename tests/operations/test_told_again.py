@@ -97,7 +97,6 @@ def test_what_is_told_on_three_days_is_kept_three_times(
             moved.move(**gap)
             told.append(store.remember(text, scope=scope, origin=origin))
         assert [receipt.outcome for receipt in told] == [Outcome.STORED] * 3, text
-        assert [receipt.twins for receipt in told] == [(), (told[0].id,), (told[0].id,)]
         today = store.recall_by_time(when="today", scope=scope)
         assert told[2].id in [memory.id for memory in today]
         (hit,) = store.search(text, scope=scope, threshold=0)
@@ -282,11 +281,11 @@ def test_a_value_told_again_a_day_later_is_dated_anew(open_here: Open, moved: Cl
     for mode in ("current", "strict"):
         (hit,) = store.search("where does the user live?", threshold=0, mode=mode)
         assert (hit.memory.id, hit.memory.happened_at) == (second.id, moved.now)
-    history = store.history("city")
+    history = store.journal.history("city")
     assert [memory.id for memory in history] == [first.id, second.id]
     assert [memory.status for memory in history] == [Status.SUPERSEDED, Status.CURRENT]
     assert history[0].valid_to == history[1].held_from
-    assert store.conflicts() == []
+    assert store.journal.conflicts() == []
 
 
 def test_a_value_with_a_beginning_of_its_own_told_again_is_no_conflict(
@@ -299,7 +298,7 @@ def test_a_value_with_a_beginning_of_its_own_told_again_is_no_conflict(
         moved.move(days=1)
     (hit,) = store.search("Berlin", threshold=0)
     assert hit.memory.id == receipt.id
-    assert store.conflicts() == []
+    assert store.journal.conflicts() == []
     rome = store.remember("Rome", key="city", kind="fact")
     assert len(rome.superseded) == 2
 

@@ -21,8 +21,8 @@ from infinite_memory import (
     Status,
     Step,
 )
+from infinite_memory.model.commit import Commit
 from infinite_memory.model.memory import Memory
-from infinite_memory.model.record import PutLink
 from infinite_memory.testing.embedders import HashingEmbedder
 
 OpenStore = Callable[..., MemoryStore]
@@ -37,7 +37,7 @@ def year(open_store: OpenStore) -> MemoryStore:
     """The clock stands at Friday, 1 May 2026, after the last month of the year."""
     store = open_store(time_zone="UTC")
     live_through(store._services.storage)
-    store.catch_up()
+    store.models.catch_up()
     return store
 
 
@@ -118,7 +118,7 @@ def test_a_link_whose_end_is_open_tells_when_it_was_made(store: MemoryStore) -> 
     old = store.get(store.remember("old wording", id="old").id)
     store.revise("old", revision=1, status="archived")
     new = store.get(store.remember("new wording", happened_at=day("2026-03-01")).id)
-    store._services.storage.commit([PutLink(link=link_between(new, old))])
+    store._services.storage.commit(Commit(links=[link_between(new, old)]))
     (hit,) = store.search("wording")
     assert [each.ended_at for each in hit.supersedes] == [day("2026-03-01")]
 
@@ -266,7 +266,7 @@ def test_why_not_names_what_took_the_place_of_a_memory(year: MemoryStore) -> Non
         ("over", {"kinds": ["fact"]}, Step.CONDITIONS, "it ended"),
         ("over", {"statuses": ["superseded"]}, Step.CONDITIONS, "it is current"),
         ("over", {"threshold": 1.0}, Step.MODE, "nor does the mode history find it: its score"),
-        ("coming", {}, Step.FOUND, "nothing keeps it out"),
+        ("coming", {}, Step.FOUND, "the search returns it"),
     ],
 )
 def test_why_not_says_when_a_memory_holds(

@@ -13,7 +13,7 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def operations(store: MemoryStore) -> list[str]:
-    return [str(entry.action.operation) for entry in reversed(store.log(limit=100))]
+    return [str(entry.action.operation) for entry in reversed(store.journal.entries(limit=100))]
 
 
 def test_every_change_has_one_entry(store: MemoryStore) -> None:
@@ -29,7 +29,7 @@ def test_every_change_has_one_entry(store: MemoryStore) -> None:
         *("remember", "remember", "revise", "forget", "erase"),
         *("scope", "scope", "scope"),
     ]
-    entries = store.log(limit=100)[::-1]
+    entries = store.journal.entries(limit=100)[::-1]
     steps = [[(s.before, s.after) for s in entry.action.memories] for entry in entries]
     assert steps == [[(0, 1)], [(0, 1), (0, 1)], [(1, 2)], [(2, 3)], [(3, 0)], [], [], []]
     assert {entry.action.actor.client for entry in entries} == {"python"}
@@ -37,8 +37,8 @@ def test_every_change_has_one_entry(store: MemoryStore) -> None:
     scopes = [(s.before, s.after) for entry in entries for s in entry.action.scopes]
     assert [before is None for before, _ in scopes] == [True, True, False, False]
     assert [after is None for _, after in scopes] == [False, False, False, True]
-    assert [e.number for e in store.log(memory_id=first.id)] == [5, 4, 3, 1]
-    assert [e.number for e in store.log(limit=2, before=4)] == [3, 2]
+    assert [e.number for e in store.journal.entries(memory_id=first.id)] == [5, 4, 3, 1]
+    assert [e.number for e in store.journal.entries(limit=2, before=4)] == [3, 2]
 
 
 def test_what_changes_nothing_has_no_entry(store: MemoryStore) -> None:
@@ -47,7 +47,7 @@ def test_what_changes_nothing_has_no_entry(store: MemoryStore) -> None:
     store.revise("a", revision=1, text="one")
     store.forget("a")
     store.forget("a")
-    store.catch_up()
+    store.models.catch_up()
     store.search("one")
     assert operations(store) == ["remember", "forget"]
     assert receipt.id == "a"
@@ -68,7 +68,7 @@ def test_undo_takes_back_the_last_change_and_then_the_one_before(store: MemorySt
     assert store.get("a").status is Status.FORGOTTEN
     with pytest.raises(NotFound, match="nothing left to undo"):
         store.undo()
-    assert [memory.text for memory in store.history("a")] == [
+    assert [memory.text for memory in store.journal.history("a")] == [
         "one",
         "two",
         "two",
@@ -88,7 +88,7 @@ def test_an_undo_is_undone(store: MemoryStore) -> None:
     assert store.get("a").text == "two"
     store.undo()
     assert store.get("a").text == "one"
-    assert [entry.action.undoes for entry in store.log()][:3] == [2, 3, 2]
+    assert [entry.action.undoes for entry in store.journal.entries()][:3] == [2, 3, 2]
 
 
 def test_a_supersession_is_undone_with_its_link(store: MemoryStore) -> None:
@@ -98,7 +98,7 @@ def test_a_supersession_is_undone_with_its_link(store: MemoryStore) -> None:
     assert (store.get(old).status, store.get(old).valid_to) == (Status.CURRENT, None)
     assert store.get(new).status is Status.FORGOTTEN
     assert store._services.storage.links([old]) == []
-    store.undo(store.log()[0].number)
+    store.undo(store.journal.entries()[0].number)
     assert (store.get(old).status, store.get(new).status) == ("superseded", "current")
     assert len(store._services.storage.links([old])) == 1
 

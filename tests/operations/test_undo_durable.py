@@ -17,8 +17,8 @@ class _FailsAfterUndo(FailingStorage):
 
     broken = mended = False
 
-    def commit(self, writes):  # type: ignore[no-untyped-def]
-        result = super().commit(writes)
+    def commit(self, commit):  # type: ignore[no-untyped-def]
+        result = super().commit(commit)
         self.broken = not self.mended
         return result
 
@@ -40,13 +40,13 @@ def test_an_undo_that_is_durable_is_no_error(way: str) -> None:
     with MemoryStore.open("memory://", storage=failing, embedder=HashingEmbedder()) as store:
         undone = store.undo()
         failing.broken, failing.mended = False, True
-        entry = store.log(limit=1)[0]
+        entry = store.journal.entries(limit=1)[0]
         assert (undone.entry, entry.number, undone.memories) == (entry.number, entry.number, ("a",))
         assert entry.action.undoes == undone.undone.number
         memory = store.get("a")
         assert memory.status is (Status.FORGOTTEN if way == "forgets" else Status.CURRENT)
         assert memory.text == "one"
-        store.catch_up()
+        store.models.catch_up()
         assert storage.pending(HashingEmbedder().model, limit=1) == []
 
 
@@ -55,8 +55,8 @@ class _ClosesAfterCommit(FailingStorage):
 
     store: MemoryStore
 
-    def commit(self, writes):  # type: ignore[no-untyped-def]
-        result = super().commit(writes)
+    def commit(self, commit):  # type: ignore[no-untyped-def]
+        result = super().commit(commit)
         self.store.close()
         return result
 

@@ -30,13 +30,13 @@ with MemoryStore.open(home, embedder=HashingEmbedder(), client=client) as store:
 """
 _FORKED = """
 import os
-from infinite_memory.store.memory_store import _process
+from infinite_memory.store.opening import _name_process
 
-own = _process()
-assert own == _process()
+own = _name_process(os.getpid())
+assert own == _name_process(os.getpid())
 reader, writer = os.pipe()
 if os.fork() == 0:
-    os.write(writer, _process().encode())
+    os.write(writer, _name_process(os.getpid()).encode())
     os._exit(0)
 os.wait()
 print(own, os.read(reader, 1000).decode(), sep="\\n")
@@ -110,7 +110,7 @@ def test_a_process_that_was_started_again_names_the_change_and_takes_its_number(
     said = again.ask("store.undo().entry")
     assert "the last change by 'Claude' that can be undone is entry 1, remember of m0" in said
     assert "m4 and 2 more at 20" in said
-    assert again.ask("store.log()[0].number") == 2
+    assert again.ask("store.journal.entries()[0].number") == 2
     assert again.ask("store.undo(1).erased") == ["m1"]
     other = start("Cursor")
     assert other.ask("store.undo()") == "this process has nothing left to undo"

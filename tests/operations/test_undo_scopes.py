@@ -112,7 +112,7 @@ def test_a_memory_never_comes_back_into_a_less_sensitive_scope(
     store.scopes.update("health", sensitivity="private")
     bring_back()
     assert (store.get("a").status, store.get("a").scope) == (Status.CURRENT, "Health")
-    store.undo(store.log(limit=1)[0].number)
+    store.undo(store.journal.entries(limit=1)[0].number)
     store.scopes.update("health", sensitivity="normal")
     # That was said of this very scope.
     store.revise("a", revision=4, status="current")

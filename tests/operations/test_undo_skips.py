@@ -52,20 +52,20 @@ def test_a_link_to_an_erased_memory_is_not_entered_again(store: MemoryStore) -> 
     store.forget("old", hard=True)
     store.undo(undone.entry)
     assert store.get("new").status is Status.CURRENT
-    assert store.log(limit=1)[0].action.links == ()
+    assert store.journal.entries(limit=1)[0].action.links == ()
 
 
 def test_a_dry_run_says_what_would_be_and_changes_nothing(store: MemoryStore) -> None:
     store.remember("one", id="a")
     store.revise("a", revision=1, text="two", tags=["x"])
     store.forget("a", hard=False)
-    before = store.log(limit=100)
+    before = store.journal.entries(limit=100)
     shown = store.undo(dry_run=True)
     assert (shown.entry, shown.undone.number, shown.memories) == (None, 3, ("a",))
     (change,) = shown.changes
     assert (change.before.status, change.after.status) == (Status.FORGOTTEN, Status.CURRENT)
     assert change.differing == ("status",)
-    assert store.log(limit=100) == before
+    assert store.journal.entries(limit=100) == before
     done = store.undo()
     assert (done.undone, done.changes[0].differing) == (shown.undone, ("status",))
     assert store.undo(2, dry_run=True).changes[0].differing == ("text", "tags")
@@ -106,4 +106,4 @@ def test_an_undo_of_an_undo_counts_as_done_again(store: MemoryStore) -> None:
     assert store.undo().memories == ("a",)
     with pytest.raises(NotFound):
         store.undo()
-    assert {entry.action.operation for entry in store.log(limit=3)} == {Operation.UNDO}
+    assert {entry.action.operation for entry in store.journal.entries(limit=3)} == {Operation.UNDO}

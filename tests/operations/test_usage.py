@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from infinite_memory import MemoryStore, NotFound
+from infinite_memory.model.commit import Commit
 from infinite_memory.model.usage import Usage
 from infinite_memory.operations.using import UsageCounter
 from infinite_memory.storage.inmemory import InMemoryStorage
@@ -53,7 +54,7 @@ def test_listing_and_looking_are_no_use(store: MemoryStore) -> None:
     store.remember("the red harbour", id="a", happened_at=NOW)
     store.browse()
     store.get("a")
-    store.history("a")
+    store.journal.history("a")
     store.why_not("harbour", "a")
     store.search("harbour", depth="exhaustive")
     store.verify()
@@ -93,7 +94,7 @@ def test_counts_of_many_threads_are_exact(store: MemoryStore) -> None:
 
 def test_counts_are_stored_within_seconds_without_being_asked() -> None:
     storage = InMemoryStorage()
-    storage.commit([put("a")])
+    storage.commit(Commit(puts=[put("a")]))
     counter = UsageCounter(storage, seconds=0.01)
     counter.note(["a", "a", "none"], NOW)
     deadline = time.monotonic() + 120
@@ -108,7 +109,7 @@ def test_counts_are_stored_within_seconds_without_being_asked() -> None:
 
 def test_what_cannot_be_counted_disturbs_nobody() -> None:
     inner = InMemoryStorage()
-    inner.commit([put("a")])
+    inner.commit(Commit(puts=[put("a")]))
     counter = UsageCounter(FailingStorage(inner, fail_at=1), seconds=60)
     counter.note(["a"], NOW)
     counter.flush()
@@ -119,7 +120,7 @@ def test_what_cannot_be_counted_disturbs_nobody() -> None:
 
 def test_the_memories_used_last_are_those_that_wait() -> None:
     storage = InMemoryStorage()
-    storage.commit([put("old"), put("new")])
+    storage.commit(Commit(puts=[put("old"), put("new")]))
     counter = UsageCounter(storage, seconds=600)
     counter.note(["old", *(f"m{n}" for n in range(10_000)), "new"], NOW)
     counter.close()

@@ -26,15 +26,20 @@ def filled(store: MemoryStore) -> MemoryStore:
 @pytest.mark.parametrize(
     ("memory_id", "conditions", "unmet", "said"),
     [
-        ("plans", {}, ("scope",), "it is in the scope 'Secret', and searched are Global"),
-        ("closed", {"tags": ["sea"]}, ("tags",), "it has not the tags sea"),
-        ("lights", {"tags": ["SEA", "sky"]}, ("tags",), "it has not the tags sky"),
-        ("closed", {"kinds": ["note"]}, ("kinds",), "it is a fact, and asked for are note"),
-        ("past", {}, ("statuses",), "it is forgotten, and asked for are current"),
+        ("plans", {}, ("scope",), "it is in the scope 'Secret'; the search covers Global"),
+        ("closed", {"tags": ["sea"]}, ("tags",), "it lacks the tags sea"),
+        ("lights", {"tags": ["SEA", "sky"]}, ("tags",), "it lacks the tags sky"),
+        ("closed", {"kinds": ["note"]}, ("kinds",), "its kind is fact; the search wants note"),
+        ("past", {}, ("statuses",), "it is forgotten; the search wants current"),
         ("lights", {"conversation_id": "talk"}, ("conversation_id",), "conversation None"),
-        ("lights", {"since": datetime(2026, 7, 1, tzinfo=UTC)}, ("since",), "outside of the time"),
+        (
+            "lights",
+            {"since": datetime(2026, 7, 1, tzinfo=UTC)},
+            ("since",),
+            "outside of the requested time",
+        ),
         ("lights", {"until": JUNE}, ("until",), "it happened at 2026-06-01"),
-        ("plans", {"kinds": ["fact"]}, ("scope", "kinds"), "; it is a note"),
+        ("plans", {"kinds": ["fact"]}, ("scope", "kinds"), "; its kind is note"),
     ],
 )
 def test_a_condition_that_is_not_met_is_named(
@@ -63,7 +68,7 @@ def test_a_rank_over_the_limit_is_that_of_the_whole_result(filled: MemoryStore) 
     absence = filled.why_not("harbour lights", "closed", limit=1)
     every = filled.search("harbour lights", explain=True)
     assert absence.step is Step.LIMIT
-    assert absence.reason == "it is number 2 and the limit is 1"
+    assert absence.reason == "its rank is 2 and the limit is 1"
     assert absence.rank is not None
     hit = every[absence.rank - 1]
     assert (hit.memory.id, hit.score, hit.explanation) == (

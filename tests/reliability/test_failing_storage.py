@@ -35,7 +35,7 @@ OPERATIONS: dict[str, Operation] = {
     "revise": lambda store: store.revise("apollo", revision=1, text="The deadline is June 6"),
     "forget": lambda store: store.forget("birthday"),
     "forget hard": lambda store: store.forget("birthday", hard=True),
-    "catch_up": lambda store: store.catch_up(),
+    "catch_up": lambda store: store.models.catch_up(),
     "search": _search,
     "browse": lambda store: store.browse(),
     "stats": lambda store: store.stats(),
@@ -119,7 +119,7 @@ def test_an_operation_that_fails_at_any_call_can_be_repeated_and_loses_nothing(
             again = _error(store, operation)  # it may say that it is done already
             assert again is None or "revision 2 by now" in again or "erased for good" in again
             assert _texts(storage) == after
-            store.catch_up()
+            store.models.catch_up()
             assert storage.pending(HashingEmbedder().model, limit=10) == []
             for memory_id in after:
                 if after[memory_id] and after[memory_id][-1].startswith("current"):

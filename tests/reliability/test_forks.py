@@ -69,6 +69,7 @@ _INHERITED = """
 import os, sys, threading
 from infinite_memory import MemoryStore, StoreClosed
 from infinite_memory.testing.embedders import HashingEmbedder
+from tests.store_names import public_names
 
 store = MemoryStore.open(sys.argv[1], embedder=HashingEmbedder())
 store.remember("the deadline is June 5", id="a")
@@ -77,18 +78,29 @@ calls = {
     "remember": lambda: store.remember("b"), "search": lambda: store.search("deadline"),
     "remember_many": lambda: store.remember_many([{"text": "c"}]),
     "revise": lambda: store.revise("a", revision=1, text="d"), "forget": lambda: store.forget("a"),
-    "undo": store.undo, "stats": store.stats, "catch_up": store.catch_up,
-    "drop_other_models": store.drop_other_models, "verify": store.verify,
-    "warm_up": store.warm_up, "why_not": lambda: store.why_not("deadline", "a"),
-    "browse": store.browse, "recall_by_time": lambda: store.recall_by_time(when="today"),
+    "undo": store.undo, "stats": store.stats, "verify": store.verify,
+    "why_not": lambda: store.why_not("deadline", "a"), "browse": store.browse,
+    "recall_by_time": lambda: store.recall_by_time(when="today"),
     "usage": lambda: store.usage("a"), "get": lambda: store.get("a"),
-    "history": lambda: store.history("a"), "conflicts": store.conflicts, "log": store.log,
-    "get_user_profile": store.get_user_profile, "users": store.users,
-    "update_user_profile": lambda: store.update_user_profile({"name": "x"}),
-    "scopes": lambda: store.scopes, "config": lambda: store.config,
+    "config": lambda: store.config,
+    "scopes.__iter__": lambda: list(store.scopes),
+    "scopes.__getitem__": lambda: store.scopes["Global"],
+    "scopes.create": lambda: store.scopes.create("Apollo"),
+    "scopes.update": lambda: store.scopes.update("Global", description="x"),
+    "scopes.delete": lambda: store.scopes.delete("Apollo"),
+    "journal.__iter__": lambda: list(store.journal),
+    "journal.__getitem__": lambda: store.journal[1],
+    "journal.entries": store.journal.entries,
+    "journal.history": lambda: store.journal.history("a"),
+    "journal.conflicts": store.journal.conflicts,
+    "profile.get": store.profile.get, "profile.users": store.profile.users,
+    "profile.update": lambda: store.profile.update({"name": "x"}),
+    "models.configured": lambda: store.models.configured,
+    "models.answering": lambda: store.models.answering,
+    "models.pending": store.models.pending, "models.catch_up": store.models.catch_up,
+    "models.drop_others": store.models.drop_others, "models.warm_up": store.models.warm_up,
 }
-public = {name for name in dir(MemoryStore) if not name.startswith("_")} - {"open", "close"}
-assert public == calls.keys(), public ^ calls.keys()
+assert calls.keys() == set(public_names()) - {"open", "close"}
 
 def refused():
     names = []
@@ -136,15 +148,16 @@ _CLOSED_BEFORE = """
 import os, sys
 from pathlib import Path
 from infinite_memory.storage.sqlite import SqliteStorage
+from infinite_memory.model.commit import Commit
 from infinite_memory.testing.storage_contract import put
 
 storage = SqliteStorage.open(Path(sys.argv[1]))
-storage.commit([put("parent")])
+storage.commit(Commit(puts=[put("parent")]))
 storage.close()
 child = os.fork()
 if child == 0:
     storage = SqliteStorage.open(Path(sys.argv[1]))
-    storage.commit([put("child")])
+    storage.commit(Commit(puts=[put("child")]))
     storage.close()
     os._exit(0)
 assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

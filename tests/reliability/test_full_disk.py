@@ -12,6 +12,7 @@ import apsw
 import pytest
 
 from infinite_memory import Config, MemoryStore, NotFound, Searchable, StorageUnavailable
+from infinite_memory.model.commit import Commit
 from infinite_memory.model.memory import Status
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.storage.sqlite.disk_reserve import OPENING_BYTES, RESERVE_BYTES, Reserve
@@ -100,36 +101,6 @@ def test_a_process_that_starts_on_a_full_disk_can_read_and_forget(disk: Path) ->
             store.get("m1")
 
 
-def test_an_older_store_that_has_no_room_to_be_brought_forward_is_refused_and_left_alone(
-    disk: Path,
-) -> None:
-    home = disk / "home"
-    home.mkdir()
-    connection = apsw.Connection(str(home / "memory.db"))
-    script = Path(__file__).parents[1] / "storage" / "version_1.sql"
-    connection.execute(script.read_text(encoding="utf-8"))
-    # A large vector that fills the store, of a memory that has none yet.
-    connection.execute(
-        "INSERT INTO embeddings VALUES (3, 'model-a', 8, x'', zeroblob(3000000), x'')"
-    )
-    connection.pragma("journal_mode", "wal")
-    connection.close()
-    before = (home / "memory.db").read_bytes()
-    reserve = home / "store.reserve"
-    reserve.write_bytes(b"\xaa" * RESERVE_BYTES)
-    ballast = fill(disk, leave_bytes=5 << 20)
-    for _ in range(3):
-        with pytest.raises(StorageUnavailable, match=r"takes up to 14 MB .* has 5 MB"):
-            opened(home)
-    assert (home / "memory.db").read_bytes() == before
-    assert reserve.stat().st_size == RESERVE_BYTES
-    assert not (home / "memory.db-wal").exists() or not (home / "memory.db-wal").stat().st_size
-    ballast.unlink()
-    reserve.unlink()
-    with opened(home) as store:
-        assert store.get("a").text == "text of a"
-
-
 def test_a_text_that_is_stored_when_the_disk_fills_up_is_acknowledged(disk: Path) -> None:
     class FillingEmbedder(HashingEmbedder):
         def embed(self, texts):  # type: ignore[no-untyped-def]
@@ -155,13 +126,14 @@ import resource, signal, sys
 from pathlib import Path
 from infinite_memory.errors import StorageUnavailable
 from infinite_memory.storage.sqlite import SqliteStorage
+from infinite_memory.model.commit import Commit
 from infinite_memory.testing.storage_contract import put
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 storage = SqliteStorage.open(Path(sys.argv[1]))
-storage.commit([put("before")])
+storage.commit(Commit(puts=[put("before")]))
 resource.setrlimit(resource.RLIMIT_FSIZE, (4500000, resource.RLIM_INFINITY))
 try:
-    storage.commit([put("late", text="z" * 6_000_000)])
+    storage.commit(Commit(puts=[put("late", text="z" * 6_000_000)]))
 except StorageUnavailable as error:
     print(error)
 print(sorted(storage.get(["before", "late"])))
@@ -210,14 +182,14 @@ def test_the_reserve_is_given_for_forgetting_alone_and_made_again(tmp_path: Path
     storage = SqliteStorage.open(tmp_path, vfs="no-room")
     assert reserve.stat().st_size == RESERVE_BYTES
     assert reserve.stat().st_blocks * 512 >= RESERVE_BYTES
-    storage.commit([put("a"), put("b")])
+    storage.commit(Commit(puts=[put("a"), put("b")]))
     disk.full = True
     with pytest.raises(StorageUnavailable, match=FULL):
-        storage.commit([put("c")])
+        storage.commit(Commit(puts=[put("c")]))
     with pytest.raises(StorageUnavailable, match=FULL):
-        storage.commit([put("a", revision=2, status=Status.FORGOTTEN), put("c")])
+        storage.commit(Commit(puts=[put("a", revision=2, status=Status.FORGOTTEN), put("c")]))
     assert reserve.exists()
-    storage.commit([put("a", revision=2, status=Status.FORGOTTEN)])
+    storage.commit(Commit(puts=[put("a", revision=2, status=Status.FORGOTTEN)]))
     assert storage.get(["a"])["a"].memory.status is Status.FORGOTTEN
     storage.close()
     assert reserve.stat().st_size == RESERVE_BYTES
@@ -239,5 +211,5 @@ def test_the_reserve_is_given_in_parts_and_no_loss_when_it_is_gone(tmp_path: Pat
 def test_a_reserve_that_cannot_be_made_stops_nothing(tmp_path: Path) -> None:
     (tmp_path / "store.reserve").mkdir()
     storage = SqliteStorage.open(tmp_path)
-    storage.commit([put("a")])
+    storage.commit(Commit(puts=[put("a")]))
     storage.close()

@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from infinite_memory import InfiniteMemoryError, InvalidInput, MemoryStore
-from infinite_memory.model.nearest import nearest
+from infinite_memory.model.suggestion import suggest_name
 from tests.harness.hostile import (
     NUMBERS,
     RAW,
@@ -123,5 +123,5 @@ def test_a_huge_text_has_as_many_characters_as_asked_for(chars: int) -> None:
 
 
 def test_the_nearest_of_a_huge_name_is_found_by_its_beginning() -> None:
-    assert nearest("titel" + " " * 10_000_000, ["text", "title"]) == "title"
-    assert nearest(5, ["a", "b"]) in ("a", "b")
+    assert suggest_name("titel" + " " * 10_000_000, ["text", "title"]) == "title"
+    assert suggest_name(5, ["a", "b"]) in ("a", "b")

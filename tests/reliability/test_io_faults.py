@@ -9,6 +9,7 @@ import pytest
 
 from benchmarks.soak.io_faults import run
 from infinite_memory.errors import StorageUnavailable
+from infinite_memory.model.commit import Commit
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.testing.storage_contract.base import put
 from tests.harness.io_faults import FaultyDisk, Point, meet_fault
@@ -51,10 +52,10 @@ def test_a_commit_that_is_refused_for_want_of_space_does_not_come_back_after_a_k
     for number in count(1):
         home = quick_folder / str(number)
         storage = SqliteStorage.open(home, vfs=disk.name)
-        storage.commit([put("before")])
+        storage.commit(Commit(puts=[put("before")]))
         disk.arm(Point(number=number, error="full", lasting=True))
         try:
-            storage.commit([put("a")])
+            storage.commit(Commit(puts=[put("a")]))
             break
         except StorageUnavailable as error:
             refused += 1
@@ -79,7 +80,7 @@ def test_a_store_closes_on_a_disk_that_fails_at_any_call(
         number += 1
         home = quick_folder / str(number)
         storage = SqliteStorage.open(home, vfs=disk.name)
-        storage.commit([put("a")])
+        storage.commit(Commit(puts=[put("a")]))
         disk.failed = 0
         disk.arm(Point(number=number, error="error", lasting=False))
         storage.close()

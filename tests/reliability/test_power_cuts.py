@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from benchmarks.soak.power_cuts import run
-from infinite_memory.model.record import Erase
+from infinite_memory.model.commit import Commit, Erase
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.testing.storage_contract.base import put
 from tests.harness.power import FragileDisk, restore
@@ -85,14 +85,14 @@ def test_a_store_goes_on_from_what_a_cut_left(tmp_path: Path) -> None:
     disk = FragileDisk("fragile-going-on", work)
     with disk.watching():
         storage = SqliteStorage.open(work, vfs=disk.name)
-        storage.commit([put("a")])
+        storage.commit(Commit(puts=[put("a")]))
         images = [disk.cut(Random(seed)) for seed in range(20)]
         storage.close()
     disk.unregister()
     for number, image in enumerate(images):
         restore(image, tmp_path / str(number))
         again = SqliteStorage.open(tmp_path / str(number))
-        again.commit([put("b")])
+        again.commit(Commit(puts=[put("b")]))
         assert sorted(again.get(["a", "b"])) == ["a", "b"]
         again.close()
 
@@ -118,7 +118,7 @@ def test_a_checkpoint_that_was_cut_in_the_middle_of_a_page_is_made_again(
     disk = FragileDisk("fragile-checkpoint", work)
     with disk.watching():
         storage = SqliteStorage.open(work, vfs=disk.name)
-        storage.commit([put("a")])
+        storage.commit(Commit(puts=[put("a")]))
         image = dict(disk.cut(Random(1)))
         storage.close()
     disk.unregister()
@@ -139,8 +139,8 @@ def test_no_cut_brings_back_what_was_erased_for_good(quick_folder: Path) -> None
     disk = FragileDisk("fragile-erased", work)
     with disk.watching():
         storage = SqliteStorage.open(work, vfs=disk.name)
-        storage.commit([put("a", text="very secret")])
-        storage.commit([Erase(id="a")])
+        storage.commit(Commit(puts=[put("a", text="very secret")]))
+        storage.commit(Commit(erases=[Erase(id="a")]))
         storage.scrub()
         for seed in range(100):
             image = disk.cut(Random(seed))

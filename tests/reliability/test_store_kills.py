@@ -22,7 +22,7 @@ def change_for_ever(home: str, pipe: int, seed: int) -> NoReturn:
         with opened(home, home) as store:
             while True:
                 change(store, random)
-                os.write(pipe, f"{store.log(limit=1)[0].number}\n".encode())
+                os.write(pipe, f"{store.journal.entries(limit=1)[0].number}\n".encode())
     finally:
         os.write(pipe, b"failed\n")
         os._exit(1)
@@ -39,10 +39,10 @@ def change(store: MemoryStore, random: Random) -> None:
     elif way < 0.7:
         store.forget(random.choice(known).id, hard=random.random() < 0.3)
     elif way < 0.8:
-        store.update_user_profile({"name": f"name {random.random()}"})
+        store.profile.update({"name": f"name {random.random()}"})
     else:
         try:
-            store.undo(random.choice([None, store.log(limit=1)[0].number]))
+            store.undo(random.choice([None, store.journal.entries(limit=1)[0].number]))
         except (Conflict, NotFound):
             # What was erased for good cannot be undone. No two texts are equal: to tell one again
             # is no change.
@@ -79,7 +79,7 @@ def test_the_journal_is_whole_after_any_kill(tmp_path: Path, kills: int) -> None
         with opened(str(tmp_path), str(tmp_path)) as store:
             verified = store.verify()
             assert verified.findings == ()
-            entries = store.log(limit=1)[0].number
+            entries = store.journal.entries(limit=1)[0].number
             # Every change that was reported is entered, and at most one that was under way.
             assert int(reported[-1]) <= entries <= int(reported[-1]) + 1
             assert entries > last

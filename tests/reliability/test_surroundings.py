@@ -200,10 +200,10 @@ def test_a_clock_that_jumps_loses_nothing_and_reorders_no_history(tmp_path: Path
     with opened() as store:
         assert len(set(ids)) == 32
         assert {memory.id for memory in store.browse(limit=100).memories} == set(ids)
-        assert [memory.revision for memory in store.history(ids[0])] == list(range(1, 18))
+        assert [memory.revision for memory in store.journal.history(ids[0])] == list(range(1, 18))
         store.forget(ids[1])
         store.revise(ids[1], revision=2, status="current")
         assert store.search("memory 0 1", limit=32).items
-        assert store.catch_up() == 0
+        assert store.models.catch_up() == 0
         assert store.verify().sound
         assert {memory.id for memory in store.browse(limit=100).memories} == set(ids)

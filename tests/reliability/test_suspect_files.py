@@ -14,8 +14,10 @@ import pytest
 
 from infinite_memory import MemoryStore, StorageError, StorageUnavailable, StoreDamaged
 from infinite_memory.config import Config
+from infinite_memory.model.commit import Commit
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.storage.sqlite.creation import PAGE_BYTES
+from infinite_memory.storage.sqlite.schema import APPLICATION_ID
 from infinite_memory.testing.embedders import HashingEmbedder
 from infinite_memory.testing.storage_contract import put
 
@@ -35,7 +37,7 @@ def digests(home: Path) -> dict[str, str]:
 def home(tmp_path: Path) -> Path:
     home = tmp_path / "home"
     storage = SqliteStorage.open(home)
-    storage.commit([put(f"m{number}", text="x" * 500) for number in range(200)])
+    storage.commit(Commit(puts=[put(f"m{number}", text="x" * 500) for number in range(200)]))
     storage.close()
     return home
 
@@ -46,9 +48,9 @@ def crashed(home: Path, checkpoint_pages: int = 1000, turns: int = 0) -> Path:
     Once it was, the next turn begins at its start and leaves what was behind.
     """
     storage = SqliteStorage.open(home, checkpoint_pages=checkpoint_pages)
-    storage.commit([put(f"late{number}", text="y" * 900) for number in range(50)])
+    storage.commit(Commit(puts=[put(f"late{number}", text="y" * 900) for number in range(50)]))
     for turn in range(turns):
-        storage.commit([put("turned", revision=turn + 1)])
+        storage.commit(Commit(puts=[put("turned", revision=turn + 1)]))
     copy = home.with_name("crashed")
     copy.mkdir(mode=0o700)
     for name in ("memory.db", "memory.db-wal", "memory.db.marker", "store.lock"):
@@ -87,7 +89,7 @@ def refuse(home: Path, kind: type[StorageError], sentence: str) -> None:
 def test_a_database_that_was_cut_is_refused_at_any_length(home: Path, length: int) -> None:
     size = (home / "memory.db").stat().st_size
     os.truncate(home / "memory.db", length if length > 0 else size + length)
-    refuse(home, StoreDamaged, "is no sound database")
+    refuse(home, StoreDamaged, "is damaged")
 
 
 @pytest.mark.parametrize("length", [0, 1, 100, PAGE, 5 * PAGE, 20 * PAGE + 512])
@@ -95,7 +97,7 @@ def test_a_database_that_was_cut_is_refused_beside_its_log_too(home: Path, lengt
     home = crashed(home)
     size = (home / "memory.db").stat().st_size
     os.truncate(home / "memory.db", length if length >= 0 else size + length)
-    refuse(home, StoreDamaged, r"is empty|is no sound database")
+    refuse(home, StoreDamaged, r"is empty|is damaged")
 
 
 def test_a_log_that_a_crash_left_is_no_damage(home: Path) -> None:
@@ -160,7 +162,7 @@ def test_a_damaged_header_of_a_log_that_is_in_the_database_loses_nothing(
 def test_the_log_of_another_store_is_not_applied(home: Path) -> None:
     other = home.with_name("other")
     storage = SqliteStorage.open(other)
-    storage.commit([put("theirs")])
+    storage.commit(Commit(puts=[put("theirs")]))
     storage.close()
     other = crashed(other)
     shutil.copy(other / "memory.db-wal", home / "memory.db-wal")
@@ -220,7 +222,7 @@ def _empty_marker(home: Path) -> None:
 def _no_tables(home: Path) -> None:
     (home / "memory.db").unlink()
     connection = apsw.Connection(str(home / "memory.db"))
-    connection.execute(f"PRAGMA application_id = {0x494E464D}; PRAGMA user_version = 1")
+    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = 1")
     connection.execute("CREATE TABLE other (a)")
     connection.pragma("journal_mode", "wal")
     connection.close()
@@ -289,6 +291,6 @@ def test_after_a_damaged_page_was_seen_the_store_only_reads(home: Path) -> None:
     storage = SqliteStorage.open(home)
     assert not storage.verify().sound
     with pytest.raises(StoreDamaged, match="nothing is written any more"):
-        storage.commit([put("late")])
+        storage.commit(Commit(puts=[put("late")]))
     storage.close()
     assert unchanged(home, before)

@@ -16,12 +16,12 @@ from click.testing import CliRunner
 
 from benchmarks.soak.flips import flip_bits, make_store
 from infinite_memory import Config, MemoryStore, NotFound, StoreDamaged
-from infinite_memory.cli.verify import command
+from infinite_memory.cli.commands.maintenance import verify_command
+from infinite_memory.model.commit import Attach, Commit
 from infinite_memory.model.entry import Action, MemoryStep, Operation
 from infinite_memory.model.findings import Finding, RecordKind, Verification
 from infinite_memory.model.link import Link, LinkType
 from infinite_memory.model.memory import Kind, Origin, Status
-from infinite_memory.model.record import Attach, Log, PutLink
 from infinite_memory.model.usage import Usage
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.storage.sqlite.creation import PAGE_BYTES
@@ -158,8 +158,8 @@ def test_what_is_kept_beside_the_memories_is_looked_at_too(
     begun = Action(at=_AT, operation=Operation.BEGIN)
     step = MemoryStep(id="m1", before=1, after=1)
     link = Link(source="m1", target="m2", type=LinkType.CONTEXT, made_at=_AT)
-    storage.commit([Log(action=begun)])
-    storage.commit([PutLink(link=link), Log(action=evolve(begun, memories=(step,)))])
+    storage.commit(Commit(entry=begun))
+    storage.commit(Commit(links=[link], entry=evolve(begun, memories=(step,))))
     storage.count_usage({"m1": Usage(count=2, last=_AT)})
     verified = store.verify()
     assert verified.sound
@@ -178,7 +178,7 @@ def test_a_damaged_memory_is_never_good_data_and_can_be_erased(
     assert parts_of(store.verify()) == [(RecordKind.MEMORY, "m1")]
     for call in (
         lambda: store.get("m1"),
-        lambda: store.history("m1"),
+        lambda: store.journal.history("m1"),
         lambda: store.revise("m1", revision=1, text="x"),
         lambda: store.forget("m1"),
     ):
@@ -186,7 +186,7 @@ def test_a_damaged_memory_is_never_good_data_and_can_be_erased(
             call()
     assert "m1" not in [memory.id for memory in store.browse().memories]
     assert "m1" not in [hit.memory.id for hit in store.search("red harbour")]
-    assert store.catch_up() == 0
+    assert store.models.catch_up() == 0
     receipt = store.forget("m1", hard=True)
     assert receipt.erased == ("memory m1, which was damaged",)
     with pytest.raises(NotFound):
@@ -221,7 +221,7 @@ def test_a_damaged_vector_is_mended_from_the_text(store: MemoryStore, home: Path
     damage = "UPDATE vectors SET vectors = zeroblob(64) WHERE number = 2"
     alter(home, damage)
     assert parts_of(store.verify()) == [(RecordKind.EMBEDDING, "m1")]
-    assert store.catch_up() == 1
+    assert store.models.catch_up() == 1
     assert store._services.storage.get(["m1"])["m1"] == good
     alter(home, damage)
     verified = store.verify(mend=True)
@@ -246,7 +246,9 @@ def test_vectors_that_cannot_be_right_are_found_and_mended(
     assert good is not None
     if field == "vectors":
         value = np.full_like(good.vectors, 0.5)
-    storage.commit([Attach(id="m1", revision=1, embedding=evolve(good, **{field: value}))])
+    storage.commit(
+        Commit(attaches=[Attach(id="m1", revision=1, embedding=evolve(good, **{field: value}))])
+    )
     (finding,) = store.verify(mend=True).findings
     assert (finding.part, finding.id) == (RecordKind.EMBEDDING, "m1")
     assert sentence in finding.what
@@ -418,17 +420,17 @@ def test_the_command_prints_what_was_found_and_exits_with_its_code(
     store: MemoryStore, home: Path
 ) -> None:
     run = CliRunner()
-    sound = run.invoke(command, ["--home", str(home)], standalone_mode=False)
+    sound = run.invoke(verify_command, ["--home", str(home)], standalone_mode=False)
     assert sound.return_value == 0
-    assert "Everything is as it was written." in sound.output
+    assert "No damage was found." in sound.output
     alter(home, "UPDATE memories SET text = 'lies' WHERE id = 'm1'")
-    damaged = run.invoke(command, ["--home", str(home), "--json"], standalone_mode=False)
+    damaged = run.invoke(verify_command, ["--home", str(home), "--json"], standalone_mode=False)
     assert damaged.return_value == 4
     document = json.loads(damaged.stdout)
     assert document["sound"] is False
     first = document["findings"][0]
     assert (first["part"], first["id"]) == ("memory", "m1")
-    table = run.invoke(command, ["--home", str(home), "--mend"], standalone_mode=False)
+    table = run.invoke(verify_command, ["--home", str(home), "--mend"], standalone_mode=False)
     assert table.return_value == 4
     assert "memory\tmemory 'm1' is not as it was written\trestore it from a backup" in table.output
 

@@ -13,15 +13,16 @@ import pytest
 from attrs import evolve
 
 from infinite_memory.errors import StorageUnavailable
+from infinite_memory.model.commit import Attach, Commit, Detach, Erase, Put
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.memory import Memory
-from infinite_memory.model.record import Attach, Changes, Detach, Embedding, Erase, Put, Record
+from infinite_memory.model.question import Question
+from infinite_memory.model.record import Changes, Embedding, Record
 from infinite_memory.protocols import Storage
 from infinite_memory.search import index as index_module
 from infinite_memory.search.document import describe
 from infinite_memory.search.index import SearchIndex
-from infinite_memory.search.query import Question
-from infinite_memory.search.reader import View
+from infinite_memory.search.reader import Reader
 from infinite_memory.search.snapshot import Snapshot
 from infinite_memory.storage.inmemory.storage import InMemoryStorage
 from infinite_memory.storage.sqlite import SqliteStorage
@@ -50,7 +51,11 @@ def embedding(number: int) -> Embedding:
 
 
 def store(storage: Storage, numbers: Sequence[int]) -> None:
-    storage.commit([Put(memory=memory(n), expected=0, embeddings=(embedding(n),)) for n in numbers])
+    storage.commit(
+        Commit(
+            puts=[Put(memory=memory(n), expected=0, embeddings=(embedding(n),)) for n in numbers]
+        )
+    )
 
 
 def snapshot_for(storage: Storage, folder: Path) -> Snapshot:
@@ -112,7 +117,7 @@ def test_what_another_process_has_folded_is_mapped_and_not_written_again(tmp_pat
 
 
 def test_what_changes_during_a_fold_is_not_lost() -> None:
-    view = View()
+    view = Reader()
     for first in range(0, 60, 20):
         documents = [
             describe(_record(number), model=EMBEDDER.model, dimensions=64)
@@ -141,7 +146,7 @@ def test_a_search_does_not_wait_for_a_fold(tmp_path: Path) -> None:
     reached, released = threading.Event(), threading.Event()
 
     class Slow(Snapshot):
-        def write(self, view: View) -> bool:
+        def write(self, view: Reader) -> bool:
             reached.set()
             return released.wait(60) and super().write(view)
 
@@ -151,7 +156,7 @@ def test_a_search_does_not_wait_for_a_fold(tmp_path: Path) -> None:
     index = SearchIndex(storage, EMBEDDER, snapshot=snapshot)
     index.refresh()
     assert reached.wait(60)
-    storage.commit([Erase(id="m7")])
+    storage.commit(Commit(erases=[Erase(id="m7")]))
     store(storage, range(120, 125))
     expected = names(range(125)) - {"m7"}
     assert found(index, "tea") == expected
@@ -188,7 +193,7 @@ def test_an_erased_memory_costs_no_rebuilding_of_the_index(tmp_path: Path) -> No
     writer = SearchIndex(storage, EMBEDDER, snapshot=snapshot_for(storage, tmp_path))
     writer.save()
     index = SearchIndex(storage, EMBEDDER, snapshot=snapshot_for(storage, tmp_path))
-    storage.commit([Erase(id="m7")])
+    storage.commit(Commit(erases=[Erase(id="m7")]))
     index.discard()
     assert list(tmp_path.iterdir()) == []
     index.save()
@@ -204,17 +209,17 @@ def test_a_vector_that_comes_or_goes_is_not_taken_for_an_erasure(tmp_path: Path)
     other = evolve(embedding(7), model="another")
     folder = tmp_path / "index"
     assert snapshot_for(storage, folder).write(
-        SearchIndex(storage, EMBEDDER)._refreshed().compact()
+        SearchIndex(storage, EMBEDDER).refresh().compact()
     )
-    storage.commit([Attach(id="m7", revision=1, embedding=other)])
-    storage.commit([Attach(id="m8", revision=1, embedding=other)])
-    storage.commit([Detach(id="m8", keep=EMBEDDER.model)])
-    assert len(SearchIndex(storage, EMBEDDER, snapshot=snapshot_for(storage, folder))._refreshed())
+    storage.commit(Commit(attaches=[Attach(id="m7", revision=1, embedding=other)]))
+    storage.commit(Commit(attaches=[Attach(id="m8", revision=1, embedding=other)]))
+    storage.commit(Commit(detaches=[Detach(id="m8", keep=EMBEDDER.model)]))
+    assert len(SearchIndex(storage, EMBEDDER, snapshot=snapshot_for(storage, folder)).refresh())
     assert snapshot_for(storage, folder).cursor() == 60
-    storage.commit([Erase(id="m7")])
+    storage.commit(Commit(erases=[Erase(id="m7")]))
     anew = evolve(memory(7), stored_at=MAY + timedelta(days=1))
-    storage.commit([Put(memory=anew, expected=0)])
-    assert len(SearchIndex(storage, EMBEDDER, snapshot=snapshot_for(storage, folder))._refreshed())
+    storage.commit(Commit(puts=[Put(memory=anew, expected=0)]))
+    assert len(SearchIndex(storage, EMBEDDER, snapshot=snapshot_for(storage, folder)).refresh())
     assert snapshot_for(storage, folder).cursor() == 0
     storage.close()
 
@@ -224,7 +229,7 @@ def test_a_damaged_first_line_counts_as_no_snapshot(tmp_path: Path) -> None:
     store(storage, range(60))
     snapshot = snapshot_for(storage, tmp_path)
     assert snapshot.cursor() == 0
-    assert snapshot.write(SearchIndex(storage, EMBEDDER)._refreshed().compact())
+    assert snapshot.write(SearchIndex(storage, EMBEDDER).refresh().compact())
     assert snapshot.cursor() == 60
     (file,) = tmp_path.iterdir()
     file.write_bytes(b"{" + file.read_bytes()[2:])
@@ -235,7 +240,7 @@ def test_a_damaged_array_is_replaced_by_the_next_snapshot(tmp_path: Path) -> Non
     storage = InMemoryStorage()
     store(storage, range(600))
     snapshot = snapshot_for(storage, tmp_path)
-    assert snapshot.write(SearchIndex(storage, EMBEDDER)._refreshed().compact())
+    assert snapshot.write(SearchIndex(storage, EMBEDDER).refresh().compact())
     (file,) = tmp_path.iterdir()
     content = bytearray(file.read_bytes())
     content[content.index(b"\n") + 100] ^= 1
@@ -243,7 +248,7 @@ def test_a_damaged_array_is_replaced_by_the_next_snapshot(tmp_path: Path) -> Non
     index = SearchIndex(storage, EMBEDDER, snapshot=snapshot)
     assert len(index.refresh()) == 600
     index.save()
-    assert snapshot.verified(whole=True) is not None
+    assert snapshot.verified() is not None
     assert file.read_bytes() != content
 
 
@@ -252,7 +257,7 @@ def test_one_process_at_a_time_writes_a_snapshot(tmp_path: Path) -> None:
     storage = InMemoryStorage()
     store(storage, range(60))
     snapshot = snapshot_for(storage, tmp_path)
-    view = SearchIndex(storage, EMBEDDER)._refreshed().compact()
+    view = SearchIndex(storage, EMBEDDER).refresh().compact()
     half_made = snapshot._path.with_suffix(".tmp")
     with half_made.open("wb") as other:
         other.write(b"x" * 10**6)

@@ -11,16 +11,17 @@ from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from infinite_memory.model.commit import Commit, Erase, Put
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.memory import Memory, Status
-from infinite_memory.model.record import Erase, Put, Record
+from infinite_memory.model.question import Question
+from infinite_memory.model.record import Record
 from infinite_memory.model.search_options import Depth, Mode, Tense
 from infinite_memory.operations.validity import in_tense
 from infinite_memory.search import index as index_module
 from infinite_memory.search.document import NEVER, describe
 from infinite_memory.search.index import SearchIndex
-from infinite_memory.search.query import Question
-from infinite_memory.search.reader import Part, View
+from infinite_memory.search.reader import Reader, SegmentReader
 from infinite_memory.search.segment import Segment, build
 from infinite_memory.search.snapshot import Snapshot
 from infinite_memory.storage.inmemory.storage import InMemoryStorage
@@ -99,11 +100,11 @@ def test_the_index_finds_what_the_criteria_admit(
                 held = state.get(memory.id)
                 revision = 1 if held is None else held.revision + 1
                 state[memory.id] = memory = evolve(memory, revision=revision)
-                storage.commit([Put(memory=memory, expected=revision - 1)])
+                storage.commit(Commit(puts=[Put(memory=memory, expected=revision - 1)]))
             index.refresh()
         if round_number == 0 and "m0" in state:
             del state["m0"]
-            storage.commit([Erase(id="m0")])
+            storage.commit(Commit(erases=[Erase(id="m0")]))
     folded = SearchIndex(storage, EMBEDDER)
     folded._view = index.refresh().compact()
     for criteria in questions:
@@ -125,7 +126,7 @@ def test_a_snapshot_keeps_when_each_memory_holds(
     storage = InMemoryStorage()
     ended = {"valid_to": START + timedelta(days=1)}
     every = [memory(n, **(ended if n % 3 == 0 else {})) for n in range(120)]
-    storage.commit([Put(memory=each, expected=0) for each in every])
+    storage.commit(Commit(puts=[Put(memory=each, expected=0) for each in every]))
 
     def opened() -> SearchIndex:
         snapshot = Snapshot(
@@ -142,7 +143,7 @@ def test_a_snapshot_keeps_when_each_memory_holds(
     reader = opened()
     late = evolve(memory(1), revision=2, valid_to=START + timedelta(hours=1))
     assert len(reader.refresh().parts) == 1
-    storage.commit([Put(memory=late, expected=1)])
+    storage.commit(Commit(puts=[Put(memory=late, expected=1)]))
     every[1] = late
     for criteria in (
         Criteria(unended_at=START + timedelta(days=2)),
@@ -164,7 +165,7 @@ def segment_of(*made: Memory) -> Segment:
 
 def test_no_mask_is_made_where_nothing_has_ended_and_all_has_begun() -> None:
     segment = segment_of(memory(0), memory(1, valid_to=START + timedelta(days=9)))
-    part = View(parts=(Part(segment=segment, alive=segment.kind >= 0),)).parts[0]
+    part = Reader(parts=(SegmentReader(segment=segment, live_docs=segment.kind >= 0),)).parts[0]
     early, late = START + timedelta(days=1), START + timedelta(days=9)
     assert list(part._conditions(Criteria(unended_at=early))) == []
     assert list(part._conditions(Criteria(as_of=early))) == []

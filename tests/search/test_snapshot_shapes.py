@@ -11,7 +11,7 @@ import pytest
 from attrs import evolve
 
 from infinite_memory.search.index import SearchIndex
-from infinite_memory.search.reader import Part, View
+from infinite_memory.search.reader import Reader, SegmentReader
 from infinite_memory.search.segment import Segment
 from infinite_memory.search.snapshot import Snapshot
 from infinite_memory.testing.embedders import HashingEmbedder
@@ -55,9 +55,11 @@ CHANGES: dict[str, Change] = {
 def _write(folder: Path, **changed: Any) -> Snapshot:
     """Write the snapshot of an index, some arrays of which are changed, with its checksums."""
     segment = SearchIndex(STORAGE, HashingEmbedder()).refresh().compact().parts[0].segment
-    part = Part(segment=evolve(segment, **changed), alive=np.ones(len(segment), np.bool_))
+    part = SegmentReader(
+        segment=evolve(segment, **changed), live_docs=np.ones(len(segment), np.bool_)
+    )
     snapshot = snapshot_for(STORAGE, folder)
-    assert snapshot.write(View(parts=(part,), cursor=STORAGE.position()))
+    assert snapshot.write(Reader(parts=(part,), cursor=STORAGE.position()))
     return snapshot
 
 
@@ -67,7 +69,7 @@ def segment() -> Segment:
 
 
 def test_a_snapshot_whose_arrays_fit_together_is_mapped(tmp_path: Path) -> None:
-    view = _write(tmp_path).verified(whole=True)
+    view = _write(tmp_path).verified()
     assert view is not None
     assert len(view) == 20
 
@@ -78,7 +80,7 @@ def test_a_snapshot_is_built_anew_that_has(
 ) -> None:
     snapshot = _write(tmp_path, **change(segment))
     with pytest.raises(ValueError, match="do not fit together"):
-        snapshot.verified(whole=True)
+        snapshot.verified()
     assert snapshot.read() is None
     assert not snapshot._path.exists()
     index = SearchIndex(STORAGE, HashingEmbedder(), snapshot=snapshot)
@@ -92,4 +94,4 @@ def test_a_snapshot_with_a_vector_that_is_not_finite_is_built_anew(
         scale = segment.scale.copy()
         scale[3] = value
         with pytest.raises(ValueError, match="not finite"):
-            _write(tmp_path, scale=scale).verified(whole=True)
+            _write(tmp_path, scale=scale).verified()

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from infinite_memory import StoreDamaged
+from infinite_memory.model.commit import Commit
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.storage.sqlite.creation import PAGE_BYTES
 from infinite_memory.testing.storage_contract import put
@@ -22,7 +23,7 @@ def home(tmp_path: Path) -> Path:
     """Return a store of which one page, with memories, is damaged."""
     home = tmp_path / "home"
     storage = SqliteStorage.open(home)
-    storage.commit([put(f"m{number}", text="x" * 500) for number in range(200)])
+    storage.commit(Commit(puts=[put(f"m{number}", text="x" * 500) for number in range(200)]))
     storage.close()
     shutil.copytree(home, tmp_path / "sound")
     with (home / "memory.db").open("r+b") as file:
@@ -40,7 +41,7 @@ def contents(home: Path) -> dict[str, bytes]:
 
 def refuse(storage: SqliteStorage) -> None:
     with pytest.raises(StoreDamaged, match=r"nothing is written any more.*memory\.db is damaged"):
-        storage.commit([put("late")])
+        storage.commit(Commit(puts=[put("late")]))
     with pytest.raises(StoreDamaged, match="nothing is written any more"):
         storage.scrub()
 
@@ -79,7 +80,7 @@ def test_another_file_in_its_place_is_another_database(home: Path) -> None:
     home.rename(home.with_name("kept"))
     home.with_name("sound").rename(home)
     restored = SqliteStorage.open(home)
-    restored.commit([put("late")])
+    restored.commit(Commit(puts=[put("late")]))
     restored.close()
 
 
@@ -90,7 +91,8 @@ def test_another_process_finds_out_by_itself(home: Path) -> None:
     program = (
         "import sys; from pathlib import Path\n"
         "from infinite_memory.storage.sqlite import SqliteStorage\n"
+        "from infinite_memory.model.commit import Commit\n"
         "from infinite_memory.testing.storage_contract import put\n"
-        "SqliteStorage.open(Path(sys.argv[1])).commit([put('late')])\n"
+        "SqliteStorage.open(Path(sys.argv[1])).commit(Commit(puts=[put('late')]))\n"
     )
     subprocess.run([sys.executable, "-c", program, str(home)], check=True, timeout=300)

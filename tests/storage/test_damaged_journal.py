@@ -8,12 +8,13 @@ from pathlib import Path
 
 import apsw
 import pytest
+from attrs import evolve
 
 from infinite_memory.errors import InvalidInput, StoreDamaged
+from infinite_memory.model.commit import Commit, Erase
 from infinite_memory.model.entry import Action, MemoryStep, Operation, entry_digest
 from infinite_memory.model.findings import RecordKind
-from infinite_memory.model.link import Link, LinkType
-from infinite_memory.model.record import Erase, EraseLink, Log, PutLink
+from infinite_memory.model.link import Link, LinkKey, LinkType
 from infinite_memory.model.usage import Usage
 from infinite_memory.operations import verify_journal
 from infinite_memory.operations.verify_journal import check_journal
@@ -31,8 +32,8 @@ def storage(tmp_path: Path) -> Iterator[SqliteStorage]:
     """Return a store of as many memories as entries, each by one, that are linked in a row."""
     storage = SqliteStorage.open(tmp_path)
     for number in range(1, _ENTRIES + 1):
-        storage.commit([put(f"m{number}"), Log(action=make_action(f"m{number}"))])
-    storage.commit([PutLink(link=_link(number)) for number in range(1, _ENTRIES)])
+        storage.commit(Commit(puts=[put(f"m{number}")], entry=make_action(f"m{number}")))
+    storage.commit(Commit(links=[_link(number) for number in range(1, _ENTRIES)]))
     storage.count_usage({"m1": Usage(count=3, last=NOW), "m2": Usage(count=1, last=NOW)})
     yield storage
     storage.close()
@@ -108,15 +109,15 @@ _END = f"the last one is noted as {_ENTRIES}"
             "INSERT INTO journal SELECT number + 9, body, digest FROM journal "
             "WHERE number IN (1, 3)",
             [
-                "entry 12 does not belong to the journal, which is noted to end at 9",
-                "entry 10 does not belong to the journal, which is noted to end at 9",
+                "entry 12 does not belong to the journal, which ends with entry 9",
+                "entry 10 does not belong to the journal, which ends with entry 9",
             ],
         ),
         (
             "INSERT INTO journal SELECT number - 9, body, digest FROM journal WHERE number > 7",
             [
-                "entry 0 does not belong to the journal, which is noted to end at 9",
-                "entry -1 does not belong to the journal, which is noted to end at 9",
+                "entry 0 does not belong to the journal, which ends with entry 9",
+                "entry -1 does not belong to the journal, which ends with entry 9",
             ],
         ),
         (
@@ -145,11 +146,11 @@ def test_a_tail_that_was_written_anew_in_a_sound_chain_is_found(storage: SqliteS
             storage, "INSERT OR REPLACE INTO journal (number, body, digest) VALUES (?, ?, ?)", *row
         )
     assert _found(storage) == [
-        "entry 10 does not belong to the journal, which is noted to end at 9",
+        "entry 10 does not belong to the journal, which ends with entry 9",
         f"entry 9 of the journal {_CHANGED}",
     ]
     with pytest.raises(EntryDamaged, match=rf"entry 10 .*does not belong to it \({_END}\)"):
-        storage.commit([put("x"), Log(action=make_action("x"))])
+        storage.commit(Commit(puts=[put("x")], entry=make_action("x")))
     assert storage.get(["x"]) == {}
 
 
@@ -205,34 +206,34 @@ def _about(storage: SqliteStorage | InMemoryStorage) -> list[tuple[str | None, s
 
 
 def test_a_memory_that_is_not_as_the_journal_left_it_is_found(storage: SqliteStorage) -> None:
-    storage.commit([put("m2", revision=2)])
-    storage.commit([Erase(id="m3")])
-    storage.commit([put("foreign")])
-    storage.commit([Erase(id="m4"), Log(action=make_action("m5"))])
+    storage.commit(Commit(puts=[put("m2", revision=2)]))
+    storage.commit(Commit(erases=[Erase(id="m3")]))
+    storage.commit(Commit(puts=[put("foreign")]))
+    storage.commit(Commit(erases=[Erase(id="m4")], entry=make_action("m5")))
     assert sorted(_about(storage), key=str) == [
         ("foreign", "memory 'foreign' is at revision 1, but no entry of the journal names it"),
         ("m2", "memory 'm2' is at revision 2, but the journal left it at revision 1"),
-        ("m3", "memory 'm3' is not there, but the journal left it at revision 1"),
-        ("m4", "memory 'm4' is not there, but the journal left it at revision 1"),
+        ("m3", "memory 'm3' does not exist, but the journal left it at revision 1"),
+        ("m4", "memory 'm4' does not exist, but the journal left it at revision 1"),
     ]
 
 
 def test_a_memory_that_came_back_after_it_was_erased_is_found() -> None:
     storage = InMemoryStorage()
-    storage.commit([put("a"), Log(action=make_action("a"))])
+    storage.commit(Commit(puts=[put("a")], entry=make_action("a")))
     step = MemoryStep(id="a", before=1, after=0)
     erasing = Action(at=NOW, operation=Operation.ERASE, memories=(step,))
-    storage.commit([Erase(id="a"), Log(action=erasing)])
+    storage.commit(Commit(erases=[Erase(id="a")], entry=erasing))
     assert check_journal(storage) == (2, [])
-    storage.commit([put("a")])
+    storage.commit(Commit(puts=[put("a")]))
     assert _about(storage) == [("a", "memory 'a' is at revision 1, but the journal erased it")]
 
 
 def test_a_memory_is_not_suspected_for_what_a_lost_entry_may_have_done(
     storage: SqliteStorage,
 ) -> None:
-    storage.commit([put("m2", revision=2), Log(action=_revised("m2"))])
-    storage.commit([put("m3", revision=2), Log(action=_revised("m3"))])
+    storage.commit(Commit(puts=[put("m2", revision=2)], entry=_revised("m2")))
+    storage.commit(Commit(puts=[put("m3", revision=2)], entry=_revised("m3")))
     _alter(storage, "DELETE FROM journal WHERE number = 10")
     assert [what for what in _found(storage) if "memory" in what] == []
     _alter(storage, "UPDATE memories SET revision = 1 WHERE id = 'm3'")
@@ -246,10 +247,10 @@ def _revised(memory_id: str) -> Action:
 
 def test_a_memory_needs_no_entry_where_the_store_is_older_than_its_journal() -> None:
     storage = InMemoryStorage()
-    storage.commit([put("older")])
+    storage.commit(Commit(puts=[put("older")]))
     assert check_journal(storage) == (0, [])
-    storage.commit([Log(action=make_action(operation=Operation.BEGIN))])
-    storage.commit([put("a"), Log(action=make_action("a"))])
+    storage.commit(Commit(entry=make_action(operation=Operation.BEGIN)))
+    storage.commit(Commit(puts=[put("a")], entry=make_action("a")))
     assert check_journal(storage) == (2, [])
 
 
@@ -280,8 +281,8 @@ def test_a_damaged_link_is_made_again_or_removed(storage: SqliteStorage) -> None
     _alter(storage, "UPDATE links SET reason = '' WHERE source IN ('m3', 'm4')")
     assert storage.links(["m4"]) == []
     assert len(storage.damaged) == 2
-    storage.commit([PutLink(link=_link(3))])
-    storage.commit([EraseLink(source="m4", target="m5", type=LinkType.SEMANTIC)])
+    storage.commit(Commit(links=[_link(3)]))
+    storage.commit(Commit(erased_links=[LinkKey("m4", "m5", LinkType.SEMANTIC)]))
     assert storage.links(["m4"]) == [_link(3)]
     assert storage.damaged == frozenset()
 
@@ -313,10 +314,10 @@ def test_what_no_database_can_keep_is_refused_before_anything_is_written(
 ) -> None:
     end = storage.journal_end()
     for bad in (
-        Log(action=make_action("\ud800")),
-        PutLink(link=make_link("m1", "m2", reason="\udfff")),
+        Commit(entry=make_action("\ud800")),
+        Commit(links=[make_link("m1", "m2", reason="\udfff")]),
     ):
         with pytest.raises(InvalidInput, match="cannot be stored"):
-            storage.commit([put("x"), bad])
+            storage.commit(evolve(bad, puts=[put("x")]))
     assert storage.journal_end() == end
     assert storage.get(["x"]) == {}

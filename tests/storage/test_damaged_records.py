@@ -12,11 +12,12 @@ import pytest
 from attrs import evolve
 
 from infinite_memory.errors import InvalidInput, StoreDamaged
+from infinite_memory.model.commit import Attach, Commit, Detach, Erase
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.memory import GLOBAL
-from infinite_memory.model.record import Attach, Detach, Erase, PutScope, Record
+from infinite_memory.model.record import Record
 from infinite_memory.model.scope import Scope
-from infinite_memory.storage.seal import seal, seal_fits
+from infinite_memory.storage.integrity import seal, seal_fits
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.storage.sqlite.creation import PAGE_BYTES
 from infinite_memory.storage.sqlite.vectors import decode_embedding, encode_embedding
@@ -43,6 +44,7 @@ _COLUMNS = [
     "sources",
     "attachments",
     "embedded_by",
+    "content_hash",
     "checksum",
 ]
 
@@ -55,7 +57,9 @@ def home(tmp_path: Path) -> Path:
 @pytest.fixture
 def storage(home: Path) -> Iterator[SqliteStorage]:
     storage = SqliteStorage.open(home)
-    storage.commit([put("a", embedding=make_embedding(1)), put("b", embedding=make_embedding(2))])
+    storage.commit(
+        Commit(puts=[put("a", embedding=make_embedding(1)), put("b", embedding=make_embedding(2))])
+    )
     yield storage
     storage.close()
 
@@ -74,13 +78,24 @@ def _unlike(storage: SqliteStorage) -> list[str]:
 
 @pytest.mark.parametrize("column", _COLUMNS)
 def test_a_change_to_any_column_is_noticed(storage: SqliteStorage, home: Path, column: str) -> None:
-    value = "x'00'" if column == "checksum" else "7777"
+    value = "x'00'" if column in ("checksum", "content_hash") else "7777"
     _alter(home, f"UPDATE memories SET \"{column}\" = {value} WHERE id = 'a'")
     with pytest.raises(StoreDamaged, match=r"'a' in .*memory\.db is not as it was written"):
         storage.get(["a"])
     assert storage.damaged == {"a"}
     with pytest.raises(StoreDamaged):
         storage.history("a")
+    assert list(storage.get(["b"])) == ["b"]
+
+
+@pytest.mark.parametrize("byte", range(0, 32, 31))
+def test_one_flipped_byte_of_a_content_hash_is_found(
+    storage: SqliteStorage, home: Path, byte: int
+) -> None:
+    content_hash = bytearray(put("a").content_hash)
+    content_hash[byte] ^= 1
+    _alter(home, f"UPDATE memories SET content_hash = x'{content_hash.hex()}' WHERE id = 'a'")
+    assert "memory 'a' is not as it was written" in _unlike(storage)
     assert list(storage.get(["b"])) == ["b"]
 
 
@@ -123,13 +138,13 @@ def test_a_damaged_memory_cannot_pass_into_the_history_and_can_be_erased(
 ) -> None:
     _alter(home, "UPDATE memories SET text = 'forged' WHERE id = 'a'")
     with pytest.raises(StoreDamaged):
-        storage.commit([put("c"), put("a", revision=2)])
+        storage.commit(Commit(puts=[put("c"), put("a", revision=2)]))
     with pytest.raises(StoreDamaged):
-        storage.commit([Attach(id="a", revision=1, embedding=make_embedding())])
+        storage.commit(Commit(attaches=[Attach(id="a", revision=1, embedding=make_embedding())]))
     assert storage.get(["c"]) == {}
-    storage.commit([Erase(id="a")])
+    storage.commit(Commit(erases=[Erase(id="a")]))
     assert storage.damaged == frozenset()
-    storage.commit([put("a", text="restored")])
+    storage.commit(Commit(puts=[put("a", text="restored")]))
     assert storage.get(["a"])["a"].memory.text == "restored"
 
 
@@ -154,7 +169,7 @@ def test_a_damaged_embedding_counts_as_none_and_waits_to_be_made_anew(
     assert record == Record(memory=make_memory("a"))
     assert storage.pending("model-a", limit=1) == ["a"]
     assert storage.damaged == frozenset()
-    storage.commit([Attach(id="a", revision=1, embedding=make_embedding(3))])
+    storage.commit(Commit(attaches=[Attach(id="a", revision=1, embedding=make_embedding(3))]))
     assert storage.get(["a"])["a"].embeddings == (make_embedding(3),)
     assert "a" not in storage.pending("model-a", limit=9)
 
@@ -163,15 +178,17 @@ def test_of_two_embeddings_only_the_damaged_one_counts_as_none(
     storage: SqliteStorage, home: Path
 ) -> None:
     one, two = make_embedding(1), make_embedding(5, model="model-b")
-    storage.commit([Attach(id="a", revision=1, embedding=two)])
+    storage.commit(Commit(attaches=[Attach(id="a", revision=1, embedding=two)]))
     _alter(home, "UPDATE vectors SET vectors = zeroblob(64) WHERE number = 1 AND model = 'model-a'")
     assert storage.get(["a"])["a"].embeddings == (two,)
     assert storage.pending("model-a", limit=9) == ["a"]
     assert storage.pending("model-b", limit=9) == ["b"]
-    storage.commit([Attach(id="a", revision=1, embedding=make_embedding(6, model="model-b"))])
+    storage.commit(
+        Commit(attaches=[Attach(id="a", revision=1, embedding=make_embedding(6, model="model-b"))])
+    )
     assert storage.pending("model-a", limit=9) == ["a"]
     assert _unlike(storage) == ["the embedding of memory 'a' by model-a is not as it was written"]
-    storage.commit([Attach(id="a", revision=1, embedding=one)])
+    storage.commit(Commit(attaches=[Attach(id="a", revision=1, embedding=one)]))
     assert storage.pending("model-a", limit=9) == []
     assert _unlike(storage) == []
 
@@ -179,9 +196,13 @@ def test_of_two_embeddings_only_the_damaged_one_counts_as_none(
 def test_a_damaged_embedding_of_a_model_that_is_given_up_is_taken_away(
     storage: SqliteStorage, home: Path
 ) -> None:
-    storage.commit([Attach(id="a", revision=1, embedding=make_embedding(5, model="model-b"))])
+    storage.commit(
+        Commit(attaches=[Attach(id="a", revision=1, embedding=make_embedding(5, model="model-b"))])
+    )
     _alter(home, "UPDATE vectors SET vectors = zeroblob(64) WHERE model = 'model-a'")
-    storage.commit([Detach(id="a", keep="model-b"), Detach(id="b", keep="model-b")])
+    storage.commit(
+        Commit(detaches=[Detach(id="a", keep="model-b"), Detach(id="b", keep="model-b")])
+    )
     assert _unlike(storage) == []
     assert storage.pending("model-b", limit=9) == ["b"]
 
@@ -209,7 +230,7 @@ def test_vectors_that_are_not_finite_are_not_returned_even_with_a_good_checksum(
 
 
 def test_a_damaged_revision_is_not_returned(storage: SqliteStorage, home: Path) -> None:
-    storage.commit([put("a", revision=2)])
+    storage.commit(Commit(puts=[put("a", revision=2)]))
     _alter(home, "UPDATE revisions SET body = replace(body, 'text of', 'lies of')")
     with pytest.raises(StoreDamaged, match="revision 1 in the history of memory 'a'"):
         storage.history("a")
@@ -219,8 +240,8 @@ def test_a_damaged_revision_is_not_returned(storage: SqliteStorage, home: Path) 
 def test_a_damaged_scope_and_a_damaged_tombstone_are_left_out(
     storage: SqliteStorage, home: Path
 ) -> None:
-    storage.commit([PutScope(scope=Scope(name="s")), PutScope(scope=Scope(name="t"))])
-    storage.commit([Erase(id="a")])
+    storage.commit(Commit(scopes=[Scope(name="s"), Scope(name="t")]))
+    storage.commit(Commit(erases=[Erase(id="a")]))
     _alter(home, "UPDATE scopes SET parent = 'x' WHERE name = 's'; UPDATE erased SET id = 'b'")
     assert set(storage.scopes()) == {GLOBAL, "t"}
     assert [change.id for change in storage.changes(0, limit=9).items] == ["b"]
@@ -235,7 +256,7 @@ def test_a_change_counter_that_was_altered_stops_reading_the_feed_and_writing(
         with pytest.raises(StoreDamaged, match="counts its changes"):
             call()
     with pytest.raises(StoreDamaged, match="counts its changes"):
-        storage.commit([put("c")])
+        storage.commit(Commit(puts=[put("c")]))
     assert list(storage.get(["a", "c"])) == ["a"]
 
 
@@ -244,20 +265,20 @@ def test_what_no_database_can_keep_is_refused_before_anything_is_written(
 ) -> None:
     before = storage.position()
     for bad in (
-        put("x", text="lone \ud800"),
-        put("x", tags=("\udfff",)),
-        put("x", context={"n": float("nan")}),
-        PutScope(scope=Scope(name="s", description="\ud800")),
+        Commit(puts=[put("x", text="lone \ud800")]),
+        Commit(puts=[put("x", tags=("\udfff",))]),
+        Commit(puts=[put("x", context={"n": float("nan")})]),
+        Commit(scopes=[Scope(name="s", description="\ud800")]),
     ):
         with pytest.raises(InvalidInput, match="cannot be stored"):
-            storage.commit([put("y"), bad])
+            storage.commit(evolve(bad, puts=[put("y"), *bad.puts]))
     assert storage.position() == before
     assert storage.get(["x", "y"]) == {}
 
 
 def test_a_malformed_page_ends_all_writing_and_the_files_are_left_alone(home: Path) -> None:
     storage = SqliteStorage.open(home)
-    storage.commit([put(f"m{number}", text="y" * 3000) for number in range(50)])
+    storage.commit(Commit(puts=[put(f"m{number}", text="y" * 3000) for number in range(50)]))
     storage.close()
     with (home / "memory.db").open("r+b") as file:  # no store is open now
         file.seek(-PAGE_BYTES * 40, 2)
@@ -267,7 +288,7 @@ def test_a_malformed_page_ends_all_writing_and_the_files_are_left_alone(home: Pa
     with pytest.raises(StoreDamaged, match="is damaged"):
         storage.changes(0, limit=100)
     with pytest.raises(StoreDamaged, match="nothing is written any more"):
-        storage.commit([put("late")])
+        storage.commit(Commit(puts=[put("late")]))
     storage.close()
     assert (home / "memory.db").read_bytes() == before
 

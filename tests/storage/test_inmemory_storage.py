@@ -4,10 +4,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from attrs import evolve
 from hypothesis import Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from infinite_memory.model.record import Attach, Changes, Detach, Record, Write
+from infinite_memory.model.commit import Commit, Detach
+from infinite_memory.model.record import Changes, Record
 from infinite_memory.protocols import Storage
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.testing.storage_contract import StorageContract
@@ -37,8 +39,8 @@ def test_the_reference_agrees_with_itself() -> None:
 
 
 class _LosesAttach(InMemoryStorage):
-    def commit(self, writes: list[Write]) -> int:
-        return super().commit([write for write in writes if not isinstance(write, Attach)])
+    def commit(self, commit: Commit) -> int:
+        return super().commit(evolve(commit, attaches=()))
 
 
 class _SkipsInTheFeed(InMemoryStorage):
@@ -48,8 +50,10 @@ class _SkipsInTheFeed(InMemoryStorage):
 
 
 class _CommitsHalf(InMemoryStorage):
-    def commit(self, writes: list[Write]) -> int:
-        return [super(_CommitsHalf, self).commit([write]) for write in writes][-1:][0]
+    def commit(self, commit: Commit) -> int:
+        for put in commit.puts:
+            super().commit(Commit(puts=[put]))
+        return super().commit(evolve(commit, puts=()))
 
 
 class _DropsEmbeddings(InMemoryStorage):
@@ -59,17 +63,14 @@ class _DropsEmbeddings(InMemoryStorage):
 
 
 class _KeepsOneModel(InMemoryStorage):
-    def commit(self, writes: list[Write]) -> int:
-        position = super().commit(writes)
-        for write in writes:
-            if isinstance(write, Attach):
-                position = super().commit([Detach(id=write.id, keep=write.embedding.model)])
-        return position
+    def commit(self, commit: Commit) -> int:
+        kept = [Detach(id=attach.id, keep=attach.embedding.model) for attach in commit.attaches]
+        return super().commit(evolve(commit, detaches=[*commit.detaches, *kept]))
 
 
 class _IgnoresDetach(InMemoryStorage):
-    def commit(self, writes: list[Write]) -> int:
-        return super().commit([write for write in writes if not isinstance(write, Detach)])
+    def commit(self, commit: Commit) -> int:
+        return super().commit(evolve(commit, detaches=()))
 
 
 class _MixesModels(InMemoryStorage):

@@ -12,25 +12,24 @@ import apsw
 import numpy as np
 import pytest
 
-from infinite_memory.model.criteria import Criteria
-from infinite_memory.model.link import Link, LinkType
-from infinite_memory.model.memory import Kind, Memory
-from infinite_memory.model.record import (
+from infinite_memory.model.commit import (
     Attach,
+    Commit,
     Detach,
-    Embedding,
     Erase,
-    EraseLink,
-    ExpectAlike,
+    Expect,
+    ExpectContent,
     ExpectKey,
-    Log,
     Put,
-    PutLink,
 )
+from infinite_memory.model.content_hash import content_hash
+from infinite_memory.model.criteria import Criteria
+from infinite_memory.model.link import Link, LinkKey, LinkType
+from infinite_memory.model.memory import Kind, Memory
+from infinite_memory.model.record import Embedding
 from infinite_memory.model.usage import Usage
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.testing.storage_contract.journal import make_action
-from infinite_memory.text.likeness import fingerprint
 
 _AT = datetime(2026, 1, 1, tzinfo=UTC)
 _MODELS = ("first", "second")
@@ -61,25 +60,28 @@ def _embedding(model: str) -> Embedding:
     return Embedding(model=model, spans=np.zeros((1, 2), np.int32), vectors=np.eye(1, 4, 0, "f4"))
 
 
+def _memory(number: int) -> Memory:
+    key = f"key {number}"
+    return Memory(id=f"m{number}", text="x", key=key, happened_at=_AT, stored_at=_AT)
+
+
 def _fill(storage: SqliteStorage) -> None:
     for number in range(50):
-        key = f"key {number}"
-        memory = Memory(id=f"m{number}", text="x", key=key, happened_at=_AT, stored_at=_AT)
+        memory = _memory(number)
         embeddings = tuple(map(_embedding, _MODELS))
-        writes = [
-            Put(memory=memory, expected=0, embeddings=embeddings),
-            PutLink(link=_link(number)),
-        ]
-        storage.commit([*writes, Log(action=make_action(memory.id))])
+        put = Put(memory=memory, expected=0, embeddings=embeddings)
+        entry = make_action(memory.id)
+        storage.commit(Commit(puts=[put], links=[_link(number)], entry=entry))
 
 
 def _link(number: int) -> Link:
     return Link(source="m0", target=f"m{number}", type=LinkType.CONTEXT, made_at=_AT)
 
 
-_ALIKE = ExpectAlike(
+_HASHES = frozenset({bytes(32), *(content_hash(_memory(number)) for number in range(50))})
+_CONTENT = ExpectContent(
     scopes=frozenset({"Global"}),
-    fingerprints=frozenset({1, fingerprint("x")}),
+    content_hashes=_HASHES,
     ids=frozenset(f"m{number}" for number in range(50)),
 )
 _CALLS: dict[str, Callable[[SqliteStorage], object]] = {
@@ -94,13 +96,15 @@ _CALLS: dict[str, Callable[[SqliteStorage], object]] = {
     "changes by one model": lambda storage: storage.changes(45, limit=3, models=_MODELS[:1]),
     "position": lambda storage: storage.position(),
     "attach": lambda storage: storage.commit(
-        [Attach(id="m7", revision=1, embedding=_embedding("third"))]
+        Commit(attaches=[Attach(id="m7", revision=1, embedding=_embedding("third"))])
     ),
-    "detach": lambda storage: storage.commit([Detach(id="m7", keep="first")]),
-    "erase": lambda storage: storage.commit([Erase(id="m7"), Log(action=make_action("m7"))]),
+    "detach": lambda storage: storage.commit(Commit(detaches=[Detach(id="m7", keep="first")])),
+    "erase": lambda storage: storage.commit(
+        Commit(erases=[Erase(id="m7")], entry=make_action("m7"))
+    ),
     "links": lambda storage: storage.links(["m7"]),
     "erase a link": lambda storage: storage.commit(
-        [EraseLink(source="m0", target="m7", type=LinkType.CONTEXT)]
+        Commit(erased_links=[LinkKey("m0", "m7", LinkType.CONTEXT)])
     ),
     "journal": lambda storage: storage.journal(before=40, limit=3),
     "journal of one memory": lambda storage: storage.journal(limit=3, memory_id="m7"),
@@ -108,12 +112,11 @@ _CALLS: dict[str, Callable[[SqliteStorage], object]] = {
     "usage": lambda storage: storage.usage(["m7"]),
     "count usage": lambda storage: storage.count_usage({"m7": Usage(count=1, last=_AT)}),
     "expect a key": lambda storage: storage.commit(
-        [ExpectKey(scope="Global", key="key 7", ids=frozenset({"m7"}))]
+        Commit(expect=Expect(keys=[ExpectKey(scope="Global", key="key 7", ids=frozenset({"m7"}))]))
     ),
-    "expect what may be alike": lambda storage: storage.commit([_ALIKE]),
-    "find what may be alike": lambda storage: storage.find(
-        Criteria(fingerprints=frozenset({1, fingerprint("x")}), scopes=frozenset({"Global"})),
-        limit=3,
+    "expect a content": lambda storage: storage.commit(Commit(expect=Expect(contents=[_CONTENT]))),
+    "find a content": lambda storage: storage.find(
+        Criteria(content_hashes=_HASHES, scopes=frozenset({"Global"})), limit=3
     ),
     "find a key": lambda storage: storage.find(Criteria(key="key 7", as_of=_AT), limit=3),
 }
@@ -125,7 +128,9 @@ def test_a_key_is_found_by_its_index_whatever_else_is_asked_for(tmp_path: Path) 
         storage = SqliteStorage.open(tmp_path)
         statements.clear()
         storage.find(Criteria(key="k", scopes=scopes, tags=("t",), conversation_id="c"), limit=1)
-        storage.commit([ExpectKey(scope="Global", key="k", ids=frozenset())])
+        storage.commit(
+            Commit(expect=Expect(keys=[ExpectKey(scope="Global", key="k", ids=frozenset())]))
+        )
         storage.close()
     asked = [each for each in statements if '"key" = ?' in each[0]]
     connection = apsw.Connection(str(tmp_path / "memory.db"))

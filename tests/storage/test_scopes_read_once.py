@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
@@ -10,8 +10,8 @@ from pathlib import Path
 import apsw
 import pytest
 
+from infinite_memory.model.commit import Commit
 from infinite_memory.model.memory import GLOBAL
-from infinite_memory.model.record import EraseScope, PutScope, Write
 from infinite_memory.model.scope import Scope, Sensitivity
 from infinite_memory.storage.sqlite import SqliteStorage
 
@@ -19,9 +19,9 @@ ALWAYS = Scope(name=GLOBAL)
 A, B = Scope(name="a"), Scope(name="b", keywords=("bee",))
 
 
-def _commit(home: Path, writes: Sequence[Write]) -> None:
+def _commit(home: Path, commit: Commit) -> None:
     storage = SqliteStorage.open(home)
-    storage.commit(writes)
+    storage.commit(commit)
     storage.close()
 
 
@@ -41,36 +41,36 @@ def test_what_another_process_does_to_scopes_is_seen_at_the_next_read(
 ) -> None:
     changed = Scope(name="a", sensitivity=Sensitivity.PRIVATE)
     inactive = Scope(name="a", active=False)
-    steps: list[tuple[list[Write], dict[str, Scope]]] = [
-        ([PutScope(scope=A)], _named(A)),
-        ([PutScope(scope=changed)], _named(changed)),
-        ([PutScope(scope=inactive)], _named(inactive)),
+    steps: list[tuple[Commit, dict[str, Scope]]] = [
+        (Commit(scopes=[A]), _named(A)),
+        (Commit(scopes=[changed]), _named(changed)),
+        (Commit(scopes=[inactive]), _named(inactive)),
         # The row of the one takes the number of the row of the other.
-        ([EraseScope(name="a"), PutScope(scope=B)], _named(B)),
-        ([EraseScope(name="b"), PutScope(scope=A)], _named(A)),
-        ([EraseScope(name="a")], _named()),
-        ([PutScope(scope=A), PutScope(scope=B)], _named(A, B)),
+        (Commit(erased_scopes=["a"], scopes=[B]), _named(B)),
+        (Commit(erased_scopes=["b"], scopes=[A]), _named(A)),
+        (Commit(erased_scopes=["a"]), _named()),
+        (Commit(scopes=[A, B]), _named(A, B)),
     ]
     assert storage.scopes() == _named()
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as elsewhere:
-        for writes, expected in steps:
-            elsewhere.submit(_commit, tmp_path, writes).result()
+        for commit, expected in steps:
+            elsewhere.submit(_commit, tmp_path, commit).result()
             assert storage.scopes() == expected
 
 
 def test_scopes_are_not_decoded_again_while_only_memories_change(storage: SqliteStorage) -> None:
-    storage.commit([PutScope(scope=A)])
+    storage.commit(Commit(scopes=[A]))
     before = storage.scopes()["a"]
-    storage.commit([PutScope(scope=B)])
+    storage.commit(Commit(scopes=[B]))
     after = storage.scopes()
     assert after == _named(A, B)
     assert after["a"] is not before
-    storage.commit([EraseScope(name="nowhere")])
+    storage.commit(Commit(erased_scopes=["nowhere"]))
     assert storage.scopes()["a"] is after["a"]
 
 
 def test_what_is_done_to_the_answer_does_not_come_back(storage: SqliteStorage) -> None:
-    storage.commit([PutScope(scope=A)])
+    storage.commit(Commit(scopes=[A]))
     storage.scopes().clear()
     storage.scopes()["c"] = B
     assert storage.scopes() == _named(A)
@@ -79,7 +79,7 @@ def test_what_is_done_to_the_answer_does_not_come_back(storage: SqliteStorage) -
 def test_a_scope_that_is_damaged_later_is_found_by_verify_and_by_who_reads_it_again(
     storage: SqliteStorage, tmp_path: Path
 ) -> None:
-    storage.commit([PutScope(scope=A), PutScope(scope=B)])
+    storage.commit(Commit(scopes=[A, B]))
     assert storage.scopes() == _named(A, B)
     elsewhere = apsw.Connection(str(tmp_path / "memory.db"))
     elsewhere.execute("UPDATE scopes SET parent = 'b' WHERE name = 'a'")
@@ -96,7 +96,7 @@ def test_a_scope_that_is_damaged_later_is_found_by_verify_and_by_who_reads_it_ag
 def test_a_scope_that_lost_its_checksum_is_left_out_and_global_stays(
     storage: SqliteStorage, tmp_path: Path
 ) -> None:
-    storage.commit([PutScope(scope=A)])
+    storage.commit(Commit(scopes=[A]))
     elsewhere = apsw.Connection(str(tmp_path / "memory.db"))
     elsewhere.execute("UPDATE scopes SET checksum = x''")
     elsewhere.close()

@@ -18,11 +18,11 @@ import apsw
 import pytest
 
 from infinite_memory.errors import StorageUnavailable, StoreClosed
-from infinite_memory.model.record import Erase
+from infinite_memory.files import locks
+from infinite_memory.model.commit import Commit, Erase
 from infinite_memory.storage.sqlite import SqliteStorage
-from infinite_memory.storage.sqlite import lock as lock_module
 from infinite_memory.storage.sqlite.connection import RULES, check_library
-from infinite_memory.storage.sqlite.lock import FairLock, WriterLock, _Wait
+from infinite_memory.storage.sqlite.lock import FairLock, WriterLock
 from infinite_memory.testing.storage_contract import make_embedding, put
 
 KILLS = 4
@@ -42,7 +42,7 @@ def wait_until(holds: Callable[[], bool]) -> bool:
 def _write(home: Path, name: str, count: int) -> None:
     storage = SqliteStorage.open(home)
     for number in range(count):
-        storage.commit([put(f"{name}-{number}", embedding=make_embedding(number))])
+        storage.commit(Commit(puts=[put(f"{name}-{number}", embedding=make_embedding(number))]))
     storage.close()
 
 
@@ -89,13 +89,15 @@ _WRITER = """
 import sys
 from pathlib import Path
 from infinite_memory.storage.sqlite import SqliteStorage
+from infinite_memory.model.commit import Commit
 from infinite_memory.testing.storage_contract import make_embedding, put
 
 storage = SqliteStorage.open(Path(sys.argv[1]))
 number = 0
 while True:
     name = f"{sys.argv[2]}-{number}"
-    storage.commit([put(name, text=name * 100, embedding=make_embedding()), put(name + "-twin")])
+    embedded = put(name, text=name * 100, embedding=make_embedding())
+    storage.commit(Commit(puts=[embedded, put(name + "-twin")]))
     print(name, flush=True)
     number += 1
 """
@@ -114,7 +116,7 @@ def test_a_kill_at_any_moment_loses_nothing_that_was_acknowledged(tmp_path: Path
                 acknowledged.add(writer.stdout.readline().strip())
             writer.send_signal(signal.SIGKILL)
             acknowledged |= {line.strip() for line in writer.stdout if line.endswith("\n")}
-        beside.commit([put(f"beside-{kill}")])
+        beside.commit(Commit(puts=[put(f"beside-{kill}")]))
     beside.close()
     storage = SqliteStorage.open(tmp_path)
     found = storage.get(acknowledged | {name + "-twin" for name in acknowledged})
@@ -131,7 +133,6 @@ opened = []
 sys.addaudithook(lambda event, args: opened.append(str(args[0])) if event == "open" else None)
 
 from infinite_memory.model.criteria import Criteria
-from infinite_memory.model.record import Erase
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.testing.storage_contract import put
 
@@ -139,8 +140,8 @@ home = Path(sys.argv[1])
 for _ in range(2):
     storage, other = SqliteStorage.open(home), SqliteStorage.open(home)
     revision = len(storage.history("a"))
-    storage.commit([put("a", revision=revision + 1), put(f"b{revision}")])
-    storage.commit([Erase(id=f"b{revision}")])
+    storage.commit(Commit(puts=[put("a", revision=revision + 1), put(f"b{revision}")]))
+    storage.commit(Commit(erases=[Erase(id=f"b{revision}")]))
     other.get(["a"]), other.find(Criteria(), limit=1), other.changes(0, limit=1)
     other.measure(), other.scopes(), other.pending("m", limit=1), other.scrub()
     storage.close(), other.close()
@@ -162,14 +163,16 @@ import os, sys
 from pathlib import Path
 from infinite_memory.errors import StorageUnavailable, StoreClosed
 from infinite_memory.storage.sqlite import SqliteStorage
+from infinite_memory.model.commit import Commit
 from infinite_memory.testing.storage_contract import put
 
 storage = SqliteStorage.open(Path(sys.argv[1]))
-storage.commit([put("a")])
+storage.commit(Commit(puts=[put("a")]))
 child = os.fork()
 if child == 0:
     refused = 0
-    for call in (lambda: storage.get(["a"]), lambda: storage.commit([put("b")]), storage.scrub):
+    commit = Commit(puts=[put("b")])
+    for call in (lambda: storage.get(["a"]), lambda: storage.commit(commit), storage.scrub):
         try:
             call()
         except StoreClosed as error:
@@ -181,11 +184,11 @@ if child == 0:
     except StorageUnavailable as error:
         refused += 'start workers with "spawn" or "forkserver"' in str(error)
     other = SqliteStorage.open(Path(sys.argv[1]) / "other")
-    other.commit([put("child")])
+    other.commit(Commit(puts=[put("child")]))
     other.close()
     os._exit(40 + refused)
 print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
-storage.commit([put("parent")])
+storage.commit(Commit(puts=[put("parent")]))
 print(sorted(storage.get(["a", "b", "parent"])))
 storage.close()
 """
@@ -203,10 +206,12 @@ def test_nothing_of_an_erased_text_is_left_in_the_files(tmp_path: Path) -> None:
     storage, other = SqliteStorage.open(tmp_path), SqliteStorage.open(tmp_path)
     secrets = [f"secret-{number:04}-word" for number in range(300)]
     for number, secret in enumerate(secrets):
-        storage.commit([put(f"m{number}", text=secret * (number % 40 + 1), tags=(f"t-{secret}",))])
+        storage.commit(
+            Commit(puts=[put(f"m{number}", text=secret * (number % 40 + 1), tags=(f"t-{secret}",))])
+        )
     for number in range(0, 300, 3):
-        other.commit([put(f"m{number}", revision=2, text="second " + secrets[number])])
-    storage.commit([Erase(id=f"m{number}") for number in range(300)])
+        other.commit(Commit(puts=[put(f"m{number}", revision=2, text="second " + secrets[number])]))
+    storage.commit(Commit(erases=[Erase(id=f"m{number}") for number in range(300)]))
     storage.scrub()
     assert (tmp_path / "memory.db-wal").stat().st_size == 0
     storage.close()
@@ -228,7 +233,7 @@ def test_every_connection_keeps_the_rules(tmp_path: Path) -> None:
 def test_the_log_is_copied_into_the_database_before_it_grows_large(tmp_path: Path) -> None:
     storage = SqliteStorage.open(tmp_path)
     for number in range(12):
-        storage.commit([put(f"m{number}", text="x" * 2**20)])
+        storage.commit(Commit(puts=[put(f"m{number}", text="x" * 2**20)]))
     assert (tmp_path / "memory.db-wal").stat().st_size < 8 * 2**20
     assert (tmp_path / "memory.db").stat().st_size > 8 * 2**20
     storage.close()
@@ -236,11 +241,11 @@ def test_the_log_is_copied_into_the_database_before_it_grows_large(tmp_path: Pat
 
 def test_a_reader_that_holds_the_log_back_delays_no_writer(tmp_path: Path) -> None:
     storage = SqliteStorage.open(tmp_path)
-    storage.commit([put("first")])
+    storage.commit(Commit(puts=[put("first")]))
     reader = apsw.Connection(str(tmp_path / "memory.db"))
     reader.execute("BEGIN; SELECT count(*) FROM memories").fetchall()
     for number in range(12):
-        storage.commit([put(f"m{number}", text="x" * 2**20)])
+        storage.commit(Commit(puts=[put(f"m{number}", text="x" * 2**20)]))
     assert (tmp_path / "memory.db-wal").stat().st_size > 8 * 2**20
     reader.close()
     storage.scrub()
@@ -397,16 +402,16 @@ def test_a_writer_that_is_interrupted_as_it_locks_the_file_keeps_nobody_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "store.lock"
-    take = lock_module._try_lock
+    take = locks._try_lock
 
-    def interrupted(descriptor: int) -> bool:
-        assert take(descriptor)
+    def interrupted(descriptor: int, *, shared: bool) -> bool:
+        assert take(descriptor, shared=shared)
         raise _Interrupted
 
-    monkeypatch.setattr(lock_module, "_try_lock", interrupted)
+    monkeypatch.setattr(locks, "_try_lock", interrupted)
     with pytest.raises(_Interrupted), WriterLock(path, timeout_seconds=1).held():
         pass
-    monkeypatch.setattr(lock_module, "_try_lock", take)
+    monkeypatch.setattr(locks, "_try_lock", take)
     with WriterLock(path, timeout_seconds=1).held():
         pass
 
@@ -438,7 +443,7 @@ def test_a_write_that_waited_while_the_store_was_closed_is_refused(tmp_path: Pat
 
     def write() -> None:
         try:
-            storage.commit([put("late")])
+            storage.commit(Commit(puts=[put("late")]))
         except StoreClosed as error:
             refused.append(error)
 
@@ -468,7 +473,7 @@ def test_a_sqlite_with_the_log_reset_defect_is_refused(version: str) -> None:
 
 
 def test_a_lock_that_the_kernel_refuses_is_an_error_and_not_a_wait_without_end() -> None:
-    wait = _Wait(99_999)
+    wait = locks._Wait(99_999)
     wait.run()
     with pytest.raises(OSError, match="Bad file descriptor"):
         wait.result(0.0)
@@ -476,7 +481,7 @@ def test_a_lock_that_the_kernel_refuses_is_an_error_and_not_a_wait_without_end()
 
 def test_more_snapshots_at_once_than_connections_are_kept(tmp_path: Path) -> None:
     storage = SqliteStorage.open(tmp_path)
-    storage.commit([put("a")])
+    storage.commit(Commit(puts=[put("a")]))
     with ExitStack() as stack:
         snapshots = [stack.enter_context(storage._database.read()) for _ in range(7)]
         counts = [next(each.rows("SELECT count(*) FROM memories")) for each in snapshots]
@@ -487,10 +492,10 @@ def test_more_snapshots_at_once_than_connections_are_kept(tmp_path: Path) -> Non
 
 def test_a_snapshot_outlives_the_commits_of_others(tmp_path: Path) -> None:
     storage = SqliteStorage.open(tmp_path)
-    storage.commit([put("a")])
+    storage.commit(Commit(puts=[put("a")]))
     with storage._database.read() as snapshot:
         before = next(snapshot.rows("SELECT sequence FROM ledger"))
-        storage.commit([put("b")])
+        storage.commit(Commit(puts=[put("b")]))
         assert next(snapshot.rows("SELECT sequence FROM ledger")) == before
     assert storage.position() == 2
     storage.close()

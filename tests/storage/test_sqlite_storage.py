@@ -7,6 +7,7 @@ import pytest
 from hypothesis import settings
 from hypothesis.stateful import run_state_machine_as_test
 
+from infinite_memory.model.commit import Commit
 from infinite_memory.protocols import Storage
 from infinite_memory.storage.sqlite import SqliteStorage, creation
 from infinite_memory.testing.storage_contract import StorageContract, put
@@ -46,7 +47,7 @@ def test_a_store_keeps_the_pages_that_it_was_made_with(
         SqliteStorage.open(tmp_path).close()
     storage = SqliteStorage.open(tmp_path, checkpoint_pages=3)
     for number in range(20):
-        storage.commit([put(f"m{number}", text="x" * 3000)])
+        storage.commit(Commit(puts=[put(f"m{number}", text="x" * 3000)]))
     storage.close()
     storage = SqliteStorage.open(tmp_path)
     assert storage._database._writer._checkpoint_pages * size == 4 << 20

@@ -9,6 +9,7 @@ import apsw
 import pytest
 
 from infinite_memory.errors import StorageUnavailable, StoreDamaged
+from infinite_memory.model.commit import Commit
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.storage.sqlite.errors import storage_error
 from infinite_memory.testing.storage_contract import put
@@ -55,7 +56,7 @@ def disk() -> Iterator[_FaultyDisk]:
 @pytest.fixture
 def storage(tmp_path: Path, disk: _FaultyDisk) -> Iterator[SqliteStorage]:
     storage = SqliteStorage.open(tmp_path, vfs="faulty-disk")
-    storage.commit([put("before")])
+    storage.commit(Commit(puts=[put("before")]))
     yield storage
     disk.fail_writes, disk.fail_syncs = None, 0
     storage.close()
@@ -66,10 +67,10 @@ def test_a_full_disk_refuses_the_write_and_keeps_the_rest(
 ) -> None:
     disk.fail_writes = apsw.FullError
     with pytest.raises(StorageUnavailable, match="the disk is full"):
-        storage.commit([put("a")])
+        storage.commit(Commit(puts=[put("a")]))
     assert list(storage.get(["before", "a"])) == ["before"]
     disk.fail_writes = None
-    storage.commit([put("a")])
+    storage.commit(Commit(puts=[put("a")]))
     assert list(storage.get(["before", "a"])) == ["before", "a"]
 
 
@@ -78,11 +79,11 @@ def test_a_commit_that_failed_once_is_settled_before_it_is_reported(
 ) -> None:
     disk.fail_syncs = 1
     with pytest.raises(StorageUnavailable, match="the disk reported an error") as caught:
-        storage.commit([put("a")])
+        storage.commit(Commit(puts=[put("a")]))
     assert "could not be made certain" not in str(caught.value)
     other = SqliteStorage.open(tmp_path, vfs="faulty-disk")
     assert list(other.get(["before", "a"])) == ["before"]
-    other.commit([put("a")])
+    other.commit(Commit(puts=[put("a")]))
     assert storage.position() == 2
     other.close()
 
@@ -92,8 +93,8 @@ def test_a_commit_whose_outcome_stays_unknown_says_so(
 ) -> None:
     disk.fail_syncs = 2
     with pytest.raises(StorageUnavailable, match="look for the memory before you store it again"):
-        storage.commit([put("a")])
-    storage.commit([put("b")])
+        storage.commit(Commit(puts=[put("a")]))
+    storage.commit(Commit(puts=[put("b")]))
     assert list(storage.get(["before", "a", "b"])) == ["before", "b"]
 
 
@@ -120,7 +121,7 @@ def test_a_commit_that_took_place_is_acknowledged_whatever_it_reported(
 ) -> None:
     database = storage._database
     database._writer.connection = _RaisesAfterCommit(database._writer.connection)
-    assert storage.commit([put("a")]) == storage.position()
+    assert storage.commit(Commit(puts=[put("a")])) == storage.position()
     assert list(storage.get(["a"])) == ["a"]
 
 
@@ -130,7 +131,7 @@ def test_a_checkpoint_that_fails_takes_nothing_back(
     writer = storage._database._writer
     writer.hasten_checkpoint()
     writer.connection = _NoCheckpoint(writer.connection)
-    storage.commit([put("a")])
+    storage.commit(Commit(puts=[put("a")]))
     assert list(storage.get(["a"])) == ["a"]
     assert "could not be copied yet" in caplog.text
 

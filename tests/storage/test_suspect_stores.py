@@ -13,9 +13,9 @@ import apsw
 import pytest
 
 from infinite_memory.errors import SchemaTooNew, StorageError, StorageUnavailable, StoreDamaged
+from infinite_memory.model.commit import Commit
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.storage.sqlite.creation import PAGE_BYTES
-from infinite_memory.storage.sqlite.migrations import migrate
 from infinite_memory.storage.sqlite.schema import SCHEMA_VERSION
 from infinite_memory.testing.storage_contract import put
 
@@ -29,7 +29,7 @@ def _contents(folder: Path) -> dict[str, bytes]:
 def home(tmp_path: Path) -> Path:
     home = tmp_path / "home"
     storage = SqliteStorage.open(home)
-    storage.commit([put(f"m{number}", text="x" * 500) for number in range(200)])
+    storage.commit(Commit(puts=[put(f"m{number}", text="x" * 500) for number in range(200)]))
     storage.close()
     return home
 
@@ -101,9 +101,9 @@ def _bad_marker(home: Path) -> None:
         (_remove_with_lock, "is missing"),
         (_empty, "is empty"),
         (_empty_without_marker, "is empty"),
-        (_truncate, "is no sound database"),
-        (_text_file, "is no sound database"),
-        (_text_file_alone, "is no sound database"),
+        (_truncate, "is damaged"),
+        (_text_file, "is damaged"),
+        (_text_file_alone, "is damaged"),
         (_other_program, "was made by another program"),
         (_other_store, "speaks of"),
         (_no_identity, "does not say which store it is"),
@@ -146,7 +146,7 @@ def test_a_checkpoint_that_was_cut_short_is_no_damage(home: Path) -> None:
     # The state after a crash: the header already counts pages that only the log has.
     storage = SqliteStorage.open(home)
     before = (home / "memory.db").stat().st_size
-    storage.commit([put(f"late{number}", text="y" * 3000) for number in range(100)])
+    storage.commit(Commit(puts=[put(f"late{number}", text="y" * 3000) for number in range(100)]))
     crashed = home.with_name("crashed")
     code = (
         "import os, sys, pathlib, shutil; from infinite_memory.storage.sqlite import SqliteStorage;"
@@ -178,7 +178,7 @@ def test_a_creation_that_was_cut_short_is_begun_again(tmp_path: Path) -> None:
     (tmp_path / "memory.db.new").write_bytes(b"half a database")
     (tmp_path / "memory.db.new-journal").write_bytes(b"half a journal")
     storage = SqliteStorage.open(tmp_path)
-    storage.commit([put("a")])
+    storage.commit(Commit(puts=[put("a")]))
     storage.close()
     assert {file.name for file in tmp_path.iterdir()} == {
         "memory.db",
@@ -193,7 +193,7 @@ def test_a_creation_that_was_cut_short_is_begun_again(tmp_path: Path) -> None:
 def test_only_the_owner_may_read_the_files(tmp_path: Path) -> None:
     home = tmp_path / "deep" / "home"
     storage = SqliteStorage.open(home)
-    storage.commit([put("a")])
+    storage.commit(Commit(puts=[put("a")]))
     assert home.stat().st_mode & 0o777 == 0o700
     assert {file.stat().st_mode & 0o777 for file in home.iterdir()} == {0o600}
     assert (home / "memory.db-wal").exists()
@@ -203,8 +203,8 @@ def test_only_the_owner_may_read_the_files(tmp_path: Path) -> None:
 def test_who_closes_leaves_the_log_empty_and_never_removes_it(home: Path) -> None:
     first, second = SqliteStorage.open(home), SqliteStorage.open(home)
     log = (home / "memory.db-wal").stat().st_ino
-    first.commit([put("a")])
-    second.commit([put("b")])
+    first.commit(Commit(puts=[put("a")]))
+    second.commit(Commit(puts=[put("b")]))
     first.close()
     second.close()
     assert (home / "memory.db-wal").stat().st_ino == log
@@ -228,43 +228,3 @@ def test_a_marker_that_cannot_be_read_is_named(home: Path) -> None:
     (home / "memory.db.marker").mkdir()
     with pytest.raises(StorageUnavailable, match=r"memory\.db\.marker cannot be read"):
         SqliteStorage.open(home)
-
-
-def _add_column(connection: apsw.Connection) -> None:
-    connection.execute("ALTER TABLE things ADD COLUMN colour TEXT")
-
-
-def _fill_column(connection: apsw.Connection) -> None:
-    connection.execute("UPDATE things SET colour = 'blue'")
-
-
-def _fail(connection: apsw.Connection) -> None:
-    _add_column(connection)
-    raise KeyError("no such colour")
-
-
-def _old_database() -> apsw.Connection:
-    connection = apsw.Connection(":memory:")
-    connection.execute("CREATE TABLE things (a); INSERT INTO things VALUES (1)")
-    return connection
-
-
-def test_steps_lead_from_version_to_version() -> None:
-    connection = _old_database()
-    steps = {0: _add_column, 1: _fill_column}
-    assert migrate(connection, Path("memory.db"), steps=steps, target=2)
-    assert connection.execute("SELECT * FROM things").fetchall() == [(1, "blue")]
-    assert connection.pragma("user_version") == 2
-    assert not migrate(connection, Path("memory.db"), steps=steps, target=2)
-
-
-def test_a_step_that_fails_leaves_the_old_version_whole() -> None:
-    connection = _old_database()
-    with pytest.raises(KeyError):
-        migrate(connection, Path("memory.db"), steps={0: _fill_nothing, 1: _fail}, target=2)
-    assert connection.pragma("user_version") == 0
-    assert connection.execute("SELECT * FROM things").fetchall() == [(1,)]
-
-
-def _fill_nothing(connection: apsw.Connection) -> None:
-    connection.execute("UPDATE things SET a = a")

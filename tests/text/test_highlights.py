@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from infinite_memory.text.highlights import sentences, widened
+from infinite_memory.text.highlights import cut_sentences, widen_range
 
 TEXT = (
     "The meeting began at nine in the great hall. Alice said that the ship sails on Friday. "
@@ -12,7 +12,7 @@ TEXT = (
 
 
 def cut(text: str, max_chars: int = 60) -> list[str]:
-    parts = sentences(text, (0, len(text)), max_chars=max_chars)
+    parts = cut_sentences(text, (0, len(text)), max_chars=max_chars)
     return [text[start:end] for start, end in parts]
 
 
@@ -32,19 +32,19 @@ def test_a_sentence_that_is_too_long_is_cut_between_words_and_a_word_within() ->
 
 def test_only_the_range_is_cut() -> None:
     begin = TEXT.index("Alice")
-    parts = sentences(TEXT, (begin, TEXT.index(" Bob")), max_chars=60)
+    parts = cut_sentences(TEXT, (begin, TEXT.index(" Bob")), max_chars=60)
     assert [TEXT[start:end] for start, end in parts] == [
         "Alice said that the ship sails on Friday."
     ]
-    assert sentences("   ", (0, 3), max_chars=60) == []
+    assert cut_sentences("   ", (0, 3), max_chars=60) == []
 
 
 def test_the_chosen_sentence_is_widened_by_what_fits_first_after_it() -> None:
-    parts = sentences(TEXT, (0, len(TEXT)), max_chars=70)
-    assert widened(parts, 1, max_chars=60) == parts[1]
-    assert widened(parts, 1, max_chars=100) == (parts[1][0], parts[2][1])
-    assert widened(parts, 2, max_chars=100) == (parts[1][0], parts[2][1])
-    assert widened(parts, 0, max_chars=1000) == (parts[0][0], parts[2][1])
+    parts = cut_sentences(TEXT, (0, len(TEXT)), max_chars=70)
+    assert widen_range(parts, 1, max_chars=60) == parts[1]
+    assert widen_range(parts, 1, max_chars=100) == (parts[1][0], parts[2][1])
+    assert widen_range(parts, 2, max_chars=100) == (parts[1][0], parts[2][1])
+    assert widen_range(parts, 0, max_chars=1000) == (parts[0][0], parts[2][1])
 
 
 @given(
@@ -53,7 +53,7 @@ def test_the_chosen_sentence_is_widened_by_what_fits_first_after_it() -> None:
 def test_sentences_are_in_order_short_enough_and_leave_out_white_space_alone(
     text: str, max_chars: int
 ) -> None:
-    parts = sentences(text, (0, len(text)), max_chars=max_chars)
+    parts = cut_sentences(text, (0, len(text)), max_chars=max_chars)
     seen = 0
     for start, end in parts:
         assert seen <= start < end <= start + max_chars

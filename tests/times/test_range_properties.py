@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import cProfile
 from contextlib import suppress
-from cProfile import Profile
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from infinite_memory import InvalidInput, TimeRange, find_range, format_range, read_range
-from infinite_memory.times.tokenizer import tokens_of
+from infinite_memory.times.tokenizer import tokenize
 
 NOW = datetime(2026, 11, 22, 11, tzinfo=UTC)
 ZONES = st.sampled_from(
@@ -90,7 +90,7 @@ def test_no_sentence_is_refused_in_our_days(text: str, zone: str) -> None:
 @given(text=TEXTS)
 def test_tokens_stand_in_order_and_show_the_text(text: str) -> None:
     end = 0
-    for token in tokens_of(text):
+    for token in tokenize(text):
         assert end <= token.start < token.end
         assert text[token.start : token.end].translate({}) == text[token.start : token.end]
         end = token.end
@@ -143,16 +143,30 @@ HOSTILE = [
 ]
 
 
-def calls(text: str) -> int:
-    """Return how many Python calls reading takes: a count, and no time that varies."""
-    profile = Profile(builtins=False)
-    profile.runcall(find_range, text, now=NOW, zone="Europe/Berlin")
+def count_calls(text: str) -> int:
+    """Return how many Python calls the reading of `text` takes: unlike a time, it never varies."""
+    profile = cProfile.Profile(builtins=False)
+    profile.enable()
+    try:
+        find_range(text, now=NOW, zone="Europe/Berlin")
+    finally:
+        profile.disable()
     return sum(entry.callcount for entry in profile.getstats())
 
 
 @pytest.mark.parametrize("piece", HOSTILE, ids=ascii)
 def test_a_long_text_takes_as_much_longer_as_it_is_longer(piece: str) -> None:
-    short, long = (piece * (size // len(piece)) for size in (400, 4_000))
-    assert calls(long) <= 12 * calls(short) + 1_000
-    with pytest.raises(InvalidInput):
-        read_range(long, now=NOW, zone="Europe/Berlin")
+    find_range(piece, now=NOW, zone="Europe/Berlin")  # Compiles the patterns, once for all texts.
+    # Pieces differ by a factor of thousands: as much text as some 15,000 calls read.
+    repeats = max(2, min(15_000 // count_calls(piece), 1_000 // len(piece)))
+    short, middle, long = (count_calls(piece * repeats * times) for times in (1, 2, 4))
+    # The second step adds twice as much text as the first; in quadratic code, four times the calls.
+    assert long - middle <= 2.05 * (middle - short) + 100
+
+
+def test_a_text_beyond_the_limit_is_refused_unread() -> None:
+    calls = count_calls("March")
+    profile = cProfile.Profile(builtins=False)
+    with profile, pytest.raises(InvalidInput, match="the limit is 200"):
+        read_range("march " * 1_000_000, now=NOW, zone="Europe/Berlin")
+    assert sum(entry.callcount for entry in profile.getstats()) < calls

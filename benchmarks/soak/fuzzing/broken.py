@@ -16,7 +16,7 @@ from typing import Any
 from infinite_memory.errors import InvalidInput
 from infinite_memory.model.receipt import Outcome, Receipt, Searchable
 from infinite_memory.store import MemoryStore
-from infinite_memory_mcp import command, pipes, tool, wire
+from infinite_memory_mcp import command, jsonrpc, stdio, tool
 from infinite_memory_mcp.toolsets import overview, writing
 
 __all__ = ["BUILDS"]
@@ -33,7 +33,7 @@ def _replace(place: object, name: str, value: object) -> Any:
 
 
 def _has_surrogate(values: Mapping[str, Any]) -> bool:
-    return any(isinstance(v, str) and not wire.is_encodable(v) for v in values.values())
+    return any(isinstance(v, str) and not jsonrpc._is_encodable(v) for v in values.values())
 
 
 def _dies_on_surrogates() -> None:
@@ -56,8 +56,8 @@ def _sends_surrogates() -> None:
         return json.dumps(data).encode() + b"\n"
 
     honest = _replace(tool, "parse", quoting)
-    _replace(tool, "encodable", str)
-    _replace(pipes, "write_frame", escaping)
+    _replace(tool, "replace_surrogates", str)
+    _replace(stdio, "write_frame", escaping)
 
 
 def _never_answers() -> None:
@@ -69,7 +69,7 @@ def _answers_twice() -> None:
         line: bytes = honest(message)
         return line * 2 if b"Erased for good" in line else line
 
-    honest = _replace(pipes, "write_frame", stammering)
+    honest = _replace(stdio, "write_frame", stammering)
 
 
 def _lacks_a_field() -> None:

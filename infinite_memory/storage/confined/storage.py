@@ -9,11 +9,12 @@ from contextlib import AbstractContextManager, suppress
 from attrs import evolve
 
 from infinite_memory.errors import Conflict
+from infinite_memory.model.commit import Commit
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.entry import Entry, JournalEnd
 from infinite_memory.model.link import Link
 from infinite_memory.model.memory import Memory
-from infinite_memory.model.record import Change, Changes, Erase, Page, Record, Size, Write
+from infinite_memory.model.record import Change, Changes, Page, Record, Size
 from infinite_memory.model.scope import Scope
 from infinite_memory.model.usage import Usage
 from infinite_memory.protocols import Storage, limit_to_brief_calls
@@ -27,7 +28,7 @@ from infinite_memory.storage.confined.writes import Translation, mentioned_ids, 
 from infinite_memory.storage.damage import RecordDamaged, unlogged
 from infinite_memory.storage.hash_chain import EntryDamaged
 from infinite_memory.storage.paging import check_limit
-from infinite_memory.storage.preconditions import check_writes
+from infinite_memory.storage.preconditions import check_commit
 
 __all__ = ["ConfinedStorage"]
 
@@ -65,23 +66,23 @@ class ConfinedStorage:
         return self.confinement.identity_of(self._inner.identity)
 
     @unlogged()
-    def commit(self, writes: Sequence[Write]) -> int:
-        """Carry out all of `writes` in order, or none; see `Storage.commit`.
+    def commit(self, commit: Commit) -> int:
+        """Carry out all of `commit`, or nothing; see `Storage.commit`.
 
         Raises:
-            UnknownScope: one of them is about a scope outside.
+            UnknownScope: it is about a scope outside.
             IdTaken: the id for a new memory belongs to one outside.
         """
-        check_writes(writes)
-        translated = self._translate(writes)
+        check_commit(commit)
+        translated = self._translate(commit)
         with self._lock:
-            self._erased_here |= {write.id for write in translated if isinstance(write, Erase)}
+            self._erased_here |= {erase.id for erase in translated.erases}
         try:
             return self._inner.commit(translated)
         except (Conflict, RecordDamaged) as error:
             refused = error
         # Somebody outside may have taken an id meanwhile: then this says so, and no more.
-        self._translate(writes)
+        self._translate(commit)
         raise refused
 
     @unlogged()
@@ -237,14 +238,14 @@ class ConfinedStorage:
         """Close the storage below. Closing twice does nothing."""
         self._inner.close()
 
-    def _translate(self, writes: Sequence[Write]) -> list[Write]:
-        ids = list(dict.fromkeys(mentioned_ids(writes)))
+    def _translate(self, commit: Commit) -> Commit:
+        ids = list(dict.fromkeys(mentioned_ids(commit)))
         translation = Translation(
             confinement=self.confinement,
-            scopes=self._inner.scopes() if needs_scopes(writes) else {},
+            scopes=self._inner.scopes() if needs_scopes(commit) else {},
             outside=self._outside(ids),
         )
-        return translation.translate(writes)
+        return translation.translate(commit)
 
     def _outside(self, ids: Sequence[str]) -> frozenset[str]:
         """Return those of `ids` that belong to a memory outside, or to a damaged one."""

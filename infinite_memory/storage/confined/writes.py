@@ -1,128 +1,109 @@
-"""What a confined store may write, as the storage below it is to carry it out."""
+"""What a confined store may commit, as the storage below carries it out."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import assert_never
+from collections.abc import Collection, Iterator, Mapping
 
 from attrs import evolve, frozen
 
 from infinite_memory.errors import Conflict, IdTaken
+from infinite_memory.model.commit import Commit, Erase, Expect, Put
 from infinite_memory.model.entry import Action, ScopeStep
-from infinite_memory.model.record import (
-    Attach,
-    Detach,
-    Erase,
-    EraseLink,
-    EraseScope,
-    ExpectAlike,
-    ExpectKey,
-    ExpectScopes,
-    Log,
-    Put,
-    PutLink,
-    PutScope,
-    Write,
-)
+from infinite_memory.model.link import LinkKey
 from infinite_memory.model.scope import Scope
 from infinite_memory.storage.confined.confinement import Confinement, changed_by_others
 
 __all__ = ["Translation", "mentioned_ids", "needs_scopes"]
 
-_OF_SCOPES = (EraseScope, ExpectScopes, PutScope)
+
+def mentioned_ids(commit: Commit) -> Iterator[str]:
+    """Yield the id of each memory that `commit` writes, or links."""
+    for memory_id, _, _ in commit.revisions():
+        yield memory_id
+    yield from (attach.id for attach in commit.attaches)
+    yield from (detach.id for detach in commit.detaches)
+    for key in (*commit.erased_links, *(link.key for link in commit.links)):
+        yield from (key.source, key.target)
 
 
-def mentioned_ids(writes: Sequence[Write]) -> Iterator[str]:
-    """Yield the id of each memory that one of `writes` is about."""
-    for write in writes:
-        if isinstance(write, Put):
-            yield write.memory.id
-        elif isinstance(write, Attach | Detach | Erase):
-            yield write.id
-        elif isinstance(write, PutLink):
-            yield from (write.link.source, write.link.target)
-        elif isinstance(write, EraseLink):
-            yield from (write.source, write.target)
-
-
-def needs_scopes(writes: Sequence[Write]) -> bool:
-    """Return whether the scopes that are there matter to the translation of `writes`."""
-    return any(
-        isinstance(write, _OF_SCOPES) or (isinstance(write, Log) and write.action.scopes)
-        for write in writes
-    )
+def needs_scopes(commit: Commit) -> bool:
+    """Return whether the translation of `commit` depends on the scopes that exist."""
+    expect, entry = commit.expect, commit.entry
+    written = commit.scopes or commit.erased_scopes or (entry is not None and entry.scopes)
+    return bool(expect.scopes or expect.unused or written)
 
 
 @frozen(kw_only=True)
 class Translation:
-    """Turns writes by a confined store into those for the storage below it.
+    """Turns a commit by a confined store into the commit for the storage below it.
 
-    `scopes` are all that are there, and `outside` those of the mentioned memories that exist
-    outside. What is outside is dealt with as if it were not there. The only difference is that its
-    id cannot be given to a new memory.
+    `scopes` are all that exist, and `outside` the ids of those mentioned memories that exist
+    outside. A memory outside is treated as if it did not exist, except that its id cannot be given
+    to a new memory.
     """
 
     confinement: Confinement
     scopes: Mapping[str, Scope]
     outside: Collection[str]
 
-    def translate(self, writes: Sequence[Write]) -> list[Write]:
-        """Return the writes for the storage below; what would change nothing is left out.
+    def translate(self, commit: Commit) -> Commit:
+        """Return the commit for the storage below; what would change nothing is left out.
 
         Raises:
-            UnknownScope: one is about a scope outside.
-            Conflict: one expects a memory that is not there, or scopes that are not so.
+            UnknownScope: it writes or expects a scope outside.
+            Conflict: it expects a memory that is not there, or scopes that are not so.
             IdTaken: the id for a new memory belongs to one outside.
         """
-        return [inner for write in writes for inner in self._translated(write)]
+        # Every field is named: one that is not considered here must not pass.
+        return Commit(
+            expect=self._expectation(commit.expect),
+            erases=[erase for erase in commit.erases if self._may_erase(erase)],
+            puts=[self._checked_put(put) for put in commit.puts],
+            attaches=[attach for attach in commit.attaches if attach.id not in self.outside],
+            detaches=[detach for detach in commit.detaches if detach.id not in self.outside],
+            erased_links=[key for key in commit.erased_links if self._is_inside(key)],
+            links=[link for link in commit.links if self._is_inside(link.key)],
+            erased_scopes=[self._checked_name(name) for name in commit.erased_scopes],
+            scopes=[self._with_hidden_parent(scope) for scope in commit.scopes],
+            entry=None if commit.entry is None else self._unmasked(commit.entry),
+        )
 
-    def _translated(self, write: Write) -> Iterator[Write]:
-        if isinstance(write, Put):
-            yield self._checked_put(write)
-        elif isinstance(write, Erase):
-            if write.id not in self.outside:
-                yield write
-            elif write.expected is not None:
-                raise self._missing(write.id, write.expected)
-        elif isinstance(write, Attach | Detach):
-            if write.id not in self.outside:
-                yield write
-        elif isinstance(write, PutLink | EraseLink):
-            if not any(memory_id in self.outside for memory_id in mentioned_ids([write])):
-                yield write
-        elif isinstance(write, Log):
-            yield self._unmasked_log(write)
-        else:
-            yield self._translated_condition(write)
+    def _may_erase(self, erase: Erase) -> bool:
+        if erase.id in self.outside and erase.expected is not None:
+            raise self._missing(erase.id, erase.expected)
+        return erase.id not in self.outside
 
-    def _checked_put(self, write: Put) -> Put:
-        self.confinement.check(write.memory.scope)
-        if write.memory.id not in self.outside:
-            return write
-        if write.expected:
-            raise self._missing(write.memory.id, write.expected)
-        raise IdTaken(f"id {write.memory.id!r} is taken: choose another id")
+    def _is_inside(self, key: LinkKey) -> bool:
+        return key.source not in self.outside and key.target not in self.outside
+
+    def _checked_name(self, name: str) -> str:
+        self.confinement.check(name)
+        return name
+
+    def _expectation(self, expect: Expect) -> Expect:
+        for key in expect.keys:
+            self.confinement.check(key.scope)
+        return Expect(
+            scopes=self._stored_scopes(expect.scopes),
+            unused=self._unused_inside(expect.unused),
+            keys=expect.keys,
+            contents=[
+                evolve(content, scopes=frozenset(filter(self.confinement.allows, content.scopes)))
+                for content in expect.contents
+            ],
+            entry_number=expect.entry_number,
+        )
+
+    def _checked_put(self, put: Put) -> Put:
+        self.confinement.check(put.memory.scope)
+        if put.memory.id not in self.outside:
+            return put
+        if put.expected:
+            raise self._missing(put.memory.id, put.expected)
+        raise IdTaken(f"id {put.memory.id!r} is taken: choose another id")
 
     def _missing(self, memory_id: str, expected: int) -> Conflict:
         return changed_by_others(f"{memory_id!r} (expected revision {expected}, found none)")
-
-    def _translated_condition(
-        self, write: PutScope | EraseScope | ExpectScopes | ExpectKey | ExpectAlike
-    ) -> Write:
-        if isinstance(write, PutScope):
-            return PutScope(scope=self._with_hidden_parent(write.scope))
-        if isinstance(write, EraseScope):
-            self.confinement.check(write.name)
-            return write
-        if isinstance(write, ExpectScopes):
-            return self._expected_scopes(write)
-        if isinstance(write, ExpectKey):
-            self.confinement.check(write.scope)
-            return write
-        if isinstance(write, ExpectAlike):
-            return evolve(write, scopes=frozenset(filter(self.confinement.allows, write.scopes)))
-        # A kind of write that nobody has thought of here must not pass.
-        assert_never(write)
 
     def _with_hidden_parent(self, scope: Scope) -> Scope:
         """Return `scope` as it is to be stored: a parent that is hidden stays its parent."""
@@ -135,27 +116,30 @@ class Translation:
             return scope
         return evolve(scope, parent=stored.parent)
 
-    def _expected_scopes(self, write: ExpectScopes) -> ExpectScopes:
+    def _stored_scopes(self, seen: Mapping[str, Scope | None]) -> dict[str, Scope | None]:
+        """Return the scopes that a confined store saw as they are stored."""
         expected: dict[str, Scope | None] = {}
-        for name, seen in write.scopes.items():
+        for name, scope in seen.items():
             self.confinement.check(name)
             stored = self.scopes.get(name)
-            if seen is None:
+            if scope is None:
                 expected[name] = None
-            elif stored is None or self.confinement.mask_scope(stored) != seen:
+            elif stored is None or self.confinement.mask_scope(stored) != scope:
                 raise changed_by_others(f"the scope {name!r}")
             else:
                 expected[name] = stored
-        for name in write.unused:
-            self.confinement.check(name)
-        hidden = [each for each in self.scopes.values() if not self.confinement.allows(each.name)]
-        hidden_parents = {scope.parent for scope in hidden}
-        # A scope outside that has this one as its parent does not exist here, so it cannot keep
-        # this one in use; the storage below would count it. Memories in it were looked for before.
-        return ExpectScopes(scopes=expected, unused=write.unused - hidden_parents)
+        return expected
 
-    def _unmasked_log(self, write: Log) -> Log:
-        return evolve(write, action=self._unmasked(write.action))
+    def _unused_inside(self, unused: frozenset[str]) -> frozenset[str]:
+        """Return the scopes that must be unused, without the parents of a scope outside.
+
+        A scope outside does not exist here, so it cannot keep its parent in use; the storage below
+        would count it. Memories in the parent were looked for before.
+        """
+        for name in unused:
+            self.confinement.check(name)
+        hidden = [s for s in self.scopes.values() if not self.confinement.allows(s.name)]
+        return unused - {scope.parent for scope in hidden}
 
     def _unmasked(self, action: Action) -> Action:
         """Return an action with the scopes as they are stored, so that its undo restores them."""

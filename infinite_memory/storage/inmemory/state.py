@@ -7,28 +7,20 @@ from collections.abc import Collection, Mapping
 import attrs
 import numpy as np
 
-from infinite_memory.model.entry import Action, Entry, JournalEnd, entry_digest
-from infinite_memory.model.link import Link
-from infinite_memory.model.memory import GLOBAL, Memory, Status
-from infinite_memory.model.record import (
+from infinite_memory.model.commit import (
     Attach,
+    Commit,
     Detach,
-    Embedding,
-    Erase,
-    EraseLink,
-    EraseScope,
-    ExpectAlike,
+    ExpectContent,
     ExpectKey,
-    Log,
     Put,
-    PutLink,
-    PutScope,
-    Record,
-    Write,
 )
+from infinite_memory.model.entry import Action, Entry, JournalEnd, entry_digest
+from infinite_memory.model.link import Link, LinkKey
+from infinite_memory.model.memory import GLOBAL, Memory, Status
+from infinite_memory.model.record import Embedding, Record
 from infinite_memory.model.scope import Scope
 from infinite_memory.model.usage import Usage
-from infinite_memory.text.likeness import fingerprint
 
 __all__ = ["State"]
 
@@ -37,8 +29,8 @@ __all__ = ["State"]
 class State:
     """Everything stored; `changed` has the sequence of the last change by id, latest last.
 
-    `links` are by source, target and type; `with_print` are the ids by the fingerprints of their
-    texts.
+    `links` are by source, target and type; `content_hashes` has the hash of each memory by id, and
+    `ids_by_hash` the ids of the memories with each hash.
     """
 
     sequence: int = 0
@@ -46,22 +38,27 @@ class State:
     earlier: dict[str, tuple[Memory, ...]] = attrs.Factory(dict)
     changed: dict[str, int] = attrs.Factory(dict)
     made_scopes: dict[str, Scope] = attrs.Factory(dict)
-    links: dict[tuple[str, str, str], Link] = attrs.Factory(dict)
+    links: dict[LinkKey, Link] = attrs.Factory(dict)
     entries: list[Entry] = attrs.Factory(list)
     usage: dict[str, Usage] = attrs.Factory(dict)
-    with_print: dict[int, set[str]] = attrs.Factory(dict)
+    content_hashes: dict[str, bytes] = attrs.Factory(dict)
+    ids_by_hash: dict[bytes, set[str]] = attrs.Factory(dict)
 
     def revision(self, memory_id: str) -> int:
         """Return the current revision of a memory, 0 if there is none of that id."""
         record = self.records.get(memory_id)
         return 0 if record is None else record.memory.revision
 
-    def memories(self, fingerprints: Collection[int] | None = None) -> list[Memory]:
-        """Return every memory, or those whose texts have these fingerprints."""
-        if fingerprints is None:
+    def memories(self, content_hashes: Collection[bytes] | None = None) -> list[Memory]:
+        """Return every memory, or those that have one of these content hashes."""
+        if content_hashes is None:
             return [record.memory for record in self.records.values()]
-        ids = [each for value in fingerprints for each in self.with_print.get(value, ())]
-        return [self.records[each].memory for each in ids]
+        ids = [
+            memory_id
+            for content_hash in content_hashes
+            for memory_id in self.ids_by_hash.get(content_hash, ())
+        ]
+        return [self.records[memory_id].memory for memory_id in ids]
 
     def scopes(self) -> dict[str, Scope]:
         """Return every scope by name, and `Global` in any case."""
@@ -85,11 +82,11 @@ class State:
             and record.memory.status in expected.statuses
         ]
 
-    def alike(self, expected: ExpectAlike) -> list[str]:
+    def with_content(self, expected: ExpectContent) -> list[str]:
         """Return the ids of the memories that meet its criteria."""
         criteria = expected.criteria
-        found = self.memories(criteria.fingerprints)
-        return [memory.id for memory in found if criteria.admit(memory)]
+        candidates = self.memories(criteria.content_hashes)
+        return [memory.id for memory in candidates if criteria.admit(memory)]
 
     @property
     def journal_end(self) -> JournalEnd:
@@ -105,24 +102,33 @@ class State:
                 known = self.usage.get(memory_id)
                 self.usage[memory_id] = usage if known is None else known.plus(usage)
 
-    def apply(self, write: Write) -> None:
-        """Carry out `write`, which cannot fail once conflicts were ruled out."""
-        if isinstance(write, Put):
-            self._put(write)
-        elif isinstance(write, Attach):
-            self._attach(write)
-        elif isinstance(write, Detach):
-            self._detach(write)
-        elif isinstance(write, Erase):
-            self._erase(write.id)
-        elif isinstance(write, PutLink | EraseLink):
-            self._link(write)
-        elif isinstance(write, Log):
-            self._log(write.action)
-        elif isinstance(write, PutScope):
-            self.made_scopes[write.scope.name] = write.scope
-        elif isinstance(write, EraseScope):
-            self.made_scopes.pop(write.name, None)
+    def apply(self, commit: Commit) -> None:
+        """Carry out `commit`, which cannot fail once conflicts were ruled out."""
+        for erase in commit.erases:
+            self._erase(erase.id)
+        for put in commit.puts:
+            self._put(put)
+        for attach in commit.attaches:
+            self._attach(attach)
+        for detach in commit.detaches:
+            self._detach(detach)
+        self._apply_links(commit)
+        self._apply_scopes(commit)
+        if commit.entry is not None:
+            self._log(commit.entry)
+
+    def _apply_links(self, commit: Commit) -> None:
+        for key in commit.erased_links:
+            self.links.pop(key, None)
+        for link in commit.links:
+            if link.source in self.records and link.target in self.records:
+                self.links[link.key] = link
+
+    def _apply_scopes(self, commit: Commit) -> None:
+        for name in commit.erased_scopes:
+            self.made_scopes.pop(name, None)
+        for scope in commit.scopes:
+            self.made_scopes[scope.name] = scope
 
     def _log(self, action: Action) -> None:
         end = self.journal_end
@@ -130,43 +136,43 @@ class State:
         digest = entry_digest(end.digest, number, action.to_text())
         self.entries.append(Entry(number=number, action=action, digest=digest))
 
-    def _attach(self, write: Attach) -> None:
-        record = self.records.get(write.id)
-        if record is not None and record.memory.revision == write.revision:
-            new = write.embedding
-            others = (each for each in record.embeddings if each.model != new.model)
+    def _attach(self, attach: Attach) -> None:
+        record = self.records.get(attach.id)
+        if record is not None and record.memory.revision == attach.revision:
+            new = attach.embedding
+            others = (e for e in record.embeddings if e.model != new.model)
             self._keep(record.memory, (*others, _own(new)))
 
-    def _detach(self, write: Detach) -> None:
-        record = self.records.get(write.id)
-        if record is not None and any(each.model != write.keep for each in record.embeddings):
-            kept = tuple(each for each in record.embeddings if each.model == write.keep)
+    def _detach(self, detach: Detach) -> None:
+        record = self.records.get(detach.id)
+        if record is not None and any(e.model != detach.keep for e in record.embeddings):
+            kept = tuple(e for e in record.embeddings if e.model == detach.keep)
             self._keep(record.memory, kept)
 
     def _erase(self, memory_id: str) -> None:
         record = self.records.pop(memory_id, None)
         if record is not None:
-            self.with_print[fingerprint(record.memory.text)].discard(memory_id)
+            self._forget_hash(memory_id)
             self.earlier.pop(memory_id, None)
             self.usage.pop(memory_id, None)
             self.links = {k: link for k, link in self.links.items() if memory_id not in k[:2]}
             self._touch(memory_id)
 
-    def _link(self, write: PutLink | EraseLink) -> None:
-        if isinstance(write, EraseLink):
-            self.links.pop((write.source, write.target, write.type), None)
-        elif write.link.source in self.records and write.link.target in self.records:
-            link = write.link
-            self.links[link.source, link.target, link.type] = link
-
-    def _put(self, write: Put) -> None:
-        memory = write.memory
+    def _put(self, put: Put) -> None:
+        memory = put.memory
         if memory.id in self.records:
             replaced = self.records[memory.id].memory
             self.earlier[memory.id] = (*self.earlier.get(memory.id, ()), replaced)
-            self.with_print[fingerprint(replaced.text)].discard(memory.id)
-        self.with_print.setdefault(fingerprint(memory.text), set()).add(memory.id)
-        self._keep(memory, tuple(map(_own, write.embeddings)))
+            self._forget_hash(memory.id)
+        self.content_hashes[memory.id] = put.content_hash
+        self.ids_by_hash.setdefault(put.content_hash, set()).add(memory.id)
+        self._keep(memory, tuple(map(_own, put.embeddings)))
+
+    def _forget_hash(self, memory_id: str) -> None:
+        content_hash = self.content_hashes.pop(memory_id)
+        self.ids_by_hash[content_hash].remove(memory_id)
+        if not self.ids_by_hash[content_hash]:
+            del self.ids_by_hash[content_hash]
 
     def _keep(self, memory: Memory, embeddings: tuple[Embedding, ...]) -> None:
         in_order = tuple(sorted(embeddings, key=lambda each: each.model))

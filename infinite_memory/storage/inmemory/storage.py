@@ -4,27 +4,22 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from itertools import islice, takewhile
 from uuid import uuid4
 
 from infinite_memory.errors import StoreClosed
+from infinite_memory.model.commit import Commit
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.entry import Entry, JournalEnd
 from infinite_memory.model.findings import Verification, Walked
 from infinite_memory.model.link import Link
 from infinite_memory.model.memory import Memory, Status
-from infinite_memory.model.record import (
-    Change,
-    Changes,
-    Page,
-    Record,
-    Size,
-    Write,
-)
+from infinite_memory.model.record import Change, Changes, Page, Record, Size
 from infinite_memory.model.scope import Scope
 from infinite_memory.model.usage import Usage
 from infinite_memory.storage.inmemory.state import State
+from infinite_memory.storage.integrity import check_record
 from infinite_memory.storage.paging import (
     check_limit,
     decode_cursor,
@@ -32,10 +27,9 @@ from infinite_memory.storage.paging import (
     position_of,
 )
 from infinite_memory.storage.preconditions import (
-    check_writes,
+    check_commit,
     refuse_changes,
 )
-from infinite_memory.storage.soundness import check_record
 
 __all__ = ["InMemoryStorage"]
 
@@ -57,14 +51,13 @@ class InMemoryStorage:
         """The UUID of this store."""
         return self._identity
 
-    def commit(self, writes: Sequence[Write]) -> int:
-        """Carry out all of `writes` in order, or none; see `Storage.commit`."""
-        check_writes(writes)
+    def commit(self, commit: Commit) -> int:
+        """Carry out all of `commit`, or nothing; see `Storage.commit`."""
+        check_commit(commit)
         with self._lock:
             state = self._open()
-            refuse_changes(writes, state)
-            for write in writes:
-                state.apply(write)
+            refuse_changes(commit, state)
+            state.apply(commit)
             return state.sequence
 
     def get(
@@ -80,7 +73,7 @@ class InMemoryStorage:
         check_limit(limit)
         bound = None if after is None else decode_cursor(after)
         with self._lock:
-            everything = self._open().memories(criteria.fingerprints)
+            everything = self._open().memories(criteria.content_hashes)
         found = sorted(
             (
                 memory

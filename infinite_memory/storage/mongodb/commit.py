@@ -1,4 +1,4 @@
-"""Commits: what there is before them is read, what is left is worked out and carried out."""
+"""Commits: read what the database holds before, work out the documents to write, write them."""
 
 from __future__ import annotations
 
@@ -11,12 +11,18 @@ from pymongo.client_session import ClientSession
 from pymongo.database import Database
 
 from infinite_memory.errors import StorageUnavailable
+from infinite_memory.model.commit import Commit, ExpectContent, ExpectKey
 from infinite_memory.model.memory import Status
-from infinite_memory.model.record import ExpectAlike, ExpectKey, Write
 from infinite_memory.model.scope import Scope
 from infinite_memory.model.usage import Usage
 from infinite_memory.storage.damage import DamageLog
-from infinite_memory.storage.mongodb.carrying_out import carry_out
+from infinite_memory.storage.mongodb.commit_plan import (
+    Before,
+    Plan,
+    linked_ids,
+    plan_commit,
+    written_ids,
+)
 from infinite_memory.storage.mongodb.connection import Connection
 from infinite_memory.storage.mongodb.documents import decode_memory, revision_of
 from infinite_memory.storage.mongodb.metadata import (
@@ -26,52 +32,45 @@ from infinite_memory.storage.mongodb.metadata import (
     store_document,
 )
 from infinite_memory.storage.mongodb.patience import BRIEF_SECONDS, is_brief
-from infinite_memory.storage.mongodb.planning import Before, Plan, ends_of, ids_of, plan_of
 from infinite_memory.storage.mongodb.schema import ERASED, MEMORIES, METADATA, STORE, USAGE
 from infinite_memory.storage.mongodb.scopes import ScopeReader
 from infinite_memory.storage.mongodb.transactions import in_transaction
-from infinite_memory.storage.mongodb.usage import counted
-from infinite_memory.storage.mongodb.write_ahead import WriteAhead
+from infinite_memory.storage.mongodb.usage import add_usage
 from infinite_memory.storage.preconditions import refuse_changes
 
 __all__ = ["Committer"]
 
 _IDS_AT_ONCE = 1000
-_Session = ClientSession | None
 _Document = dict[str, Any]
 
 
 class Committer:
-    """Commits in one database, in transactions or, without `ahead`, under a lease. Thread-safe."""
+    """Commits in one database, each in a transaction. Thread-safe."""
 
     def __init__(
         self,
         connection: Connection,
         damage: DamageLog,
         scopes: ScopeReader,
-        ahead: WriteAhead | None,
     ) -> None:
         self._connection = connection
         self._database = connection.database
         self._damage = damage
         self._scopes = scopes
-        self._ahead = ahead
         self._alone = threading.Lock()
 
-    def commit(self, writes: Sequence[Write]) -> int:
-        """Carry out all of `writes` in order, or none; see `Storage.commit`."""
-        return self.carry_out(lambda session: self.plan(writes, session))
+    def commit(self, commit: Commit) -> int:
+        """Carry out all of `commit`, or nothing; see `Storage.commit`."""
+        return self.carry_out(lambda session: self.plan(commit, session))
 
     def count_usage(self, used: Mapping[str, Usage]) -> None:
         """Add these counts; see `Storage.count_usage`."""
         self.carry_out(lambda session: self._count(used, session))
 
-    def carry_out(self, planned: Callable[[ClientSession | None], Plan]) -> int:
+    def carry_out(self, planned: Callable[[ClientSession], Plan]) -> int:
         """Carry out what `planned` returns while nobody else commits; return the last number."""
         # One at a time in this process: others would only meet it as a write conflict.
         with self._turn():
-            if self._ahead is not None:
-                return self._ahead.commit(lambda: planned(None))
             return in_transaction(self._connection, lambda session: self._within(planned, session))
 
     @contextmanager
@@ -86,42 +85,40 @@ class Committer:
         finally:
             self._alone.release()
 
-    def _within(
-        self, planned: Callable[[ClientSession | None], Plan], session: ClientSession
-    ) -> int:
+    def _within(self, planned: Callable[[ClientSession], Plan], session: ClientSession) -> int:
         metadata = self._database.get_collection(METADATA)
         # First of all, so that whoever else commits now is met here.
         metadata.update_one({"_id": STORE}, {"$inc": {"turns": 1}}, session=session)
         plan = planned(session)
-        carry_out(self._database, plan.operations, session=session)
+        plan.writes.carry_out(self._database, session=session)
         ends = {"sequence": plan.sequence, "journal": encode_end(plan.journal)}
         metadata.update_one({"_id": STORE}, {"$set": ends}, session=session)
         return plan.sequence
 
-    def plan(self, writes: Sequence[Write], session: ClientSession | None) -> Plan:
-        """Return what `writes` leave behind, in the transaction of `session` if there is one."""
-        ids = ids_of(writes)
+    def plan(self, commit: Commit, session: ClientSession) -> Plan:
+        """Return what `commit` writes, in the transaction of `session`."""
+        ids = written_ids(commit)
         documents = {each["_id"]: each for each in self._having(MEMORIES, ids, session)}
         place = self._connection.place
         store = store_document(self._database, place, session)
         before = Before(
             documents=documents,
             erased=self._there(ERASED, ids, session),
-            ends=self._there(MEMORIES, ends_of(writes), session),
+            ends=self._there(MEMORIES, linked_ids(commit), session),
             sequence=sequence_in(store, place),
             journal=end_in(store, place),
         )
-        refuse_changes(writes, _Present(self._database, self._scopes, before, session))
-        return plan_of(writes, before, refuse=self._damage.refuse_record)
+        refuse_changes(commit, _Present(self._database, self._scopes, before, session))
+        return plan_commit(commit, before, refuse=self._damage.refuse_record)
 
-    def _count(self, used: Mapping[str, Usage], session: _Session) -> Plan:
+    def _count(self, used: Mapping[str, Usage], session: ClientSession) -> Plan:
         place = self._connection.place
         store = store_document(self._database, place, session)
         there = self._there(MEMORIES, list(used), session)
         counts = {memory_id: usage for memory_id, usage in used.items() if memory_id in there}
         known = {each["_id"]: each for each in self._having(USAGE, list(counts), session)}
         return Plan(
-            operations=tuple(counted(counts, known)),
+            writes=add_usage(counts, known),
             sequence=sequence_in(store, place),
             journal=end_in(store, place),
         )
@@ -130,7 +127,7 @@ class Committer:
         self,
         name: str,
         ids: Sequence[str],
-        session: _Session,
+        session: ClientSession,
         shown: Mapping[str, int] | None = None,
     ) -> Iterator[dict[str, Any]]:
         """Yield the documents with these ids, so many at once as fit into a question."""
@@ -139,15 +136,19 @@ class Committer:
             part = list(ids[start : start + _IDS_AT_ONCE])
             yield from collection.find({"_id": {"$in": part}}, shown, session=session)
 
-    def _there(self, name: str, ids: Sequence[str], session: _Session) -> frozenset[str]:
+    def _there(self, name: str, ids: Sequence[str], session: ClientSession) -> frozenset[str]:
         return frozenset(each["_id"] for each in self._having(name, ids, session, {"_id": 1}))
 
 
 class _Present:
-    """What there is before the writes of a commit, in its transaction if it has a session."""
+    """What the database holds before a commit, in its transaction."""
 
     def __init__(
-        self, database: Database[_Document], scopes: ScopeReader, before: Before, session: _Session
+        self,
+        database: Database[_Document],
+        scopes: ScopeReader,
+        before: Before,
+        session: ClientSession,
     ) -> None:
         self.journal_end = before.journal
         self._memories = database.get_collection(MEMORIES)
@@ -175,10 +176,10 @@ class _Present:
             }
         )
 
-    def alike(self, expected: ExpectAlike) -> list[str]:
+    def with_content(self, expected: ExpectContent) -> list[str]:
         return self._sound(
             {
-                "fingerprint": {"$in": sorted(expected.fingerprints)},
+                "content_hash": {"$in": sorted(expected.content_hashes)},
                 "scope": {"$in": sorted(expected.scopes)},
                 "status": {"$eq": Status.CURRENT.value},
             }

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import nullcontext
 from typing import Any
+from urllib.parse import quote
 
 import pymongo
 from attrs import evolve, field, frozen
@@ -33,8 +34,8 @@ __all__ = [
     "IDLE_SECONDS",
     "Connection",
     "connect",
-    "has_transactions",
     "is_unready",
+    "refuse_standalone",
     "revived",
     "version_of",
 ]
@@ -46,6 +47,7 @@ IDLE_SECONDS = 2.0
 """How long the client of a managed server keeps a connection that nobody uses."""
 
 _OLDEST = (5, 0)
+_DEFAULT_PORT = 27017
 _ELECTION_SECONDS = 30.0
 _SETTINGS: dict[str, Any] = {
     "journal": True,
@@ -86,10 +88,9 @@ _STRONG: dict[str, tuple[object, ...]] = {
 
 @frozen(kw_only=True)
 class Connection:
-    """A client, its database, and what the deployment can do.
+    """A client and its database.
 
-    `place` is the address without the password, as messages show it. `transactions` says whether
-    there are any: a replica set and a sharded cluster have them, a standalone server has not.
+    `place` is the address without the password, as messages show it.
     `revive` makes sure that the server runs, where that is in our hands, and tells whether it does.
     `managed` says that it is: then a call gives up soon, so that whoever made it can revive it.
     A call is tried for `patience_seconds` while the members elect a primary, which takes about 12,
@@ -99,7 +100,6 @@ class Connection:
     client: MongoClient[dict[str, Any]] = field(repr=False)
     database: Database[dict[str, Any]] = field(repr=False)
     place: str
-    transactions: bool
     version: tuple[int, ...]
     revive: Callable[[], bool] = lambda: False
     managed: bool = False
@@ -144,7 +144,7 @@ def connect(
 
     Raises:
         ConfigurationError: the address cannot be used, or asks for less than durable writes.
-        StorageUnavailable: the server cannot be reached, or is too old.
+        StorageUnavailable: the server cannot be reached, is too old, or is a standalone server.
     """
     place = masked(address)
     parsed = _checked(address, place)
@@ -203,14 +203,15 @@ def _connection(
             hello, built = _greet(client)
             break
         except ServerSelectionTimeoutError:
+            _refuse_uninitiated(client, place)
             if time.monotonic() > deadline or not has_answering_member(client):
                 raise
     version = version_of(built, place)
+    refuse_standalone(hello, place, client.nodes)
     return Connection(
         client=client,
         database=database,
         place=place,
-        transactions=has_transactions(hello, place),
         version=version,
         patience_seconds=patience_seconds,
     )
@@ -246,17 +247,55 @@ def version_of(built: Mapping[str, Any], place: str) -> tuple[int, ...]:
     return version
 
 
-def has_transactions(hello: Mapping[str, Any], place: str) -> bool:
-    """Tell from the answer to `hello` whether there are transactions.
+def refuse_standalone(
+    hello: Mapping[str, Any], place: str, servers: Collection[tuple[str, int | None]]
+) -> None:
+    """Refuse a server without transactions, judged by its answer to `hello`.
+
+    A replica set and a sharded cluster have transactions. `servers` are the hosts and ports that
+    the driver knows.
 
     Raises:
-        StorageUnavailable: the server is to be a member of a replica set, and is of none yet.
+        StorageUnavailable: the server stands alone, or its replica set was not initiated yet.
     """
-    if "setName" not in hello and hello.get("isreplicaset"):
-        raise StorageUnavailable(
-            f"{place} is a member of a replica set that was not initiated: run rs.initiate() on it"
-        )
-    return "setName" in hello or hello.get("msg") == "isdbgrid"
+    if "setName" in hello or hello.get("msg") == "isdbgrid":
+        return
+    initiate = f"`{_initiate_command(*next(iter(servers)))}`"
+    if hello.get("isreplicaset"):
+        raise _uninitiated(place, initiate)
+    raise StorageUnavailable(
+        f"{place} is a standalone server, which has no transactions. Make it a replica set of one: "
+        "restart it with `mongod --replSet rs0` and the options that it has now, then run "
+        f"{initiate}. Its data stay; nothing was changed"
+    )
+
+
+def _refuse_uninitiated(client: MongoClient[dict[str, Any]], place: str) -> None:
+    """Refuse a server that the driver waits for in vain, since its replica set is none yet."""
+    servers = client.topology_description.server_descriptions().values()
+    for server in servers:
+        if server.server_type_name == "RSGhost":
+            raise _uninitiated(place, f"`{_initiate_command(*server.address)}`")
+
+
+def _uninitiated(place: str, initiate: str) -> StorageUnavailable:
+    return StorageUnavailable(
+        f"{place} is a member of a replica set that was not initiated: run {initiate}; "
+        "nothing was changed"
+    )
+
+
+def _initiate_command(host: str, port: int | None) -> str:
+    """Return the command that initiates the replica set of the server at `host`."""
+    if port is None:  # a socket in the file system
+        server = f"mongodb://{quote(host, safe='')} "
+    elif ":" in host:
+        server = f"mongodb://[{host}]:{port} "
+    elif host in ("localhost", "127.0.0.1") and port == _DEFAULT_PORT:
+        server = ""
+    else:
+        server = f"{host}:{port} "
+    return f"mongosh {server}--eval 'rs.initiate()'"
 
 
 def _checked(address: str, place: str) -> dict[str, Any]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import logging
 import time
-from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
 
@@ -17,56 +15,57 @@ from infinite_memory.errors import StorageUnavailable, StoreDamaged
 from infinite_memory.model.entry import JournalEnd
 from infinite_memory.model.memory import GLOBAL
 from infinite_memory.model.scope import Scope
+from infinite_memory.storage.earlier import earlier_store
 from infinite_memory.storage.mongodb.connection import Connection
 from infinite_memory.storage.mongodb.documents import encode_scope
 from infinite_memory.storage.mongodb.errors import translated
 from infinite_memory.storage.mongodb.metadata import encode_end, refuse_newer
 from infinite_memory.storage.mongodb.schema import (
     COLLECTIONS,
+    EARLIER_STORE,
     INDEXES,
     METADATA,
-    METADATA_RULE,
     SCHEMA_VERSION,
     SCOPES,
     STORE,
-    WRITER,
 )
 
 __all__ = ["create_collections", "ensure_store", "has_store"]
 
-_log = logging.getLogger("infinite_memory.storage")
-
 _EXISTS = 48
-_UNAUTHORIZED = 13
 _LOOKS = 100
 
 
 def ensure_store(connection: Connection) -> str:
-    """Create a store where there is none and return its identity; it may be of an older version.
+    """Create a store where there is none and return its identity; its schema may be older.
 
     Any number of processes may do this at the same time.
 
     Raises:
         SchemaTooNew: a newer version of this package wrote it.
+        SchemaTooOld: a development version before schema 1 wrote it.
         StorageUnavailable: the database holds something else.
         StoreDamaged: the document that counts its changes is gone or cannot be read.
     """
     metadata = connection.database.get_collection(METADATA)
-    found = metadata.find_one({"_id": STORE})
-    if found is None:
+    store = metadata.find_one({"_id": STORE})
+    if store is None:
+        _refuse_earlier(connection)
         _refuse_foreign(connection)
         _create(connection.database)
-        found = _created(metadata)
-    return _identity(found, connection.place)
+        store = _created(metadata)
+    return _identity(store, connection.place)
 
 
 def has_store(connection: Connection) -> bool:
-    """Tell whether there is a store, without creating one.
+    """Return whether there is a store, without creating one.
 
     Raises:
-        StorageUnavailable: the server does not say.
+        SchemaTooOld: a development version before schema 1 wrote it.
+        StorageUnavailable: the server does not answer.
     """
     with translated(connection.place):
+        _refuse_earlier(connection)
         return connection.database.get_collection(METADATA).find_one({"_id": STORE}) is not None
 
 
@@ -87,16 +86,6 @@ def _create(database: Database[dict[str, Any]]) -> None:
     create_collections(database)
     # The document that makes this a store comes last: before it, others create it all again.
     _insert(database, SCOPES, encode_scope(Scope(name=GLOBAL)))
-    _insert(
-        database,
-        METADATA,
-        {
-            "_id": WRITER,
-            "owner": None,
-            "until": datetime.fromtimestamp(0, UTC),
-            "commit": None,
-        },
-    )
     store = {
         "_id": STORE,
         "identity": str(uuid4()),
@@ -108,34 +97,17 @@ def _create(database: Database[dict[str, Any]]) -> None:
 
 
 def create_collections(database: Database[dict[str, Any]]) -> None:
-    """Create the collections and indexes that are missing, and the rule for `metadata`."""
+    """Create the collections and indexes that are missing."""
     for name in COLLECTIONS:
-        rule: dict[str, Any] = {"validator": METADATA_RULE} if name == METADATA else {}
         try:
-            database.create_collection(name, check_exists=False, **rule)
-            continue
+            database.create_collection(name, check_exists=False)
         except CollectionInvalid:
             pass
         except OperationFailure as error:
             if error.code != _EXISTS:
                 raise
-        if rule:
-            _rule(database)
     for name, indexes in INDEXES.items():
         database.get_collection(name).create_indexes(indexes)
-
-
-def _rule(database: Database[dict[str, Any]]) -> None:
-    """Give the rule to a collection that is there; with the role readWrite alone that is refused.
-
-    Then a process of an earlier version that still runs goes on writing.
-    """
-    try:
-        database.command("collMod", METADATA, validator=METADATA_RULE)
-    except OperationFailure as error:
-        if error.code != _UNAUTHORIZED:
-            raise
-        _log.warning("processes of an earlier version are not kept from writing: %s", error)
 
 
 def _insert(database: Database[dict[str, Any]], name: str, document: dict[str, Any]) -> None:
@@ -146,9 +118,28 @@ def _insert(database: Database[dict[str, Any]], name: str, document: dict[str, A
         return
 
 
+def _refuse_earlier(connection: Connection) -> None:
+    """Refuse the store of a development version before schema 1.
+
+    Raises:
+        SchemaTooOld: there is one.
+    """
+    metadata = connection.database.get_collection(METADATA)
+    where = {"_id": EARLIER_STORE, "identity": {"$exists": True}}
+    if metadata.find_one(where, {"_id": 1}) is None:
+        return
+    if connection.managed:
+        option, put_away = "--store mongodb+managed://", "move its home folder away"
+        discard = "remove its home folder"
+    else:
+        option, put_away = f"--store {connection.place}", "name another database in the address"
+        discard = f"drop the database {connection.database.name!r}"
+    raise earlier_store(connection.place, option=option, put_away=put_away, discard=discard)
+
+
 def _refuse_foreign(connection: Connection) -> None:
     """Refuse a database whose collections hold what no store counts: not ours, or cut off."""
-    first = {SCOPES: [GLOBAL], METADATA: [WRITER, STORE]}
+    first = {SCOPES: [GLOBAL], METADATA: [STORE]}
     for name in COLLECTIONS:
         others = {"_id": {"$nin": first.get(name, [])}}
         if connection.database.get_collection(name).find_one(others, {"_id": 1}) is not None:

@@ -18,9 +18,8 @@ from infinite_memory.errors import InvalidInput
 from infinite_memory.model.codec import from_json, from_micros, to_json, to_micros
 from infinite_memory.model.memory import Kind, Memory, Origin, Status
 from infinite_memory.model.scope import Scope, Sensitivity, fold_name
+from infinite_memory.storage.integrity import seal, seal_fits
 from infinite_memory.storage.mongodb.passages import Stored
-from infinite_memory.storage.seal import seal, seal_fits
-from infinite_memory.text.likeness import fingerprint
 
 __all__ = [
     "check_size",
@@ -45,7 +44,9 @@ MOST_BYTES = 16 * 1024 * 1024 - 16 * 1024
 _LARGE_CHARS = 1 << 20
 
 
-def encode_memory(memory: Memory, *, sequence: int, stored: Iterable[Stored]) -> Document:
+def encode_memory(
+    memory: Memory, *, content_hash: bytes, sequence: int, stored: Iterable[Stored]
+) -> Document:
     """Return the document of `memory`, whose last change has this number.
 
     Raises:
@@ -82,7 +83,7 @@ def encode_memory(memory: Memory, *, sequence: int, stored: Iterable[Stored]) ->
             "sequence": Int64(sequence),
             "embedded_by": embedded_by(each.model for each in embeddings),
             "embeddings": [each.to_document() for each in embeddings],
-            "fingerprint": Int64(fingerprint(memory.text)),
+            "content_hash": content_hash,
         },
     )
     if len(memory.text) > _LARGE_CHARS:

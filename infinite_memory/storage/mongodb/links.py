@@ -10,7 +10,7 @@ from bson.int64 import Int64
 from pymongo.database import Database
 
 from infinite_memory.model.codec import from_micros, to_micros
-from infinite_memory.model.link import Link, LinkType
+from infinite_memory.model.link import Link, LinkKey, LinkType
 from infinite_memory.storage.damage import DamageLog, link_name, name_of
 from infinite_memory.storage.mongodb.documents import Document, fits, sealed
 from infinite_memory.storage.mongodb.schema import LINKS
@@ -21,9 +21,9 @@ _KIND = b"link"
 _IDS_AT_ONCE = 1000
 
 
-def link_id(source: str, target: str, link_type: LinkType) -> str:
+def link_id(key: LinkKey) -> str:
     """Return the `_id` of a link: as JSON, since an id may hold any character."""
-    return json.dumps([source, target, str(link_type)], ensure_ascii=False)
+    return json.dumps([key.source, key.target, str(key.type)], ensure_ascii=False)
 
 
 def encode_link(link: Link) -> Document:
@@ -36,7 +36,7 @@ def encode_link(link: Link) -> Document:
         _KIND,
         f"the link from {link.source!r} to {link.target!r}",
         {
-            "_id": link_id(link.source, link.target, link.type),
+            "_id": link_id(link.key),
             "source": link.source,
             "target": link.target,
             "type": str(link.type),

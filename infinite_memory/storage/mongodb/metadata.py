@@ -42,13 +42,14 @@ def store_document(
     return found
 
 
-def refuse_newer(found: _Document, place: str) -> None:
-    """Raise `SchemaTooNew` where a newer version of this package wrote the store."""
+def refuse_newer(found: _Document, place: str, known: int = SCHEMA_VERSION) -> None:
+    """Raise `SchemaTooNew` where the store has a newer schema than the one that is `known`."""
     version = found.get("version")
-    if isinstance(version, int) and version > SCHEMA_VERSION:
+    if isinstance(version, int) and version > known:
         raise SchemaTooNew(
-            f"{place} was written by a newer version of Infinite Memory (collections of version "
-            f"{version}, this one reads {SCHEMA_VERSION}): upgrade this one"
+            f"{place} was written by a newer version of Infinite Memory (its schema is "
+            f"{version}, this version knows {known}): upgrade infinite-memory; "
+            "nothing was changed"
         )
 
 
@@ -68,14 +69,12 @@ def sequence_in(found: _Document | None, place: str) -> int:
 
 
 def end_in(found: _Document | None, place: str) -> JournalEnd:
-    """Return the number and the digest of the last entry; a store of version 1 has none.
+    """Return the number and the digest of the last entry.
 
     Raises:
         StoreDamaged: they are not there.
     """
     end = None if found is None else found.get("journal")
-    if end is None and found is not None and found.get("version") == 1:
-        return JournalEnd()
     number = end.get("number") if isinstance(end, dict) else None
     digest = end.get("digest") if isinstance(end, dict) else None
     if not (isinstance(number, int) and isinstance(digest, bytes) and len(digest) == _DIGEST_BYTES):
@@ -105,5 +104,4 @@ def journal_end(database: Database[dict[str, Any]], place: str) -> JournalEnd:
 
 
 def _looked_up(database: Database[dict[str, Any]], name: str) -> dict[str, Any] | None:
-    shown = {name: 1, "version": 1}
-    return database.get_collection(METADATA).find_one({"_id": STORE}, shown)
+    return database.get_collection(METADATA).find_one({"_id": STORE}, {name: 1})

@@ -1,127 +1,74 @@
-"""Stores of version 1, without journal, links, usage and fingerprints, brought to version 2."""
+"""Steps that bring the collections of an older schema forward, one version at a time."""
 
 from __future__ import annotations
 
-import logging
-from datetime import UTC, datetime
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from bson.int64 import Int64
-from pymongo import WriteConcern
 from pymongo.client_session import ClientSession
+from pymongo.collection import Collection
 from pymongo.database import Database
-from pymongo.errors import OperationFailure
 
-from infinite_memory.errors import StorageUnavailable
-from infinite_memory.model.entry import Action, JournalEnd, Operation
-from infinite_memory.model.record import Log, Write
-from infinite_memory.storage.mongodb.commit import Committer
+from infinite_memory.errors import StoreDamaged
 from infinite_memory.storage.mongodb.connection import Connection
 from infinite_memory.storage.mongodb.creation import create_collections
-from infinite_memory.storage.mongodb.documents import decode_memory, sealed
-from infinite_memory.storage.mongodb.metadata import encode_end, end_in, store_document
-from infinite_memory.storage.mongodb.schema import (
-    JOURNAL,
-    LINKS,
-    MEMORIES,
-    METADATA,
-    SCHEMA_VERSION,
-    STORE,
-    USAGE,
-    WRITER,
-)
-from infinite_memory.text.likeness import fingerprint
+from infinite_memory.storage.mongodb.metadata import refuse_newer
+from infinite_memory.storage.mongodb.schema import METADATA, SCHEMA_VERSION, STORE
+from infinite_memory.storage.mongodb.transactions import in_transaction
 
-__all__ = ["bring_up_to_date"]
+__all__ = ["STEPS", "Step", "migrate"]
 
-_UNAUTHORIZED = 13
+Step = Callable[[Database[dict[str, Any]], ClientSession], None]
+"""Changes documents of one version into those of the next, in the transaction of the session."""
 
-_log = logging.getLogger("infinite_memory.storage")
+STEPS: dict[int, Step] = {}
+"""The step that leads on from each older version. Schema 1 is the first, so there is none."""
 
 
-def bring_up_to_date(connection: Connection, committer: Committer) -> None:
-    """Bring a store of version 1 to this one; any number of processes may do so at once.
+def migrate(
+    connection: Connection, *, steps: Mapping[int, Step] = STEPS, target: int = SCHEMA_VERSION
+) -> bool:
+    """Bring the collections to the schema `target`; return whether any step ran.
 
-    From the rule for `metadata` on, processes of version 1 that still run can read, and are refused
-    when they write. What one of them has left in the middle of a commit is finished first. Who may
-    only read goes on with the store as it is.
+    Every step is one transaction with the number that it leads to, so it is carried out once,
+    whoever else opens the store at the same time. A process of the older version that still runs is
+    refused at its next commit.
 
     Raises:
-        StorageUnavailable: the database holds other collections of these names.
+        SchemaTooNew: the store has a newer schema.
+        StoreDamaged: it names a version that no store ever had.
     """
-    if not _is_old(connection):
-        return
-    try:
-        _refuse_foreign(connection)
-        create_collections(connection.database)
-        _let_old_commits_end(connection.database)
-        committer.carry_out(
-            lambda session: committer.plan(_first_entry(connection, session), session)
-        )
-        _fill_fingerprints(connection.database)
-        _raise_version(connection.database)
-    except OperationFailure as error:
-        if error.code != _UNAUTHORIZED:
-            raise
-        _log.warning("%s stays as an earlier version wrote it: %s", connection.place, error)
+    metadata = connection.database.get_collection(METADATA)
+    if _version(metadata, connection.place, target) == target:
+        return False
 
-
-def _is_old(connection: Connection) -> bool:
-    found = connection.database.get_collection(METADATA).find_one({"_id": STORE}, {"version": 1})
-    return found is not None and found.get("version") == 1
-
-
-def _refuse_foreign(connection: Connection) -> None:
-    """Refuse where the new collections hold what is not of another process that does this."""
-    for name, ours in ((JOURNAL, [1]), (LINKS, []), (USAGE, [])):
-        collection = connection.database.get_collection(name)
-        foreign = collection.find_one({"_id": {"$nin": ours}}, {"_id": 1}) is not None
-        if foreign and _is_old(connection):
-            raise StorageUnavailable(
-                f"{connection.place} has a collection {name!r} that is not of Infinite Memory, "
-                "which needs that name from this version on: rename it; nothing was changed"
+    def take_step(session: ClientSession) -> bool:
+        version = _version(metadata, connection.place, target, session)
+        if version == target:
+            return False
+        if version not in steps:
+            raise StoreDamaged(
+                f"{connection.place} names schema {version}, which no store ever had, in the "
+                f"document {STORE!r} of {METADATA!r}: restore it from a backup; nothing was changed"
             )
+        # Written first, so that another process that is here meets a write conflict.
+        metadata.update_one({"_id": STORE}, {"$set": {"version": version + 1}}, session=session)
+        steps[version](connection.database, session)
+        return True
+
+    # Before the transactions, since an index of documents cannot be made in one.
+    create_collections(connection.database)
+    while in_transaction(connection, take_step):
+        pass
+    return True
 
 
-def _first_entry(connection: Connection, session: ClientSession | None) -> list[Write]:
-    """Return the entry with which the journal of a store begins that holds memories already."""
-    store = store_document(connection.database, connection.place, session)
-    if end_in(store, connection.place) != JournalEnd():
-        return []
-    count = connection.database.get_collection(MEMORIES).count_documents({}, session=session)
-    if not count:
-        return []
-    reason = f"the store held {count:,} memories before it had a journal"
-    return [Log(action=Action(at=datetime.now(UTC), operation=Operation.BEGIN, reason=reason))]
-
-
-def _let_old_commits_end(database: Database[dict[str, Any]]) -> None:
-    """Remove what the rule forbids: who is in the middle of a commit ends it, and begins none."""
-    metadata = database.get_collection(METADATA)
-    metadata.update_one({"_id": STORE}, {"$unset": {"commits": 1}})
-    metadata.update_one({"_id": WRITER}, {"$unset": {"leases": 1}})
-
-
-def _fill_fingerprints(database: Database[dict[str, Any]]) -> None:
-    """Give every memory its fingerprint, one after the other; a damaged one is passed over."""
-    memories = database.get_collection(MEMORIES)
-    for document in memories.find({"fingerprint": {"$exists": False}}, batch_size=100):
-        memory = decode_memory(document)
-        if memory is None:
-            continue
-        before = document.pop("checksum")
-        document["fingerprint"] = Int64(fingerprint(memory.text))
-        after = sealed(b"memory", f"memory {memory.id!r}", document)
-        # Whoever has changed it since has given it one.
-        memories.update_one(
-            {"_id": memory.id, "checksum": before},
-            {"$set": {name: after[name] for name in ("fingerprint", "checksum")}},
-        )
-
-
-def _raise_version(database: Database[dict[str, Any]]) -> None:
-    metadata = database.get_collection(METADATA, write_concern=WriteConcern(w="majority", j=True))
-    end = {"$ifNull": ["$journal", {"$literal": encode_end(JournalEnd())}]}
-    metadata.update_one(
-        {"_id": STORE, "version": 1}, [{"$set": {"version": SCHEMA_VERSION, "journal": end}}]
-    )
+def _version(
+    metadata: Collection[dict[str, Any]],
+    place: str,
+    target: int,
+    session: ClientSession | None = None,
+) -> int:
+    store = metadata.find_one({"_id": STORE}, {"version": 1}, session=session) or {}
+    refuse_newer(store, place, target)
+    return int(store.get("version", 0))

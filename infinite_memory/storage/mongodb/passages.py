@@ -1,4 +1,4 @@
-"""Embeddings as documents, one a passage, in the form that vector search on a server reads.
+"""Embeddings as documents, one for each passage of a text.
 
 The document of a memory says which passages count: those with its stamp. So an embedding comes and
 goes with one change of one document, whatever else a reader meets meanwhile.
@@ -15,28 +15,18 @@ from bson.binary import Binary
 from bson.int64 import Int64
 from numpy.typing import NDArray
 
-from infinite_memory.model.codec import to_micros
-from infinite_memory.model.memory import Memory
 from infinite_memory.model.record import Embedding
-from infinite_memory.model.scope import fold_name
-from infinite_memory.storage.seal import seal, seal_fits
+from infinite_memory.storage.integrity import seal, seal_fits
 
 __all__ = [
-    "NO_END",
-    "VECTOR_SUBTYPE",
     "Stored",
     "decode_embedding",
-    "encode_vector",
     "passage_documents",
     "stored_as",
 ]
 
-VECTOR_SUBTYPE = 9
-"""BSON binary subtype of a vector: https://bsonspec.org, "BSON Binary Subtype 9 - Vector"."""
-
-NO_END = 2**62
-"""Until when what has no end holds, in microseconds: a vector search compares numbers alone."""
-
+# BSON binary subtype of a vector: https://bsonspec.org, "BSON Binary Subtype 9 - Vector".
+_VECTOR_SUBTYPE = 9
 _FLOAT32_HEAD = b"\x27\x00"
 _KIND = b"embedding"
 _VECTORS = np.dtype("<f4")
@@ -90,30 +80,21 @@ def stored_as(memory_id: str, revision: int, embedding: Embedding, *, stamp: int
 
 
 def passage_documents(
-    memory: Memory, embedding: Embedding, *, stamp: int
+    memory_id: str, embedding: Embedding, *, stamp: int
 ) -> Iterator[dict[str, Any]]:
-    """Yield the document of each passage, with the fields that a vector search filters by."""
+    """Yield the document of each passage."""
     vectors = np.ascontiguousarray(embedding.vectors, _VECTORS)
     for number, (start, end) in enumerate(embedding.spans.tolist()):
         yield {
             # Names may have a # in them; a change has its number to itself.
             "_id": f"{stamp}#{number}#{embedding.model}",
-            "memory_id": memory.id,
+            "memory_id": memory_id,
             "model": embedding.model,
             "stamp": Int64(stamp),
             "number": number,
             "start": start,
             "end": end,
-            "embedding": encode_vector(vectors[number]),
-            "scope": memory.scope,
-            "kind": memory.kind.value,
-            "status": memory.status.value,
-            "folded_tags": sorted({fold_name(tag) for tag in memory.tags}),
-            "conversation_id": memory.conversation_id,
-            "happened_at": Int64(to_micros(memory.happened_at)),
-            "key": memory.key,
-            "held_from": Int64(to_micros(memory.held_from)),
-            "held_until": Int64(NO_END if memory.valid_to is None else to_micros(memory.valid_to)),
+            "embedding": _encode_vector(vectors[number]),
         }
 
 
@@ -144,13 +125,13 @@ def decode_embedding(
     return Embedding(model=stored.model, spans=spans, vectors=vectors)
 
 
-def encode_vector(vector: NDArray[np.float32]) -> Binary:
+def _encode_vector(vector: NDArray[np.float32]) -> Binary:
     """Return a vector as BSON keeps it: 32-bit numbers under a head of two bytes."""
-    return Binary(_FLOAT32_HEAD + vector.astype(_VECTORS).tobytes(), VECTOR_SUBTYPE)
+    return Binary(_FLOAT32_HEAD + vector.astype(_VECTORS).tobytes(), _VECTOR_SUBTYPE)
 
 
 def _vector_bytes(value: Binary) -> bytes:
-    if value.subtype != VECTOR_SUBTYPE or value[:2] != _FLOAT32_HEAD:
+    if value.subtype != _VECTOR_SUBTYPE or value[:2] != _FLOAT32_HEAD:
         raise ValueError("no vector of 32-bit numbers")
     return bytes(value[2:])
 

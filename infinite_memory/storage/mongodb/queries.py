@@ -8,8 +8,8 @@ that one which changed meanwhile is read again.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Collection as Many
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from pymongo.collection import Collection
@@ -52,17 +52,13 @@ _GONE = Record(memory=Memory(id="", text="", happened_at=_NEVER, stored_at=_NEVE
 
 
 class Reader:
-    """Reads from one database; what is damaged is noted in `damage`.
-
-    `settle` is called where a change was met that is not counted yet, and returns once it is.
-    """
+    """Reads from one database; what is damaged is noted in `damage`."""
 
     def __init__(
         self,
         database: Database[dict[str, Any]],
         damage: DamageLog,
         place: str,
-        settle: Callable[[], None],
     ) -> None:
         self._memories: Documents = database.get_collection(MEMORIES)
         self._passages: Documents = database.get_collection(PASSAGES)
@@ -71,7 +67,6 @@ class Reader:
         self._database = database
         self._damage = damage
         self._place = place
-        self._settle = settle
 
     def position(self) -> int:
         """Return the number of the last change."""
@@ -162,7 +157,6 @@ class Reader:
             documents = list(self._memories.find(behind, sort=order, limit=limit))
             if not documents or _number(documents[-1]) <= end:
                 return end, erased, documents
-            self._settle()
             # Where the limit cut them off, others may have got such a number too. What is the same
             # again is no change under way, but a number that is damaged.
             if len(documents) < limit or documents == before:
@@ -311,8 +305,8 @@ def _query(criteria: Criteria, after: Position | None) -> dict[str, Any]:
     where = conditions_of(criteria)
     if criteria.keyed:
         where.append({"key": {"$type": "string"}})
-    if criteria.fingerprints is not None:
-        where.append({"fingerprint": {"$in": sorted(criteria.fingerprints)}})
+    if criteria.content_hashes is not None:
+        where.append({"content_hash": {"$in": sorted(criteria.content_hashes)}})
     if criteria.as_of is not None:
         where += _holding(to_micros(criteria.as_of))
     if after is not None:

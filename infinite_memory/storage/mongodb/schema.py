@@ -7,25 +7,22 @@ from pymongo import ASCENDING, DESCENDING, IndexModel
 __all__ = [
     "COLLECTIONS",
     "COPY",
+    "EARLIER_STORE",
     "ERASED",
     "INDEXES",
     "JOURNAL",
     "LINKS",
-    "LOGGED",
     "MEMORIES",
     "METADATA",
-    "METADATA_RULE",
     "PASSAGES",
     "REVISIONS",
     "SCHEMA_VERSION",
     "SCOPES",
     "STORE",
     "USAGE",
-    "WRITER",
 ]
 
-SCHEMA_VERSION = 2
-"""1 had no journal, no links, no usage and no fingerprints."""
+SCHEMA_VERSION = 1
 
 MEMORIES = "memories"
 PASSAGES = "passages"
@@ -36,28 +33,20 @@ JOURNAL = "journal"
 LINKS = "links"
 USAGE = "usage"
 METADATA = "metadata"
-LOGGED = "logged_writes"
-"""What a commit without transactions is about to do; empty but while one is under way."""
 
 COLLECTIONS = (
     *(MEMORIES, PASSAGES, REVISIONS, SCOPES, ERASED, JOURNAL, LINKS, USAGE),
-    *(METADATA, LOGGED),
+    METADATA,
 )
 
-STORE = "store"
+STORE = "infinite-memory"
 """The document of `metadata` that counts the changes, and says where the journal ends."""
 
-WRITER = "writer"
-"""The document of `metadata` that says who may write, where there are no transactions."""
+EARLIER_STORE = "store"
+"""The same document in a store of the development versions before schema 1."""
 
 COPY = "copy"
 """The document of `metadata` that says of which other store this one is the copy."""
-
-METADATA_RULE = {"commits": {"$exists": False}, "leases": {"$exists": False}}
-"""What the server demands of `metadata`: none of the fields with which version 1 begins to write.
-
-A process of that version that still runs is refused by it, and changes nothing.
-"""
 
 _NEWEST_FIRST = [("happened_at", DESCENDING), ("_id", DESCENDING)]
 
@@ -77,7 +66,7 @@ INDEXES: dict[str, list[IndexModel]] = {
             name="by_key",
             partialFilterExpression={"key": {"$type": "string"}},
         ),
-        IndexModel([("fingerprint", ASCENDING)], name="by_fingerprint"),
+        IndexModel([("content_hash", ASCENDING)], name="by_content"),
         IndexModel([("sequence", ASCENDING)], name="by_sequence", unique=True),
         IndexModel(
             [("embedded_by", ASCENDING), ("status", ASCENDING), ("sequence", ASCENDING)],

@@ -1,38 +1,28 @@
-"""`Storage` on MongoDB: a standalone server, a replica set or a sharded cluster."""
+"""`Storage` on MongoDB: a replica set, which may have one member, or a sharded cluster."""
 
 from __future__ import annotations
 
-import logging
 import os
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager
-from functools import partial
 from typing import TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
 from pymongo.errors import (
     ConnectionFailure,
     NetworkTimeout,
-    OperationFailure,
     ServerSelectionTimeoutError,
 )
 
-from infinite_memory.errors import StorageUnavailable, StoreClosed, StoreDamaged
+from infinite_memory.errors import StorageUnavailable, StoreClosed
+from infinite_memory.model.commit import Commit
 from infinite_memory.model.copying import CopyMark
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.entry import Entry, JournalEnd
 from infinite_memory.model.findings import Finding
 from infinite_memory.model.link import Link
 from infinite_memory.model.memory import Memory
-from infinite_memory.model.record import (
-    Changes,
-    Page,
-    Record,
-    Size,
-    Write,
-)
+from infinite_memory.model.record import Changes, Page, Record, Size
 from infinite_memory.model.scope import Scope
 from infinite_memory.model.usage import Usage
 from infinite_memory.storage.damage import USAGE, DamageLog
@@ -42,9 +32,8 @@ from infinite_memory.storage.mongodb.connection import Connection, connect, revi
 from infinite_memory.storage.mongodb.creation import ensure_store, has_store
 from infinite_memory.storage.mongodb.errors import translated
 from infinite_memory.storage.mongodb.journal import JournalReader
-from infinite_memory.storage.mongodb.leases import LEASE_SECONDS
 from infinite_memory.storage.mongodb.links import links_of
-from infinite_memory.storage.mongodb.migrations import bring_up_to_date
+from infinite_memory.storage.mongodb.migrations import migrate
 from infinite_memory.storage.mongodb.patience import (
     close_client,
     has_answering_member,
@@ -58,15 +47,12 @@ from infinite_memory.storage.mongodb.schema import COPY, METADATA
 from infinite_memory.storage.mongodb.scopes import ScopeReader
 from infinite_memory.storage.mongodb.size import measure
 from infinite_memory.storage.mongodb.usage import usage_of
-from infinite_memory.storage.mongodb.vector_search import search_vectors
-from infinite_memory.storage.mongodb.write_ahead import WriteAhead
 from infinite_memory.storage.paging import check_limit, decode_cursor
-from infinite_memory.storage.preconditions import check_writes
+from infinite_memory.storage.preconditions import check_commit
 
 __all__ = ["MongoStorage"]
 
 _Result = TypeVar("_Result")
-_log = logging.getLogger("infinite_memory.storage")
 
 _AGAIN_SECONDS = 60.0
 
@@ -74,32 +60,20 @@ _AGAIN_SECONDS = 60.0
 class MongoStorage:
     """The storage in one database of a MongoDB deployment."""
 
-    def __init__(self, connection: Connection, *, lease_seconds: float = LEASE_SECONDS) -> None:
-        """Work on `connection`, whose client is closed at the end. Use `open` instead.
-
-        Without transactions, who writes and is not heard of for `lease_seconds` is taken for dead.
-        """
+    def __init__(self, connection: Connection) -> None:
+        """Work on `connection`, whose client is closed at the end. Use `open` instead."""
         self._connection = connection
         self._database = connection.database
         self._process = os.getpid()
         self._closed = False
         self._damage = DamageLog(connection.place)
         self._scopes = ScopeReader(connection.database, self._damage)
-        self._reader = Reader(
-            connection.database,
-            self._damage,
-            connection.place,
-            settle=partial(self._look_after_the_dead, wait=True),
-        )
+        self._reader = Reader(connection.database, self._damage, connection.place)
         self._journal = JournalReader(connection.database, connection.place)
-        self._ahead: WriteAhead | None = None
-        if not connection.transactions:
-            self._ahead = WriteAhead(connection, lease_seconds=lease_seconds)
-        self._committer = Committer(connection, self._damage, self._scopes, self._ahead)
+        self._committer = Committer(connection, self._damage, self._scopes)
         with translated(connection.place):
             self._identity = ensure_store(connection)
-            bring_up_to_date(connection, self._committer)
-            self._look_after_the_dead(wait=True)
+            migrate(connection)
 
     @classmethod
     def open(cls, address: str) -> MongoStorage:
@@ -109,8 +83,10 @@ class MongoStorage:
 
         Raises:
             ConfigurationError: the address cannot be used, or asks for less than durable writes.
-            StorageUnavailable: the server cannot be reached, is too old, or refuses the user.
+            StorageUnavailable: the server cannot be reached, is too old, stands alone, or refuses
+                the user.
             SchemaTooNew: a newer version of this package wrote it.
+            SchemaTooOld: a development version before schema 1 wrote it.
             StoreDamaged: the document that counts its changes cannot be read.
         """
         connection = connect(address)
@@ -154,17 +130,17 @@ class MongoStorage:
         document = {"_id": COPY, "mark": mark.to_text()}
         self._run(lambda: metadata.replace_one({"_id": COPY}, document, upsert=True))
 
-    def commit(self, writes: Sequence[Write]) -> int:
-        """Carry out all of `writes` in order, or none; see `Storage.commit`."""
-        check_writes(writes)
-        if not writes:
+    def commit(self, commit: Commit) -> int:
+        """Carry out all of `commit`, or nothing; see `Storage.commit`."""
+        check_commit(commit)
+        if commit.is_empty:
             return self.position()
-        sequence = self._run(lambda: self._commit(writes), again=False)
-        self._damage.written(writes)
+        sequence = self._run(lambda: self._commit(commit), again=False)
+        self._damage.note_commit(commit)
         return sequence
 
-    def _commit(self, writes: Sequence[Write]) -> int:
-        return self._committer.commit(writes)
+    def _commit(self, commit: Commit) -> int:
+        return self._committer.commit(commit)
 
     def get(
         self, ids: Collection[str], *, models: Collection[str] | None = None
@@ -189,52 +165,16 @@ class MongoStorage:
     def changes(self, after: int, *, limit: int, models: Collection[str] | None = None) -> Changes:
         """Return what changed since the cursor `after`; see `Storage.changes`."""
         check_limit(limit)
-
-        def work() -> Changes:
-            self._look_after_the_dead()
-            return self._reader.changes(after, limit=limit, models=models)
-
-        return self._run(work)
+        return self._run(lambda: self._reader.changes(after, limit=limit, models=models))
 
     def position(self) -> int:
         """Return the cursor behind the last change."""
-
-        def work() -> int:
-            self._look_after_the_dead()
-            return self._reader.position()
-
-        return self._run(work)
-
-    def _look_after_the_dead(self, *, wait: bool = False) -> None:
-        """Finish the commit of a process that ended in the middle of it.
-
-        If it may still go on, do nothing, or `wait` until it is known.
-        """
-        if self._ahead is not None:
-            try:
-                if wait:
-                    self._ahead.recover()
-                else:
-                    self._ahead.recover_abandoned()
-            except (OperationFailure, StoreDamaged) as error:
-                # To be read, a store need not be writable.
-                _log.warning("%s: a commit was not finished: %s", self._connection.place, error)
+        return self._run(self._reader.position)
 
     def pending(self, model: str, *, limit: int) -> list[str]:
         """Return ids of memories without an embedding by `model`; see `Storage.pending`."""
         check_limit(limit)
         return self._run(lambda: self._reader.pending(model, limit=limit))
-
-    def vector_search(
-        self, query: NDArray[np.float32], criteria: Criteria, *, model: str, limit: int
-    ) -> list[tuple[str, float]]:
-        """Let the server compare vectors; see `SupportsVectorSearch`. Experimental.
-
-        It needs the index of `vector_search.create_index`, which is not created by itself.
-        """
-        return self._run(
-            lambda: search_vectors(self._connection, query, criteria, model=model, limit=limit)
-        )
 
     def scopes(self) -> dict[str, Scope]:
         """Return every scope by name; `Global` is always among them."""
@@ -249,21 +189,11 @@ class MongoStorage:
     ) -> list[Entry]:
         """Return entries of the journal, newest first; see `Storage.journal`."""
         check_limit(limit)
-
-        def work() -> list[Entry]:
-            self._look_after_the_dead()
-            return self._journal.entries(before, limit=limit, memory_id=memory_id)
-
-        return self._run(work)
+        return self._run(lambda: self._journal.entries(before, limit=limit, memory_id=memory_id))
 
     def journal_end(self) -> JournalEnd:
         """Return the number and the digest of the last entry; see `Storage.journal_end`."""
-
-        def work() -> JournalEnd:
-            self._look_after_the_dead()
-            return self._journal.end()
-
-        return self._run(work)
+        return self._run(self._journal.end)
 
     def usage(self, ids: Collection[str]) -> dict[str, Usage]:
         """Return how often these memories were used; see `Storage.usage`."""
@@ -337,9 +267,11 @@ class MongoStorage:
             return seconds < self._connection.seconds_without_primary() and has_answering_member(
                 self._connection.client
             )
-        # What was waited for is not waited for again.
+        # The driver reports a lost connection also after it has looked in vain for another server,
+        # and that wait is not repeated.
+        waited = seconds >= self._connection.client.options.server_selection_timeout
         lost = isinstance(cause, ConnectionFailure) and not isinstance(cause, NetworkTimeout)
-        return lost and tries == 1
+        return lost and tries == 1 and not waited
 
     def _check_usable(self, error: StorageUnavailable | None = None) -> None:
         place = self._connection.place

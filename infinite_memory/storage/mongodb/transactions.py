@@ -1,4 +1,4 @@
-"""Commits as transactions, where the deployment has them.
+"""Commits as transactions.
 
 Each begins by writing the document that counts the changes. Of two that run at the same time one
 meets a write conflict there and is tried again, so commits follow one another, and the numbers of
@@ -31,11 +31,14 @@ from infinite_memory.storage.mongodb.connection import Connection, is_unready, r
 from infinite_memory.storage.mongodb.patience import BRIEF_SECONDS, is_brief
 from infinite_memory.storage.mongodb.schema import METADATA, STORE
 
-__all__ = ["in_transaction"]
+__all__ = ["JOURNALED", "in_transaction"]
 
 _log = logging.getLogger("infinite_memory.storage")
 
 _Result = TypeVar("_Result")
+
+JOURNALED = WriteConcern(w="majority", j=True)
+"""What a commit waits for before it is acknowledged."""
 
 # A server ends the transaction of a client that died after 60 s by default, and looks every 30.
 _SECONDS = 100.0
@@ -103,9 +106,7 @@ def _once(
     work: Callable[[ClientSession], _Result],
     patience: _Patience,
 ) -> _Result:
-    session.start_transaction(
-        read_concern=ReadConcern("snapshot"), write_concern=WriteConcern(w="majority", j=True)
-    )
+    session.start_transaction(read_concern=ReadConcern("snapshot"), write_concern=JOURNALED)
     try:
         result = work(session)
     except Conflict:

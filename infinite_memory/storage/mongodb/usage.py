@@ -6,7 +6,7 @@ checksum can be over it, and a memory that is erased at the same time takes its 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from bson.int64 import Int64
@@ -16,11 +16,11 @@ from infinite_memory.model.codec import from_micros, to_micros
 from infinite_memory.model.usage import Usage
 from infinite_memory.storage.damage import USAGE as NOTED
 from infinite_memory.storage.damage import DamageLog
+from infinite_memory.storage.mongodb.document_writes import DocumentWrites
 from infinite_memory.storage.mongodb.documents import Document, fits, sealed
-from infinite_memory.storage.mongodb.planning import Operation
 from infinite_memory.storage.mongodb.schema import USAGE
 
-__all__ = ["counted", "usage_of"]
+__all__ = ["add_usage", "usage_of"]
 
 _KIND = b"usage"
 _IDS_AT_ONCE = 1000
@@ -43,12 +43,14 @@ def usage_of(
     return {memory_id: found[memory_id] for memory_id in wanted if memory_id in found}
 
 
-def counted(used: Mapping[str, Usage], known: Mapping[str, Document]) -> Iterator[Operation]:
-    """Yield how the documents end up: `known` ones with more uses, a damaged one begun anew."""
+def add_usage(used: Mapping[str, Usage], known: Mapping[str, Document]) -> DocumentWrites:
+    """Return the writes that add uses to the `known` documents; a damaged one begins anew."""
+    writes = DocumentWrites()
     for memory_id, usage in used.items():
         before = _decode(known[memory_id]) if memory_id in known else None
         after = usage if before is None else before.plus(usage)
-        yield Operation(collection=USAGE, document=_encode(memory_id, after))
+        writes.put(USAGE, _encode(memory_id, after))
+    return writes
 
 
 def _encode(memory_id: str, usage: Usage) -> Document:

@@ -1,4 +1,4 @@
-"""`Storage.commit` inside its transaction: each kind of write, and its number in the feed."""
+"""`Storage.commit` inside its transaction: what each field of a commit writes."""
 
 from __future__ import annotations
 
@@ -9,24 +9,19 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import apsw
+from attrs import frozen
 
 from infinite_memory.model.codec import to_json, to_micros
-from infinite_memory.model.memory import Memory, Status
-from infinite_memory.model.record import (
+from infinite_memory.model.commit import (
     Attach,
+    Commit,
     Detach,
-    Embedding,
-    Erase,
-    EraseLink,
-    EraseScope,
-    ExpectAlike,
+    ExpectContent,
     ExpectKey,
-    Log,
     Put,
-    PutLink,
-    PutScope,
-    Write,
 )
+from infinite_memory.model.memory import Memory, Status
+from infinite_memory.model.record import Embedding
 from infinite_memory.model.scope import Scope, fold_name
 from infinite_memory.storage.damage import DamageLog
 from infinite_memory.storage.hash_chain import action_text
@@ -34,7 +29,7 @@ from infinite_memory.storage.sqlite.database import Snapshot
 from infinite_memory.storage.sqlite.feed import seal_erased
 from infinite_memory.storage.sqlite.links import erase_link, erase_links, put_link
 from infinite_memory.storage.sqlite.metadata import Ledger, append_entry
-from infinite_memory.storage.sqlite.queries import find_page, is_fingerprinted
+from infinite_memory.storage.sqlite.queries import find_page, has_content
 from infinite_memory.storage.sqlite.records import seal_revision
 from infinite_memory.storage.sqlite.rows import (
     INSERT,
@@ -49,48 +44,55 @@ from infinite_memory.storage.sqlite.rows import (
 from infinite_memory.storage.sqlite.scopes import ScopeReader, erase_scope, put_scope
 from infinite_memory.storage.sqlite.vectors import INSERT_EMBEDDING, encode_embedding
 
-__all__ = ["Encoded", "Writing", "encode_rows"]
+__all__ = ["CommitWriter", "Encoded", "encode_commit"]
 
-_FIND = (
+_FIND_PLACE = (
     "SELECT number, CAST(revision AS INTEGER), 0 FROM memories WHERE id = ?1 "
     "UNION ALL SELECT NULL, 0, 1 FROM erased WHERE id = ?1"
 )
 
-Encoded = MemoryRow | str | None
-"""The row of a memory, the text of an entry of the journal, or nothing."""
+
+@frozen(kw_only=True)
+class Encoded:
+    """A commit with the row of every `Put` and the text of its journal entry."""
+
+    commit: Commit
+    rows: Sequence[MemoryRow]
+    entry: str | None
 
 
-def encode_rows(writes: Sequence[Write]) -> list[Encoded]:
-    """Return the row of every `Put` and the text of every `Log`, made before any lock is held.
+def encode_commit(commit: Commit) -> Encoded:
+    """Return what `commit` writes into the tables, made before any lock is held.
 
     Raises:
-        InvalidInput: one of them holds what cannot be stored.
+        InvalidInput: it holds what cannot be stored.
     """
-    return [_encoded(write) for write in writes]
+    return Encoded(
+        commit=commit,
+        rows=[
+            MemoryRow.encode(put.memory, put.content_hash, [e.model for e in put.embeddings])
+            for put in commit.puts
+        ],
+        entry=None if commit.entry is None else action_text(commit.entry),
+    )
 
 
-def _encoded(write: Write) -> Encoded:
-    if isinstance(write, Put):
-        return MemoryRow.encode(write.memory, [each.model for each in write.embeddings])
-    return action_text(write.action) if isinstance(write, Log) else None
-
-
-class _Found(NamedTuple):
-    """The row of a memory and its revision, None and 0 without one, and whether it was erased."""
+class _Place(NamedTuple):
+    """The row of an id and its revision, None and 0 without one, and whether it was erased."""
 
     number: int | None
     revision: int
     was_erased: int
 
 
-_NOWHERE = _Found(None, 0, 0)
+_NO_PLACE = _Place(None, 0, 0)
 
 
-class Writing:
-    """Carries out writes in one transaction.
+class CommitWriter:
+    """Carries out a commit in one transaction.
 
     `sequence` is the number of the last change, `journal_end` the end of the journal. `logged` are
-    the ids that the entry of the journal names which is the last of the writes.
+    the ids that the journal entry of the commit names.
     """
 
     def __init__(
@@ -109,14 +111,14 @@ class Writing:
         self._scopes = scopes
         self.sequence = ledger.sequence
         self.journal_end = ledger.end
-        self._found: dict[str, _Found] = {}
+        self._places: dict[str, _Place] = {}
         # The ids whose own row does not say yet that this entry made it.
         self._unnamed = set(logged)
 
     def revision(self, memory_id: str) -> int:
         """Return the current revision of a memory, 0 if there is none of that id."""
-        found = self._found[memory_id] = self._current(memory_id)
-        return found.revision
+        place = self._places[memory_id] = self._find_place(memory_id)
+        return place.revision
 
     def scopes(self) -> dict[str, Scope]:
         """Return every scope by name."""
@@ -138,49 +140,56 @@ class Writing:
             'WHERE "key" = ? AND scope = ?',
             (expected.key, expected.scope),
         ).fetchall()
-        return [each for each, status in rows if status in expected.statuses]
+        return [memory_id for memory_id, status in rows if status in expected.statuses]
 
-    def alike(self, expected: ExpectAlike) -> list[str]:
+    def with_content(self, expected: ExpectContent) -> list[str]:
         """Return the ids of the memories that meet its criteria, one more than it has at most."""
-        if not is_fingerprinted(self._connection, expected.fingerprints):
+        if not has_content(self._connection, expected.content_hashes):
             return []  # nearly always
         with closing(Snapshot(self._connection)) as seen:
             limit = len(expected.ids) + 1
             page = find_page(seen, expected.criteria, None, limit=limit, damage=self._damage)
         return [memory.id for memory in page.memories]
 
-    def apply(self, write: Write, encoded: Encoded) -> None:
-        """Carry out `write`; `encoded` is what `encode_rows` made of it.
+    def apply(self, encoded: Encoded) -> None:
+        """Carry out a commit.
 
         Raises:
             StoreDamaged: it would put a damaged memory into the history, or give it an embedding;
                 or the place of the next entry of the journal is taken.
         """
-        if isinstance(write, Put) and isinstance(encoded, MemoryRow):
-            self._put(write, encoded)
-        elif isinstance(write, Log) and isinstance(encoded, str):
-            self._log(encoded)
-        elif isinstance(write, Attach):
-            self._attach(write)
-        elif isinstance(write, Detach):
-            self._detach(write)
-        elif isinstance(write, Erase):
-            self._erase(write.id)
-        elif isinstance(write, PutLink):
-            put_link(self._connection, write.link)
-        elif isinstance(write, EraseLink):
-            erase_link(self._connection, write.source, write.target, write.type)
-        elif isinstance(write, PutScope):
-            put_scope(self._connection, write.scope)
-        elif isinstance(write, EraseScope):
-            erase_scope(self._connection, write.name)
+        commit = encoded.commit
+        for erase in commit.erases:
+            self._erase(erase.id)
+        for put, row in zip(commit.puts, encoded.rows, strict=True):
+            self._put(put, row)
+        for attach in commit.attaches:
+            self._attach(attach)
+        for detach in commit.detaches:
+            self._detach(detach)
+        self._apply_links(commit)
+        self._apply_scopes(commit)
+        if encoded.entry is not None:
+            self._log(encoded.entry)
 
-    def _put(self, write: Put, row: MemoryRow) -> None:
-        memory = write.memory
-        found = self._found.pop(memory.id, None) or self._current(memory.id)
-        number, bindings = found.number, row.bindings(self._next())
+    def _apply_links(self, commit: Commit) -> None:
+        for key in commit.erased_links:
+            erase_link(self._connection, key)
+        for link in commit.links:
+            put_link(self._connection, link)
+
+    def _apply_scopes(self, commit: Commit) -> None:
+        for name in commit.erased_scopes:
+            erase_scope(self._connection, name)
+        for scope in commit.scopes:
+            put_scope(self._connection, scope)
+
+    def _put(self, put: Put, row: MemoryRow) -> None:
+        memory = put.memory
+        place = self._places.pop(memory.id, None) or self._find_place(memory.id)
+        number, bindings = place.number, row.bindings(self._next())
         if number is None:
-            if found.was_erased:
+            if place.was_erased:
                 self._connection.execute("DELETE FROM erased WHERE id = ?", (memory.id,))
             self._connection.execute(INSERT, (*bindings, self._entry(memory.id)))
             number = self._connection.last_insert_rowid()
@@ -190,29 +199,28 @@ class Writing:
             self._connection.execute("DELETE FROM vectors WHERE number = ?", (number,))
             self._connection.execute(UPDATE, (*bindings, number))
         self._index_tags(memory, number)
-        for embedding in write.embeddings:
+        for embedding in put.embeddings:
             self._embed(memory.id, memory.revision, number, embedding)
 
-    def _attach(self, write: Attach) -> None:
-        found = self._current(write.id)
-        number, revision = found.number, found.revision
-        if number is None or revision != write.revision:
+    def _attach(self, attach: Attach) -> None:
+        number, revision, _ = self._find_place(attach.id)
+        if number is None or revision != attach.revision:
             return
         row = self._row(number)
-        self._name_models(write.id, number, row, {*models_of(row), write.embedding.model})
-        self._embed(write.id, revision, number, write.embedding)
+        self._name_models(attach.id, number, row, {*models_of(row), attach.embedding.model})
+        self._embed(attach.id, revision, number, attach.embedding)
 
-    def _detach(self, write: Detach) -> None:
-        number = self._current(write.id).number
+    def _detach(self, detach: Detach) -> None:
+        number = self._find_place(detach.id).number
         if number is None:
             return
         row = self._row(number)
         models = set(models_of(row))
-        if models <= {write.keep}:
+        if models <= {detach.keep}:
             return
-        self._name_models(write.id, number, row, models & {write.keep})
+        self._name_models(detach.id, number, row, models & {detach.keep})
         self._connection.execute(
-            "DELETE FROM vectors WHERE number = ? AND model <> ?", (number, write.keep)
+            "DELETE FROM vectors WHERE number = ? AND model <> ?", (number, detach.keep)
         )
 
     def _name_models(
@@ -224,8 +232,8 @@ class Writing:
         self._connection.execute(UPDATE_MODELS, (*bindings, number))
 
     def _erase(self, memory_id: str) -> None:
-        self._found.pop(memory_id, None)
-        number = self._current(memory_id).number
+        self._places.pop(memory_id, None)
+        number = self._find_place(memory_id).number
         if number is None:
             return
         self._list_maker(memory_id, number)
@@ -238,9 +246,9 @@ class Writing:
             (sequence, memory_id, seal_erased(memory_id, sequence)),
         )
 
-    def _current(self, memory_id: str) -> _Found:
-        rows: list[Any] = self._connection.execute(_FIND, (memory_id,)).fetchall()
-        return _Found(*rows[0]) if rows else _NOWHERE
+    def _find_place(self, memory_id: str) -> _Place:
+        rows: list[Any] = self._connection.execute(_FIND_PLACE, (memory_id,)).fetchall()
+        return _Place(*rows[0]) if rows else _NO_PLACE
 
     def _entry(self, memory_id: str) -> int | None:
         """Return the entry that makes a row, None where none names it or it is listed already."""
@@ -272,8 +280,8 @@ class Writing:
         rows: list[Any] = self._connection.execute(
             f"SELECT {SELECTED} FROM memories m WHERE m.number = ?", (number,)
         ).fetchall()
-        found: tuple[Any, ...] = rows[0]
-        return found
+        row: tuple[Any, ...] = rows[0]
+        return row
 
     def _archive(self, number: int, memory_id: str) -> None:
         memory = decode_memory(self._row(number))

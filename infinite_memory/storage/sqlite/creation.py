@@ -16,10 +16,11 @@ from uuid import uuid4
 import apsw
 
 from infinite_memory.errors import StorageUnavailable, StoreDamaged
+from infinite_memory.files.atomic import sync_folder
 from infinite_memory.storage.sqlite.connection import connect
 from infinite_memory.storage.sqlite.errors import storage_error
 from infinite_memory.storage.sqlite.filesystem import check_surroundings
-from infinite_memory.storage.sqlite.marker import read_marker, sync_folder, write_marker
+from infinite_memory.storage.sqlite.marker import read_marker, write_marker
 from infinite_memory.storage.sqlite.metadata import Ledger, insert_ledger
 from infinite_memory.storage.sqlite.open_files import check_not_inherited
 from infinite_memory.storage.sqlite.paths import Places
@@ -36,7 +37,7 @@ def prepare_folder(places: Places, vfs: str | None) -> None:
     """Make the folder of a store, or check it if it is there, up to where the lock can be taken.
 
     Raises:
-        StoreDamaged, SchemaTooNew, StorageUnavailable: as `ensure_store`; nothing was changed.
+        StoreDamaged, SchemaTooNew, SchemaTooOld, StorageUnavailable: as `ensure_store`.
     """
     check_not_inherited(places.database)
     with _typed_errors(places):
@@ -54,6 +55,7 @@ def ensure_store(places: Places, vfs: str | None) -> str:
     Raises:
         StoreDamaged: what is there is suspect; nothing was changed.
         SchemaTooNew: a newer version made it; nothing was changed.
+        SchemaTooOld: a development version before schema 1 made it; nothing was changed.
         StorageUnavailable: the folder cannot be used.
     """
     with _typed_errors(places):

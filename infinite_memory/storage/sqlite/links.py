@@ -10,9 +10,9 @@ import apsw
 
 from infinite_memory.errors import InvalidInput
 from infinite_memory.model.codec import from_micros, to_micros
-from infinite_memory.model.link import Link, LinkType
+from infinite_memory.model.link import Link, LinkKey, LinkType
 from infinite_memory.storage.damage import DamageLog, link_name, name_of
-from infinite_memory.storage.seal import seal, seal_fits
+from infinite_memory.storage.integrity import seal, seal_fits
 from infinite_memory.storage.sqlite.database import Snapshot
 
 __all__ = ["damaged_links", "erase_link", "erase_links", "put_link", "read_links"]
@@ -48,11 +48,11 @@ def put_link(connection: apsw.Connection, link: Link) -> None:
     )
 
 
-def erase_link(connection: apsw.Connection, source: str, target: str, kind: LinkType) -> None:
+def erase_link(connection: apsw.Connection, key: LinkKey) -> None:
     """Remove a link if it is there, inside the transaction of the caller."""
     connection.execute(
         "DELETE FROM links WHERE source = ? AND target = ? AND type = ?",
-        (source, target, kind.value),
+        (key.source, key.target, key.type.value),
     )
 
 

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-import os
 import re
 import stat
-import sys
 from pathlib import Path
 
 from infinite_memory.errors import StorageUnavailable, StoreDamaged
+from infinite_memory.files.atomic import write_atomically
 from infinite_memory.model.copying import CopyMark
 
-__all__ = ["read_copy_mark", "read_marker", "sync_folder", "write_copy_mark", "write_marker"]
+__all__ = [
+    "is_earlier_marker",
+    "read_copy_mark",
+    "read_marker",
+    "write_copy_mark",
+    "write_marker",
+]
 
-_LINE = re.compile(r"infinite-memory store ([0-9a-f-]{36})\n")
+_LINE = re.compile(r"Infinite Memory store ([0-9a-f-]{36})\n")
+_EARLIER_LINE = re.compile(rb"infinite-memory store [0-9a-f-]{36}\n")
 
 
 def read_marker(path: Path) -> str | None:
@@ -23,16 +29,9 @@ def read_marker(path: Path) -> str | None:
         StoreDamaged: the file does not read as a marker.
         StorageUnavailable: the file cannot be read.
     """
-    try:
-        mode = path.lstat().st_mode
-        # A pipe would be waited on for ever.
-        content = path.read_bytes() if stat.S_ISREG(mode) or stat.S_ISDIR(mode) else b""
-    except FileNotFoundError:
+    content = _read(path)
+    if content is None:
         return None
-    except OSError as error:
-        raise StorageUnavailable(
-            f"{path} cannot be read: {error.strerror}: check the folder and its permissions"
-        ) from error
     match = _LINE.fullmatch(content.decode("ascii", errors="replace"))
     if match is None:
         raise StoreDamaged(
@@ -43,9 +42,29 @@ def read_marker(path: Path) -> str | None:
     return match[1]
 
 
+def is_earlier_marker(path: Path) -> bool:
+    """Return whether `path` marks the store of a development version before schema 1."""
+    content = _read(path)
+    return content is not None and _EARLIER_LINE.fullmatch(content) is not None
+
+
+def _read(path: Path) -> bytes | None:
+    """Return what is in the file `path`, None where there is no file."""
+    try:
+        mode = path.lstat().st_mode
+        # A pipe would be waited on for ever.
+        return path.read_bytes() if stat.S_ISREG(mode) or stat.S_ISDIR(mode) else b""
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise StorageUnavailable(
+            f"{path} cannot be read: {error.strerror}: check the folder and its permissions"
+        ) from error
+
+
 def write_marker(path: Path, identity: str) -> None:
     """Write the marker of the store `identity`, whole or not at all, durably."""
-    _write(path, f"infinite-memory store {identity}\n")
+    write_atomically(path, f"Infinite Memory store {identity}\n".encode("ascii"))
 
 
 def read_copy_mark(path: Path) -> CopyMark | None:
@@ -63,31 +82,9 @@ def write_copy_mark(path: Path, mark: CopyMark) -> None:
         StorageUnavailable: the disk does not let it.
     """
     try:
-        _write(path, mark.to_text() + "\n")
+        write_atomically(path, f"{mark.to_text()}\n".encode("ascii"))
     except OSError as error:
         raise StorageUnavailable(
             f"{path} cannot be written: {error.strerror}: check the folder and the space on its "
             "disk, then run the copy again; it goes on"
         ) from error
-
-
-def _write(path: Path, line: str) -> None:
-    partial = path.with_name(path.name + ".new")
-    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with open(descriptor, "wb") as file:  # noqa: PTH123 -- a descriptor, for its mode
-        file.write(line.encode("ascii"))
-        file.flush()
-        os.fsync(file.fileno())
-    partial.replace(path)
-    sync_folder(path.parent)
-
-
-def sync_folder(folder: Path) -> None:
-    """Make the names in `folder` durable; Windows does so by itself and has no call for it."""
-    if sys.platform == "win32":  # pragma: no cover
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

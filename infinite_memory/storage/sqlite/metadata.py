@@ -1,7 +1,4 @@
-"""The one row of `ledger`: which store it is, where its feed and its journal end, its last commit.
-
-Up to version 2 of the tables it was in `store`, and there was no journal.
-"""
+"""The one row of `ledger`: the identity of the store, the ends of its feed and journal."""
 
 from __future__ import annotations
 
@@ -14,23 +11,19 @@ from attrs import field, frozen
 from infinite_memory.errors import StoreDamaged
 from infinite_memory.model.entry import JournalEnd, entry_digest
 from infinite_memory.storage.hash_chain import EntryDamaged
-from infinite_memory.storage.seal import seal, seal_fits
+from infinite_memory.storage.integrity import seal, seal_fits
 from infinite_memory.storage.sqlite.errors import damaged_database
 
 __all__ = [
     "Ledger",
     "append_entry",
     "insert_ledger",
-    "ledger_table",
     "read_identity",
     "read_ledger",
-    "read_older_ledger",
     "update_ledger",
 ]
 
 _KIND = b"ledger"
-_OLDER_KIND = b"store"
-_FIRST_VERSION = 3
 
 
 @frozen(kw_only=True)
@@ -51,19 +44,12 @@ class Ledger:
         return self.after(token=token, sequence=self.sequence, end=self.end)
 
 
-def ledger_table(version: int) -> str:
-    """Return the name of the table that has the row, in that version of the tables."""
-    return "store" if version < _FIRST_VERSION else "ledger"
-
-
 def read_identity(connection: apsw.Connection, path: Path) -> str:
-    """Return which store it is, of any version.
+    """Return which store it is.
 
     Raises:
         StoreDamaged: the row is missing, or is not as it was written.
     """
-    if ledger_table(connection.pragma("user_version")) == "store":
-        return read_older_ledger(connection, path).identity
     return read_ledger(connection, path).identity
 
 
@@ -82,23 +68,6 @@ def read_ledger(connection: apsw.Connection, path: Path) -> Ledger:
         if seal_fits(_KIND, (sequence, entries), (identity, token, digest), checksum):
             end = JournalEnd(number=entries, digest=digest)
             return Ledger(identity=identity.decode(), sequence=sequence, token=token, end=end)
-    raise _damaged(path)
-
-
-def read_older_ledger(connection: apsw.Connection, path: Path) -> Ledger:
-    """Return the row as a version before the journal kept it.
-
-    Raises:
-        StoreDamaged: it is missing, or is not as it was written.
-    """
-    rows: list[Any] = connection.execute(
-        "SELECT CAST(identity AS BLOB), CAST(sequence AS INTEGER), "
-        "CAST(token AS BLOB), CAST(checksum AS BLOB) FROM store"
-    ).fetchall()
-    if len(rows) == 1:
-        identity, sequence, token, checksum = rows[0]
-        if seal_fits(_OLDER_KIND, (sequence,), (identity, token), checksum):
-            return Ledger(identity=identity.decode(), sequence=sequence, token=token)
     raise _damaged(path)
 
 

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+import shlex
 import stat
 from pathlib import Path
 
 import apsw
 
 from infinite_memory.errors import StorageUnavailable, StoreDamaged
+from infinite_memory.storage.earlier import earlier_store
 from infinite_memory.storage.sqlite.connection import (
     connect_alone,
     connect_immutable,
     connect_reading,
 )
 from infinite_memory.storage.sqlite.errors import DAMAGE, damaged_database
-from infinite_memory.storage.sqlite.marker import read_marker
-from infinite_memory.storage.sqlite.metadata import ledger_table, read_identity
+from infinite_memory.storage.sqlite.marker import is_earlier_marker, read_marker
+from infinite_memory.storage.sqlite.metadata import read_identity
 from infinite_memory.storage.sqlite.migrations import check_version
 from infinite_memory.storage.sqlite.open_files import tracked
 from infinite_memory.storage.sqlite.paths import Places
-from infinite_memory.storage.sqlite.schema import APPLICATION_ID
+from infinite_memory.storage.sqlite.schema import APPLICATION_ID, EARLIER_APPLICATION_ID
 from infinite_memory.storage.sqlite.wal import passed_over
 
 __all__ = ["inspect_store"]
@@ -31,6 +33,7 @@ _FIXED_AT = 18
 _FIXED = bytes([2, 2, 0, 64, 32, 32])
 _PAGE_BYTES = slice(16, 18)
 _APPLICATION = slice(68, 72)
+_EARLIER_APPLICATION = EARLIER_APPLICATION_ID.to_bytes(4, "big")
 
 
 def inspect_store(places: Places, vfs: str | None) -> str | None:
@@ -39,10 +42,38 @@ def inspect_store(places: Places, vfs: str | None) -> str | None:
     Raises:
         StoreDamaged: what is there is suspect.
         SchemaTooNew: a newer version made it.
+        SchemaTooOld: a development version before schema 1 made it.
         StorageUnavailable: it is not for us to use, such as a link, or inherited over a fork.
     """
     with tracked(places.database):
+        _refuse_earlier(places, vfs)
         return _inspect(places, vfs)
+
+
+def _refuse_earlier(places: Places, vfs: str | None) -> None:
+    """Refuse the store of a development version before schema 1.
+
+    Its database says so in the header; where there is no database, its marker does.
+
+    Raises:
+        SchemaTooOld: it is one.
+    """
+    if _size(places.database):
+        try:
+            header = _read_header(places.database, vfs)
+        except DAMAGE:
+            return  # what is wrong is found out by the inspection
+        is_earlier = header[_APPLICATION] == _EARLIER_APPLICATION
+    else:
+        is_earlier = is_earlier_marker(places.marker)
+    if is_earlier:
+        folder = shlex.quote(str(places.folder))
+        raise earlier_store(
+            str(places.database),
+            option=f"--home {folder}",
+            put_away=f"move the folder {places.folder} away",
+            discard=f"remove the folder {places.folder}",
+        )
 
 
 def _inspect(places: Places, vfs: str | None) -> str | None:
@@ -67,7 +98,7 @@ def _inspect(places: Places, vfs: str | None) -> str | None:
             # A checkpoint may have been cut short: then the log has the pages that are missing.
             _check_with_log(places.database, vfs, marked, whole=True)
             return marked
-        raise damaged_database(places.database, f"is no sound database ({error})") from error
+        raise damaged_database(places.database, f"is damaged ({error})") from error
     if marked is not None and marked != identity:
         raise damaged_database(
             places.database,
@@ -104,16 +135,9 @@ def _size(path: Path) -> int | None:
 def _check_header(path: Path, vfs: str | None) -> int:
     """Look at what is the same in every database of ours, and return the size of its pages.
 
-    A single altered bit there would have SQLite change the file when it opens it. The file is read
-    through SQLite, whose locks on it would be lost if anybody else closed it.
+    A single altered bit there would have SQLite change the file when it opens it.
     """
-    file = apsw.VFSFile(
-        vfs or "", str(path), [apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY, 0]
-    )
-    try:
-        header = file.xRead(_HEADER_BYTES, 0)
-    finally:
-        file.xClose()
+    header = _read_header(path, vfs)
     if len(header) < _HEADER_BYTES or not header.startswith(_MAGIC):
         raise apsw.NotADBError("it does not begin like one")
     if int.from_bytes(header[_APPLICATION], "big") != APPLICATION_ID:
@@ -121,6 +145,20 @@ def _check_header(path: Path, vfs: str | None) -> int:
     if header[_FIXED_AT : _FIXED_AT + len(_FIXED)] != _FIXED:
         raise apsw.NotADBError("its header is not as it was written")
     return int.from_bytes(header[_PAGE_BYTES], "big") or 1
+
+
+def _read_header(path: Path, vfs: str | None) -> bytes:
+    """Return the first bytes of a file, read through SQLite.
+
+    The locks of SQLite on the file would be lost if anybody else closed it.
+    """
+    file = apsw.VFSFile(
+        vfs or "", str(path), [apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY, 0]
+    )
+    try:
+        return file.xRead(_HEADER_BYTES, 0)
+    finally:
+        file.xClose()
 
 
 def _identify(path: Path, vfs: str | None, *, has_log: bool) -> str:
@@ -131,8 +169,7 @@ def _identify(path: Path, vfs: str | None, *, has_log: bool) -> str:
         check_version(version, path)
         if not has_log and version < 1:
             raise damaged_database(path, f"names version {version}, which no store ever had")
-        table = ledger_table(version)
-        identity = connection.execute(f"SELECT CAST(identity AS BLOB) FROM {table}").get
+        identity = connection.execute("SELECT CAST(identity AS BLOB) FROM ledger").get
         if not isinstance(identity, bytes):
             raise apsw.CorruptError("it does not say which store it is")
         return read_identity(connection, path)
@@ -190,6 +227,4 @@ def _look(connection: apsw.Connection, path: Path, *, whole: bool) -> str:
             raise apsw.CorruptError(checked)
         return read_identity(connection, path)
     except (*DAMAGE, apsw.SQLError) as error:
-        raise damaged_database(path, f"is no sound database, even with its log ({error})") from (
-            error
-        )
+        raise damaged_database(path, f"is damaged, even with its log ({error})") from (error)

@@ -19,9 +19,9 @@ from infinite_memory.storage.sqlite.database import Snapshot
 from infinite_memory.storage.sqlite.rows import SELECTED, decode_memory
 from infinite_memory.storage.sqlite.schema import COMMON_KINDS, UNCOMMON
 
-__all__ = ["find_page", "is_fingerprinted"]
+__all__ = ["find_page", "has_content"]
 
-_FINGERPRINTED = "SELECT 1 FROM memories INDEXED BY memories_by_fingerprint WHERE fingerprint "
+_CONTENT = "SELECT 1 FROM memories INDEXED BY memories_by_content WHERE content_hash "
 
 
 def find_page(
@@ -33,7 +33,7 @@ def find_page(
     damage: DamageLog,
 ) -> Page:
     """Return the page of at most `limit` memories that come behind `after`."""
-    one_of = (criteria.scopes, criteria.kinds, criteria.statuses, criteria.fingerprints)
+    one_of = (criteria.scopes, criteria.kinds, criteria.statuses, criteria.content_hashes)
     if any(values is not None and not values for values in one_of):
         return Page(memories=(), next=None)  # SQLite finds no plan for "in nothing" by an index
     sql, bindings = _query(criteria, after)
@@ -49,10 +49,12 @@ def find_page(
     return Page(memories=tuple(memories), next=None)
 
 
-def is_fingerprinted(connection: apsw.Connection, fingerprints: Collection[int]) -> bool:
-    """Tell whether any row has one of these fingerprints."""
-    query = f"{_FINGERPRINTED}{_one_of(fingerprints)} LIMIT 1"
-    return bool(fingerprints) and connection.execute(query, (*fingerprints,)).fetchone() is not None
+def has_content(connection: apsw.Connection, content_hashes: Collection[bytes]) -> bool:
+    """Return whether any row has one of these content hashes."""
+    if not content_hashes:
+        return False
+    query = f"{_CONTENT}{_one_of(content_hashes)} LIMIT 1"
+    return connection.execute(query, (*content_hashes,)).fetchone() is not None
 
 
 def _query(criteria: Criteria, after: Position | None) -> tuple[str, tuple[Any, ...]]:
@@ -89,11 +91,11 @@ def _query(criteria: Criteria, after: Position | None) -> tuple[str, tuple[Any, 
 
 def _narrowest(criteria: Criteria) -> tuple[str, str, list[str], list[Any]]:
     """Return the table that gives the order, what is read, and the conditions of the narrowest."""
-    if criteria.fingerprints is not None:
+    if criteria.content_hashes is not None:
         # The narrowest of all, as a key is, which SQLite cannot know.
-        source = "memories m INDEXED BY memories_by_fingerprint"
-        alike = f"m.fingerprint {_one_of(criteria.fingerprints)}"
-        return "m", source, [alike], [*criteria.fingerprints]
+        source = "memories m INDEXED BY memories_by_content"
+        condition = f"m.content_hash {_one_of(criteria.content_hashes)}"
+        return "m", source, [condition], [*criteria.content_hashes]
     if criteria.key is not None:
         source = "memories m INDEXED BY memories_by_key"
         return "m", source, ['m."key" = ?'], [criteria.key]

@@ -13,9 +13,9 @@ from infinite_memory.model.codec import from_json
 from infinite_memory.model.memory import Memory
 from infinite_memory.model.record import Embedding, Record
 from infinite_memory.storage.damage import DamageLog
-from infinite_memory.storage.seal import seal, seal_fits
+from infinite_memory.storage.integrity import seal, seal_fits
 from infinite_memory.storage.sqlite.database import Snapshot
-from infinite_memory.storage.sqlite.rows import SELECTED, decode_memory, models_of
+from infinite_memory.storage.sqlite.rows import SELECTED, SELECTED_COUNT, decode_memory, models_of
 from infinite_memory.storage.sqlite.vectors import SELECTED_EMBEDDING, decode_embedding
 
 __all__ = [
@@ -28,8 +28,8 @@ __all__ = [
 ]
 
 _KIND = b"revision"
-_NUMBER = 23
-_MODEL = 24
+_NUMBER = SELECTED_COUNT
+_MODEL = _NUMBER + 1
 _JOINED = "LEFT JOIN vectors e ON e.number = m.number"
 
 SELECTED_REVISION = "CAST(revision AS INTEGER), CAST(body AS BLOB), CAST(checksum AS BLOB)"

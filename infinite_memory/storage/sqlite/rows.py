@@ -15,12 +15,13 @@ from attrs import frozen
 from infinite_memory.errors import InvalidInput
 from infinite_memory.model.codec import from_micros, to_micros
 from infinite_memory.model.memory import JsonValue, Kind, Memory, Origin, Status
-from infinite_memory.storage.seal import seal, seal_fits
-from infinite_memory.text.likeness import fingerprint
+from infinite_memory.storage.integrity import seal, seal_fits
 
 __all__ = [
     "INSERT",
     "SELECTED",
+    "SELECTED_COUNT",
+    "SEQUENCE",
     "UPDATE",
     "UPDATE_MODELS",
     "MemoryRow",
@@ -56,15 +57,23 @@ _NUMBERS = (
     "valid_to",
     "important",
 )
-_EMBEDDED_BY = len(_TEXTS) - 1
-_COLUMNS = [f'"{name}"' for name in (*_TEXTS, *_NUMBERS, "checksum", "fingerprint")]
+_BLOBS = (*_TEXTS, "content_hash")
+_EMBEDDED_BY = _TEXTS.index("embedded_by")
+_CHECKSUM = len(_BLOBS) + len(_NUMBERS)
+_COLUMNS = [f'"{name}"' for name in (*_BLOBS, *_NUMBERS, "checksum")]
 
 SELECTED = ", ".join(
-    [f'CAST(m."{name}" AS BLOB)' for name in _TEXTS]
+    [f'CAST(m."{name}" AS BLOB)' for name in _BLOBS]
     + [f'CAST(m."{name}" AS INTEGER)' for name in _NUMBERS]
     + ["CAST(m.checksum AS BLOB)"]
 )
 """The columns that `decode_memory` takes, of a table of memories called m."""
+
+SELECTED_COUNT = _CHECKSUM + 1
+"""The number of columns in `SELECTED`."""
+
+SEQUENCE = len(_BLOBS) + _NUMBERS.index("sequence")
+"""The place of the number of the last change in a row of `SELECTED`."""
 
 _INSERTED = (*_COLUMNS, "entry")
 INSERT = f"INSERT INTO memories ({', '.join(_INSERTED)}) VALUES ({', '.join('?' * len(_INSERTED))})"
@@ -90,10 +99,9 @@ class MemoryRow:
     texts: tuple[str | None, ...]
     blobs: tuple[bytes | None, ...]
     numbers: tuple[int | None, ...]
-    fingerprint: int
 
     @classmethod
-    def encode(cls, memory: Memory, models: Iterable[str] = ()) -> MemoryRow:
+    def encode(cls, memory: Memory, content_hash: bytes, models: Iterable[str] = ()) -> MemoryRow:
         """Return the row of `memory`, which `models` have embedded.
 
         Raises:
@@ -104,12 +112,12 @@ class MemoryRow:
             blobs = tuple([None if text is None else text.encode() for text in texts])
         except (TypeError, ValueError, RecursionError) as error:
             raise InvalidInput(f"memory {memory.id!r} cannot be stored: {error}") from error
-        return cls(texts, blobs, _numbers(memory), fingerprint(memory.text))
+        return cls(texts, (*blobs, content_hash), _numbers(memory))
 
     def bindings(self, sequence: int) -> tuple[Any, ...]:
         """Return what `UPDATE` binds before the number, with the checksum, for that change."""
         numbers = (self.numbers[0], sequence, *self.numbers[1:])
-        return (*self.texts, *numbers, seal(_KIND, numbers, self.blobs), self.fingerprint)
+        return (*self.texts, self.blobs[-1], *numbers, seal(_KIND, numbers, self.blobs))
 
 
 def _embedded_by(models: Iterable[str]) -> str | None:
@@ -128,11 +136,12 @@ def with_models(
 
     None where the row is not as it was written.
     """
-    blobs, numbers = row[:15], row[15:22]
-    if not seal_fits(_KIND, numbers, blobs, row[22]):
+    blobs, numbers = row[: len(_BLOBS)], row[len(_BLOBS) : _CHECKSUM]
+    if not seal_fits(_KIND, numbers, blobs, row[_CHECKSUM]):
         return None
     embedded_by = _embedded_by(models)
-    blobs = (*blobs[:_EMBEDDED_BY], None if embedded_by is None else embedded_by.encode())
+    encoded = None if embedded_by is None else embedded_by.encode()
+    blobs = (*blobs[:_EMBEDDED_BY], encoded, *blobs[_EMBEDDED_BY + 1 :])
     numbers = (numbers[0], sequence, *numbers[2:])
     return sequence, embedded_by, seal(_KIND, numbers, blobs)
 
@@ -178,8 +187,8 @@ def _numbers(memory: Memory) -> tuple[int | None, ...]:
 
 def decode_memory(row: tuple[Any, ...]) -> Memory | None:
     """Return the memory in a row of `SELECTED`, or None if the row is not as it was written."""
-    blobs, numbers = row[:15], row[15:22]
-    if not seal_fits(_KIND, numbers, blobs, row[22]):
+    blobs, numbers = row[: len(_BLOBS)], row[len(_BLOBS) : _CHECKSUM]
+    if not seal_fits(_KIND, numbers, blobs, row[_CHECKSUM]):
         return None
     title, conversation_id, speaker, key = blobs[4], blobs[8], blobs[9], blobs[11]
     valid_from, valid_to = numbers[4], numbers[5]

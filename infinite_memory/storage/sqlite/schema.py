@@ -1,7 +1,7 @@
 """The tables. Their readable columns hold one field each, times in microseconds since 1970.
 
 `checksum` is `seal` over every other column of its row, but for those that are derived from
-something else: `fingerprint` from the text, `entry` from the journal. `embedded_by` names the
+something else: `entry` comes from the journal. `embedded_by` names the
 models that have embedded a memory, a line each in their order, so that what waits for one is found
 without reading vectors: each set of models is a range of an index. `memory_tags` and the indexes
 are derived from the rows of `memories`, against which every result is checked again. What entries
@@ -20,6 +20,7 @@ __all__ = [
     "APPLICATION_ID",
     "COMMON_KINDS",
     "DERIVED",
+    "EARLIER_APPLICATION_ID",
     "INDEX_EMBEDDED",
     "INDEX_TIME",
     "JOURNAL",
@@ -29,10 +30,13 @@ __all__ = [
     "create_tables",
 ]
 
-APPLICATION_ID = 0x494E464D
-"""Says in the header of the file whose it is: INFM."""
+APPLICATION_ID = 0x494D454D
+"""The number in the header of every database of this package: IMEM in ASCII."""
 
-SCHEMA_VERSION = 3
+EARLIER_APPLICATION_ID = 0x494E464D
+"""The number of the development versions before schema 1: INFM."""
+
+SCHEMA_VERSION = 1
 
 INDEX_EMBEDDED = """
 CREATE INDEX memories_by_embedding ON memories (embedded_by, status = 'forgotten', sequence);
@@ -93,14 +97,11 @@ CREATE TABLE usage (
     checksum BLOB NOT NULL
 ) STRICT;
 """
-"""What version 3 added; `ledger` was the table `store` before."""
 
 DERIVED = """
-ALTER TABLE memories ADD COLUMN fingerprint INTEGER;
 ALTER TABLE memories ADD COLUMN entry INTEGER;
-CREATE INDEX memories_by_fingerprint ON memories (fingerprint);
 """
-"""Which texts may be alike, and which entry made a row; version 3 added them as well."""
+"""Which entry made a row."""
 
 COMMON_KINDS = frozenset({Kind.MESSAGE, Kind.NOTE})
 """What most memories are; they are in no index of kinds."""
@@ -112,7 +113,7 @@ INDEX_TIME = f"""
 CREATE INDEX memories_by_time ON memories (happened_at, id, kind);
 CREATE INDEX memories_by_kind ON memories (kind, happened_at, id) WHERE {UNCOMMON};
 """
-"""As version 3 has them. Every index that a new memory is in is a page more for its commit."""
+"""Every index that a new memory is in is a page more for its commit."""
 
 _TABLES = """
 CREATE TABLE memories (
@@ -139,12 +140,14 @@ CREATE TABLE memories (
     sources TEXT NOT NULL,
     attachments TEXT NOT NULL,
     embedded_by TEXT,
+    content_hash BLOB NOT NULL,
     checksum BLOB NOT NULL
 ) STRICT;
 CREATE INDEX memories_by_scope ON memories (scope, happened_at, id, kind, status);
 CREATE INDEX memories_by_conversation ON memories (conversation_id, happened_at, id)
     WHERE conversation_id IS NOT NULL;
 CREATE INDEX memories_by_key ON memories ("key") WHERE "key" IS NOT NULL;
+CREATE INDEX memories_by_content ON memories (content_hash);
 
 CREATE TABLE memory_tags (
     folded TEXT NOT NULL,

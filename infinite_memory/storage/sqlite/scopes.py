@@ -11,7 +11,7 @@ from infinite_memory.errors import InvalidInput
 from infinite_memory.model.memory import GLOBAL
 from infinite_memory.model.scope import Scope, Sensitivity
 from infinite_memory.storage.damage import DamageLog, name_of
-from infinite_memory.storage.seal import seal, seal_fits
+from infinite_memory.storage.integrity import seal, seal_fits
 from infinite_memory.storage.sqlite.database import Snapshot
 
 __all__ = ["ScopeReader", "damaged_scopes", "erase_scope", "put_scope"]

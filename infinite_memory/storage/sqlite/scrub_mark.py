@@ -10,7 +10,7 @@ import logging
 import os
 from pathlib import Path
 
-from infinite_memory.storage.sqlite.marker import sync_folder
+from infinite_memory.files.atomic import sync_folder
 
 __all__ = ["ScrubMark"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 
@@ -11,37 +11,23 @@ import apsw
 
 from infinite_memory.errors import StoreDamaged
 from infinite_memory.model.codec import from_micros
+from infinite_memory.model.commit import Commit
 from infinite_memory.model.copying import CopyMark
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.entry import Entry, JournalEnd
 from infinite_memory.model.findings import Finding, RecordKind, Verification, Walked
 from infinite_memory.model.link import Link
 from infinite_memory.model.memory import Memory, Status
-from infinite_memory.model.record import (
-    Changes,
-    Detach,
-    Erase,
-    EraseLink,
-    EraseScope,
-    ExpectAlike,
-    ExpectKey,
-    ExpectScopes,
-    Log,
-    Page,
-    Put,
-    Record,
-    Size,
-    Write,
-)
+from infinite_memory.model.record import Changes, Page, Record, Size
 from infinite_memory.model.scope import Scope
 from infinite_memory.model.usage import Usage
 from infinite_memory.storage.damage import USAGE, DamageLog, name_of
 from infinite_memory.storage.paging import check_limit, decode_cursor
 from infinite_memory.storage.preconditions import (
-    check_writes,
+    check_commit,
     refuse_changes,
 )
-from infinite_memory.storage.sqlite.commit import Writing, encode_rows
+from infinite_memory.storage.sqlite.commit import CommitWriter, encode_commit
 from infinite_memory.storage.sqlite.database import Database, Snapshot
 from infinite_memory.storage.sqlite.feed import read_changes, read_pending, was_erased
 from infinite_memory.storage.sqlite.journal import read_journal
@@ -57,8 +43,6 @@ from infinite_memory.storage.sqlite.verify import RESTORE, verify_database
 __all__ = ["SqliteStorage"]
 
 
-_BESIDE = (Log, ExpectAlike, ExpectKey, ExpectScopes)
-_TAKING = (Detach, Erase, EraseLink, EraseScope)
 # The end of a process waits for the counts of its last moments, which are not worth more.
 _USAGE_SECONDS = 2.0
 # What a datetime can hold, in microseconds: a damaged column may have anything.
@@ -116,37 +100,31 @@ class SqliteStorage:
         with self._database.alone():
             write_copy_mark(self._database.places.copy_mark, mark)
 
-    def commit(self, writes: Sequence[Write]) -> int:
-        """Carry out all of `writes` in order, or none; see `Storage.commit`."""
-        check_writes(writes)
-        if not writes:
+    def commit(self, commit: Commit) -> int:
+        """Carry out all of `commit`, or nothing; see `Storage.commit`."""
+        check_commit(commit)
+        if commit.is_empty:
             return self.position()
-        writes = _entry_last(writes)
-        rows = encode_rows(writes)
-        last = writes[-1]
-        steps = last.action.memories if isinstance(last, Log) else ()
+        encoded = encode_commit(commit)
+        steps = () if commit.entry is None else commit.entry.memories
         logged = frozenset(step.id for step in steps)
-
         path = self._database.path
 
         def work(connection: apsw.Connection, token: bytes) -> int:
             ledger = read_ledger(connection, path)
-            writing = Writing(
+            writer = CommitWriter(
                 connection, ledger, path, self._damage, scopes=self._scopes, logged=logged
             )
-            refuse_changes(writes, writing)
-            for write, row in zip(writes, rows, strict=True):
-                writing.apply(write, row)
-            sequence, end = writing.sequence, writing.journal_end
+            refuse_changes(commit, writer)
+            writer.apply(encoded)
+            sequence, end = writer.sequence, writer.journal_end
             update_ledger(connection, ledger.after(token=token, sequence=sequence, end=end))
-            return writing.sequence
+            return sequence
 
         position = self._database.transaction(
-            work,
-            forgetting=lambda: _forget(writes),
-            erasing=any(isinstance(write, Erase) for write in writes),
+            work, forgetting=lambda: _only_removes(commit), erasing=bool(commit.erases)
         )
-        self._damage.written(writes)
+        self._damage.note_commit(commit)
         return position
 
     def get(
@@ -282,27 +260,14 @@ class SqliteStorage:
         self._database.close()
 
 
-def _entry_last(writes: Sequence[Write]) -> Sequence[Write]:
-    """Return `writes` with the entry of the journal, if there is one, behind all others."""
-    if not any(isinstance(write, Log) for write in writes[:-1]):
-        return writes
-    return sorted(writes, key=lambda write: isinstance(write, Log))
+def _only_removes(commit: Commit) -> bool:
+    """Return whether a commit does nothing but take away, which a full disk must not prevent.
 
-
-def _forget(writes: Sequence[Write]) -> bool:
-    """Tell whether writes take something away, which a full disk must not prevent.
-
-    What they expect, and the entry that describes them, take little or nothing.
+    Its expectations, and the entry that describes it, take little or nothing.
     """
-    return any(map(_forgets, writes)) and all(
-        isinstance(write, _BESIDE) or _forgets(write) for write in writes
-    )
-
-
-def _forgets(write: Write) -> bool:
-    if isinstance(write, Put):
-        return write.memory.status is Status.FORGOTTEN
-    return isinstance(write, _TAKING)
+    adds = commit.attaches or commit.links or commit.scopes
+    hides = all(put.memory.status is Status.FORGOTTEN for put in commit.puts)
+    return bool(commit.changes) and hides and not adds
 
 
 def _unsound(snapshot: Snapshot, model: str, damage: DamageLog) -> Iterator[str]:

@@ -19,16 +19,15 @@ from infinite_memory.model.memory import Memory
 from infinite_memory.model.record import Record
 from infinite_memory.model.scope import fold_name
 from infinite_memory.storage.damage import USAGE, DamageLog, name_of
-from infinite_memory.storage.soundness import EMBED_AGAIN, check_record
+from infinite_memory.storage.integrity import EMBED_AGAIN, check_record
 from infinite_memory.storage.sqlite.database import Snapshot
 from infinite_memory.storage.sqlite.errors import DAMAGE
 from infinite_memory.storage.sqlite.feed import ERASED, erased_fits
-from infinite_memory.storage.sqlite.fingerprints import FINGERPRINTED, wrong_fingerprints
 from infinite_memory.storage.sqlite.journal import misnamed_entries
 from infinite_memory.storage.sqlite.links import damaged_links
 from infinite_memory.storage.sqlite.metadata import Ledger, read_ledger
 from infinite_memory.storage.sqlite.records import SELECTED_REVISION, revision_fits, select_records
-from infinite_memory.storage.sqlite.rows import SELECTED, decode_memory, models_of
+from infinite_memory.storage.sqlite.rows import SELECTED, SEQUENCE, decode_memory, models_of
 from infinite_memory.storage.sqlite.scopes import damaged_scopes
 from infinite_memory.storage.sqlite.usage import damaged_usage
 
@@ -41,7 +40,6 @@ RESTORE = (
 _FORGET = "restore it from a backup, or erase it for good: everything else still works"
 _LINK_AGAIN = "remove it and make it again: the memories that it links are not touched"
 _COUNTED_ANEW = "nothing to do: it is counted anew once the memory is recalled"
-_REVISE = "nothing is lost by it but hints at near-twins: revise the memory, or leave it"
 _MOST_LINES = 100
 _PROGRESS_EVERY = 1000
 
@@ -89,7 +87,6 @@ def verify_database(
         walk.memories,
         walk.revisions,
         walk.tags,
-        walk.fingerprints,
         walk.erased,
         walk.scopes,
         walk.links,
@@ -162,7 +159,7 @@ class _Walk:
                 what = f"the embedding of memory {name!r} by {model} is not as it was written"
                 yield Finding(part=RecordKind.EMBEDDING, id=name, what=what, way_out=EMBED_AGAIN)
         yield from check_record(record)
-        yield from self._number(row[16], name)
+        yield from self._number(row[SEQUENCE], name)
 
     def _number(self, sequence: int, name: str) -> Iterator[Finding]:
         if self._ledger is not None and not 0 < sequence <= self._ledger.sequence:
@@ -206,12 +203,6 @@ class _Walk:
                 name = memory.id
                 what = f"the list of tags does not agree with memory {name!r}"
                 yield Finding(part=RecordKind.TAGS, id=name, what=what, way_out=RESTORE)
-
-    def fingerprints(self) -> Iterator[Finding]:
-        """Compare the fingerprints with the texts that they were taken from."""
-        for name in wrong_fingerprints(self._snapshot.rows(FINGERPRINTED)):
-            what = f"the fingerprint of memory {name!r} is not that of its text"
-            yield Finding(part=RecordKind.FINGERPRINT, id=name, what=what, way_out=_REVISE)
 
     def erased(self) -> Iterator[Finding]:
         """Look at what erased memories leave behind."""

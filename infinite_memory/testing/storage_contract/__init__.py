@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from infinite_memory.errors import StoreClosed
+from infinite_memory.model.commit import Commit
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.memory import GLOBAL, Kind
 from infinite_memory.model.usage import Usage
@@ -50,9 +51,13 @@ class StorageContract(
         assert storage.position() == 0
 
     def test_measure_counts_what_is_stored(self, storage: Storage) -> None:
-        storage.commit([put("a", embedding=make_embedding()), put("b", kind=Kind.FACT)])
-        storage.commit([put("b", revision=2, scope="s", happened_at=NOW - timedelta(days=9))])
-        storage.commit([put("c", embedding=make_embedding(model="model-b"))])
+        storage.commit(
+            Commit(puts=[put("a", embedding=make_embedding()), put("b", kind=Kind.FACT)])
+        )
+        storage.commit(
+            Commit(puts=[put("b", revision=2, scope="s", happened_at=NOW - timedelta(days=9))])
+        )
+        storage.commit(Commit(puts=[put("c", embedding=make_embedding(model="model-b"))]))
         size = storage.measure()
         assert size.memories == {
             (GLOBAL, "note", "current"): 2,
@@ -68,8 +73,8 @@ class StorageContract(
         storage.close()
         storage.close()
         for call in (
-            lambda: storage.commit([put("a")]),
-            lambda: storage.commit([]),
+            lambda: storage.commit(Commit(puts=[put("a")])),
+            lambda: storage.commit(Commit()),
             lambda: storage.get(["a"]),
             lambda: storage.find(Criteria(), limit=1),
             lambda: storage.history("a"),

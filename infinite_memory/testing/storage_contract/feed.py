@@ -10,13 +10,9 @@ from pathlib import Path
 import pytest
 
 from infinite_memory.errors import Conflict
+from infinite_memory.model.commit import Attach, Commit, Erase
 from infinite_memory.model.memory import GLOBAL
-from infinite_memory.model.record import (
-    Attach,
-    Erase,
-    PutScope,
-    Record,
-)
+from infinite_memory.model.record import Record
 from infinite_memory.model.scope import Scope
 from infinite_memory.protocols import Storage
 from infinite_memory.testing.storage_contract.base import (
@@ -31,7 +27,7 @@ __all__ = ["FeedTests"]
 def _write_one_by_one(opener: StorageTests, home: Path, name: str, count: int) -> None:
     storage = opener.open(home)
     for number in range(count):
-        storage.commit([put(f"{name}-{number}")])
+        storage.commit(Commit(puts=[put(f"{name}-{number}")]))
     storage.close()
 
 
@@ -41,17 +37,17 @@ class FeedTests(StorageTests):
     def test_the_feed_tells_the_latest_state_of_each_memory_by_its_last_change(
         self, storage: Storage
     ) -> None:
-        storage.commit([put("a"), put("b"), put("c")])
-        storage.commit([put("a", revision=2)])
-        storage.commit([Attach(id="b", revision=1, embedding=make_embedding())])
+        storage.commit(Commit(puts=[put("a"), put("b"), put("c")]))
+        storage.commit(Commit(puts=[put("a", revision=2)]))
+        storage.commit(Commit(attaches=[Attach(id="b", revision=1, embedding=make_embedding())]))
         changes = storage.changes(0, limit=10)
         assert [change.id for change in changes.items] == ["c", "a", "b"]
         assert {change.id: change.record for change in changes.items} == storage.get("abc")
         assert changes.cursor == storage.position()
 
     def test_the_feed_is_read_in_stretches_that_miss_nothing(self, storage: Storage) -> None:
-        storage.commit([put(f"m{number}") for number in range(10)])
-        storage.commit([Erase(id="m4")])
+        storage.commit(Commit(puts=[put(f"m{number}") for number in range(10)]))
+        storage.commit(Commit(erases=[Erase(id="m4")]))
         seen: list[str] = []
         cursor = 0
         while stretch := storage.changes(cursor, limit=3).items:
@@ -63,7 +59,7 @@ class FeedTests(StorageTests):
 
     def test_a_feed_without_news_stays_where_it_is(self, storage: Storage) -> None:
         assert storage.changes(0, limit=5).cursor == storage.position()
-        cursor = storage.commit([put("a")])
+        cursor = storage.commit(Commit(puts=[put("a")]))
         assert storage.changes(cursor, limit=5).items == ()
         assert storage.changes(cursor, limit=5).cursor == cursor == storage.position()
 
@@ -80,7 +76,7 @@ class FeedTests(StorageTests):
 
         def write(name: str) -> None:
             for number in range(25):
-                writer.commit([put(f"{name}-{number}"), put(f"{name}-twin-{number}")])
+                writer.commit(Commit(puts=[put(f"{name}-{number}"), put(f"{name}-twin-{number}")]))
 
         def follow() -> dict[str, Record | None]:
             seen: dict[str, Record | None] = {}
@@ -128,20 +124,25 @@ class FeedTests(StorageTests):
     def test_another_handle_sees_what_was_committed(self, storage: Storage, home: Path) -> None:
         other = self.another(home)
         assert other.identity == storage.identity
-        storage.commit([put("a")])
+        storage.commit(Commit(puts=[put("a")]))
         assert other.get(["a"]) == storage.get(["a"])
-        other.commit([put("a", revision=2)])
+        other.commit(Commit(puts=[put("a", revision=2)]))
         assert storage.position() == other.position()
         with pytest.raises(Conflict):
-            storage.commit([put("a", revision=2)])
+            storage.commit(Commit(puts=[put("a", revision=2)]))
         other.close()
         assert storage.get(["a"])["a"].memory.revision == 2
 
     def test_everything_is_there_after_closing_and_opening_again(
         self, storage: Storage, home: Path
     ) -> None:
-        storage.commit([put("a", embedding=make_embedding()), PutScope(scope=Scope(name="s"))])
-        storage.commit([put("a", revision=2), put("b"), Erase(id="b")])
+        storage.commit(
+            Commit(
+                puts=[put("a", embedding=make_embedding()), put("b")],
+                scopes=[Scope(name="s")],
+            )
+        )
+        storage.commit(Commit(erases=[Erase(id="b")], puts=[put("a", revision=2)]))
         before = (storage.identity, storage.changes(0, limit=9), storage.history("a"))
         self.another(home).close()
         storage.close()

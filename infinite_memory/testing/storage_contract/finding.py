@@ -9,16 +9,16 @@ import pytest
 from attrs import evolve
 
 from infinite_memory.errors import Conflict, InvalidInput
+from infinite_memory.model.commit import Attach, Commit, Detach, Erase, Expect, ExpectContent
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.memory import GLOBAL, Kind, Memory, Status
-from infinite_memory.model.record import Erase, ExpectAlike
 from infinite_memory.protocols import Storage
 from infinite_memory.testing.storage_contract.base import (
     NOW,
     StorageTests,
+    make_embedding,
     put,
 )
-from infinite_memory.text.likeness import fingerprint
 
 __all__ = ["FindingTests"]
 
@@ -29,13 +29,15 @@ class FindingTests(StorageTests):
     def test_find_returns_the_newest_first_and_equal_times_by_id(self, storage: Storage) -> None:
         hour = timedelta(hours=1)
         storage.commit(
-            [
-                put("b"),
-                put("c"),
-                put("a"),
-                put("old", happened_at=NOW - hour),
-                put("new", happened_at=NOW + hour),
-            ]
+            Commit(
+                puts=[
+                    put("b"),
+                    put("c"),
+                    put("a"),
+                    put("old", happened_at=NOW - hour),
+                    put("new", happened_at=NOW + hour),
+                ]
+            )
         )
         found = storage.find(Criteria(), limit=9)
         assert [memory.id for memory in found.memories] == ["new", "c", "b", "a", "old"]
@@ -43,7 +45,9 @@ class FindingTests(StorageTests):
 
     def test_pages_join_up_even_if_something_is_stored_between_them(self, storage: Storage) -> None:
         for number in range(7):
-            storage.commit([put(f"m{number}", happened_at=NOW + timedelta(seconds=number // 2))])
+            storage.commit(
+                Commit(puts=[put(f"m{number}", happened_at=NOW + timedelta(seconds=number // 2))])
+            )
         whole = storage.find(Criteria(), limit=7).memories
         pages: list[Memory] = []
         cursor = None
@@ -53,11 +57,13 @@ class FindingTests(StorageTests):
             cursor = page.next
             if cursor is None:
                 break
-            storage.commit([put(f"later-{len(pages)}", happened_at=NOW + timedelta(days=1))])
+            storage.commit(
+                Commit(puts=[put(f"later-{len(pages)}", happened_at=NOW + timedelta(days=1))])
+            )
         assert tuple(pages) == whole
 
     def test_the_last_page_names_no_next_one(self, storage: Storage) -> None:
-        storage.commit([put("a"), put("b")])
+        storage.commit(Commit(puts=[put("a"), put("b")]))
         first = storage.find(Criteria(), limit=1)
         assert first.next is not None
         assert storage.find(Criteria(), limit=1, after=first.next).next is None
@@ -106,17 +112,19 @@ class FindingTests(StorageTests):
         self, storage: Storage, criteria: Criteria, found: str
     ) -> None:
         storage.commit(
-            [
-                put("a", scope="apollo", tags=("Red",), conversation_id="talk"),
-                put(
-                    "b",
-                    scope="apollo",
-                    tags=("rEd", "red", " Straße"),
-                    kind=Kind.FACT,
-                    happened_at=NOW + timedelta(hours=2),
-                ),
-                put("c", status=Status.ARCHIVED, happened_at=NOW - timedelta(microseconds=1)),
-            ]
+            Commit(
+                puts=[
+                    put("a", scope="apollo", tags=("Red",), conversation_id="talk"),
+                    put(
+                        "b",
+                        scope="apollo",
+                        tags=("rEd", "red", " Straße"),
+                        kind=Kind.FACT,
+                        happened_at=NOW + timedelta(hours=2),
+                    ),
+                    put("c", status=Status.ARCHIVED, happened_at=NOW - timedelta(microseconds=1)),
+                ]
+            )
         )
         page = storage.find(criteria, limit=9)
         assert {memory.id for memory in page.memories} == set(found)
@@ -126,64 +134,95 @@ class FindingTests(StorageTests):
             if criteria.admit(memory)
         )
 
-    def test_texts_that_may_be_alike_are_found_by_their_fingerprint(self, storage: Storage) -> None:
-        storage.commit(
-            [
-                put("a", text="The deadline is June 5"),
-                put("b", text="the deadline is 5 June.", scope="s", key="k"),
+    def test_memories_are_found_by_their_content_hash(self, storage: Storage) -> None:
+        five = "The deadline is June 5"
+        commit = Commit(
+            puts=[
+                put("a", text=five),
+                put("b", text=f"{five} \n", tags=("tag",), stored_at=NOW + timedelta(days=1)),
                 put("c", text="The deadline is June 6"),
-                put("d", text="gone"),
+                put("d", text=five, scope="s"),
+                put("e", text=five, key="k"),
+                put("f", text=five),
             ]
         )
-        storage.commit([put("c", revision=2, text="Deadline: June 5th"), Erase(id="d")])
-        five, six = fingerprint("The deadline is June 5"), fingerprint("The deadline is June 6")
-        for criteria, found in (
-            (Criteria(fingerprints=frozenset({five})), "abc"),
-            (Criteria(fingerprints=frozenset({five}), scopes=frozenset({"s"})), "b"),
-            (Criteria(fingerprints=frozenset({five}), key="k"), "b"),
-            (Criteria(fingerprints=frozenset({six, fingerprint("gone")})), ""),
-            (Criteria(fingerprints=frozenset()), ""),
-        ):
-            assert {each.id for each in storage.find(criteria, limit=9).memories} == set(found)
-        first = storage.find(Criteria(fingerprints=frozenset({five, six})), limit=2)
-        rest = storage.find(
-            Criteria(fingerprints=frozenset({five, six})), limit=2, after=first.next
-        )
-        assert [each.id for each in (*first.memories, *rest.memories)] == ["c", "b", "a"]
-
-    def test_writes_may_expect_what_may_be_alike(self, storage: Storage) -> None:
+        hashes = {write.memory.id: write.content_hash for write in commit.puts}
+        storage.commit(commit)
+        storage.commit(Commit(puts=[put("c", revision=2, text=five, status=Status.ARCHIVED)]))
         storage.commit(
-            [
-                put("a", text="The deadline is June 5"),
-                put("b", text="the deadline is 5 June.", scope="s"),
-                put("c", text="the deadline is 5 June.", status=Status.SUPERSEDED),
-            ]
+            Commit(
+                erases=[Erase(id="e")],
+                puts=[put("f", revision=2, text="The deadline is June 7")],
+            )
         )
-        alike = ExpectAlike(
-            scopes=frozenset({GLOBAL}), fingerprints=frozenset({fingerprint("Deadline: June 5th")})
+        for ids, more, found in (
+            ("a", {}, "abc"),
+            ("a", {"statuses": frozenset({Status.ARCHIVED})}, "c"),
+            ("a", {"tags": ("tag",)}, "b"),
+            ("ad", {"scopes": frozenset({"s"})}, "d"),
+            ("ad", {}, "abcd"),
+            ("a", {"key": "k"}, ""),
+            ("ce", {}, ""),
+            ("", {}, ""),
+        ):
+            conditions: dict[str, Any] = more
+            criteria = Criteria(
+                content_hashes=frozenset(hashes[memory_id] for memory_id in ids), **conditions
+            )
+            assert {each.id for each in storage.find(criteria, limit=9).memories} == set(found)
+        criteria = Criteria(content_hashes=frozenset({hashes["a"], hashes["d"]}))
+        first = storage.find(criteria, limit=3)
+        rest = storage.find(criteria, limit=3, after=first.next)
+        assert [each.id for each in (*first.memories, *rest.memories)] == ["d", "c", "b", "a"]
+
+    def test_an_embedding_leaves_the_content_hash(self, storage: Storage) -> None:
+        write = put("a")
+        criteria = Criteria(content_hashes=frozenset({write.content_hash}))
+        storage.commit(Commit(puts=[write, put("b")]))
+        for change in (
+            Commit(attaches=[Attach(id="a", revision=1, embedding=make_embedding())]),
+            Commit(
+                attaches=[Attach(id="a", revision=1, embedding=make_embedding(model="model-b"))]
+            ),
+            Commit(detaches=[Detach(id="a", keep="model-b")]),
+        ):
+            storage.commit(change)
+            assert [each.id for each in storage.find(criteria, limit=9).memories] == ["a"]
+
+    def test_writes_may_expect_which_memories_have_a_content(self, storage: Storage) -> None:
+        text = "The deadline is June 5"
+        first = put("a", text=text)
+        superseded = put("c", text=text, status=Status.SUPERSEDED)
+        storage.commit(Commit(puts=[first, put("b", text=text, scope="s"), superseded]))
+        expected = ExpectContent(
+            scopes=frozenset({GLOBAL}), content_hashes=frozenset({first.content_hash})
         )
-        storage.commit([evolve(alike, ids=frozenset("a")), put("d")])
-        both = evolve(alike, scopes=frozenset({GLOBAL, "s"}), ids=frozenset("ab"))
-        storage.commit([both, put("e")])
-        storage.commit([evolve(alike, fingerprints=frozenset({1})), put("f")])
-        storage.commit([evolve(alike, fingerprints=frozenset()), put("g")])
-        storage.commit([evolve(alike, scopes=frozenset()), put("h")])
+
+        def commit(condition: ExpectContent, **writes: Any) -> None:
+            storage.commit(Commit(expect=Expect(contents=[condition]), **writes))
+
+        commit(evolve(expected, ids=frozenset("a")), puts=[put("d")])
+        both = evolve(expected, scopes=frozenset({GLOBAL, "s"}), ids=frozenset("a"))
+        commit(both, puts=[put("e")])
+        commit(evolve(expected, content_hashes=frozenset({bytes(32)})), puts=[put("f")])
+        commit(evolve(expected, content_hashes=frozenset()), puts=[put("g")])
+        commit(evolve(expected, scopes=frozenset()), puts=[put("h")])
         for ids in ("", "b", "ab", "ac"):
-            with pytest.raises(Conflict, match="what may say the same in Global"):
-                storage.commit([put("i"), evolve(alike, ids=frozenset(ids))])
-        storage.commit([evolve(alike, ids=frozenset("a")), Erase(id="a")])
-        storage.commit([alike, put("i")])
+            with pytest.raises(Conflict, match="which memories in Global have the same content"):
+                commit(evolve(expected, ids=frozenset(ids)), puts=[put("i")])
+        commit(evolve(expected, ids=frozenset("a")), erases=[Erase(id="a")])
+        commit(expected, puts=[put("i")])
         assert set(storage.get([*"abcdefghi"])) == {*"bcdefghi"}
 
     @pytest.mark.parametrize("name", ["scopes", "kinds", "statuses"])
     def test_a_key_in_none_of_no_values_is_nowhere(self, storage: Storage, name: str) -> None:
-        storage.commit([put("a", key="k")])
+        storage.commit(Commit(puts=[put("a", key="k")]))
         nothing: dict[str, Any] = {name: frozenset()}
         assert storage.find(Criteria(key="k", **nothing), limit=1).memories == ()
 
     def test_find_follows_a_revision(self, storage: Storage) -> None:
-        storage.commit([put("a", tags=("old", "both"), scope="s")])
-        storage.commit([put("a", revision=2, tags=("new", "both"), scope="t")])
+        storage.commit(Commit(puts=[put("a", tags=("old", "both"), scope="s")]))
+        storage.commit(Commit(puts=[put("a", revision=2, tags=("new", "both"), scope="t")]))
         for criteria, count in (
             (Criteria(tags=("old",)), 0),
             (Criteria(tags=("new",)), 1),

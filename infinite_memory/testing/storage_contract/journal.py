@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from infinite_memory.errors import Conflict, InvalidInput
+from infinite_memory.model.commit import Commit, Erase, Expect
 from infinite_memory.model.entry import (
     Action,
     Actor,
@@ -17,7 +18,6 @@ from infinite_memory.model.entry import (
     ScopeStep,
     entry_digest,
 )
-from infinite_memory.model.record import Erase, Log
 from infinite_memory.model.scope import Scope, Sensitivity
 from infinite_memory.protocols import Storage
 from infinite_memory.testing.storage_contract.base import NOW, StorageTests, make_link, put
@@ -39,7 +39,7 @@ class JournalTests(StorageTests):
     """Order, chain, pages, and that an entry stands or falls with its commit."""
 
     def test_a_new_journal_is_empty(self, storage: Storage) -> None:
-        storage.commit([put("a")])
+        storage.commit(Commit(puts=[put("a")]))
         assert storage.journal(limit=9) == []
         assert storage.journal_end() == JournalEnd(number=0, digest=bytes(32))
         assert storage.measure().entries == 0
@@ -47,7 +47,7 @@ class JournalTests(StorageTests):
     def test_entries_are_numbered_and_chained(self, storage: Storage) -> None:
         actions = [make_action("a"), make_action("b", "c"), make_action()]
         for action in actions:
-            storage.commit([Log(action=action)])
+            storage.commit(Commit(entry=action))
         entries = storage.journal(limit=9)
         assert [entry.number for entry in entries] == [3, 2, 1]
         assert [entry.action for entry in entries] == actions[::-1]
@@ -76,34 +76,38 @@ class JournalTests(StorageTests):
             undoes=12,
             reason="“why”",
         )
-        storage.commit([Log(action=action)])
+        storage.commit(Commit(entry=action))
         assert storage.journal(limit=1)[0].action == action
 
     def test_an_entry_stands_or_falls_with_its_commit(self, storage: Storage) -> None:
-        storage.commit([put("a"), Log(action=make_action("a"))])
+        storage.commit(Commit(puts=[put("a")], entry=make_action("a")))
         end = storage.journal_end()
         with pytest.raises(Conflict):
-            storage.commit([Log(action=make_action("b", "a")), put("b"), put("a")])
-        with pytest.raises(InvalidInput, match="one entry"):
-            storage.commit([put("b"), Log(action=make_action()), Log(action=make_action())])
+            storage.commit(Commit(puts=[put("b"), put("a")], entry=make_action("b", "a")))
         assert storage.journal_end() == end
         assert len(storage.journal(limit=9)) == 1
 
     def test_an_entry_with_another_number_than_the_expected_is_a_conflict(
         self, storage: Storage
     ) -> None:
-        storage.commit([Log(action=make_action("a"), number=1)])
+        storage.commit(Commit(expect=Expect(entry_number=1), entry=make_action("a")))
         end = storage.journal_end()
         for number in (0, 1, 3):
             with pytest.raises(Conflict, match="entry 2 is next"):
-                storage.commit([put("a"), Log(action=make_action("a"), number=number)])
+                storage.commit(
+                    Commit(
+                        expect=Expect(entry_number=number),
+                        puts=[put("a")],
+                        entry=make_action("a"),
+                    )
+                )
         assert (storage.journal_end(), storage.get(["a"])) == (end, {})
-        storage.commit([Log(action=make_action("a"), number=2)])
+        storage.commit(Commit(expect=Expect(entry_number=2), entry=make_action("a")))
 
     def test_entries_are_read_page_by_page_and_by_memory(self, storage: Storage) -> None:
         for number in range(1, 8):
             ids = ("odd",) if number % 2 else ("even", "all")
-            storage.commit([Log(action=make_action(*ids))])
+            storage.commit(Commit(entry=make_action(*ids)))
         numbers = [entry.number for entry in storage.journal(limit=3)]
         assert numbers == [7, 6, 5]
         assert [entry.number for entry in storage.journal(before=5, limit=3)] == [4, 3, 2]
@@ -117,24 +121,35 @@ class JournalTests(StorageTests):
             storage.journal(limit=0)
 
     def test_the_feed_does_not_move_for_an_entry(self, storage: Storage) -> None:
-        position = storage.commit([put("a"), Log(action=make_action("a"))])
-        assert storage.commit([Log(action=make_action())]) == position
+        position = storage.commit(Commit(puts=[put("a")], entry=make_action("a")))
+        assert storage.commit(Commit(entry=make_action())) == position
 
     def test_an_erased_memory_stays_in_the_journal(self, storage: Storage) -> None:
-        storage.commit([put("a"), Log(action=make_action("a"))])
-        storage.commit([Erase(id="a"), Log(action=make_action("a", operation=Operation.ERASE))])
+        storage.commit(Commit(puts=[put("a")], entry=make_action("a")))
+        storage.commit(
+            Commit(
+                erases=[Erase(id="a")],
+                entry=make_action("a", operation=Operation.ERASE),
+            )
+        )
         assert [e.number for e in storage.journal(limit=9, memory_id="a")] == [2, 1]
-        storage.commit([put("a"), Log(action=make_action("a"))])
-        storage.commit([put("a", revision=2), Log(action=make_action("a"))])
+        storage.commit(Commit(puts=[put("a")], entry=make_action("a")))
+        storage.commit(Commit(puts=[put("a", revision=2)], entry=make_action("a")))
         assert [e.number for e in storage.journal(limit=9, memory_id="a")] == [4, 3, 2, 1]
         assert [e.number for e in storage.journal(before=4, limit=2, memory_id="a")] == [3, 2]
 
     def test_an_entry_names_what_it_says_whatever_is_written_with_it(
         self, storage: Storage
     ) -> None:
-        storage.commit([put("a"), put("b"), Log(action=make_action("a"))])
-        storage.commit([Log(action=make_action("c", "d")), put("c"), put("d"), Erase(id="d")])
-        storage.commit([put("d"), Erase(id="d"), put("d"), Log(action=make_action("d", "d"))])
+        storage.commit(Commit(puts=[put("a"), put("b")], entry=make_action("a")))
+        storage.commit(Commit(puts=[put("c"), put("d")], entry=make_action("c", "d")))
+        storage.commit(
+            Commit(
+                erases=[Erase(id="d")],
+                puts=[put("d")],
+                entry=make_action("d", "d"),
+            )
+        )
         names = {
             each: [entry.number for entry in storage.journal(limit=9, memory_id=each)]
             for each in "abcd"
@@ -142,11 +157,11 @@ class JournalTests(StorageTests):
         assert names == {"a": [1], "b": [], "c": [2], "d": [3, 2]}
 
     def test_another_handle_goes_on_with_the_chain(self, storage: Storage, home: Path) -> None:
-        storage.commit([Log(action=make_action("a"))])
+        storage.commit(Commit(entry=make_action("a")))
         other = self.another(home)
         try:
-            other.commit([Log(action=make_action("b"))])
-            storage.commit([Log(action=make_action("c"))])
+            other.commit(Commit(entry=make_action("b")))
+            storage.commit(Commit(entry=make_action("c")))
             assert other.journal(limit=9) == storage.journal(limit=9)
             assert storage.journal_end() == other.journal_end()
             assert storage.journal_end().number == 3

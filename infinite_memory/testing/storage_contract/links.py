@@ -8,10 +8,10 @@ import pytest
 from attrs import evolve
 
 from infinite_memory.errors import Conflict, InvalidInput
+from infinite_memory.model.commit import Commit, Erase, Expect, ExpectKey
 from infinite_memory.model.criteria import Criteria
-from infinite_memory.model.link import Link, LinkType
+from infinite_memory.model.link import Link, LinkKey, LinkType
 from infinite_memory.model.memory import Status
-from infinite_memory.model.record import Erase, EraseLink, ExpectKey, PutLink
 from infinite_memory.model.usage import Usage
 from infinite_memory.protocols import Storage
 from infinite_memory.testing.storage_contract.base import NOW, StorageTests, make_link, put
@@ -30,72 +30,106 @@ class LinkTests(StorageTests):
         one = make_link("a", "b", weight=0.25, reason="grün", made_by="somebody")
         two = make_link("b", "a")
         three = make_link("a", "b", type=LinkType.SUPERSEDES)
-        storage.commit([put("a"), put("b"), put("c"), *map(_put, (two, three, one))])
+        storage.commit(Commit(puts=[put("a"), put("b"), put("c")], links=[two, three, one]))
         assert _links(storage, "a") == _links(storage, "a", "b") == [one, three, two]
         assert _links(storage, "b") == [one, three, two]
         assert _links(storage, "c") == _links(storage) == _links(storage, "none") == []
         assert storage.measure().links == 3
 
     def test_a_link_is_replaced_and_removed(self, storage: Storage) -> None:
-        storage.commit([put("a"), put("b"), _put(make_link("a", "b"))])
+        storage.commit(Commit(puts=[put("a"), put("b")], links=[make_link("a", "b")]))
         position = storage.position()
-        storage.commit([_put(make_link("a", "b", weight=0.5))])
+        storage.commit(Commit(links=[make_link("a", "b", weight=0.5)]))
         assert _links(storage, "a") == [make_link("a", "b", weight=0.5)]
-        gone = EraseLink(source="a", target="b", type=LinkType.SEMANTIC)
-        storage.commit([EraseLink(source="a", target="b", type=LinkType.INTENT), gone, gone])
+        unknown, known = LinkKey("a", "b", LinkType.INTENT), LinkKey("a", "b", LinkType.SEMANTIC)
+        storage.commit(Commit(erased_links=[unknown, known]))
+        assert _links(storage, "a") == []
+        storage.commit(Commit(erased_links=[known]))
         assert _links(storage, "a") == []
         assert storage.position() == position
 
     def test_a_link_needs_both_ends_and_goes_with_either(self, storage: Storage) -> None:
-        storage.commit([_put(make_link("a", "b")), put("a"), _put(make_link("a", "b"))])
+        storage.commit(Commit(puts=[put("a")], links=[make_link("a", "b"), make_link("b", "a")]))
         assert _links(storage, "a", "b") == []
-        storage.commit([put("b"), put("c"), _put(make_link("a", "b")), _put(make_link("b", "c"))])
-        storage.commit([Erase(id="b")])
+        storage.commit(
+            Commit(
+                puts=[put("b"), put("c")],
+                links=[make_link("a", "b"), make_link("b", "c")],
+            )
+        )
+        assert len(_links(storage, "b")) == 2
+        storage.commit(Commit(erases=[Erase(id="b")]))
         assert _links(storage, "a", "b", "c") == []
-        storage.commit([put("b"), _put(make_link("c", "b")), Erase(id="c"), put("c")])
+        again = make_link("c", "b", reason="of the new one")
+        storage.commit(Commit(puts=[put("b")], links=[make_link("c", "b"), make_link("b", "a")]))
+        storage.commit(Commit(erases=[Erase(id="c")], puts=[put("c")], links=[again]))
+        assert _links(storage, "c") == [again]
+        storage.commit(Commit(erases=[Erase(id="b")], links=[make_link("a", "b")]))
         assert _links(storage, "a", "b", "c") == []
         assert storage.measure().links == 0
 
     @pytest.mark.parametrize("weight", [0, -1, 1.01, float("nan")])
     def test_a_weight_out_of_range_is_refused(self, storage: Storage, weight: float) -> None:
+        link = make_link("a", "b", weight=weight)
         with pytest.raises(InvalidInput, match="weight"):
-            storage.commit([put("a"), put("b"), _put(make_link("a", "b", weight=weight))])
+            storage.commit(Commit(puts=[put("a"), put("b")], links=[link]))
         assert storage.get(["a"]) == {}
 
     def test_a_key_is_found_with_its_holders(self, storage: Storage) -> None:
         storage.commit(
-            [
-                put("a", key="job"),
-                put("b", key="job", scope="other"),
-                put("c", key="Job"),
-                put("d", key="job", status=Status.SUPERSEDED),
-            ]
+            Commit(
+                puts=[
+                    put("a", key="job"),
+                    put("b", key="job", scope="other"),
+                    put("c", key="Job"),
+                    put("d", key="job", status=Status.SUPERSEDED),
+                ]
+            )
         )
         found = storage.find(Criteria(key="job"), limit=9).memories
         assert [memory.id for memory in found] == ["d", "b", "a"]
         none = Criteria(key="job", statuses=frozenset())
         assert storage.find(none, limit=9).memories == ()
-        storage.commit([ExpectKey(scope="Global", key="job", ids=frozenset({"a"})), put("e")])
+        storage.commit(
+            Commit(
+                expect=Expect(keys=[ExpectKey(scope="Global", key="job", ids=frozenset({"a"}))]),
+                puts=[put("e")],
+            )
+        )
         for ids in ({"a", "d"}, set(), {"b"}):
             with pytest.raises(Conflict, match=r"'job'.*'Global'"):
-                storage.commit([put("f"), ExpectKey(scope="Global", key="job", ids=frozenset(ids))])
+                storage.commit(
+                    Commit(
+                        expect=Expect(
+                            keys=[ExpectKey(scope="Global", key="job", ids=frozenset(ids))]
+                        ),
+                        puts=[put("f")],
+                    )
+                )
         ever = frozenset({Status.CURRENT, Status.SUPERSEDED})
         both = ExpectKey(scope="Global", key="job", ids=frozenset({"a", "d"}), statuses=ever)
-        storage.commit([both, put("g")])
+        storage.commit(Commit(expect=Expect(keys=[both]), puts=[put("g")]))
         with pytest.raises(Conflict, match="'job'"):
-            storage.commit([put("f"), evolve(both, ids=frozenset({"a"}))])
+            storage.commit(
+                Commit(
+                    expect=Expect(keys=[evolve(both, ids=frozenset({"a"}))]),
+                    puts=[put("f")],
+                )
+            )
         assert storage.get(["f"]) == {}
 
     def test_what_held_at_a_moment_is_found(self, storage: Storage) -> None:
         day = timedelta(days=1)
         storage.commit(
-            [
-                put("began", valid_from=NOW - day),
-                put("ended", valid_from=NOW - 2 * day, valid_to=NOW - day),
-                put("happened"),
-                put("later", valid_from=NOW + day, happened_at=NOW - 9 * day),
-                put("until-later", happened_at=NOW - 9 * day, valid_to=NOW + day),
-            ]
+            Commit(
+                puts=[
+                    put("began", valid_from=NOW - day),
+                    put("ended", valid_from=NOW - 2 * day, valid_to=NOW - day),
+                    put("happened"),
+                    put("later", valid_from=NOW + day, happened_at=NOW - 9 * day),
+                    put("until-later", happened_at=NOW - 9 * day, valid_to=NOW + day),
+                ]
+            )
         )
 
         def held(moment: int) -> set[str]:
@@ -109,7 +143,7 @@ class LinkTests(StorageTests):
         assert held(1) == {"began", "happened", "later"}
 
     def test_usage_is_counted_beside_the_memory(self, storage: Storage) -> None:
-        storage.commit([put("a"), put("b")])
+        storage.commit(Commit(puts=[put("a"), put("b")]))
         position = storage.position()
         later = NOW + timedelta(seconds=1)
         storage.count_usage({"a": Usage(count=2, last=later), "none": Usage(count=1, last=NOW)})
@@ -120,11 +154,7 @@ class LinkTests(StorageTests):
         assert storage.usage(["a"]) == {"a": expected["a"]}
         assert storage.usage([]) == {}
         assert storage.position() == position
-        storage.commit([put("a", revision=2, text="other")])
+        storage.commit(Commit(puts=[put("a", revision=2, text="other")]))
         assert storage.usage(["a"]) == {"a": expected["a"]}
-        storage.commit([Erase(id="a"), put("a")])
+        storage.commit(Commit(erases=[Erase(id="a")], puts=[put("a")]))
         assert storage.usage(["a"]) == {}
-
-
-def _put(link: Link) -> PutLink:
-    return PutLink(link=link)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from infinite_memory.model.commit import Attach, Commit, Detach, Erase, Put
 from infinite_memory.model.memory import Status
-from infinite_memory.model.record import Attach, Detach, Embedding, Erase, Put, Record
+from infinite_memory.model.record import Embedding, Record
 from infinite_memory.protocols import Storage
 from infinite_memory.testing.storage_contract.base import (
     StorageTests,
@@ -30,14 +31,16 @@ class ModelTests(StorageTests):
     def test_a_memory_has_the_embeddings_of_several_models_in_their_order(
         self, storage: Storage
     ) -> None:
-        storage.commit([put("a", embeddings=(_C, _A))])
-        storage.commit([_attach("a", _B)])
+        storage.commit(Commit(puts=[put("a", embeddings=(_C, _A))]))
+        storage.commit(Commit(attaches=[_attach("a", _B)]))
         assert storage.get(["a"])["a"] == Record(memory=make_memory("a"), embeddings=(_A, _B, _C))
         assert storage.get(["a"])["a"].embedding_by("model-b") == _B
         assert storage.get(["a"])["a"].embedding_by("model") is None
 
     def test_only_the_models_that_were_asked_for_come_back(self, storage: Storage) -> None:
-        storage.commit([put("a", embeddings=(_A, _B)), put("b", embeddings=(_B,)), put("c")])
+        storage.commit(
+            Commit(puts=[put("a", embeddings=(_A, _B)), put("b", embeddings=(_B,)), put("c")])
+        )
         for models, expected in (
             (None, {"a": (_A, _B), "b": (_B,), "c": ()}),
             ((), {"a": (), "b": (), "c": ()}),
@@ -50,68 +53,74 @@ class ModelTests(StorageTests):
             assert {change.id: change.record for change in changes} == found
 
     def test_attach_replaces_the_embedding_of_its_model_alone(self, storage: Storage) -> None:
-        storage.commit([put("a", embeddings=(_A, _B))])
+        storage.commit(Commit(puts=[put("a", embeddings=(_A, _B))]))
         newer = make_embedding(9, model="model-b")
         before = storage.position()
-        assert storage.commit([_attach("a", newer)]) > before
+        assert storage.commit(Commit(attaches=[_attach("a", newer)])) > before
         assert storage.get(["a"])["a"].embeddings == (_A, newer)
         assert [change.id for change in storage.changes(before, limit=9).items] == ["a"]
 
     def test_a_put_brings_all_embeddings_with_it_or_none(self, storage: Storage) -> None:
-        storage.commit([put("a", embeddings=(_A, _B))])
+        storage.commit(Commit(puts=[put("a", embeddings=(_A, _B))]))
         kept = storage.get(["a"])["a"].embeddings
-        storage.commit([put("a", revision=2, embeddings=kept)])
+        storage.commit(Commit(puts=[put("a", revision=2, embeddings=kept)]))
         assert storage.get(["a"])["a"].embeddings == (_A, _B)
-        storage.commit([put("a", revision=3, embeddings=(_C,))])
+        storage.commit(Commit(puts=[put("a", revision=3, embeddings=(_C,))]))
         assert storage.get(["a"])["a"].embeddings == (_C,)
-        storage.commit([put("a", revision=4)])
+        storage.commit(Commit(puts=[put("a", revision=4)]))
         assert storage.get(["a"])["a"].embeddings == ()
         assert storage.measure().embedded == {}
 
     def test_each_model_has_its_own_list_of_what_waits(self, storage: Storage) -> None:
-        storage.commit([put("none"), put("a", embeddings=(_A,)), put("b", embeddings=(_B,))])
-        storage.commit([put("ab", embeddings=(_A, _B)), put("abc", embeddings=(_A, _B, _C))])
+        storage.commit(
+            Commit(puts=[put("none"), put("a", embeddings=(_A,)), put("b", embeddings=(_B,))])
+        )
+        storage.commit(
+            Commit(puts=[put("ab", embeddings=(_A, _B)), put("abc", embeddings=(_A, _B, _C))])
+        )
         assert storage.pending("model-a", limit=9) == ["none", "b"]
         assert storage.pending("model-b", limit=9) == ["none", "a"]
         assert storage.pending("model-c", limit=9) == ["none", "a", "b", "ab"]
         assert storage.pending("model", limit=9) == ["none", "a", "b", "ab", "abc"]
-        storage.commit([_attach("b", _A)])
+        storage.commit(Commit(attaches=[_attach("b", _A)]))
         assert storage.pending("model-a", limit=9) == ["none"]
         assert storage.pending("model-c", limit=9) == ["none", "a", "ab", "b"]
 
     def test_a_forgotten_memory_keeps_its_embeddings_and_neither_waits_nor_counts(
         self, storage: Storage
     ) -> None:
-        storage.commit([put("a", embeddings=(_A, _B)), put("b", embeddings=(_B,))])
+        storage.commit(Commit(puts=[put("a", embeddings=(_A, _B)), put("b", embeddings=(_B,))]))
         hidden = make_memory("a", revision=2, status=Status.FORGOTTEN)
-        storage.commit([Put(memory=hidden, expected=1, embeddings=(_A, _B))])
+        storage.commit(Commit(puts=[Put(memory=hidden, expected=1, embeddings=(_A, _B))]))
         assert storage.measure().embedded == {"model-b": 1}
         assert storage.pending("model-c", limit=9) == ["b"]
         back = make_memory("a", revision=3)
         kept = storage.get(["a"])["a"].embeddings
-        storage.commit([Put(memory=back, expected=2, embeddings=kept)])
+        storage.commit(Commit(puts=[Put(memory=back, expected=2, embeddings=kept)]))
         assert storage.measure().embedded == {"model-a": 1, "model-b": 2}
 
     def test_detach_leaves_the_embedding_of_one_model(self, storage: Storage) -> None:
-        storage.commit([put("a", embeddings=(_A, _B, _C)), put("b", embeddings=(_B,)), put("c")])
+        storage.commit(
+            Commit(puts=[put("a", embeddings=(_A, _B, _C)), put("b", embeddings=(_B,)), put("c")])
+        )
         before = storage.position()
         for nothing in (
             Detach(id="b", keep="model-b"),
             Detach(id="c", keep="model-b"),
             Detach(id="nobody", keep="model-b"),
         ):
-            assert storage.commit([nothing]) == before
-        storage.commit([Detach(id="a", keep="model-b")])
+            assert storage.commit(Commit(detaches=[nothing])) == before
+        storage.commit(Commit(detaches=[Detach(id="a", keep="model-b")]))
         assert storage.get(["a"])["a"].embeddings == (_B,)
         assert [change.id for change in storage.changes(before, limit=9).items] == ["a"]
-        storage.commit([Detach(id="a", keep="model-c")])
+        storage.commit(Commit(detaches=[Detach(id="a", keep="model-c")]))
         assert storage.get(["a"])["a"].embeddings == ()
         assert storage.pending("model-b", limit=9) == ["c", "a"]
         assert storage.history("a") == [make_memory("a")]
 
     def test_an_erased_memory_leaves_no_embedding_behind(self, storage: Storage) -> None:
-        storage.commit([put("a", embeddings=(_A, _B))])
-        storage.commit([Erase(id="a"), put("a", text="anew")])
+        storage.commit(Commit(puts=[put("a", embeddings=(_A, _B))]))
+        storage.commit(Commit(erases=[Erase(id="a")], puts=[put("a", text="anew")]))
         assert storage.get(["a"])["a"].embeddings == ()
         assert storage.measure().embedded == {}
 
@@ -124,8 +133,8 @@ class ModelTests(StorageTests):
             spans=np.empty((0, 2), np.int32),
             vectors=np.empty((0, dimensions), np.float32),
         )
-        storage.commit([put("a"), put("b", embeddings=(refused,))])
-        storage.commit([_attach("a", refused)])
+        storage.commit(Commit(puts=[put("a"), put("b", embeddings=(refused,))]))
+        storage.commit(Commit(attaches=[_attach("a", refused)]))
         found = storage.get(["a", "b"])
         assert found["a"].embeddings == found["b"].embeddings == (refused,)
         assert found["a"].embeddings[0].vectors.shape == (0, dimensions)

@@ -9,17 +9,10 @@ import pytest
 from attrs import evolve
 
 from infinite_memory.errors import Conflict
+from infinite_memory.model.commit import Attach, Commit, Erase, Expect, Put
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.memory import GLOBAL, Kind, Memory, Origin, Status
-from infinite_memory.model.record import (
-    Attach,
-    Erase,
-    EraseScope,
-    ExpectScopes,
-    Put,
-    PutScope,
-    Record,
-)
+from infinite_memory.model.record import Record
 from infinite_memory.model.scope import Scope, Sensitivity
 from infinite_memory.protocols import Storage
 from infinite_memory.testing.storage_contract.base import (
@@ -76,42 +69,42 @@ class RecordTests(StorageTests):
             sources=("x", "y"),
             attachments=("plan.pdf",),
         )
-        storage.commit([Put(memory=memory, expected=0)])
+        storage.commit(Commit(puts=[Put(memory=memory, expected=0)]))
         assert storage.get([memory.id]) == {memory.id: Record(memory=memory)}
 
     @pytest.mark.parametrize("name", _ODD_TEXTS)
     def test_an_odd_text_comes_back_exactly(self, storage: Storage, name: str) -> None:
         text = _ODD_TEXTS[name]
         memory = make_memory("odd", text=text, title=text, tags=(text,), context={text: text})
-        storage.commit([Put(memory=memory, expected=0)])
+        storage.commit(Commit(puts=[Put(memory=memory, expected=0)]))
         assert storage.get(["odd"])["odd"].memory == memory
         assert storage.find(Criteria(tags=(text,)), limit=2).memories == (memory,)
 
     @pytest.mark.parametrize("at", _EDGES)
     def test_the_edges_of_time_come_back_exactly(self, storage: Storage, at: datetime) -> None:
         memory = make_memory("edge", happened_at=at, stored_at=at, valid_from=at, valid_to=at)
-        storage.commit([Put(memory=memory, expected=0), put("other")])
-        storage.commit([put("edge", revision=2)])
+        storage.commit(Commit(puts=[Put(memory=memory, expected=0), put("other")]))
+        storage.commit(Commit(puts=[put("edge", revision=2)]))
         assert storage.history("edge")[0] == memory
-        storage.commit([Put(memory=evolve(memory, revision=3), expected=2)])
+        storage.commit(Commit(puts=[Put(memory=evolve(memory, revision=3), expected=2)]))
         first = storage.find(Criteria(), limit=1)
         rest = storage.find(Criteria(), limit=1, after=first.next)
         assert {first.memories[0].id, rest.memories[0].id} == {"edge", "other"}
 
     def test_ids_that_do_not_exist_are_left_out(self, storage: Storage) -> None:
-        storage.commit([put("a")])
+        storage.commit(Commit(puts=[put("a")]))
         assert list(storage.get(["nobody", "a", "A", "", "x" * 500])) == ["a"]
         assert storage.get([]) == {}
 
     def test_ids_differ_by_letter_case(self, storage: Storage) -> None:
-        storage.commit([put("a"), put("A", text="capital")])
+        storage.commit(Commit(puts=[put("a"), put("A", text="capital")]))
         assert storage.get(["A"])["A"].memory.text == "capital"
 
     def test_an_embedding_comes_back_to_the_bit(self, storage: Storage) -> None:
         embedding = make_embedding(passages=3)
         limits = np.finfo(np.float32)
         embedding.vectors[0, :3] = np.array([-0.0, limits.tiny, limits.max])
-        storage.commit([put("a", embedding=embedding)])
+        storage.commit(Commit(puts=[put("a", embedding=embedding)]))
         found = storage.get(["a"])["a"].embedding_by("model-a")
         assert found == embedding
         assert found is not None
@@ -122,7 +115,7 @@ class RecordTests(StorageTests):
         self, storage: Storage
     ) -> None:
         embedding = make_embedding()
-        storage.commit([put("a", embedding=embedding)])
+        storage.commit(Commit(puts=[put("a", embedding=embedding)]))
         embedding.vectors[:] = 0
         embedding.spans[:] = 0
         found = storage.get(["a"])["a"].embedding_by("model-a")
@@ -140,27 +133,29 @@ class RecordTests(StorageTests):
         ]
         expected = 0
         for memory in revisions:
-            storage.commit([Put(memory=memory, expected=expected)])
+            storage.commit(Commit(puts=[Put(memory=memory, expected=expected)]))
             expected = memory.revision
         assert storage.history("a") == revisions
         assert storage.history("nobody") == []
 
     def test_a_put_replaces_the_embedding_or_drops_it(self, storage: Storage) -> None:
-        storage.commit([put("a", embedding=make_embedding(1))])
-        storage.commit([put("a", revision=2, embedding=make_embedding(2))])
+        storage.commit(Commit(puts=[put("a", embedding=make_embedding(1))]))
+        storage.commit(Commit(puts=[put("a", revision=2, embedding=make_embedding(2))]))
         assert storage.get(["a"])["a"].embedding_by("model-a") == make_embedding(2)
-        storage.commit([put("a", revision=3)])
+        storage.commit(Commit(puts=[put("a", revision=3)]))
         assert storage.get(["a"])["a"].embedding_by("model-a") is None
 
     def test_attach_gives_an_embedding_to_the_current_revision_only(self, storage: Storage) -> None:
-        storage.commit([put("a")])
-        storage.commit([put("a", revision=2)])
+        storage.commit(Commit(puts=[put("a")]))
+        storage.commit(Commit(puts=[put("a", revision=2)]))
         before = storage.position()
         for stale in (("a", 1), ("a", 3), ("nobody", 1), ("nobody", 0)):
             write = Attach(id=stale[0], revision=stale[1], embedding=make_embedding())
-            assert storage.commit([write]) == before
+            assert storage.commit(Commit(attaches=[write])) == before
         assert storage.get(["a"])["a"].embedding_by("model-a") is None
-        after = storage.commit([Attach(id="a", revision=2, embedding=make_embedding(3))])
+        after = storage.commit(
+            Commit(attaches=[Attach(id="a", revision=2, embedding=make_embedding(3))])
+        )
         assert after > before
         assert storage.get(["a"])["a"].embedding_by("model-a") == make_embedding(3)
         assert [memory.revision for memory in storage.history("a")] == [1, 2]
@@ -168,21 +163,25 @@ class RecordTests(StorageTests):
     def test_pending_lists_what_the_model_has_not_embedded_oldest_change_first(
         self, storage: Storage
     ) -> None:
-        storage.commit([put("none"), put("other", embedding=make_embedding(model="model-b"))])
-        storage.commit([put("done", embedding=make_embedding()), put("late")])
-        storage.commit([put("gone", status=Status.FORGOTTEN), put("old", status=Status.ARCHIVED)])
+        storage.commit(
+            Commit(puts=[put("none"), put("other", embedding=make_embedding(model="model-b"))])
+        )
+        storage.commit(Commit(puts=[put("done", embedding=make_embedding()), put("late")]))
+        storage.commit(
+            Commit(puts=[put("gone", status=Status.FORGOTTEN), put("old", status=Status.ARCHIVED)])
+        )
         assert storage.pending("model-a", limit=10) == ["none", "other", "late", "old"]
         assert storage.pending("model-a", limit=2) == ["none", "other"]
         assert storage.pending("model-b", limit=10) == ["none", "done", "late", "old"]
-        storage.commit([Attach(id="none", revision=1, embedding=make_embedding())])
-        storage.commit([put("done", revision=2)])
+        storage.commit(Commit(attaches=[Attach(id="none", revision=1, embedding=make_embedding())]))
+        storage.commit(Commit(puts=[put("done", revision=2)]))
         assert storage.pending("model-a", limit=10) == ["other", "late", "old", "done"]
 
     def test_an_erased_memory_leaves_only_its_id_in_the_feed(self, storage: Storage) -> None:
-        storage.commit([put("a", embedding=make_embedding(), tags=("t",)), put("b")])
-        storage.commit([put("a", revision=2)])
+        storage.commit(Commit(puts=[put("a", embedding=make_embedding(), tags=("t",)), put("b")]))
+        storage.commit(Commit(puts=[put("a", revision=2)]))
         cursor = storage.position()
-        storage.commit([Erase(id="a")])
+        storage.commit(Commit(erases=[Erase(id="a")]))
         storage.scrub()
         assert storage.get(["a"]) == {}
         assert storage.history("a") == []
@@ -192,37 +191,43 @@ class RecordTests(StorageTests):
         assert storage.measure().revisions == 0
 
     def test_erasing_what_is_not_there_does_nothing(self, storage: Storage) -> None:
-        storage.commit([put("a"), put("b")])
-        erased = storage.commit([Erase(id="a")])
-        assert storage.commit([Erase(id="a"), Erase(id="nobody")]) == erased
+        storage.commit(Commit(puts=[put("a"), put("b")]))
+        erased = storage.commit(Commit(erases=[Erase(id="a")]))
+        assert storage.commit(Commit(erases=[Erase(id="a"), Erase(id="nobody")])) == erased
 
     def test_an_erase_that_expects_another_revision_changes_nothing(self, storage: Storage) -> None:
-        storage.commit([put("a"), put("b")])
-        storage.commit([put("a", revision=2)])
+        storage.commit(Commit(puts=[put("a"), put("b")]))
+        storage.commit(Commit(puts=[put("a", revision=2)]))
         before = storage.position()
         with pytest.raises(Conflict, match=r"'a'.*expected revision 1, found 2"):
-            storage.commit([Erase(id="b"), Erase(id="a", expected=1)])
+            storage.commit(Commit(erases=[Erase(id="b"), Erase(id="a", expected=1)]))
         with pytest.raises(Conflict, match=r"'nobody'.*expected revision 1, found none"):
-            storage.commit([Erase(id="nobody", expected=1)])
+            storage.commit(Commit(erases=[Erase(id="nobody", expected=1)]))
         assert storage.position() == before
-        storage.commit([Erase(id="a", expected=2)])
+        storage.commit(Commit(erases=[Erase(id="a", expected=2)]))
         with pytest.raises(Conflict, match=r"'a'.*found none"):
-            storage.commit([Erase(id="a", expected=2)])
-        storage.commit([Erase(id="b", expected=1), put("b", text="anew")])
+            storage.commit(Commit(erases=[Erase(id="a", expected=2)]))
+        storage.commit(
+            Commit(
+                erases=[Erase(id="b", expected=1)],
+                puts=[put("b", text="anew")],
+            )
+        )
         assert storage.history("b") == [make_memory("b", text="anew")]
 
     def test_it_is_known_which_ids_were_erased(self, storage: Storage) -> None:
-        storage.commit([put("a"), put("b"), put("c")])
-        storage.commit([Erase(id="a"), Erase(id="b"), Erase(id="nobody")])
+        storage.commit(Commit(puts=[put("a"), put("b"), put("c")]))
+        storage.commit(Commit(erases=[Erase(id="a"), Erase(id="b"), Erase(id="nobody")]))
         asked = ["a", "b", "c", "nobody"]
         assert storage.erased(asked) == {"a", "b"}
-        storage.commit([put("b", text="stored anew")])
+        storage.commit(Commit(puts=[put("b", text="stored anew")]))
         assert storage.erased(asked) == {"a"}
         assert storage.erased([]) == frozenset()
 
     def test_an_erased_id_can_be_used_again(self, storage: Storage) -> None:
-        storage.commit([put("a"), Erase(id="a")])
-        storage.commit([put("a", text="new")])
+        storage.commit(Commit(puts=[put("a")]))
+        storage.commit(Commit(erases=[Erase(id="a")]))
+        storage.commit(Commit(puts=[put("a", text="new")]))
         assert storage.history("a") == [make_memory("a", text="new")]
         feed = storage.changes(0, limit=10).items
         assert [(c.id, c.record) for c in feed] == [
@@ -232,9 +237,9 @@ class RecordTests(StorageTests):
     def test_global_is_always_among_the_scopes(self, storage: Storage) -> None:
         assert storage.scopes() == {GLOBAL: Scope(name=GLOBAL)}
         described = Scope(name=GLOBAL, description="everything")
-        storage.commit([PutScope(scope=described)])
+        storage.commit(Commit(scopes=[described]))
         assert storage.scopes() == {GLOBAL: described}
-        storage.commit([EraseScope(name=GLOBAL)])
+        storage.commit(Commit(erased_scopes=[GLOBAL]))
         assert storage.scopes() == {GLOBAL: Scope(name=GLOBAL)}
 
     def test_a_scope_comes_back_with_every_field_and_can_be_replaced(
@@ -248,60 +253,64 @@ class RecordTests(StorageTests):
             active=False,
             sensitivity=Sensitivity.PRIVATE,
         )
-        storage.commit([PutScope(scope=scope)])
+        storage.commit(Commit(scopes=[scope]))
         assert storage.scopes()[scope.name] == scope
-        storage.commit([PutScope(scope=Scope(name=scope.name))])
+        storage.commit(Commit(scopes=[Scope(name=scope.name)]))
         assert storage.scopes()[scope.name] == Scope(name=scope.name)
 
     def test_a_commit_is_refused_when_the_scopes_are_not_as_expected(
         self, storage: Storage
     ) -> None:
         scope = Scope(name="s", description="as it was")
-        storage.commit([PutScope(scope=scope), PutScope(scope=Scope(name="child", parent="s"))])
-        storage.commit([put("a", scope="child")])
+        storage.commit(Commit(scopes=[scope, Scope(name="child", parent="s")]))
+        storage.commit(Commit(puts=[put("a", scope="child")]))
         for expected in (
-            ExpectScopes(scopes={"s": None}),
-            ExpectScopes(scopes={"S": None}),
-            ExpectScopes(scopes={"s": Scope(name="s")}),
-            ExpectScopes(scopes={"other": scope}),
-            ExpectScopes(scopes={}, unused=frozenset({"s"})),
-            ExpectScopes(scopes={}, unused=frozenset({"child"})),
+            Expect(scopes={"s": None}),
+            Expect(scopes={"S": None}),
+            Expect(scopes={"s": Scope(name="s")}),
+            Expect(scopes={"other": scope}),
+            Expect(unused=frozenset({"s"})),
+            Expect(unused=frozenset({"child"})),
         ):
             with pytest.raises(Conflict, match="the scope"):
-                storage.commit([put("b"), expected, EraseScope(name="s")])
+                storage.commit(Commit(expect=expected, puts=[put("b")], erased_scopes=["s"]))
             assert storage.get(["b"]) == {}
             assert storage.scopes()["s"] == scope
         forgotten = make_memory("a", scope="child", revision=2, status=Status.FORGOTTEN)
-        storage.commit([Put(memory=forgotten, expected=1)])
-        fitting = ExpectScopes(
-            scopes={"s": scope, "new": None}, unused=frozenset({"child", "never was"})
-        )
-        storage.commit([fitting, put("b")])
+        storage.commit(Commit(puts=[Put(memory=forgotten, expected=1)]))
+        fitting = Expect(scopes={"s": scope, "new": None}, unused=frozenset({"child", "never was"}))
+        storage.commit(Commit(expect=fitting, puts=[put("b")]))
         assert set(storage.get(["b"])) == {"b"}
 
     def test_whether_a_scope_is_unused_is_seen_after_the_writes(self, storage: Storage) -> None:
-        storage.commit([PutScope(scope=Scope(name="s")), PutScope(scope=Scope(name="t"))])
-        storage.commit([put("a", scope="s"), put("b", scope="s")])
+        storage.commit(Commit(scopes=[Scope(name="s"), Scope(name="t")]))
+        storage.commit(Commit(puts=[put("a", scope="s"), put("b", scope="s")]))
         forgotten = make_memory("a", scope="s", revision=2, status=Status.FORGOTTEN)
         moved = make_memory("b", scope="t", revision=2)
-        unused = ExpectScopes(scopes={}, unused=frozenset({"s"}))
-        child = PutScope(scope=Scope(name="t", parent="s"))
+        unused = Expect(unused=frozenset({"s"}))
+        child = Scope(name="t", parent="s")
         forget, move = Put(memory=forgotten, expected=1), Put(memory=moved, expected=1)
-        for writes in (
-            [forget],
-            [move],
-            [forget, move, put("c", scope="s")],
-            [forget, move, child],
+        for commit in (
+            Commit(puts=[forget]),
+            Commit(puts=[move]),
+            Commit(puts=[forget, move, put("c", scope="s")]),
+            Commit(puts=[forget, move], scopes=[child]),
         ):
             with pytest.raises(Conflict, match="the scope 's', which is in use by now"):
-                storage.commit([unused, *writes, EraseScope(name="s")])
-        storage.commit([child])
-        orphan = EraseScope(name="t")
-        storage.commit([unused, forget, Erase(id="b"), EraseScope(name="s"), orphan])
+                storage.commit(evolve(commit, expect=unused, erased_scopes=["s"]))
+        storage.commit(Commit(scopes=[child]))
+        storage.commit(
+            Commit(
+                expect=unused,
+                erases=[Erase(id="b")],
+                puts=[forget],
+                erased_scopes=["s", "t"],
+            )
+        )
         assert set(storage.scopes()) == {GLOBAL}
 
     def test_erasing_a_scope_leaves_its_memories(self, storage: Storage) -> None:
-        storage.commit([PutScope(scope=Scope(name="s")), put("a", scope="s")])
-        storage.commit([EraseScope(name="s"), EraseScope(name="never was")])
+        storage.commit(Commit(puts=[put("a", scope="s")], scopes=[Scope(name="s")]))
+        storage.commit(Commit(erased_scopes=["s", "never was"]))
         assert set(storage.scopes()) == {GLOBAL}
         assert storage.get(["a"])["a"].memory.scope == "s"

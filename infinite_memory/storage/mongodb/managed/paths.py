@@ -15,6 +15,7 @@ from pathlib import Path
 from attrs import field, frozen
 
 from infinite_memory.errors import StorageUnavailable
+from infinite_memory.files.atomic import write_atomically
 
 __all__ = ["Places"]
 
@@ -82,7 +83,7 @@ class Places:
         return self.folder / "socket"
 
     def has_data(self) -> bool:
-        """Tell whether a server ever kept something here."""
+        """Return whether a server ever stored data here."""
         return (self.data / "WiredTiger").exists()
 
     def prepare(self) -> None:
@@ -138,7 +139,7 @@ class Places:
             )
         if path.parent != self.folder:
             path.parent.chmod(0o700)
-        _write_whole(self._noted_socket, str(path), mode=0o600)
+        write_atomically(self._noted_socket, bytes(path))
         path.unlink(missing_ok=True)
         return path
 
@@ -165,16 +166,4 @@ def _fits(socket: Path) -> bool:
 
 def _write_secret(path: Path, content: str, *, mode: int) -> None:
     if not path.exists():
-        _write_whole(path, content, mode=mode)
-
-
-def _write_whole(path: Path, content: str, *, mode: int) -> None:
-    """Write a file so that it is whole or not there, whenever this process ends."""
-    fresh = path.with_name(f"{path.name}.new")
-    fresh.unlink(missing_ok=True)
-    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    fresh.replace(path)
+        write_atomically(path, content.encode(), mode=mode)

@@ -17,8 +17,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from infinite_memory.errors import StorageUnavailable
+from infinite_memory.files.locks import is_locked
 from infinite_memory.storage.mongodb.managed.paths import Places
-from infinite_memory.storage.mongodb.managed.sharing import is_held, lock_to_pass_on
+from infinite_memory.storage.mongodb.managed.sharing import lock_to_pass_on
 
 __all__ = ["SET_NAME", "Process"]
 
@@ -44,7 +45,7 @@ class Process:
 
     def runs(self) -> bool:
         """Tell whether there is one, whether it answers or not."""
-        return is_held(self._places.lock)
+        return is_locked(self._places.lock)
 
     def start(self) -> int:
         """Start it, where there is none; return 0 when it listens, and its exit code if it ended.

@@ -7,35 +7,17 @@ The server itself holds `server.lock`, from before it is started until it is gon
 
 from __future__ import annotations
 
-import os
 import sys
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 from infinite_memory.errors import ConfigurationError, StorageUnavailable
+from infinite_memory.files.locks import FileLock
 
-if sys.platform != "win32":
-    import fcntl
-
-__all__ = ["Users", "alone", "is_held", "lock_to_pass_on"]
+__all__ = ["Users", "alone", "lock_to_pass_on"]
 
 _WAIT_SECONDS = 120.0
-
-_descriptors: set[int] = set()
-
-
-def _let_go_in_child() -> None:
-    """Close in a forked child what would keep the locks of its parent for as long as it lives."""
-    for descriptor in _descriptors:
-        with suppress(OSError):
-            os.close(descriptor)
-    _descriptors.clear()
-
-
-if sys.platform != "win32":
-    os.register_at_fork(after_in_child=_let_go_in_child)
 
 
 @contextmanager
@@ -46,28 +28,28 @@ def alone(folder: Path) -> Iterator[None]:
         ConfigurationError: this platform has no such locks.
         StorageUnavailable: another process has held it for too long.
     """
-    descriptor = _opened(folder / "start.lock")
+    if sys.platform == "win32":
+        raise ConfigurationError(
+            "a managed server is not supported on Windows: run MongoDB as a service and give its "
+            "address, such as mongodb://localhost:27017/infinite_memory"
+        )
+    lock = FileLock(folder / "start.lock")
+    if not lock.acquire(_WAIT_SECONDS):
+        raise StorageUnavailable(
+            f"another process has been starting or stopping the server in {folder} for "
+            f"{_WAIT_SECONDS:g} s: look for one that hangs, end it and try again"
+        )
     try:
-        deadline = time.monotonic() + _WAIT_SECONDS
-        while not _try(descriptor, shared=False):
-            if time.monotonic() > deadline:
-                raise StorageUnavailable(
-                    f"another process has been starting or stopping the server in {folder} for "
-                    f"{_WAIT_SECONDS:g} s: look for one that hangs, end it and try again"
-                )
-            time.sleep(0.01)
         yield
     finally:
-        _close(descriptor)
+        lock.release()
 
 
 class Users:
     """Our place among the users of the server in a folder."""
 
     def __init__(self, folder: Path) -> None:
-        self._path = folder / "users.lock"
-        self._descriptor: int | None = None
-        self._process = os.getpid()
+        self._lock = FileLock(folder / "users.lock")
 
     def join(self) -> None:
         """Be a user from now on; under `alone`, so that nobody stops the server meanwhile.
@@ -75,40 +57,27 @@ class Users:
         Raises:
             StorageUnavailable: another program holds the file exclusively.
         """
-        descriptor = _opened(self._path)
-        if not _try(descriptor, shared=True):
-            _close(descriptor)
+        if not self._lock.try_acquire(shared=True):
             raise StorageUnavailable(
-                f"another program holds {self._path}, which only we should: end it and try again"
+                f"another program holds {self._lock.path}, which only Infinite Memory should: end "
+                "it and try again"
             )
-        self._descriptor, self._process = descriptor, os.getpid()
 
     def joined(self) -> bool:
-        """Tell whether we are a user; under `alone`. A forked child is none."""
-        return self._descriptor is not None and self._process == os.getpid()
+        """Return whether we are a user; under `alone`. A forked child is none."""
+        return self._lock.is_open
 
     def leave(self) -> bool:
-        """Be no user any more; under `alone`. Tell whether nobody else is one either.
+        """Be no user any more; under `alone`. Return whether no user is left.
 
         In a forked child this does nothing: its parent is the user.
         """
-        joined = self.joined()
-        descriptor, self._descriptor = self._descriptor, None
-        if descriptor is None or not joined:
+        if not self._lock.is_open:
             return False
         try:
-            return _try(descriptor, shared=False)
+            return self._lock.try_acquire()
         finally:
-            _close(descriptor)
-
-
-def is_held(path: Path) -> bool:
-    """Tell whether a process holds the lock of the file `path`."""
-    descriptor = _opened(path)
-    try:
-        return not _try(descriptor, shared=False)
-    finally:
-        _close(descriptor)
+            self._lock.release()
 
 
 @contextmanager
@@ -118,47 +87,11 @@ def lock_to_pass_on(path: Path) -> Iterator[int]:
     Raises:
         StorageUnavailable: another process holds it.
     """
-    descriptor = _opened(path)
+    lock = FileLock(path)
+    if not lock.try_acquire():
+        raise StorageUnavailable(f"another process holds {path}: end it and try again")
     try:
-        if not _try(descriptor, shared=False):
-            raise StorageUnavailable(f"another process holds {path}: end it and try again")
-        yield descriptor
+        yield lock.fileno()
     finally:
-        # Closed, not unlocked: whoever was given it keeps the lock.
-        _descriptors.discard(descriptor)
-        os.close(descriptor)
-
-
-def _opened(path: Path) -> int:
-    if sys.platform == "win32":
-        raise ConfigurationError(
-            "a managed server is not supported on Windows: run MongoDB as a service and give its "
-            "address, such as mongodb://localhost:27017/infinite_memory"
-        )
-    try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    except OSError as error:
-        raise StorageUnavailable(
-            f"the lock file {path} cannot be used: {error.strerror}: check the folder and its "
-            "permissions"
-        ) from error
-    _descriptors.add(descriptor)
-    return descriptor
-
-
-def _close(descriptor: int) -> None:
-    _descriptors.discard(descriptor)
-    if sys.platform != "win32":
-        # A child that was forked meanwhile may have a copy, which would keep the lock.
-        fcntl.flock(descriptor, fcntl.LOCK_UN)
-    os.close(descriptor)
-
-
-def _try(descriptor: int, *, shared: bool) -> bool:
-    if sys.platform == "win32":
-        return False
-    try:
-        fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
+        # Closed, not unlocked: the process that was given the descriptor keeps the lock.
+        lock.close()

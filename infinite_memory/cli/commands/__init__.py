@@ -1,0 +1,1 @@
+"""The commands, grouped by subject; `cli.main` loads only the file of the called command."""

@@ -1,0 +1,81 @@
+"""`infinite-memory copy`: copy a store into another store, of any backend."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import click
+from attrs import asdict
+
+from infinite_memory.cli.exits import ExitCode
+from infinite_memory.cli.options import common_options, refuse_scopes, wanted_store, wants_json
+from infinite_memory.cli.output import Line, emit_json, emit_lines, emit_table, progress_bars
+from infinite_memory.cli.render import format_counts
+from infinite_memory.cli.settings import set_up
+from infinite_memory.model.copying import Copied, CopyProgress, CopyStep
+from infinite_memory.model.findings import Finding
+from infinite_memory.model.quantities import format_count
+from infinite_memory.operations.copy import copy_store
+
+__all__ = ["copy_command"]
+
+
+@click.command("copy")
+@click.argument("source", metavar="FROM")
+@click.argument("target", metavar="TO")
+@common_options
+@click.pass_context
+def copy_command(context: click.Context, /, source: str, target: str) -> int:
+    """Copy everything that the store FROM holds into the store TO, and compare the two.
+
+    FROM and TO are a folder, mongodb://HOST/DATABASE, or mongodb+managed:// for the server in
+    the home folder. Run the command again after an interruption: it goes on. Exits with 4 if
+    something could not be copied, or differs between the two.
+    """
+    refuse_scopes(context, "copy")
+    if wanted_store(context) is not None:
+        raise click.UsageError("copy takes two stores, FROM and TO: leave out --store", context)
+    config = set_up(context)
+    with progress_bars(*(step.capitalize() for step in CopyStep)) as update:
+        copied = copy_store(source, target, config=config, progress=_progress(update))
+    if wants_json(context):
+        emit_json(
+            {
+                "whole": copied.whole,
+                "copied": copied.copied,
+                "resumed": copied.resumed,
+                "compared": dict(copied.compared),
+                "left_out": [_document(finding) for finding in copied.left_out],
+                "different": [_document(finding) for finding in copied.different],
+            }
+        )
+    else:
+        emit_lines(_summary(copied))
+        findings = [*copied.left_out, *copied.different]
+        if findings:
+            rows = [(str(f.part), f.what, f.way_out) for f in findings]
+            emit_table(("Part", "What was found", "What to do"), rows)
+    return ExitCode.DONE if copied.whole else ExitCode.STORAGE
+
+
+def _document(finding: Finding) -> dict[str, object]:
+    return {**asdict(finding), "part": str(finding.part)}
+
+
+def _summary(copied: Copied) -> Iterator[Line]:
+    resumed = ", after those of an earlier run" if copied.resumed else ""
+    yield Line([(f"Copied {format_count(copied.copied, 'memory', 'memories')}{resumed}.", "")])
+    yield Line([(f"The same in both: {format_counts(copied.compared) or 'nothing'}.", "")])
+    if copied.whole:
+        yield Line([("The target holds everything that the source does.", "green")])
+    if copied.left_out:
+        yield Line([(f"{format_count(len(copied.left_out), 'record')} left out:", "red")])
+    if copied.different:
+        yield Line([(f"{format_count(len(copied.different), 'difference')}:", "red")])
+
+
+def _progress(update: Callable[[str, int, int | None], None] | None) -> CopyProgress | None:
+    """Return a function that draws the progress of a copy, step by step, if there are bars."""
+    if update is None:
+        return None
+    return lambda step, done, total: update(step.capitalize(), done, total)

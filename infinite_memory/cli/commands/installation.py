@@ -1,0 +1,76 @@
+"""The commands on the installation: `config` and `doctor`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+from attrs import asdict
+
+from infinite_memory.cli.exits import ExitCode
+from infinite_memory.cli.options import common_options, refuse_scopes, wants_json
+from infinite_memory.cli.output import emit_json, emit_table
+from infinite_memory.cli.settings import load_settings
+from infinite_memory.errors import ConfigurationError
+from infinite_memory.model.address import masked
+from infinite_memory.model.diagnosis import Diagnosis, State
+
+__all__ = ["config_command", "doctor_command"]
+
+
+@click.command("config")
+@common_options
+@click.pass_context
+def config_command(context: click.Context) -> None:
+    """Print every setting in force, with its value and where the value came from.
+
+    Options override the environment, and the environment overrides the file in the home folder.
+    """
+    rows = [(key, _value(value), origin) for key, value, origin in load_settings(context).rows()]
+    if wants_json(context):
+        emit_json({key: {"value": value, "origin": origin} for key, value, origin in rows})
+        return
+    shown = ((key, "-" if value is None else str(value), origin) for key, value, origin in rows)
+    emit_table(("Setting", "Value", "From"), shown)
+
+
+def _value(value: object) -> object:
+    if isinstance(value, Path):
+        return str(value)
+    return masked(value) if isinstance(value, str) else value
+
+
+@click.command("doctor")
+@common_options
+@click.pass_context
+def doctor_command(context: click.Context) -> int:
+    """Check the installation, the settings, the store and the model, and print the results.
+
+    Nothing is changed, and a store that does not exist is not created. Exits with 1 if there is a
+    problem.
+    """
+    refuse_scopes(context, "doctor")
+    diagnoses = list(_diagnose(context))
+    is_healthy = all(diagnosis.state is not State.PROBLEM for diagnosis in diagnoses)
+    if wants_json(context):
+        checks = [{**asdict(diagnosis), "state": str(diagnosis.state)} for diagnosis in diagnoses]
+        emit_json({"healthy": is_healthy, "checks": checks})
+    else:
+        rows = [(str(item.state), item.about, item.sentence) for item in diagnoses]
+        emit_table(("State", "About", "Finding"), rows)
+    return ExitCode.DONE if is_healthy else ExitCode.NO
+
+
+def _diagnose(context: click.Context) -> Iterator[Diagnosis]:
+    # Late: the checks load the model and the database, which `config` does without.
+    from infinite_memory.operations.diagnose import diagnose_installation, diagnose_platform
+
+    yield from diagnose_platform()
+    try:
+        config = load_settings(context).config
+    except ConfigurationError as error:
+        yield Diagnosis("configuration", State.PROBLEM, f"{error}.")
+        return
+    yield Diagnosis("configuration", State.OK, "Every setting can be used.")
+    yield from diagnose_installation(config)

@@ -1,0 +1,284 @@
+"""The commands on memories by id or key: `show`, `revise`, `forget`, `history`, `conflicts`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from infinite_memory.cli.exits import ExitCode
+from infinite_memory.cli.fields import field_options, field_values, read_text
+from infinite_memory.cli.opening import open_store
+from infinite_memory.cli.options import common_options, wants_json
+from infinite_memory.cli.output import Line, emit_json, emit_lines, emit_table, is_terminal, remark
+from infinite_memory.cli.render import memory_lines, one_line, receipt_json, receipt_sentence
+from infinite_memory.errors import NotFound, StoreDamaged
+from infinite_memory.model.codec import iso, to_json
+from infinite_memory.model.memory import Memory, Status
+from infinite_memory.model.quantities import format_count
+from infinite_memory.model.receipt import Receipt
+from infinite_memory.model.timestamps import show_moment
+from infinite_memory.model.usage import Usage
+from infinite_memory.store import MemoryStore
+
+__all__ = [
+    "conflicts_command",
+    "forget_command",
+    "history_command",
+    "revise_command",
+    "show_command",
+]
+
+
+@click.command("show")
+@click.argument("memory_id", metavar="ID")
+@click.option("--history", is_flag=True, help="Show the earlier revisions too, oldest first.")
+@click.option("--usage", is_flag=True, help="Show how often it was recalled, and when last.")
+@common_options
+@click.pass_context
+def show_command(context: click.Context, memory_id: str, *, history: bool, usage: bool) -> None:
+    """Show the whole text and every field of the memory ID, of any status."""
+    with open_store(context) as store:
+        memory = store.get(memory_id)
+        revisions = store.journal.history(memory_id) if history else []
+        recalls = store.usage(memory_id) if usage else None
+        zone = store.config.time_zone
+    if wants_json(context):
+        earlier = {"history": [to_json(revision) for revision in revisions]} if history else {}
+        recalled = {"usage": _usage_json(recalls)} if usage else {}
+        emit_json({**to_json(memory), **recalled, **earlier})
+        return
+    for number, revision in enumerate(revisions or [memory]):
+        if number:
+            emit_lines([Line([("", "")])])
+        emit_lines(memory_lines(revision, zone))
+    if recalls is not None:
+        times = format_count(recalls.count, "time")
+        remark(f"Recalled {times}, last on {show_moment(recalls.last, zone)}.")
+    elif usage:
+        remark("Never recalled.")
+
+
+def _usage_json(recalls: Usage | None) -> dict[str, object]:
+    if recalls is None:
+        return {"count": 0, "last": None}
+    return {"count": recalls.count, "last": iso(recalls.last)}
+
+
+_EMPTY: dict[str, tuple[str, Any]] = {
+    "title": ("title", None),
+    "tags": ("tags", ()),
+    "speaker": ("speaker", None),
+    "conversation": ("conversation_id", None),
+    "key": ("key", None),
+    "valid-from": ("valid_from", None),
+    "valid-to": ("valid_to", None),
+    "context": ("context", {}),
+    "sources": ("sources", ()),
+    "attachments": ("attachments", ()),
+}
+"""The fields that --clear empties, and the value of an empty field."""
+
+
+@click.command("revise")
+@click.argument("memory_id", metavar="ID")
+@click.option("--text", help="The new text; - reads it from standard input.")
+@field_options
+@click.option("--important/--not-important", default=None, help="Whether it matters more.")
+@click.option(
+    "--status",
+    type=click.Choice([str(status) for status in Status]),
+    help="current brings back a forgotten memory.",
+)
+@click.option(
+    "--clear",
+    type=click.Choice(list(_EMPTY)),
+    multiple=True,
+    help="Empty this field. May be repeated.",
+)
+@click.option(
+    "--revision",
+    type=int,
+    help="Change it only if this is its present revision.",
+)
+@common_options
+@click.pass_context
+def revise_command(
+    context: click.Context,
+    /,
+    memory_id: str,
+    *,
+    text: str | None,
+    clear: tuple[str, ...],
+    revision: int | None,
+    **options: Any,
+) -> None:
+    """Change fields of the memory ID; the rest of it stays as it is.
+
+    New tags, sources and attachments replace the present ones.
+    """
+    with open_store(context) as store:
+        changes = dict(_EMPTY[name] for name in clear)
+        changes |= field_values(options, store.config.time_zone)
+        if text is not None:
+            changes["text"] = read_text(text, max_bytes=store.config.limits.max_text_bytes)
+        if revision is None:
+            revision = store.get(memory_id).revision
+        receipt = store.revise(memory_id, revision=revision, **changes)
+    if wants_json(context):
+        emit_json(receipt_json(receipt))
+    else:
+        emit_lines([Line([(receipt_sentence(receipt), "")])])
+
+
+_TEXT_CHARS = 200
+
+
+@click.command("forget")
+@click.argument("memory_ids", metavar="ID...", nargs=-1, required=True)
+@click.option("--hard", is_flag=True, help="Erase for good, with history and vectors.")
+@click.option("--yes", is_flag=True, help="Do not ask before erasing.")
+@common_options
+@click.pass_context
+def forget_command(
+    context: click.Context, memory_ids: tuple[str, ...], *, hard: bool, yes: bool
+) -> int:
+    """Take the memories with the given IDs out of every result.
+
+    "revise ID --status current" brings a memory back. With --hard nothing is left of it; that asks
+    first, and needs --yes without a terminal.
+    """
+    with open_store(context) as store:
+        # Every id is looked up before the first is forgotten, so that a wrong id changes nothing.
+        lines, receipts = _look_up(store, memory_ids, hard=hard)
+        if hard and lines and not yes and not _confirm(list(lines.values())):
+            remark("Nothing was erased.", style="")
+            return ExitCode.NO
+        receipts |= {memory_id: store.forget(memory_id, hard=hard) for memory_id in lines}
+    if wants_json(context):
+        emit_json({"receipts": [receipt_json(receipt) for receipt in receipts.values()]})
+    else:
+        emit_lines(Line([(receipt_sentence(receipt), "")]) for receipt in receipts.values())
+    return ExitCode.DONE
+
+
+def _look_up(
+    store: MemoryStore, memory_ids: Sequence[str], *, hard: bool
+) -> tuple[dict[str, str], dict[str, Receipt]]:
+    """Return a line about every memory, and the receipts of memories that were erased before."""
+    lines: dict[str, str] = {}
+    receipts: dict[str, Receipt] = {}
+    for memory_id in memory_ids:
+        try:
+            text = one_line(store.get(memory_id).text, max_chars=_TEXT_CHARS)
+        except StoreDamaged:
+            if not hard:
+                raise
+            text = "(damaged)"
+        except NotFound:
+            if not hard:
+                raise
+            # Finishes an erasure that was interrupted, and refuses an id that never existed.
+            receipts[memory_id] = store.forget(memory_id, hard=True)
+            continue
+        lines[memory_id] = f"{memory_id}  {text}"
+    return lines, receipts
+
+
+def _confirm(lines: Sequence[str]) -> bool:
+    if not is_terminal(sys.stdin):
+        raise click.UsageError("--hard erases for good: give --yes, or run it on a terminal")
+    for line in lines:
+        remark(line, style="")
+    number = format_count(len(lines), "memory", "memories")
+    return click.confirm(f"Erase {number} for good?", err=True)
+
+
+_TABLE_CHARS, _PIPE_CHARS = 120, 2000
+
+
+@click.command("history")
+@click.argument("id_or_key", metavar="ID|KEY")
+@click.option(
+    "--scope",
+    "scopes",
+    metavar="NAME",
+    multiple=True,
+    help="Search this scope for the KEY, with its parents and Global. Repeatable.",
+)
+@common_options
+@click.pass_context
+def history_command(context: click.Context, id_or_key: str, *, scopes: tuple[str, ...]) -> None:
+    """Show every value that a KEY had, or every revision of the memory ID.
+
+    Oldest first, by when they began to hold; with an ID also the memories that it replaced or that
+    replaced it. Into a pipe every revision is a line: from, to, status, text, id and number, with
+    tabs between.
+    """
+    with open_store(context) as store:
+        memories = store.journal.history(id_or_key, scope=list(scopes) or None)
+        zone = store.config.time_zone
+    if wants_json(context):
+        emit_json({"history": [to_json(memory) for memory in memories]})
+        return
+    max_chars = _TABLE_CHARS if is_terminal(sys.stdout) else _PIPE_CHARS
+    emit_table(
+        ("From", "To", "Status", "Memory"),
+        [_history_row(memory, zone, max_chars) for memory in memories],
+        widths={"From": 11, "To": 11},
+    )
+
+
+def _history_row(memory: Memory, zone: str | None, max_chars: int) -> tuple[str, ...]:
+    end = "" if memory.valid_to is None else show_moment(memory.valid_to, zone)
+    text = one_line(memory.text, max_chars=max_chars)
+    return (
+        show_moment(memory.held_from, zone),
+        end,
+        str(memory.status),
+        f"{text}\n{memory.id}\nrevision {memory.revision}",
+    )
+
+
+_CONFLICT_CHARS = 2000
+
+
+@click.command("conflicts")
+@click.option(
+    "--scope",
+    "scopes",
+    metavar="NAME",
+    multiple=True,
+    help="Search this scope with its parents and Global; ALL for all open scopes. Repeatable.",
+)
+@common_options
+@click.pass_context
+def conflicts_command(context: click.Context, *, scopes: tuple[str, ...]) -> None:
+    """List current facts that contradict each other: same key, same scope, different texts.
+
+    To decide, `revise` a fact, or `remember` a new fact that `--supersedes` the others. Into a pipe
+    every memory is a line: scope, key, when it began, text and id, with tabs between.
+    """
+    with open_store(context) as store:
+        groups = store.journal.conflicts(scope=list(scopes) or None)
+        zone = store.config.time_zone
+    if wants_json(context):
+        emit_json({"conflicts": [[to_json(memory) for memory in group] for group in groups]})
+        return
+    if not groups:
+        remark("No facts disagree.")
+    emit_table(
+        ("Scope", "Key", "From", "Memory"),
+        [
+            (
+                memory.scope,
+                memory.key or "",
+                show_moment(memory.held_from, zone),
+                f"{one_line(memory.text, max_chars=_CONFLICT_CHARS)}\n{memory.id}",
+            )
+            for group in groups
+            for memory in group
+        ],
+    )

@@ -1,0 +1,155 @@
+"""`infinite-memory remember`: store a memory, or many from a file of JSON lines."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import ExitStack
+from functools import partial
+from typing import Any
+
+import click
+
+from infinite_memory.cli.fields import field_options, field_values, origin_option, read_text
+from infinite_memory.cli.jsonl import Drafts, max_line_bytes, read_drafts
+from infinite_memory.cli.opening import open_store
+from infinite_memory.cli.options import common_options, wants_json
+from infinite_memory.cli.output import Line, emit_json, emit_lines, progress_bars, remark
+from infinite_memory.cli.render import receipt_json, receipt_sentence, similar_lines
+from infinite_memory.model.memory import Origin
+from infinite_memory.model.quantities import format_count
+from infinite_memory.model.receipt import Outcome, Receipt, Searchable
+from infinite_memory.store import MemoryStore
+
+__all__ = ["remember_command"]
+
+
+@click.command("remember")
+@click.argument("text", required=False)
+@click.option(
+    "--from", "source_file", metavar="FILE", help="Store a memory for each line of JSON in FILE."
+)
+@click.option("--id", help="An id of your own: the same command again then changes nothing.")
+@field_options
+@origin_option
+@click.option(
+    "--supersedes", multiple=True, metavar="ID", help="A memory that it replaces. May be repeated."
+)
+@click.option(
+    "--no-similar",
+    "similar",
+    flag_value=False,
+    default=True,
+    help="Do not look for similar memories, which it may replace.",
+)
+@click.option("--important", is_flag=True, default=None, help="It matters more than others.")
+@common_options
+@click.pass_context
+def remember_command(
+    context: click.Context,
+    /,
+    text: str | None,
+    source_file: str | None,
+    *,
+    similar: bool,
+    **options: Any,
+) -> None:
+    """Store TEXT, or standard input where TEXT is -, and print the receipt.
+
+    With --from every line of FILE (- for standard input) is an object with a text and any other
+    field of a memory, or FILE is what `list --json` has printed. All of it is checked before the
+    first memory is stored; the options are the fields that a line leaves out. Similar memories are
+    named for a TEXT only.
+    """
+    if (text is None) == (source_file is None):
+        raise click.UsageError("give a TEXT, - for standard input, or --from FILE")
+    if source_file is not None:
+        _remember_file(context, source_file, options)
+        return
+    with open_store(context) as store:
+        limit = store.config.limits.max_text_bytes
+        zone = store.config.time_zone
+        fields = field_values(options, zone)
+        checked_text = read_text(str(text), max_bytes=limit)
+        receipt = store.remember(checked_text, similar=similar, **fields)
+        if wants_json(context):
+            emit_json(receipt_json(receipt))
+        else:
+            emit_lines([Line([(receipt_sentence(receipt), "")]), *similar_lines(receipt, zone)])
+        _embed_long_texts(store, [receipt])
+
+
+def _remember_file(context: click.Context, path: str, options: dict[str, Any]) -> None:
+    if options["id"] is not None:
+        raise click.UsageError("--id names one memory: give each line an id of its own")
+    if options["supersedes"]:
+        raise click.UsageError("--supersedes is for one memory: give it on the line itself")
+    with open_store(context) as store:
+        drafts = _read_file(store, path, options)
+        with drafts.name_lines(), progress_bars("Storing") as update:
+            progress = None if update is None else partial(update, "Storing")
+            receipts = store.remember_many(drafts.items, progress=progress)
+        _report(receipts, as_json=wants_json(context))
+        _embed_long_texts(store, receipts)
+
+
+def _embed_long_texts(store: MemoryStore, receipts: Sequence[Receipt]) -> None:
+    """Embed long texts after the receipts are printed; an interruption loses nothing."""
+    pending = sum(receipt.searchable is Searchable.WORDS for receipt in receipts)
+    if pending:
+        remark(
+            f"Embedding {format_count(pending, 'long text', 'long texts')} to be found by meaning"
+            " too; you may interrupt this."
+        )
+        sys.stdout.flush()
+        # The oldest pending texts come first, so this goes on until none is left.
+        while store.models.catch_up():
+            pass
+
+
+def _read_file(store: MemoryStore, path: str, options: dict[str, Any]) -> Drafts:
+    config = store.config
+    with ExitStack() as stack:
+        if path == "-":
+            file, name = sys.stdin.buffer, "standard input"
+        else:
+            # click.open_file makes an error of its own kind, with its own exit code.
+            file, name = stack.enter_context(click.open_file(path, "rb")), path
+        return read_drafts(
+            file,
+            name,
+            defaults={"origin": str(Origin.IMPORT), **field_values(options, config.time_zone)},
+            zone=config.time_zone,
+            max_bytes=max_line_bytes(
+                max_text_bytes=config.limits.max_text_bytes,
+                max_context_bytes=config.limits.max_context_bytes,
+            ),
+        )
+
+
+def _report(receipts: Sequence[Receipt], *, as_json: bool) -> None:
+    outcomes = Counter(receipt.outcome for receipt in receipts)
+    stored, unchanged = outcomes[Outcome.STORED], outcomes[Outcome.UNCHANGED]
+    strengthened = outcomes[Outcome.STRENGTHENED]
+    if as_json:
+        emit_json(
+            {
+                "receipts": [receipt_json(receipt) for receipt in receipts],
+                "stored": stored,
+                "unchanged": unchanged,
+                "strengthened": strengthened,
+            }
+        )
+        return
+    repeats = f", {strengthened:,} stored before" if strengthened else ""
+    embedded = sum(receipt.searchable is Searchable.MEANING for receipt in receipts)
+    sentence = (
+        f"Stored {format_count(stored, 'memory', 'memories')}, {unchanged:,} unchanged{repeats};"
+        f" {embedded:,} of {len(receipts):,} found by meaning."
+    )
+    emit_lines([Line([(sentence, "")])])
+    conflicts = sum(bool(receipt.conflicts) for receipt in receipts)
+    if conflicts:
+        number = format_count(conflicts, "memory conflicts", "memories conflict")
+        remark(f"{number} with another of the same key: see `infinite-memory conflicts`.")

@@ -1,0 +1,203 @@
+"""The commands that answer a question: `search` and `why-not`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+from attrs import asdict
+
+from infinite_memory.cli.exits import ExitCode
+from infinite_memory.cli.fields import depth_option, filter_options, filter_values
+from infinite_memory.cli.hits import emit_hits, format_explanation
+from infinite_memory.cli.opening import open_store
+from infinite_memory.cli.options import common_options, wants_json
+from infinite_memory.cli.output import Line, emit_json, emit_lines, remark
+from infinite_memory.cli.render import join_words, scope_names
+from infinite_memory.cli.scope_hints import describe_other_scopes
+from infinite_memory.model.codec import iso, predecessor_json, reading_json, to_json
+from infinite_memory.model.hits import Hit, Hits, Step
+from infinite_memory.model.quantities import format_count
+from infinite_memory.model.search_options import Depth
+from infinite_memory.model.timestamps import show_moment
+
+__all__ = ["search_command", "why_not_command"]
+
+
+@click.command("search")
+@click.argument("question", nargs=-1, required=True)
+@filter_options
+@depth_option
+@click.option(
+    "--limit",
+    "-n",
+    type=int,
+    help="Return at most this many: by default 5, in an overview 10, exhaustive 50.",
+)
+@click.option("--offset", type=int, default=0, metavar="N", help="Skip the first N memories.")
+@click.option(
+    "--threshold", type=float, metavar="SCORE", help="Leave out memories that score less, 0 to 1."
+)
+@click.option("--explain", is_flag=True, help="Show how each score came about.")
+@common_options
+@click.pass_context
+def search_command(
+    context: click.Context, /, question: tuple[str, ...], *, explain: bool, **options: Any
+) -> int:
+    """Find the memories that answer QUESTION, by meaning and by words, best first.
+
+    Exits with 0 if a memory is found, and with 1 if none is.
+    """
+    query = " ".join(question)
+    as_json = wants_json(context)
+    with open_store(context) as store:
+        zone = store.config.time_zone
+        hits = store.search(
+            query,
+            **filter_values(options, zone),
+            depth=options["depth"],
+            limit=options["limit"],
+            offset=options["offset"],
+            threshold=options["threshold"],
+            # The best passage of a long text is part of the explanation.
+            explain=explain or not as_json,
+        )
+        hint = None if as_json or hits else describe_other_scopes(store, hits.scopes)
+    if as_json:
+        emit_json(_document(query, hits, explain=explain))
+        return ExitCode.DONE if hits else ExitCode.NO
+    if hits.opened:
+        emit_lines([Line([(_opened_sentence(hits), "dim")])])
+    emit_hits(hits, zone, explain=explain)
+    remark(_summary(hits, zone) if hits else _nothing(hits, zone, hint))
+    return ExitCode.DONE if hits else ExitCode.NO
+
+
+def _document(query: str, hits: Hits, *, explain: bool) -> dict[str, Any]:
+    return {
+        "query": query,
+        "depth": str(hits.depth),
+        "mode": str(hits.mode),
+        "as_of": iso(hits.as_of),
+        "hits": [_hit_json(hit, explain=explain) for hit in hits],
+        "when": None if hits.when is None else reading_json(hits.when),
+        "scopes": None if hits.scopes is None else list(hits.scopes),
+        "opened_scopes": list(hits.opened),
+        "unopened_scopes": list(hits.unopened),
+        "eligible": hits.eligible,
+        "likely": hits.likely,
+        "matches": hits.matches,
+        "more": hits.more,
+        "below": hits.below,
+        "pending": hits.pending,
+        "note": hits.note,
+        "offset": hits.offset,
+        "next": hits.next,
+    }
+
+
+def _hit_json(hit: Hit, *, explain: bool) -> dict[str, Any]:
+    memory = to_json(hit.memory)
+    document = {"id": memory.pop("id"), "text": memory.pop("text"), "score": hit.score, **memory}
+    if hit.twins:
+        document["twins"] = list(hit.twins)
+    if hit.highlight is not None:
+        start, end = hit.highlight
+        document["highlight"] = {"start": start, "end": end, "text": hit.memory.text[start:end]}
+    if hit.covers:
+        document["covers"] = list(hit.covers)
+    if hit.outdated:
+        document["outdated"] = list(hit.outdated)
+    if hit.ended:
+        document["ended"] = True
+    if hit.supersedes:
+        document["supersedes"] = [predecessor_json(earlier) for earlier in hit.supersedes]
+    if explain and hit.explanation is not None:
+        document["explanation"] = asdict(hit.explanation)
+    return document
+
+
+def _opened_sentence(hits: Hits) -> str:
+    """Return a sentence on the scopes that were searched because the question names them."""
+    return (
+        f"Also searched {scope_names(hits.opened)}, which the question names; give --scope to"
+        " search elsewhere."
+    )
+
+
+def _unopened_sentence(hits: Hits) -> str | None:
+    """Return a sentence on the scopes that the question may have named, None without any."""
+    if hits.likely or not hits.unopened:
+        return None
+    return f"There is also {scope_names(hits.unopened)}: give --scope to search it."
+
+
+def _summary(hits: Hits, zone: str | None) -> str:
+    counts = []
+    if hits.depth is Depth.EXHAUSTIVE:
+        counts = [f"{format_count(hits.matches, 'match', 'matches')} in all"]
+    elif hits.more:
+        counts = [format_count(hits.more, "further match", "further matches")]
+    counts += [f"{hits.below:,} scored too low"] if hits.below else []
+    counts += [f"{hits.pending:,} compared by words alone"] if hits.pending else []
+    place = f"Searched {_searched_place(hits, zone)}"
+    sentence = f"{place}: {join_words(counts)}." if counts else f"{place}."
+    if hits.next is not None and (hits.offset or hits.depth is not Depth.NORMAL):
+        sentence = f"{sentence} Go on with --offset {hits.next}."
+    if not hits.likely:
+        sentence = f"These memories are the nearest, but none is likely to answer. {sentence}"
+    return " ".join([sentence, *filter(None, (hits.note, _unopened_sentence(hits)))])
+
+
+def _nothing(hits: Hits, zone: str | None, hint: str | None) -> str:
+    if hits.offset and hits.matches:
+        return f"No memory follows the {format_count(hits.matches, 'match', 'matches')}."
+    sentences = [f"Nothing found in {_searched_place(hits, zone)}."]
+    if hits.below:
+        sentences.append(f"{hits.below:,} scored too low; try --threshold 0.")
+    return " ".join([*sentences, *filter(None, (hint, hits.note, _unopened_sentence(hits)))])
+
+
+def _searched_place(hits: Hits, zone: str | None) -> str:
+    where = "every scope"
+    if hits.scopes is not None:
+        where = join_words(hits.scopes) or "a scope that is still empty"
+    time = "" if hits.when is None else f", {hits.when.said}"
+    if hits.as_of is not None:
+        time = f"{time}, as of {show_moment(hits.as_of, zone)}"
+    return f"{where} ({format_count(hits.eligible, 'memory', 'memories')}{time})"
+
+
+@click.command("why-not")
+@click.argument("memory_id", metavar="ID")
+@click.argument("question", nargs=-1, required=True)
+@filter_options
+@depth_option
+@click.option("--limit", "-n", type=int, help="The limit of the search.")
+@click.option("--threshold", type=float, metavar="SCORE", help="The threshold of the search.")
+@common_options
+@click.pass_context
+def why_not_command(
+    context: click.Context, /, memory_id: str, question: tuple[str, ...], **options: Any
+) -> int:
+    """Say why a search for QUESTION, with the same options, does not return the memory ID.
+
+    Exits with 0 if something keeps it out, and with 1 if the search returns it.
+    """
+    query = " ".join(question)
+    with open_store(context) as store:
+        absence = store.why_not(
+            query,
+            memory_id,
+            **filter_values(options, store.config.time_zone),
+            depth=options["depth"],
+            limit=options["limit"],
+            threshold=options["threshold"],
+        )
+    if wants_json(context):
+        emit_json({"query": query, **asdict(absence), "step": str(absence.step)})
+    else:
+        emit_lines([Line([(f"{absence.step}: {absence.reason}.", "")])])
+        if absence.explanation is not None:
+            emit_lines([Line([(format_explanation(absence.explanation), "dim")], 3)])
+    return ExitCode.NO if absence.step is Step.FOUND else ExitCode.DONE

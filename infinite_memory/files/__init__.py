@@ -1,0 +1,1 @@
+"""Small files of the library: advisory locks, and writes that are whole or absent."""

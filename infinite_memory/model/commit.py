@@ -1,0 +1,222 @@
+"""The commit: everything that a storage writes as a whole or not at all, and what it expects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from attrs import field, fields, frozen
+
+from infinite_memory.errors import InvalidInput
+from infinite_memory.model.content_hash import content_hash
+from infinite_memory.model.criteria import Criteria
+from infinite_memory.model.entry import Action
+from infinite_memory.model.link import Link, LinkKey
+from infinite_memory.model.memory import Memory, Status
+from infinite_memory.model.record import Embedding
+from infinite_memory.model.scope import Scope
+
+__all__ = [
+    "Attach",
+    "Commit",
+    "Detach",
+    "Erase",
+    "Expect",
+    "ExpectContent",
+    "ExpectKey",
+    "Put",
+    "merge_commits",
+]
+
+
+@frozen(kw_only=True)
+class Put:
+    """Store `memory`, whose current revision must be `expected`; 0 means that its id must be free.
+
+    The history keeps the replaced revision. `embeddings`, at most one a model, replace all that
+    the memory had.
+    """
+
+    memory: Memory
+    expected: int
+    embeddings: tuple[Embedding, ...] = ()
+
+    @property
+    def content_hash(self) -> bytes:
+        """The content hash of `memory`, 32 bytes that a storage keeps and never computes."""
+        return content_hash(self.memory)
+
+
+@frozen(kw_only=True)
+class Erase:
+    """Remove a memory for good: text, history, vectors, links, usage. Its id stays, in the feed.
+
+    With `expected` that must be its current revision; without, it need not even exist.
+    """
+
+    id: str
+    expected: int | None = None
+
+
+@frozen(kw_only=True)
+class Attach:
+    """Give an embedding to a revision of a memory; nothing where that is not the current one.
+
+    The embedding replaces the one by the same model. Embeddings by other models stay.
+    """
+
+    id: str
+    revision: int
+    embedding: Embedding
+
+
+@frozen(kw_only=True)
+class Detach:
+    """Remove every embedding of a memory except the one by the model `keep`."""
+
+    id: str
+    keep: str
+
+
+@frozen(kw_only=True)
+class ExpectKey:
+    """The memories `ids`, and no others, hold a key.
+
+    Counted are the memories of that scope and key, in just this spelling, that have one of the
+    `statuses` before the commit.
+    """
+
+    scope: str
+    key: str
+    ids: frozenset[str]
+    statuses: frozenset[Status] = frozenset({Status.CURRENT})
+
+
+@frozen(kw_only=True)
+class ExpectContent:
+    """The memories `ids`, and no others, have a content.
+
+    Counted are the current memories in one of the `scopes` that have, before the commit, one of
+    the `content_hashes`.
+    """
+
+    scopes: frozenset[str]
+    content_hashes: frozenset[bytes]
+    ids: frozenset[str] = frozenset()
+
+    @property
+    def criteria(self) -> Criteria:
+        """The criteria by which `Storage.find` returns the memories that count."""
+        statuses = frozenset({Status.CURRENT})
+        return Criteria(scopes=self.scopes, statuses=statuses, content_hashes=self.content_hashes)
+
+
+@frozen(kw_only=True)
+class Expect:
+    """What must hold for a commit to be carried out; it writes nothing by itself.
+
+    `scopes` has, by name, the scope as it must be before the commit, or None where no scope of that
+    name may exist in any letter case. After the commit, no other scope and no memory that is not
+    forgotten may be in an `unused` scope. `keys` and `contents` name the memories that hold a key
+    or a content. `entry_number`, if given, must become the number of the journal entry.
+    """
+
+    scopes: Mapping[str, Scope | None] = field(factory=dict)
+    unused: frozenset[str] = frozenset()
+    keys: Sequence[ExpectKey] = ()
+    contents: Sequence[ExpectContent] = ()
+    entry_number: int | None = None
+
+
+@frozen(kw_only=True)
+class Commit:
+    """Everything that a storage writes in one transaction: all of it, or nothing.
+
+    A storage checks `expect` first and then applies the fields in this order:
+
+    1. `erases`;
+    2. `puts`, one after the other: an id may follow with its next revision, and an erased id may
+       be stored again, as a new memory;
+    3. `attaches`, then `detaches`;
+    4. `erased_links`, then `links`: a link is created, or replaces the one of its type between the
+       two memories, and is passed over where one of the two does not exist;
+    5. `erased_scopes`, then `scopes`: a scope is created, or replaces the one of its name; the
+       memories in an erased scope stay as they are;
+    6. `entry`, the entry of the journal that describes the commit.
+
+    An id occurs at most once in `erases`, and a link or a scope at most once among those that are
+    erased and stored.
+    """
+
+    expect: Expect = Expect()
+    erases: Sequence[Erase] = ()
+    puts: Sequence[Put] = ()
+    attaches: Sequence[Attach] = ()
+    detaches: Sequence[Detach] = ()
+    erased_links: Sequence[LinkKey] = ()
+    links: Sequence[Link] = ()
+    erased_scopes: Sequence[str] = ()
+    scopes: Sequence[Scope] = ()
+    entry: Action | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the commit neither writes nor expects anything."""
+        return self.expect == Expect() and not self.changes and self.entry is None
+
+    @property
+    def changes(self) -> tuple[Any, ...]:
+        """Everything that the commit writes besides the entry, in the order of application."""
+        return tuple([item for name in _LISTS for item in getattr(self, name)])
+
+    def revisions(self) -> Iterator[tuple[str, int | None, int]]:
+        """Yield id, expected revision and new revision, 0 for none, of each erased and put memory.
+
+        They come in the order of application.
+        """
+        for erase in self.erases:
+            yield erase.id, erase.expected, 0
+        for put in self.puts:
+            yield put.memory.id, put.expected, put.memory.revision
+
+
+_LISTS = tuple([item.name for item in fields(Commit) if item.name not in {"expect", "entry"}])
+"""The names of the fields with one value for each thing that is written."""
+
+
+def merge_commits(*commits: Commit) -> Commit:
+    """Return one commit with the writes and the expectations of all of them, in their order.
+
+    Raises:
+        InvalidInput: two have an entry, or expect a scope in two states.
+    """
+    entries = [commit.entry for commit in commits if commit.entry is not None]
+    if len(entries) > 1:
+        raise InvalidInput(f"a commit has one entry of the journal, not {len(entries)}")
+    lists: dict[str, Any] = {
+        name: tuple([item for commit in commits for item in getattr(commit, name)])
+        for name in _LISTS
+    }
+    return Commit(
+        expect=_merge_expectations([commit.expect for commit in commits]),
+        entry=entries[0] if entries else None,
+        **lists,
+    )
+
+
+def _merge_expectations(expectations: Sequence[Expect]) -> Expect:
+    scopes: dict[str, Scope | None] = {}
+    for expect in expectations:
+        for name, scope in expect.scopes.items():
+            if scopes.setdefault(name, scope) != scope:
+                raise InvalidInput(f"a commit cannot expect the scope {name!r} in two states")
+    numbers = {expect.entry_number for expect in expectations} - {None}
+    if len(numbers) > 1:
+        raise InvalidInput(f"a commit has one entry of the journal, not {len(numbers)}")
+    return Expect(
+        scopes=scopes,
+        unused=frozenset().union(*[expect.unused for expect in expectations]),
+        keys=tuple([key for expect in expectations for key in expect.keys]),
+        contents=tuple([content for expect in expectations for content in expect.contents]),
+        entry_number=next(iter(numbers), None),
+    )

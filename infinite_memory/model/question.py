@@ -1,0 +1,79 @@
+"""A checked question to a search, and the ranking that answers it."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from attrs import frozen
+
+from infinite_memory.model.criteria import Criteria
+from infinite_memory.model.hits import Explanation
+from infinite_memory.model.search_options import Depth
+
+__all__ = ["Arm", "Candidate", "Question", "Ranking"]
+
+
+class Arm(StrEnum):
+    """The two ways of finding: cosine of vectors, and BM25 of words."""
+
+    MEANING = "meaning"
+    WORDS = "words"
+
+
+@frozen(kw_only=True)
+class Question:
+    """What to look for, by words and by meaning, among the memories that meet `criteria`.
+
+    `threshold` is a score in [0, 1]; memories with a lower score are counted and left out. The
+    first `offset` candidates are passed over. `about` is the id of a memory whose rank is wanted as
+    well, however low it is.
+    """
+
+    text: str
+    criteria: Criteria
+    limit: int
+    threshold: float
+    arms: frozenset[Arm] = frozenset(Arm)
+    explain: bool = False
+    depth: Depth = Depth.NORMAL
+    offset: int = 0
+    about: str | None = None
+
+
+@frozen(kw_only=True)
+class Candidate:
+    """The id of a memory that matches, with its score in [0, 1] and, if asked for, its explanation.
+
+    `twins` are the ids of the other matching memories that say the same, newest first.
+    """
+
+    id: str
+    score: float
+    explanation: Explanation | None
+    twins: tuple[str, ...] = ()
+
+
+@frozen(kw_only=True)
+class Ranking:
+    """Candidates, best first, at most the `limit` of the question.
+
+    `eligible` counts the memories that meet the criteria, `matches` the memories with a score of
+    the threshold or more, `below` the matches with a lower score, `more` the matches behind the
+    last candidate and its twins, and `pending` the eligible memories without a vector. `further`
+    says whether more candidates follow, `best` is the score of the first candidate of all, passed
+    over or not. `note` says in words what limits the answer, such as a model that cannot be run.
+    `place` is the rank, counted from 1, of the memory that the question is about, with its score
+    and explanation; None where no rank was asked for, or the memory does not meet the criteria or
+    does not match.
+    """
+
+    candidates: tuple[Candidate, ...]
+    eligible: int
+    matches: int
+    more: int
+    further: bool
+    best: float
+    below: int
+    pending: int
+    note: str | None
+    place: tuple[int, Candidate] | None = None

@@ -1,0 +1,286 @@
+"""Checks of an installation and its store, as `infinite-memory doctor` makes them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from infinite_memory.config import Config
+from infinite_memory.embedding import (
+    BUNDLED,
+    OnnxEmbedder,
+    configured_embedder,
+    configured_model,
+)
+from infinite_memory.errors import EmbedderError, InfiniteMemoryError, StoreDamaged
+from infinite_memory.model.address import masked
+from infinite_memory.model.diagnosis import Diagnosis, State
+from infinite_memory.model.memory import Status
+from infinite_memory.model.quantities import format_count, format_size
+from infinite_memory.model.record import Size
+from infinite_memory.operations.active_model import Models, former_of
+from infinite_memory.protocols import Embedder, Storage, SupportsDamage
+from infinite_memory.search.snapshot import Snapshot
+from infinite_memory.storage.open import (
+    MANAGED,
+    address_of,
+    diagnose_library,
+    diagnose_unopened,
+    open_existing,
+    snapshot_folder,
+)
+
+__all__ = ["diagnose_installation", "diagnose_platform"]
+
+_PYTHONS = ((3, 11), (3, 14))
+_SCARCE_BYTES, _TOO_FEW_BYTES = 200_000_000, 10_000_000
+_MOST_PENDING = 100_000
+_SENTENCE = "The quick brown fox jumps over the lazy dog."
+# The first numbers of its vector by the bundled model; processors differ in the third digit.
+_VECTOR = (0.042, 0.058, 0.052, 0.076, 0.026, -0.038, 0.0, -0.061, -0.003, 0.022, 0.046, 0.057)
+_TOLERANCE = 0.02
+
+
+def diagnose_platform() -> Iterator[Diagnosis]:
+    """Check Python and the SQLite library."""
+    version, (low, high) = sys.version_info[:2], _PYTHONS
+    python = f"Python {'.'.join(map(str, sys.version_info[:3]))}"
+    if low <= version < high:
+        yield Diagnosis("python", State.OK, f"{python} is supported.")
+    else:
+        yield Diagnosis(
+            "python", State.WARNING, f"{python} was not tested: use 3.{low[1]} to 3.{high[1] - 1}."
+        )
+    yield diagnose_library()
+
+
+def diagnose_installation(config: Config) -> Iterator[Diagnosis]:
+    """Check the home folder, the store and the model of a configuration.
+
+    A store that does not exist, or that opening would change, is not opened.
+    """
+    yield from _check_home(config.home)
+    yield from _check_store(config)
+    yield from _check_model(config)
+
+
+def _check_home(home: Path) -> Iterator[Diagnosis]:
+    """Check that the home folder is private and writable, with space on its disk."""
+    if not home.exists():
+        yield from _check_parent(home)
+        return
+    mode = stat.S_IMODE(home.stat().st_mode)
+    if not os.access(home, os.R_OK | os.W_OK | os.X_OK):
+        yield Diagnosis("home", State.PROBLEM, f"{home} cannot be written: chmod 700 {home}.")
+    elif mode & 0o077:
+        yield Diagnosis(
+            "home", State.WARNING, f"{home} is open to others (mode {mode:o}): chmod 700 {home}."
+        )
+    else:
+        yield Diagnosis("home", State.OK, f"{home} exists, is private and can be written.")
+    yield _check_space(home)
+
+
+def _check_parent(home: Path) -> Iterator[Diagnosis]:
+    parent = next(folder for folder in home.parents if folder.exists())
+    if os.access(parent, os.W_OK | os.X_OK):
+        sentence = f"{home} does not exist yet; the first memory creates it."
+        yield Diagnosis("home", State.OK, sentence)
+        yield _check_space(parent)
+    else:
+        yield Diagnosis(
+            "home",
+            State.PROBLEM,
+            f"{home} cannot be made, since {parent} cannot be written: give --home another folder.",
+        )
+
+
+def _check_space(folder: Path) -> Diagnosis:
+    free = shutil.disk_usage(folder).free
+    if free < _TOO_FEW_BYTES:
+        return Diagnosis("disk", State.PROBLEM, f"Only {format_size(free)} are free: make room.")
+    if free < _SCARCE_BYTES:
+        return Diagnosis("disk", State.WARNING, f"{format_size(free)} are free, which is little.")
+    return Diagnosis("disk", State.OK, f"{format_size(free)} are free.")
+
+
+def _check_store(config: Config) -> Iterator[Diagnosis]:
+    address = address_of(config)
+    try:
+        for diagnosis in diagnose_unopened(address, home=config.home, mongod=config.mongod):
+            yield diagnosis
+            if diagnosis.state is not State.OK:
+                return
+        yield from _check_opened(config, address)
+    except InfiniteMemoryError as error:
+        yield Diagnosis("store", State.PROBLEM, f"{error}.")
+
+
+def _check_opened(config: Config, address: str) -> Iterator[Diagnosis]:
+    storage = open_existing(address, home=config.home, mongod=config.mongod)
+    if storage is None:
+        where = config.home if address == MANAGED else masked(address)
+        yield Diagnosis("store", State.OK, f"There is no store in {where} yet.")
+        return
+    try:
+        measured = storage.measure()
+        yield _check_records(address, measured)
+        yield _check_damage(storage)
+        try:
+            embedder = configured_embedder(config, keep=False)
+        except EmbedderError:
+            return  # said by the check of the model
+        try:
+            yield _check_pending(storage, embedder, config, measured)
+            folder = snapshot_folder(address, storage, home=config.home)
+            if folder is not None and measured.memories:
+                yield _check_snapshot(folder, storage, embedder)
+        finally:
+            embedder.close()
+    except StoreDamaged as error:
+        yield Diagnosis(
+            "damage",
+            State.PROBLEM,
+            f"{error}. Run infinite-memory verify, which says what can still be read.",
+        )
+    finally:
+        storage.close()
+
+
+def _check_records(address: str, measured: Size) -> Diagnosis:
+    number = format_count(_total(measured), "memory", "memories")
+    size = format_size(measured.size_bytes)
+    return Diagnosis("records", State.OK, f"{masked(address)} opens: {number} in {size}.")
+
+
+def _total(measured: Size) -> int:
+    """Return the number of memories that are not forgotten."""
+    return sum(
+        number for (_, _, status), number in measured.memories.items() if status != Status.FORGOTTEN
+    )
+
+
+def _check_damage(storage: Storage) -> Diagnosis:
+    """Return whether a check met a damaged record; only `verify` looks at every record."""
+    storage.scopes()
+    findings = storage.damage() if isinstance(storage, SupportsDamage) else ()
+    if findings:
+        number = format_count(len(findings), "record is", "records are")
+        example = min(" ".join(filter(None, (finding.part, finding.id))) for finding in findings)
+        return Diagnosis(
+            "damage",
+            State.PROBLEM,
+            f"{number} damaged, such as {example!r}: run infinite-memory verify.",
+        )
+    return Diagnosis(
+        "damage",
+        State.OK,
+        "These checks met no damaged record; infinite-memory verify looks at every record.",
+    )
+
+
+def _check_pending(
+    storage: Storage, embedder: Embedder, config: Config, measured: Size
+) -> Diagnosis:
+    """Return whether memories are pending, and whether other models have vectors."""
+    model = embedder.model
+    others = sorted(name for name in measured.embedded if name != model)
+    pending = len(storage.pending(model, limit=_MOST_PENDING))
+    if not pending:
+        sentence = "Every memory can be found by meaning."
+        if others:
+            sentence += (
+                f" There are vectors by {', '.join(others)} as well, which"
+                " infinite-memory embed --drop-others removes."
+            )
+        return Diagnosis("embeddings", State.OK, sentence)
+    former, lost = _former(storage, embedder, config)
+    if former != model:
+        return Diagnosis(
+            "embeddings",
+            State.WARNING,
+            f"A change of the model is under way: {measured.embedded.get(model, 0):,} of"
+            f" {_total(measured):,} memories are embedded by {model}, and {former} answers"
+            " meanwhile: run infinite-memory embed.",
+        )
+    number = format_count(pending, "memory is", "memories are")
+    if pending == _MOST_PENDING:
+        number = f"At least {number}"
+    return Diagnosis(
+        "embeddings",
+        State.WARNING,
+        f"{number} found by words alone: run infinite-memory embed." + (f" {lost}" if lost else ""),
+    )
+
+
+def _former(storage: Storage, embedder: Embedder, config: Config) -> tuple[str, str | None]:
+    """Return which model answers while memories are pending, and why the former model cannot."""
+    models = Models(storage, embedder, former=former_of(config, keep=False))
+    try:
+        return models.answering().name, models.lost
+    finally:
+        models.close()
+
+
+def _check_snapshot(folder: Path, storage: Storage, embedder: Embedder) -> Diagnosis:
+    snapshots = list(folder.glob("*.index"))
+    if not snapshots:
+        sentence = "There is no snapshot of the index; a search builds the index."
+        return Diagnosis("index", State.OK, sentence)
+    ours = Snapshot(
+        folder,
+        identity=storage.identity,
+        model=embedder.model,
+        dimensions=embedder.dimensions,
+    )
+    try:
+        view = ours.verified()
+    except ValueError as error:
+        return Diagnosis(
+            "index",
+            State.WARNING,
+            f"The snapshot of the index is damaged ({error}): run infinite-memory verify --mend.",
+        )
+    position = storage.position()
+    if view is not None and view.cursor > position:
+        return Diagnosis(
+            "index",
+            State.PROBLEM,
+            f"The index has seen {view.cursor:,} changes and the store has only {position:,}: if"
+            " you put an older copy of the database in place, delete the folder"
+            f" {folder}; if not, the newest memories are missing: look for"
+            " memory.db-wal, or restore a backup.",
+        )
+    total = sum(path.stat().st_size for path in snapshots)
+    return Diagnosis("index", State.OK, f"The snapshot of the index takes {format_size(total)}.")
+
+
+def _check_model(config: Config) -> Iterator[Diagnosis]:
+    """Check the files of the model, load it, and embed a sentence whose vector is known."""
+    try:
+        with OnnxEmbedder(configured_model(config, keep=False), workers=1) as embedder:
+            embedder.verify()
+            yield Diagnosis(
+                "model files", State.OK, f"{embedder.model} is complete, as it was recorded."
+            )
+            vector = embedder.embed_query(_SENTENCE)
+    except EmbedderError as error:
+        yield Diagnosis("model", State.PROBLEM, f"{error}.")
+        return
+    is_expected = config.embedder != BUNDLED or np.allclose(
+        vector[: len(_VECTOR)], _VECTOR, rtol=0, atol=_TOLERANCE
+    )
+    if is_expected and abs(float(np.linalg.norm(vector)) - 1) < _TOLERANCE:
+        yield Diagnosis("model", State.OK, "The model runs and gives the vector that it should.")
+    else:
+        yield Diagnosis(
+            "model",
+            State.PROBLEM,
+            "The model runs but gives a wrong vector: install onnxruntime again.",
+        )

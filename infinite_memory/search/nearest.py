@@ -1,0 +1,76 @@
+"""The memories nearest to a memory, or to a vector, by cosine alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+
+import numpy as np
+from numpy.typing import NDArray
+
+from infinite_memory.errors import NotFound
+from infinite_memory.model.criteria import Criteria
+from infinite_memory.protocols import Storage
+from infinite_memory.search.cosine import ABSENT, QueryVector, approximate_cosines, cosines
+from infinite_memory.search.reader import Reader
+
+__all__ = ["nearest_documents", "vectors_of"]
+
+_RESCORED = 1_000
+# Differences in the seventh place come from the order of additions and must not decide a rank.
+_PLACES = 6
+
+
+def vectors_of(storage: Storage, to: str | NDArray[np.float32], model: str) -> NDArray[np.float32]:
+    """Return the vectors by `model` of the memory `to`, or `to` itself, shape (n, dimensions).
+
+    A memory that is not embedded has none.
+
+    Raises:
+        NotFound: there is no memory with that id.
+    """
+    if not isinstance(to, str):
+        return to[np.newaxis]
+    record = storage.get([to], models=(model,)).get(to)
+    if record is None:
+        raise NotFound(f"there is no memory with the id {to!r}")
+    embedding = record.embedding_by(model)
+    return np.empty((0, 0), np.float32) if embedding is None else embedding.vectors
+
+
+def nearest_documents(
+    reader: Reader,
+    queries: Sequence[QueryVector],
+    criteria: Criteria,
+    *,
+    limit: int,
+    without: str | None = None,
+) -> list[tuple[str, float]]:
+    """Return the ids of the documents nearest to any of `queries`, with their cosines.
+
+    The best 1,000 of each segment by their high bytes are compared by both planes. The document
+    about the memory `without` is left out.
+    """
+    if not queries:
+        return []
+    nearest: list[tuple[str, float]] = []
+    for part in reader.parts:
+        segment, selection = part.segment, part.eligible(criteria)
+        coarse = reduce(
+            np.maximum, (approximate_cosines(query, segment, selection) for query in queries)
+        )
+        number = min(max(_RESCORED, 2 * limit), len(coarse))
+        # Nothing is to be partitioned where all are taken.
+        places = np.argpartition(coarse, -number)[-number:] if number else np.empty(0, np.intp)
+        docs = selection.docs_at(places[coarse[places] > ABSENT])
+        exact = reduce(np.maximum, (cosines(query, segment, docs) for query in queries))
+        nearest += zip(map(segment.id_of, docs.tolist()), exact.tolist(), strict=True)
+    ranked = sorted(
+        (
+            (memory_id, round(cosine, _PLACES))
+            for memory_id, cosine in nearest
+            if memory_id != without
+        ),
+        key=lambda neighbour: (-neighbour[1], neighbour[0]),
+    )
+    return ranked[:limit]

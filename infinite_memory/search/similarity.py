@@ -1,0 +1,222 @@
+"""The memories nearest to a stored one, in meaning and in words.
+
+A memory has two closenesses to the new one. Its meaning is the cosine of the nearest passages, less
+the background: the mean cosine of the 50 nearest memories. That mean adapts to the model, to the
+language of the text, and to a store that is full of one topic. Its words are the terms that both
+have, each by its idf, relative to the lengths of both (the cosine of two tf-idf vectors, with the
+norm of the memory estimated from its length). The weighted sum becomes a score in [0, 1].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from functools import lru_cache, reduce
+from math import log1p
+
+import numpy as np
+from numpy.typing import NDArray
+
+from infinite_memory.model.criteria import Criteria
+from infinite_memory.search.calibration import Calibration
+from infinite_memory.search.cosine import ABSENT, QueryVector, approximate_cosines
+from infinite_memory.search.doc_filter import DocFilter
+from infinite_memory.search.document import hash_term
+from infinite_memory.search.reader import Reader
+from infinite_memory.search.segment import Segment
+from infinite_memory.text.analyzer import foreign_languages, terms
+from infinite_memory.text.languages import function_words
+
+__all__ = ["LEAST_SCORE", "find_similar", "score_cosines"]
+
+Scores = NDArray[np.float32]
+_Part = tuple[Segment, DocFilter]
+
+LEAST_SCORE = 0.37
+"""The score from which a memory counts as similar; `benchmarks.similar` prints the curve."""
+
+# Fitted on `notes`: pairs about one matter against the nearest note that is not labelled.
+_CURVE = Calibration(middle=0.37, width=0.21)
+# What lies further behind the nearest one is about something else.
+_GREATEST_GAP = 0.12
+_WORDS = 1.2
+# Without a vector there are the words alone, which then count for both.
+_WORDS_ALONE = 4.0
+_NEAREST = 50
+# As if so many memories had the cosine that the model gives to unrelated texts.
+_PRIOR_COSINES = 5
+# As if the store held so many other memories: in a store of three, "the" would be rare.
+_PRIOR_MEMORIES = 50
+# The mean of idf² over the terms of a memory, as a share of the greatest idf².
+_MEAN_WEIGHT = 0.85
+# The beginning of a long text says what it is about, and bounds the time.
+_MOST_PASSAGES = 4
+_MOST_CHARS = 10_000
+_MOST_TERMS = 256
+# The least closeness of a match: where nothing is in common, it is 0.
+_ANY_MATCH = float(np.finfo(np.float32).tiny)
+
+
+def find_similar(
+    reader: Reader,
+    memory_id: str,
+    text: str,
+    criteria: Criteria,
+    *,
+    background: float,
+    ignored: Collection[str] = (),
+    limit: int,
+    least_score: float = LEAST_SCORE,
+) -> list[tuple[str, float]]:
+    """Return at most `limit` memories that meet `criteria` and are similar, nearest first.
+
+    `memory_id` is the stored memory with that `text`: its vectors are read from the index. Without
+    a vector it is compared by words alone, and so is every memory that has none. `background` is
+    the background of the model. Neither the memory itself nor the `ignored` ones are
+    returned, nor a memory that lies far behind the nearest one.
+    """
+    hidden = {memory_id, *ignored}
+    parts = [
+        (part.segment, _without(hidden, part.segment, part.eligible(criteria)))
+        for part in reader.parts
+    ]
+    vectors = _vectors_of(reader, memory_id)
+    cosines = [_nearest_cosines(vectors, *part) for part in parts]
+    local_background = _background(cosines, background)
+    closeness = [
+        _closeness(column, words, local_background, background)
+        for column, words in zip(cosines, _shared_words(text, parts), strict=True)
+    ]
+    return _best(parts, closeness, limit, least_score)
+
+
+def score_cosines(
+    neighbours: Sequence[tuple[str, float]],
+    *,
+    background: float,
+    least_score: float = LEAST_SCORE,
+) -> list[tuple[str, float]]:
+    """Return the similar ones of the nearest memories by their cosines alone, with scores."""
+    cosines = np.array([cosine for _, cosine in neighbours], np.float32)
+    local_background = _background([cosines], background)
+    words = np.zeros(len(cosines), np.float32)
+    closeness = _closeness(cosines, words, local_background, background)
+    scores = [_CURVE.score(float(total)) for total in closeness]
+    return [
+        (memory_id, score)
+        for (memory_id, _), score in zip(neighbours, scores, strict=True)
+        if score >= least_score
+    ]
+
+
+def _without(ids: Collection[str], segment: Segment, selection: DocFilter) -> DocFilter:
+    """Return the selection without the memories that have these ids."""
+    docs = [doc for memory_id in ids if (doc := segment.find(memory_id)) is not None]
+    if not docs:
+        return selection
+    mask = np.ones(selection.size, np.bool_) if selection.mask is None else selection.mask.copy()
+    mask[docs] = False
+    return DocFilter.of(mask)
+
+
+def _vectors_of(reader: Reader, memory_id: str) -> list[QueryVector]:
+    """Return the first vectors of a stored memory, none where it is not embedded or is gone."""
+    for part in reader.parts:
+        segment, doc = part.segment, part.segment.find(memory_id)
+        if doc is not None and part.live_docs[doc]:
+            start, end = (int(row) for row in segment.passage_start[doc : doc + 2])
+            rows = np.arange(start, min(end, start + _MOST_PASSAGES))
+            steps = 256 * segment.high[rows].astype(np.float32) + segment.low_of(rows)
+            return [QueryVector.of(vector) for vector in steps * segment.scale[rows, np.newaxis]]
+    return []
+
+
+def _nearest_cosines(
+    vectors: Sequence[QueryVector], segment: Segment, selection: DocFilter
+) -> Scores:
+    """Return the cosine of each selected document with the nearest vector, `ABSENT` without any."""
+    if not vectors:
+        return np.full(len(selection), ABSENT, np.float32)
+    columns = [approximate_cosines(vector, segment, selection) for vector in vectors]
+    return np.array(reduce(np.maximum, columns))
+
+
+def _background(cosines: Sequence[Scores], model_background: float) -> float:
+    """Return the mean of the greatest cosines, drawn to the background of the model."""
+    present = np.concatenate([np.empty(0, np.float32), *cosines])
+    present = present[present > ABSENT]
+    if len(present) > _NEAREST:
+        present = np.partition(present, -_NEAREST)[-_NEAREST:]
+    total = float(present.sum()) + _PRIOR_COSINES * model_background
+    return total / (len(present) + _PRIOR_COSINES)
+
+
+def _closeness(
+    cosines: Scores, words: Scores, background: float, model_background: float
+) -> Scores:
+    meaning = np.clip((cosines - background) / (1 - model_background), 0, 1)
+    has_vector = cosines > ABSENT
+    return np.where(has_vector, meaning + _WORDS * words, _WORDS_ALONE * words).astype(np.float32)
+
+
+def _shared_words(text: str, parts: Sequence[_Part]) -> list[Scores]:
+    """Return the closeness in words of each selected document, in [0, 1], an array a part."""
+    total = sum(len(selection) for _, selection in parts) + _PRIOR_MEMORIES
+    shared = [np.zeros(len(selection), np.float32) for _, selection in parts]
+    own_weight = 0.0
+    for term in _terms_of(text):
+        positions = [_holding(term, *part) for part in parts]
+        number = sum(map(len, positions))
+        weight = log1p((total - number + 0.5) / (number + 0.5)) ** 2
+        own_weight += weight
+        for column, holding in zip(shared, positions, strict=True):
+            column[holding] += np.float32(weight)
+    if not own_weight:
+        return shared
+    unit = own_weight * _MEAN_WEIGHT * log1p((total + 0.5) / 0.5) ** 2
+    for column, (segment, selection) in zip(shared, parts, strict=True):
+        lengths = np.maximum(selection.take(segment.length), 1).astype(np.float32)
+        column /= np.sqrt(lengths * np.float32(unit))
+        np.minimum(column, 1, out=column)
+    return shared
+
+
+def _holding(term: int, segment: Segment, selection: DocFilter) -> NDArray[np.intp]:
+    """Return the positions of the selected documents that have a term."""
+    docs = segment.postings(term)[0]
+    return np.asarray(selection.places(docs[selection.among(docs)]), np.intp)
+
+
+def _terms_of(text: str) -> list[int]:
+    """Return the first distinct terms of a text, without the function words of its language."""
+    start = text[:_MOST_CHARS]
+    idle = frozenset[str]().union(*map(_function_terms, foreign_languages(start)))
+    telling = [term for term in dict.fromkeys(terms(start)) if term not in idle]
+    return [hash_term(term) for term in telling[:_MOST_TERMS]]
+
+
+@lru_cache
+def _function_terms(language: str) -> frozenset[str]:
+    return frozenset(terms(" ".join(function_words(language))))
+
+
+def _best(
+    parts: Sequence[_Part], closeness: Sequence[Scores], limit: int, least_score: float
+) -> list[tuple[str, float]]:
+    least = max(_CURVE.total(least_score), _ANY_MATCH)
+    candidates: list[tuple[float, int, str]] = []
+    for (segment, selection), column in zip(parts, closeness, strict=True):
+        positions = np.flatnonzero(column >= least)
+        if len(positions) > limit:
+            order = np.argpartition(column[positions], -limit)[-limit:]
+            positions = positions[order]
+        for position in positions.tolist():
+            doc = selection.doc(position)
+            happened = int(segment.happened[doc])
+            candidates.append((float(column[position]), happened, segment.id_of(doc)))
+    candidates.sort(reverse=True)
+    nearest = candidates[0][0] if candidates else 0.0
+    return [
+        (memory_id, _CURVE.score(total))
+        for total, _, memory_id in candidates[:limit]
+        if total >= nearest - _GREATEST_GAP
+    ]

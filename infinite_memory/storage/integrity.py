@@ -1,0 +1,82 @@
+"""Whether a stored record is the one that was written: its checksum, and what must hold beside it.
+
+The checksum is over all fields of a record, so an altered or swapped one is noticed. The embeddings
+of a record must also fit its text, in every backend.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Sequence
+from hashlib import blake2b
+
+import numpy as np
+
+from infinite_memory.errors import InvalidInput
+from infinite_memory.model.findings import Finding, RecordKind
+from infinite_memory.model.memory import Memory
+from infinite_memory.model.record import Embedding, Record
+from infinite_memory.storage.preconditions import check_embedding
+
+__all__ = ["EMBED_AGAIN", "check_record", "seal", "seal_fits"]
+
+EMBED_AGAIN = "nothing is lost: it can be embedded anew from its text"
+
+_HEADS = [struct.Struct(f"<{count}q") for count in range(32)]
+_NO_NUMBER = -(2**63)
+_NO_BLOB = -1
+_UNIT_TOLERANCE = 1e-3
+
+
+def seal(kind: bytes, numbers: Sequence[int | None], blobs: Sequence[bytes | None]) -> bytes:
+    """Return 16 bytes of BLAKE2b over `numbers` and `blobs` in an encoding without ambiguity.
+
+    The encoding is every number and then every length as 64 bits, little-endian, then the bytes;
+    `kind`, at most 16 bytes, keeps the records of two tables apart.
+    """
+    head = _HEADS[len(numbers) + len(blobs)].pack(
+        *[_NO_NUMBER if number is None else number for number in numbers],
+        *[_NO_BLOB if blob is None else len(blob) for blob in blobs],
+    )
+    return blake2b(b"".join([head, *filter(None, blobs)]), digest_size=16, person=kind).digest()
+
+
+def seal_fits(
+    kind: bytes, numbers: Sequence[int | None], blobs: Sequence[bytes | None], checksum: object
+) -> bool:
+    """Return whether `checksum` is the seal of the values; values of a wrong type never fit."""
+    try:
+        return seal(kind, numbers, blobs) == checksum
+    except (TypeError, struct.error):
+        return False
+
+
+def check_record(record: Record) -> Iterator[Finding]:
+    """Yield a finding for every embedding of `record` that does not fit its text."""
+    memory = record.memory
+    for embedding in record.embeddings:
+        problem = _find_problem(memory, embedding)
+        if problem is not None:
+            subject = f"the embedding of memory {memory.id!r} by {embedding.model} cannot be right"
+            yield Finding(
+                part=RecordKind.EMBEDDING,
+                id=memory.id,
+                what=f"{subject}: {problem}",
+                way_out=EMBED_AGAIN,
+            )
+
+
+def _find_problem(memory: Memory, embedding: Embedding) -> str | None:
+    try:
+        check_embedding(memory.id, embedding)
+    except InvalidInput as error:
+        return str(error)
+    spans = embedding.spans
+    if (spans[:, 0] < 0).any() or (spans[:, 1] < spans[:, 0]).any():
+        return "a passage ends before it begins"
+    if spans.max(initial=0) > len(memory.text):
+        return "a passage lies outside the text"
+    lengths = np.linalg.norm(embedding.vectors, axis=1)
+    if (np.abs(lengths - 1) > _UNIT_TOLERANCE).any():
+        return "a vector is not of length 1"
+    return None

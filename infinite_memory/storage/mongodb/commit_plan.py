@@ -1,0 +1,223 @@
+"""From a commit to the documents that it writes, worked out on the documents before it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+
+from attrs import field, frozen
+
+from infinite_memory.errors import StoreDamaged
+from infinite_memory.model.commit import Attach, Commit, Detach, Erase, Put
+from infinite_memory.model.entry import Action, JournalEnd
+from infinite_memory.model.memory import Memory
+from infinite_memory.model.record import Embedding
+from infinite_memory.storage.mongodb.document_writes import DocumentWrites
+from infinite_memory.storage.mongodb.documents import (
+    Document,
+    decode_memory,
+    encode_memory,
+    encode_revision,
+    encode_scope,
+    revision_of,
+    stored_of,
+)
+from infinite_memory.storage.mongodb.journal import encode_entry, next_entry
+from infinite_memory.storage.mongodb.links import encode_link, link_id, touching
+from infinite_memory.storage.mongodb.passages import Stored, passage_documents, stored_as
+from infinite_memory.storage.mongodb.schema import (
+    ERASED,
+    JOURNAL,
+    LINKS,
+    MEMORIES,
+    PASSAGES,
+    REVISIONS,
+    SCOPES,
+    USAGE,
+)
+
+__all__ = ["Before", "Plan", "linked_ids", "plan_commit", "written_ids"]
+
+
+@frozen(kw_only=True)
+class Plan:
+    """The document writes of a commit, and what the document `store` says after it."""
+
+    writes: DocumentWrites
+    sequence: int
+    journal: JournalEnd
+
+
+@frozen(kw_only=True)
+class Before:
+    """What a database holds before a commit.
+
+    `documents` are the documents of the memories that the commit writes, `erased` the ids among
+    them that were erased before, `ends` the existing ids among the ends of its links. `sequence` is
+    the number of the last change.
+    """
+
+    documents: Mapping[str, Document]
+    erased: frozenset[str] = frozenset()
+    ends: frozenset[str] = frozenset()
+    sequence: int
+    journal: JournalEnd = field(factory=JournalEnd)
+
+
+def written_ids(commit: Commit) -> list[str]:
+    """Return the ids of the memories that a commit writes, each once."""
+    ids = [memory_id for memory_id, _, _ in commit.revisions()]
+    ids += [attach.id for attach in commit.attaches]
+    ids += [detach.id for detach in commit.detaches]
+    return list(dict.fromkeys(ids))
+
+
+def linked_ids(commit: Commit) -> list[str]:
+    """Return the ids of the memories that a commit links, each once."""
+    return list(dict.fromkeys(end for link in commit.links for end in (link.source, link.target)))
+
+
+def plan_commit(commit: Commit, before: Before, *, refuse: Callable[[str], StoreDamaged]) -> Plan:
+    """Return what `commit` writes.
+
+    Raises:
+        InvalidInput: a memory, a link or an entry cannot be kept as a document.
+        StoreDamaged: a damaged memory would go into the history, or be given an embedding.
+    """
+    planner = _Planner(before, refuse)
+    planner.apply(commit)
+    return Plan(writes=planner.writes, sequence=planner.sequence, journal=planner.journal)
+
+
+class _Planner:
+    def __init__(self, before: Before, refuse: Callable[[str], StoreDamaged]) -> None:
+        self.writes = DocumentWrites()
+        self.sequence = before.sequence
+        self.journal = before.journal
+        self._before = before
+        self._refuse = refuse
+        self._documents = dict(before.documents)
+        self._existing = {*before.documents, *before.ends}
+        self._erased = set(before.erased)
+        # The passages to be put, by memory and model: a later write may take them back.
+        self._passages: dict[str, dict[str, list[Document]]] = {}
+
+    def apply(self, commit: Commit) -> None:
+        for erase in commit.erases:
+            self._erase(erase)
+        for put in commit.puts:
+            self._put(put)
+        for attach in commit.attaches:
+            self._attach(attach)
+        for detach in commit.detaches:
+            self._detach(detach)
+        self._put_passages()
+        self._apply_links(commit)
+        self._apply_scopes(commit)
+        if commit.entry is not None:
+            self._log(commit.entry)
+
+    def _put_passages(self) -> None:
+        for by_model in self._passages.values():
+            for passages in by_model.values():
+                for passage in passages:
+                    self.writes.put(PASSAGES, passage)
+
+    def _apply_links(self, commit: Commit) -> None:
+        for key in commit.erased_links:
+            self.writes.delete_id(LINKS, link_id(key))
+        for link in commit.links:
+            document = encode_link(link)
+            if link.source in self._existing and link.target in self._existing:
+                self.writes.put(LINKS, document)
+
+    def _apply_scopes(self, commit: Commit) -> None:
+        for name in commit.erased_scopes:
+            self.writes.delete_id(SCOPES, name)
+        for scope in commit.scopes:
+            self.writes.put(SCOPES, encode_scope(scope))
+
+    def _erase(self, erase: Erase) -> None:
+        if self._documents.pop(erase.id, None) is None:
+            return
+        self._existing.discard(erase.id)
+        self._erased.add(erase.id)
+        for collection in (REVISIONS, PASSAGES):
+            self.writes.delete(collection, {"memory_id": {"$eq": erase.id}})
+        for collection in (MEMORIES, USAGE):
+            self.writes.delete_id(collection, erase.id)
+        self.writes.delete(LINKS, touching(erase.id))
+        self.writes.put(ERASED, {"_id": erase.id, "sequence": self._next()})
+
+    def _put(self, put: Put) -> None:
+        memory = put.memory
+        replaced = self._documents.get(memory.id)
+        if replaced is not None:
+            self.writes.put(REVISIONS, encode_revision(self._sound(replaced)))
+            self._drop_passages(memory.id)
+        if memory.id in self._erased:
+            self._erased.remove(memory.id)
+            self.writes.delete_id(ERASED, memory.id)
+        stamp = self._next()
+        stored = [self._embed(memory, embedding, stamp) for embedding in put.embeddings]
+        self._keep(memory, put.content_hash, stored, stamp)
+
+    def _attach(self, attach: Attach) -> None:
+        document = self._documents.get(attach.id)
+        if document is None or revision_of(document) != attach.revision:
+            return
+        memory = self._sound(document)
+        model = attach.embedding.model
+        kept = [stored for stored in stored_of(document) if stored.model != model]
+        self._drop_passages(attach.id, [model])
+        stamp = self._next()
+        stored = [*kept, self._embed(memory, attach.embedding, stamp)]
+        self._keep(memory, document["content_hash"], stored, stamp)
+
+    def _detach(self, detach: Detach) -> None:
+        document = self._documents.get(detach.id)
+        if document is None:
+            return
+        memory = self._sound(document)
+        stored = stored_of(document)
+        dropped = [embedding.model for embedding in stored if embedding.model != detach.keep]
+        if dropped:
+            self._drop_passages(detach.id, dropped)
+            kept = [embedding for embedding in stored if embedding.model == detach.keep]
+            self._keep(memory, document["content_hash"], kept, self._next())
+
+    def _log(self, action: Action) -> None:
+        entry = next_entry(self.journal, action)
+        self.writes.put(JOURNAL, encode_entry(entry))
+        self.journal = JournalEnd(number=entry.number, digest=entry.digest)
+
+    def _keep(self, memory: Memory, content_hash: bytes, stored: list[Stored], stamp: int) -> None:
+        document = encode_memory(memory, content_hash=content_hash, sequence=stamp, stored=stored)
+        self._documents[memory.id] = document
+        self._existing.add(memory.id)
+        self.writes.put(MEMORIES, document)
+
+    def _embed(self, memory: Memory, embedding: Embedding, stamp: int) -> Stored:
+        passages = list(passage_documents(memory.id, embedding, stamp=stamp))
+        self._passages.setdefault(memory.id, {})[embedding.model] = passages
+        return stored_as(memory.id, memory.revision, embedding, stamp=stamp)
+
+    def _drop_passages(self, memory_id: str, models: Collection[str] | None = None) -> None:
+        """Drop the passages of a memory that were made by `models`, or all of them."""
+        where: Document = {"memory_id": {"$eq": memory_id}}
+        if models is not None:
+            where["model"] = {"$in": list(models)}
+        if memory_id in self._before.documents:
+            self.writes.delete(PASSAGES, where)
+        pending = self._passages.get(memory_id, {})
+        for model in list(pending) if models is None else models:
+            pending.pop(model, None)
+
+    def _sound(self, document: Document) -> Memory:
+        memory = decode_memory(document)
+        if memory is None:
+            raise self._refuse(str(document.get("_id")))
+        return memory
+
+    def _next(self) -> int:
+        self.sequence += 1
+        return self.sequence

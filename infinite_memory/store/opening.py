@@ -1,0 +1,106 @@
+"""Puts the parts of a store together when it is opened."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack, closing
+from functools import cache
+from pathlib import Path
+
+from infinite_memory.clock import Clock
+from infinite_memory.config import Config
+from infinite_memory.embedding import configured_embedder
+from infinite_memory.model.checks import check_label
+from infinite_memory.model.entry import Actor
+from infinite_memory.model.ids import RandomBytes
+from infinite_memory.operations.active_model import Models, former_of
+from infinite_memory.operations.scopes import check_scope_names
+from infinite_memory.operations.services import Services
+from infinite_memory.operations.using import UsageCounter
+from infinite_memory.protocols import Embedder, SearchFactory, Storage
+from infinite_memory.search.snapshot import confined_folder
+from infinite_memory.storage.confined import ConfinedStorage
+from infinite_memory.storage.open import open_storage, resolve, snapshot_folder
+from infinite_memory.store.lifetime import Lifetime
+
+__all__ = ["open_lifetime"]
+
+
+def open_lifetime(
+    target: str | os.PathLike[str] | None,
+    *,
+    config: Config | None,
+    storage: Storage | None,
+    embedder: Embedder | None,
+    former_embedder: Embedder | None,
+    search: SearchFactory | None,
+    client: str,
+    counts_usage: bool,
+    clock: Clock,
+    random_bytes: RandomBytes,
+    scopes: Iterable[str] | None,
+) -> Lifetime:
+    """Open the store at `target`, see `MemoryStore.open`; a failure leaves nothing open."""
+    effective, address = resolve(target, config)
+    names = None if scopes is None else check_scope_names(scopes)
+    with ExitStack() as owned:
+        former = former_of(effective, given=former_embedder, plugged_in=embedder is not None)
+        if embedder is None:
+            embedder = owned.enter_context(closing(configured_embedder(effective)))
+        storage, folder = _open_storage(effective, address, owned, given=storage)
+        if names is not None:
+            storage, folder, effective = _confine(storage, folder, effective, names)
+        models = Models(storage, embedder, former=former, folder=folder, search=search)
+        owned.callback(models.close)
+        services = Services(
+            storage=storage,
+            models=models,
+            config=effective,
+            clock=clock,
+            random_bytes=random_bytes,
+            actor=Actor(client=check_label(client, "client"), process=_name_process(os.getpid())),
+            usage=owned.enter_context(closing(UsageCounter(storage))) if counts_usage else None,
+        )
+        return Lifetime(services, owned.pop_all())
+
+
+def _open_storage(
+    config: Config, address: str, owned: ExitStack, *, given: Storage | None
+) -> tuple[Storage, Path | None]:
+    """Return the storage at `address` and the folder of its snapshots; `owned` closes it.
+
+    A `given` storage takes its place, stays open, and has no snapshots.
+    """
+    if given is not None:
+        return given, None
+    storage = open_storage(address, home=config.home, mongod=config.mongod)
+    owned.enter_context(closing(storage))
+    return storage, snapshot_folder(address, storage, home=config.home)
+
+
+def _confine(
+    storage: Storage, folder: Path | None, config: Config, scopes: Sequence[str]
+) -> tuple[Storage, Path | None, Config]:
+    """Return storage, snapshots and configuration of a store in which only `scopes` exist.
+
+    The default scope is the configured scope if it is among them, otherwise the first.
+    """
+    confined = ConfinedStorage(storage, scopes)
+    confinement = confined.confinement
+    if folder is not None:
+        folder = confined_folder(folder, confinement.digest)
+    if not confinement.allows(config.default_scope):
+        config = config.model_copy(update={"default_scope": confinement.names[0]})
+    return confined, folder, config
+
+
+@cache
+def _name_process(number: int) -> str:
+    """Return the name of this process, see `Actor`; the same for every handle in it.
+
+    The system gives the number of a process again after its end, so a random part goes with it.
+    """
+    # Cached by the number, since a forked child is a process of its own.
+    return f"{platform.node() or 'localhost'} {number}-{os.urandom(4).hex()}"

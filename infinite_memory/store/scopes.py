@@ -1,0 +1,104 @@
+"""`store.scopes`: the compartments of a store, as a collection."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from infinite_memory.model.scope import Scope
+from infinite_memory.operations.calls import counted
+from infinite_memory.operations.scopes import (
+    create_scope,
+    delete_scope,
+    known_scope,
+    update_scope,
+)
+from infinite_memory.store.lifetime import Group
+
+__all__ = ["Scopes"]
+
+
+class Scopes(Group):
+    """The scopes of a store, by name; letter case does not count."""
+
+    def __iter__(self) -> Iterator[Scope]:
+        """Yield every scope, in the order of their names, `Global` first."""
+        scopes = self._services.storage.scopes().values()
+        return iter(sorted(scopes, key=lambda scope: (scope.name != "Global", scope.name)))
+
+    def __getitem__(self, name: str) -> Scope:
+        """Return the scope of that name.
+
+        Raises:
+            UnknownScope: there is none; the message names the nearest.
+        """
+        services = self._services
+        return known_scope(name, services.storage.scopes(), services.confinement)
+
+    @counted
+    def create(
+        self,
+        name: str,
+        *,
+        description: str = "",
+        parent: str | None = None,
+        keywords: Sequence[str] = (),
+        sensitivity: str = "normal",
+    ) -> Scope:
+        """Create a scope; creating the same scope again does nothing.
+
+        A question may also call the scope by one of its `keywords`. A "private" scope is searched
+        only if a call names it.
+
+        Raises:
+            InvalidInput: a value cannot be used.
+            Conflict: a scope of that name exists and is different.
+            UnknownScope: there is no such parent.
+        """
+        return create_scope(
+            self._services,
+            name,
+            description=description,
+            parent=parent,
+            keywords=keywords,
+            sensitivity=sensitivity,
+        )
+
+    @counted
+    def update(
+        self,
+        name: str,
+        *,
+        description: str | None = None,
+        parent: str | None = None,
+        keywords: Sequence[str] | None = None,
+        active: bool | None = None,
+        sensitivity: str | None = None,
+    ) -> Scope:
+        """Change the given fields of a scope and leave the rest.
+
+        A `parent` of "" takes the parent away.
+
+        Raises:
+            UnknownScope: there is no such scope, or no such parent.
+            InvalidInput: a value cannot be used, or the scope would become its own ancestor.
+        """
+        return update_scope(
+            self._services,
+            name,
+            description=description,
+            parent=parent,
+            keywords=keywords,
+            active=active,
+            sensitivity=sensitivity,
+        )
+
+    @counted
+    def delete(self, name: str) -> None:
+        """Remove a scope that is empty.
+
+        Raises:
+            UnknownScope: there is no such scope.
+            Conflict: the scope holds memories, or is the parent of a scope.
+            InvalidInput: it is `Global`.
+        """
+        delete_scope(self._services, name)

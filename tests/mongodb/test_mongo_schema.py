@@ -1,0 +1,161 @@
+"""Stores of another schema, and of the development versions before there was one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from multiprocessing import get_context
+from typing import Any
+
+import pytest
+from mongo_servers import Deployment
+from pymongo import MongoClient
+from pymongo.client_session import ClientSession
+from pymongo.database import Database
+
+from infinite_memory.errors import SchemaTooNew, SchemaTooOld, StoreDamaged
+from infinite_memory.model.commit import Commit
+from infinite_memory.storage.mongodb import MongoStorage, migrations
+from infinite_memory.storage.mongodb.connection import connect
+from infinite_memory.storage.mongodb.schema import SCHEMA_VERSION
+from infinite_memory.testing.storage_contract import put
+
+Raw = Database[dict[str, Any]]
+TARGET = SCHEMA_VERSION + 2
+
+
+@pytest.fixture
+def raw(single: Deployment) -> Iterator[Raw]:
+    with MongoClient[dict[str, Any]](single.address("schema"), timeoutMS=60_000) as client:
+        yield client["schema"]
+        client.drop_database("schema")
+
+
+@pytest.fixture
+def address(single: Deployment, raw: Raw) -> str:
+    return single.address(raw.name)
+
+
+def contents(raw: Raw) -> dict[str, list[dict[str, Any]]]:
+    return {name: list(raw[name].find()) for name in sorted(raw.list_collection_names())}
+
+
+def make_earlier(raw: Raw, version: object) -> None:
+    """Leave what a development version wrote, as far as it can be told apart by it."""
+    raw["metadata"].insert_many(
+        [
+            {"_id": "writer", "owner": None, "commit": None},
+            {
+                "_id": "store",
+                "identity": "0f1c9a4e-3f5b-4a57-9a0e-6d2f5e6b7c8d",
+                "version": version,
+                "sequence": 2,
+            },
+        ]
+    )
+    raw["scopes"].insert_one({"_id": "Global", "description": ""})
+    raw["memories"].insert_one({"_id": "a", "text": "The office is in Milan", "sequence": 2})
+    raw["logged_writes"].insert_one({"_id": 1})
+
+
+@pytest.mark.parametrize("version", [1, 2, 99, "x"])
+def test_an_earlier_store_is_refused_with_how_to_move_it_and_left_alone(
+    address: str, raw: Raw, version: object
+) -> None:
+    make_earlier(raw, version)
+    before = contents(raw)
+    for open_store in (MongoStorage.open, MongoStorage.open_existing):
+        with pytest.raises(SchemaTooOld) as caught:
+            open_store(address)
+        sentence = str(caught.value)
+        assert f"--json --store {address} > memories.json`" in sentence
+        assert "name another database in the address" in sentence
+        assert "`infinite-memory remember --from memories.json`" in sentence
+        assert "drop the database 'schema'" in sentence
+    assert contents(raw) == before
+
+
+def test_a_new_store_goes_into_another_database_of_the_same_server(
+    single: Deployment, address: str, raw: Raw
+) -> None:
+    make_earlier(raw, 2)
+    other = single.address("schema_new")
+    try:
+        with closing(MongoStorage.open(other)) as storage:
+            storage.commit(Commit(puts=[put("a")]))
+        with pytest.raises(SchemaTooOld):
+            MongoStorage.open(address)
+    finally:
+        single.drop_database("schema_new")
+
+
+def keep_kinds(database: Raw, session: ClientSession) -> None:
+    for memory in database["memories"].find(session=session):
+        kind = {"_id": memory["_id"], "kind": memory["kind"]}
+        database["kinds"].insert_one(kind, session=session)
+
+
+def count_memories(database: Raw, session: ClientSession) -> None:
+    held = len(list(database["kinds"].find(session=session)))
+    database["counted"].insert_one({"held": held}, session=session)
+
+
+STEPS = {SCHEMA_VERSION: keep_kinds, SCHEMA_VERSION + 1: count_memories}
+
+
+@pytest.fixture
+def older(address: str) -> str:
+    """Return the address of a store of today, which is an older one to the next versions."""
+    with closing(MongoStorage.open(address)) as storage:
+        storage.commit(Commit(puts=[put("a"), put("b")]))
+    return address
+
+
+def bring_forward(address: str, steps: Mapping[int, migrations.Step] = STEPS) -> bool:
+    """Do what a program of a newer version does when it opens the store."""
+    connection = connect(address)
+    try:
+        return migrations.migrate(connection, steps=steps, target=TARGET)
+    finally:
+        connection.client.close()
+
+
+def test_an_older_store_is_brought_forward_once_whoever_opens_it(older: str, raw: Raw) -> None:
+    spawn = get_context("forkserver")
+    openers = [spawn.Process(target=bring_forward, args=(older,)) for _ in range(4)]
+    for process in openers:
+        process.start()
+    for process in openers:
+        process.join()
+    assert [process.exitcode for process in openers] == [0] * 4
+    assert [each["held"] for each in raw["counted"].find()] == [2]
+    assert raw["metadata"].find_one({"version": TARGET}) is not None
+    assert not bring_forward(older)
+
+
+def test_a_step_that_fails_leaves_the_schema_before_it(older: str, raw: Raw) -> None:
+    def fail(database: Raw, session: ClientSession) -> None:
+        count_memories(database, session)
+        raise KeyError("no such kind")
+
+    with pytest.raises(KeyError):
+        bring_forward(older, {**STEPS, SCHEMA_VERSION + 1: fail})
+    assert raw["metadata"].find_one({"version": SCHEMA_VERSION + 1}) is not None
+    assert list(raw["counted"].find()) == []
+    assert bring_forward(older)
+    assert [each["held"] for each in raw["counted"].find()] == [2]
+
+
+def test_an_older_program_is_refused_from_then_on(older: str) -> None:
+    with closing(MongoStorage.open(older)) as storage:
+        assert bring_forward(older)
+        with pytest.raises(SchemaTooNew, match=f"its schema is {TARGET}"):
+            storage.commit(Commit(puts=[put("late")]))
+        with pytest.raises(SchemaTooNew, match="upgrade infinite-memory"):
+            MongoStorage.open(older)
+
+
+def test_a_schema_without_a_step_is_damage(older: str, raw: Raw) -> None:
+    raw["metadata"].update_one({}, {"$set": {"version": -3}})
+    with pytest.raises(StoreDamaged, match="names schema -3, which no store ever had"):
+        bring_forward(older)

@@ -1,0 +1,110 @@
+"""The groups of a store: `store.scopes`, `store.journal`, `store.profile` and `store.models`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from store_names import GROUPS, public_names
+
+from infinite_memory import Conflict, InvalidInput, MemoryStore, NotFound, StoreClosed
+from infinite_memory.store.lifetime import Group
+from infinite_memory.testing.embedders import HashingEmbedder
+
+OLD, NEW = HashingEmbedder(32), HashingEmbedder(64)
+
+CALLS: dict[str, Callable[[MemoryStore], object]] = {
+    "scopes.__iter__": lambda store: list(store.scopes),
+    "scopes.__getitem__": lambda store: store.scopes["Global"],
+    "scopes.create": lambda store: store.scopes.create("Apollo"),
+    "scopes.update": lambda store: store.scopes.update("Global", description="everything"),
+    "scopes.delete": lambda store: store.scopes.delete("Apollo"),
+    "journal.__iter__": lambda store: list(store.journal),
+    "journal.__getitem__": lambda store: store.journal[1],
+    "journal.entries": lambda store: store.journal.entries(),
+    "journal.history": lambda store: store.journal.history("a"),
+    "journal.conflicts": lambda store: store.journal.conflicts(),
+    "profile.get": lambda store: store.profile.get(),
+    "profile.update": lambda store: store.profile.update({"name": "Ann"}),
+    "profile.users": lambda store: store.profile.users(),
+    "models.configured": lambda store: store.models.configured,
+    "models.answering": lambda store: store.models.answering,
+    "models.pending": lambda store: store.models.pending(),
+    "models.catch_up": lambda store: store.models.catch_up(),
+    "models.drop_others": lambda store: store.models.drop_others(),
+    "models.warm_up": lambda store: store.models.warm_up(),
+}
+
+
+@pytest.fixture
+def store() -> Iterator[MemoryStore]:
+    with MemoryStore.open("memory://", embedder=HashingEmbedder()) as opened:
+        yield opened
+
+
+def test_every_public_name_of_a_group_is_called_here() -> None:
+    assert sorted(CALLS) == sorted(name for name in public_names() if "." in name)
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_group_of_a_closed_store_refuses_every_call(store: MemoryStore, name: str) -> None:
+    store.remember("the harbour opens at nine", id="a")
+    store.close()
+    with pytest.raises(StoreClosed, match=r"this store is closed"):
+        CALLS[name](store)
+
+
+def test_each_group_of_a_store_is_one_object_that_can_be_kept(store: MemoryStore) -> None:
+    for name, kind in GROUPS.items():
+        group = getattr(store, name)
+        assert isinstance(group, kind)
+        assert isinstance(group, Group)
+        assert getattr(store, name) is group
+    scopes = store.scopes
+    scopes.create("Apollo")
+    assert [scope.name for scope in scopes] == ["Global", "Apollo"]
+
+
+def test_an_entry_is_found_by_its_number(store: MemoryStore) -> None:
+    store.remember("the harbour opens at nine", id="a")
+    store.remember("the ferry leaves at ten", id="b")
+    newest = store.journal.entries(limit=1)[0]
+    assert store.journal[newest.number] == newest
+    assert [step.id for step in store.journal[newest.number - 1].action.memories] == ["a"]
+
+
+def test_a_number_without_an_entry_is_refused(store: MemoryStore) -> None:
+    store.remember("the harbour opens at nine")
+    newest = store.journal.entries(limit=1)[0].number
+    with pytest.raises(NotFound, match=f"the journal has no entry {newest + 1}"):
+        store.journal[newest + 1]
+    for number in (0, -1, "1", 1.0, True, 2**63):
+        with pytest.raises(InvalidInput, match="number"):
+            store.journal[number]  # type: ignore[index]
+
+
+def test_the_journal_yields_every_entry_newest_first(store: MemoryStore) -> None:
+    for number in range(600):
+        store.remember(f"fact {number}", kind="message")
+    entries = list(store.journal)
+    assert entries == store.journal.entries(limit=1000)
+    assert len(entries) == 600
+
+
+def test_pending_counts_what_the_configured_model_has_yet_to_embed() -> None:
+    with MemoryStore.open("memory://", embedder=OLD) as store:
+        for number in range(3):
+            store.remember(f"the fact about {number}", kind="message")
+        assert (store.models.pending(), store.models.configured) == (0, OLD.model)
+        storage = store._services.storage
+        with MemoryStore.open(storage=storage, embedder=NEW, former_embedder=OLD) as changed:
+            assert (changed.models.configured, changed.models.answering) == (NEW.model, OLD.model)
+            assert (changed.models.pending(), changed.models.pending(limit=2)) == (3, 2)
+            with pytest.raises(Conflict):
+                changed.models.drop_others()
+            assert changed.models.catch_up() == 3
+            assert changed.models.catch_up() == 0
+            assert (changed.models.pending(), changed.models.answering) == (0, NEW.model)
+            assert changed.models.drop_others() == {OLD.model: 3}
+            with pytest.raises(InvalidInput, match="limit"):
+                changed.models.pending(limit=0)

@@ -1,0 +1,25 @@
+"""The public names of an open store and of its groups, read from the code."""
+
+from __future__ import annotations
+
+from infinite_memory import MemoryStore
+from infinite_memory.store.journal import Journal
+from infinite_memory.store.models import EmbeddingModels
+from infinite_memory.store.profile import Profiles
+from infinite_memory.store.scopes import Scopes
+
+__all__ = ["GROUPS", "public_names"]
+
+GROUPS = {"journal": Journal, "models": EmbeddingModels, "profile": Profiles, "scopes": Scopes}
+_OPERATORS = {"__iter__", "__getitem__"}
+
+
+def public_names() -> list[str]:
+    """Return what can be called or read on a store: "search", "scopes.create", and so on."""
+    of_groups = [
+        f"{group}.{name}"
+        for group, kind in GROUPS.items()
+        for name in dir(kind)
+        if not name.startswith("_") or name in _OPERATORS
+    ]
+    return [*(name for name in dir(MemoryStore) if not name.startswith("_")), *of_groups]
