@@ -18,7 +18,7 @@ from infinite_memory.model.question import Arm, Question, Ranking
 from infinite_memory.protocols import Embedder, Storage
 from infinite_memory.search.index import SearchIndex
 from infinite_memory.search.ranking import Embed, rank
-from infinite_memory.search.reader import View
+from infinite_memory.search.reader import Reader
 from infinite_memory.search.weights import DEFAULT_WEIGHTS, Weights
 from infinite_memory.storage.open import open_storage
 
@@ -46,7 +46,7 @@ class LabelledSet:
     scopes: tuple[str, ...]
     asked: tuple[Asked, ...]
     unanswerable: tuple[Asked, ...]
-    view: View
+    view: Reader
     embedder: Embedder
     storage: Storage
     embed: Embed = field()

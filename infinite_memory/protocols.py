@@ -365,7 +365,21 @@ class SupportsTimeline(Protocol):
 class Embedder(Protocol):
     """Turns text into unit vectors. The same text gives the same vector, however it is batched.
 
-    Every method may be called from any thread.
+    Every method may be called from any thread. `model`, `dimensions` and `embed` are needed. An
+    embedder may also have these, in place of their defaults:
+
+    - `embed_query(text) -> vector`: the unit vector of a question, shape (dimensions,), for a model
+      that treats questions unlike texts. By default `embed([text])[0]`.
+    - `spans(text) -> array`: the overlapping passages of `text` that fit the window of the model,
+      as half-open character ranges, int32, shape (passages, 2), at least one. By default passages
+      of at most 192 words and signs, on sentence boundaries.
+    - `understands(text) -> bool`: whether the model was made for the language of `text`. By default
+      True.
+    - `background`: the cosine that two unrelated texts have on average; models differ widely in it.
+      By default it is measured on sixteen sentences when it is first needed.
+
+    A vector of another shape or type, that is not finite, or whose length is not 1 within 0.001, is
+    refused: the text is stored and found by its words, and the receipt names the fault.
     """
 
     @property
@@ -376,25 +390,9 @@ class Embedder(Protocol):
     def dimensions(self) -> int:
         """The length of a vector."""
 
-    @property
-    def background(self) -> float:
-        """The cosine that two unrelated texts have on average; models differ widely in it."""
-
-    def understands(self, text: str) -> bool:
-        """Tell whether the model was made for the language that `text` is written in."""
-
-    def spans(self, text: str) -> NDArray[np.int32]:
-        """Cut `text` into overlapping passages that fit the model's window, on sentence boundaries.
-
-        Returns half-open character ranges, shape (passages, 2), at least one.
-        """
-
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return one unit vector a text to be found, shape (len(texts), dimensions).
+        """Return one unit vector a text, float32, shape (len(texts), dimensions).
 
         Raises:
             EmbedderError: the model cannot be loaded or run.
         """
-
-    def embed_query(self, text: str) -> NDArray[np.float32]:
-        """Return the unit vector of a question, shape (dimensions,)."""

@@ -58,6 +58,7 @@ TESTING = {
     "infinite_memory.testing",
     "infinite_memory.testing.embedder_contract",
     "infinite_memory.testing.embedders",
+    "infinite_memory.testing.feed_reader",
     "infinite_memory.testing.search_contract",
     STORAGE_CONTRACT,
     "infinite_memory.testing.storage_machine",

@@ -30,14 +30,14 @@ from infinite_memory.search.cosine import (
     approximate_cosines,
     cosines,
 )
-from infinite_memory.search.reader import View
+from infinite_memory.search.reader import Reader
 
 _TEN = 10
 _RESCORED = 1_000
 Vector = NDArray[np.float32]
 
 
-def our_arm(view: View, criteria: Criteria) -> Callable[[Vector], list[tuple[int, int]]]:
+def our_arm(view: Reader, criteria: Criteria) -> Callable[[Vector], list[tuple[int, int]]]:
     """Return what finds the ten best documents by exact cosines: (part, document), best first.
 
     These are the steps of a search without those that no comparison with FAISS has: words, and

@@ -1,3 +1,3 @@
-"""The command line `infinite-memory`: one command, or one family of them, a file."""
+"""The command line `infinite-memory`: the commands, and the parts that they share."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The fields of a memory as options, and the values of these options."""
+"""The options for the fields of a memory, and their values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Prints the hits of a search for a reader, at each depth."""
+"""Prints the hits of a search for a reader, at every depth."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _cut_text(hit: Hit) -> tuple[str, bool]:
 
 
 def format_explanation(explanation: Explanation) -> str:
-    """Return the steps of the ranking in one line."""
+    """Return the steps of the ranking in a line."""
     cosine, rank = explanation.cosine, explanation.meaning_rank
     steps = "  ".join(
         f"{name} {value:+.3f}"

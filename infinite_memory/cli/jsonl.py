@@ -29,7 +29,7 @@ _OF_THE_STORE = ("stored_at", "status", "revision")
 
 @frozen(kw_only=True)
 class Drafts:
-    """The drafts in a file, and for each the number of its line."""
+    """The drafts in a file, with the numbers of their lines."""
 
     name: str
     items: list[Draft]

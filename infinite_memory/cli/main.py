@@ -88,7 +88,7 @@ class LazyGroup(click.Group):
             formatter.write_dl(list(_COMMANDS.items()))
 
     def main(self, args: Sequence[str] | None = None, *rest: Any, **extra: Any) -> NoReturn:
-        """Run the command in `args`, by default those of the process, and exit."""
+        """Run the command in `args`, by default the arguments of the process, and exit."""
         arguments = list(sys.argv[1:] if args is None else args)
         extra["standalone_mode"] = False
         try:

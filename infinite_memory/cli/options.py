@@ -21,13 +21,13 @@ _META = "infinite_memory."
 
 
 def _keep(context: click.Context, parameter: click.Parameter, value: Any) -> None:
-    """Keep an option for the whole call; if it is given twice, the last one counts."""
+    """Keep an option for the whole call; if it is given twice, the last value counts."""
     if value:
         context.meta[_META + str(parameter.name)] = value
 
 
 def _keep_scopes(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
-    """Keep the scopes of the whole call; a second --scopes may not name others."""
+    """Keep the scopes of the whole call; a second --scopes must name the same scopes."""
     if value is None:
         return
     names = tuple(name.strip() for name in value.split(",") if name.strip())

@@ -62,7 +62,7 @@ def escape_controls(text: str) -> str:
 
 
 def emit_json(value: object) -> None:
-    """Write one JSON document and a line feed, in UTF-8, whatever the encoding of the terminal."""
+    """Write a JSON document and a line feed, in UTF-8 for any encoding of the terminal."""
     document = json.dumps(value, ensure_ascii=False, indent=2) + "\n"
     # A byte that is no character, as in a path, becomes \udcXX, which JSON reads back unchanged.
     _write(document.encode(errors="backslashreplace"))
@@ -122,7 +122,7 @@ def remark(text: str, *, style: str = "dim") -> None:
 
 @contextmanager
 def progress_bars(*tasks: str) -> Iterator[Callable[[str, int, int | None], None] | None]:
-    """Draw a bar for each of the `tasks` on standard error; None unless that is a terminal.
+    """Draw a bar for every task on standard error; None unless that is a terminal.
 
     The block gets a function that updates a bar, given the task, the steps done, and all steps.
     """

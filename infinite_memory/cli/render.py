@@ -80,7 +80,7 @@ def scope_names(names: Sequence[str]) -> str:
 
 
 def one_line(text: str, *, max_chars: int) -> str:
-    """Return the words of `text` on one line, shortened to `max_chars`."""
+    """Return the words of `text` in a line, shortened to `max_chars`."""
     # Four times the length holds enough words even with much white space.
     line = " ".join(text[: 4 * max_chars].split())
     return line if len(line) <= max_chars else line[: max_chars - 1].rstrip() + "…"
@@ -157,7 +157,7 @@ def receipt_json(receipt: Receipt) -> dict[str, Any]:
 
 
 def receipt_sentence(receipt: Receipt) -> str:
-    """Return what a write did, in a sentence."""
+    """Describe the effect of a write in a sentence."""
     place = f"{receipt.id} in {receipt.scope}"
     if receipt.erased:
         erased = f"Erased {place}: {join_words(receipt.erased)}."
@@ -169,7 +169,7 @@ def receipt_sentence(receipt: Receipt) -> str:
 
 
 def receipt_hints(receipt: Receipt) -> Iterator[str]:
-    """Yield a sentence for each fact about a write that its author should know."""
+    """Yield sentences on a write that its author should know."""
     if receipt.superseded_by is not None:
         yield f"It is superseded already: {receipt.superseded_by} began later and holds now."
     if receipt.superseded:

@@ -43,7 +43,7 @@ def _is_open(scope: Scope) -> bool:
 
 
 def searched_scopes(store: MemoryStore, asked: tuple[str, ...]) -> set[str] | None:
-    """Return the scopes that a search of the `asked` ones sees, None for every scope."""
+    """Return the scopes that a search of the `asked` scopes sees, None for every scope."""
     if any(name.strip().casefold() == "all" for name in asked):
         return None
     scopes = {scope.name: scope for scope in store.scopes}

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from infinite_memory.embedding.runtime import Runtime
 
-__all__ = ["measure_background"]
+__all__ = ["UNRELATED", "mean_cosine", "measure_background"]
 
 # Scores are divided by one less the background.
 _HIGHEST = 0.99
-_UNRELATED = (
+UNRELATED = (
     "The bread has to rest for an hour before it goes into the oven.",
     "Her train to Lisbon leaves at a quarter past nine.",
     "The database refused the connection because the password had expired.",
@@ -28,6 +29,7 @@ _UNRELATED = (
     "Please order more paper for the printer.",
     "A new species of frog was described in Borneo.",
 )
+"""Sentences that have nothing to do with each other."""
 
 
 def measure_background(runtime: Runtime, query_prefix: str, document_prefix: str) -> float:
@@ -40,10 +42,18 @@ def measure_background(runtime: Runtime, query_prefix: str, document_prefix: str
     Raises:
         EmbedderError: the model cannot be run.
     """
-    texts = np.stack([runtime.vector(document_prefix + text) for text in _UNRELATED])
+    texts = np.stack([runtime.vector(document_prefix + text) for text in UNRELATED])
     questions = texts
     if query_prefix != document_prefix:
-        questions = np.stack([runtime.vector(query_prefix + text) for text in _UNRELATED])
+        questions = np.stack([runtime.vector(query_prefix + text) for text in UNRELATED])
+    return mean_cosine(questions, texts)
+
+
+def mean_cosine(questions: NDArray[np.float32], texts: NDArray[np.float32]) -> float:
+    """Return the mean cosine of questions with unrelated texts, two decimals, at most 0.99.
+
+    Both are the vectors of `UNRELATED`, shape (n, dimensions).
+    """
     is_other_text = ~np.eye(len(texts), dtype=bool)
     mean = float((questions @ texts.T)[is_other_text].mean())
     return min(round(mean, 2), _HIGHEST)

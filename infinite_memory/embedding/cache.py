@@ -9,6 +9,7 @@ from threading import Lock
 import numpy as np
 from numpy.typing import NDArray
 
+from infinite_memory.embedding.checked import CheckedEmbedder
 from infinite_memory.errors import InvalidInput
 from infinite_memory.protocols import Embedder
 
@@ -34,6 +35,7 @@ class CachedEmbedder:
         if capacity < 1:
             raise InvalidInput(f"capacity {capacity!r} is too small: keep at least 1 vector")
         self._inner = inner
+        self._complete = CheckedEmbedder(inner)
         self._capacity = capacity
         self._lock = Lock()
         self._vectors: OrderedDict[tuple[bool, str], Vector] = OrderedDict()
@@ -56,22 +58,22 @@ class CachedEmbedder:
     @property
     def background(self) -> float:
         """The mean cosine of unrelated texts."""
-        return self._inner.background
+        return self._complete.background
 
     def understands(self, text: str) -> bool:
-        """Tell whether the wrapped embedder was made for the language of `text`."""
-        return self._inner.understands(text)
+        """Return whether the wrapped embedder was made for the language of `text`."""
+        return self._complete.understands(text)
 
     def spans(self, text: str) -> NDArray[np.int32]:
         """Cut `text` as the wrapped embedder does; the result is not kept."""
-        return self._inner.spans(text)
+        return self._complete.spans(text)
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return a unit vector for every text; only vectors that are not kept are computed."""
         known = {text: self._recall((False, text)) for text in dict.fromkeys(texts)}
         missing = [text for text, vector in known.items() if vector is None]
         if missing:
-            for text, vector in zip(missing, self._inner.embed(missing), strict=True):
+            for text, vector in zip(missing, self._complete.embed(missing), strict=True):
                 known[text] = self._keep((False, text), vector)
         vectors = np.empty((len(texts), self.dimensions), dtype=np.float32)
         for row, text in enumerate(texts):
@@ -82,7 +84,9 @@ class CachedEmbedder:
     def embed_query(self, text: str) -> NDArray[np.float32]:
         """Return the unit vector of a question."""
         vector = self._recall((True, text))
-        return self._keep((True, text), self._inner.embed_query(text)) if vector is None else vector
+        return (
+            self._keep((True, text), self._complete.embed_query(text)) if vector is None else vector
+        )
 
     def close(self) -> None:
         """Forget the vectors, and close the wrapped embedder if it can be closed."""

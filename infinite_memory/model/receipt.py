@@ -60,8 +60,7 @@ class Receipt:
     that this one replaced, and `superseded_by` is the one that replaced it, where it was told late.
     `conflicts` are those with the same key that begin at the same moment and say something else:
     all of them stay current until somebody decides. `pending` says in words what could not be done
-    once the write was durable, and what to do about it; of what waits to be embedded `searchable`
-    tells.
+    once the write was durable, such as why the text could not be embedded, and what to do about it.
     """
 
     id: str

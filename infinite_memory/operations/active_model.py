@@ -17,7 +17,7 @@ from pathlib import Path
 from attrs import evolve, frozen
 
 from infinite_memory.config import Config
-from infinite_memory.embedding import BUNDLED, configured_embedder
+from infinite_memory.embedding import BUNDLED, CheckedEmbedder, configured_embedder
 from infinite_memory.errors import EmbedderError, StorageError, StoreClosed
 from infinite_memory.model.question import Arm, Question, Ranking
 from infinite_memory.operations.custom_search import check_ranking, make_search
@@ -71,7 +71,7 @@ def former_of(
 class Model:
     """An embedder, and the search by its vectors."""
 
-    embedder: Embedder
+    embedder: CheckedEmbedder
     index: Search
 
     @property
@@ -181,7 +181,8 @@ class Models:
             taking_over.join(_CLOSING_SECONDS)
         self._owned.close()
 
-    def _model_of(self, embedder: Embedder) -> Model:
+    def _model_of(self, given: Embedder) -> Model:
+        embedder = CheckedEmbedder(given)
         if self._search is not None:
             index = make_search(self._search, self._storage, embedder)
             return Model(embedder=embedder, index=index)

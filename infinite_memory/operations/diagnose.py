@@ -1,4 +1,4 @@
-"""What `infinite-memory doctor` finds out about an installation and its store; changes nothing."""
+"""Checks of an installation and its store, as `infinite-memory doctor` makes them."""
 
 from __future__ import annotations
 
@@ -160,14 +160,14 @@ def _check_records(address: str, measured: Size) -> Diagnosis:
 
 
 def _total(measured: Size) -> int:
-    """Return how many memories there are, without the forgotten ones."""
+    """Return the number of memories that are not forgotten."""
     return sum(
         number for (_, _, status), number in measured.memories.items() if status != Status.FORGOTTEN
     )
 
 
 def _check_damage(storage: Storage) -> Diagnosis:
-    """Return whether these checks met a damaged record; only `verify` looks at every record."""
+    """Return whether a check met a damaged record; only `verify` looks at every record."""
     storage.scopes()
     findings = storage.damage() if isinstance(storage, SupportsDamage) else ()
     if findings:
@@ -220,7 +220,7 @@ def _check_pending(
 
 
 def _former(storage: Storage, embedder: Embedder, config: Config) -> tuple[str, str | None]:
-    """Return which model answers while memories are pending, and why the former one cannot."""
+    """Return which model answers while memories are pending, and why the former model cannot."""
     models = Models(storage, embedder, former=former_of(config, keep=False))
     try:
         return models.answering().name, models.lost

@@ -50,8 +50,7 @@ class Duplicates:
 
     `repeats` and `echoes` map the id of a new memory to the stored memory. `expect` refuses the
     commit if more memories have the same content by then. Where too many memories have that content
-    to be named, it gives the number that the journal entry must get: then nothing at all was
-    changed meanwhile.
+    to be named, it gives the number of the journal entry: then nothing was changed meanwhile.
     """
 
     fresh: list[NewMemory] = field(factory=list)

@@ -6,8 +6,9 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
-from attrs import evolve
+from attrs import evolve, frozen
 
+from infinite_memory.embedding import CheckedEmbedder
 from infinite_memory.errors import Conflict, InfiniteMemoryError, StoreDamaged
 from infinite_memory.model.checks import check_count
 from infinite_memory.model.commit import Attach, Commit, Detach
@@ -19,6 +20,7 @@ from infinite_memory.protocols import Embedder, SupportsIndex
 from infinite_memory.storage.preconditions import check_embedding
 
 __all__ = [
+    "EmbeddedNow",
     "Stop",
     "Stopped",
     "catch_up",
@@ -61,6 +63,7 @@ def embed_memories(
         EmbedderError: the model cannot be loaded or run.
         Stopped: `stop` said so; it is asked every 128 passages, which take up to some seconds.
     """
+    embedder = CheckedEmbedder(embedder)
     spans = [embedder.spans(memory.text) for memory in memories]
     passages = [
         memory.text[start:end]
@@ -80,22 +83,36 @@ def embed_memories(
     ]
 
 
-def embed_new(services: Services, memories: Sequence[Memory]) -> frozenset[str]:
-    """Embed memories that were just stored; return the ids of those that can be found by meaning.
+@frozen(kw_only=True)
+class EmbeddedNow:
+    """The ids of new memories that can be found by meaning; `failure` says why others cannot."""
 
-    The others, too long to wait for or refused by the model, are found by their words, and
+    ids: frozenset[str] = frozenset()
+    failure: str | None = None
+
+    def __contains__(self, memory_id: object) -> bool:
+        return memory_id in self.ids
+
+
+def embed_new(services: Services, memories: Sequence[Memory]) -> EmbeddedNow:
+    """Embed memories that were just stored, and return which of them can be found by meaning.
+
+    Memories that are too long to wait for, or that the model refuses, are found by their words, and
     `catch_up` embeds them later.
     """
     short = [memory for memory in memories if len(memory.text) <= _MAX_CHARS_AT_ONCE]
-    attached = False
-    with AfterCommit(f"the embedding of {len(short)} memories"):
+    failure: str | None = None
+    with AfterCommit(f"the embedding of {len(short)} memories") as step:
         model = services.models.answering()
-        attached = _attach(services, model.embedder, short)
+        failure = _try_to_attach(services, model.embedder, short)
         # Another model may have taken over meanwhile, or be about to because nothing waited before
         # these were stored: nobody would ask it to embed these.
         for other in {services.models.awaited() or model, services.models.answering()} - {model}:
-            attached = _attach(services, other.embedder, short)
-    return frozenset(memory.id for memory in short) if attached else frozenset()
+            failure = _try_to_attach(services, other.embedder, short)
+    failure = failure or step.failure
+    if failure is not None:
+        return EmbeddedNow(failure=f"it is not found by its meaning yet: {failure}")
+    return EmbeddedNow(ids=frozenset(memory.id for memory in short))
 
 
 def embed_again(services: Services, ids: Sequence[str]) -> int:
@@ -221,30 +238,37 @@ def drop_others(services: Services) -> dict[str, int]:
 def _attach(
     services: Services, embedder: Embedder, memories: Sequence[Memory], stop: Stop = never
 ) -> bool:
-    """Embed stored memories and store their vectors; False where that has to wait.
+    """Embed stored memories and store their vectors; return whether that was possible."""
+    return _try_to_attach(services, embedder, memories, stop) is None
 
-    What the embedder raised, or gave that is no embedding, is logged.
+
+def _try_to_attach(
+    services: Services, embedder: Embedder, memories: Sequence[Memory], stop: Stop = never
+) -> str | None:
+    """Embed stored memories and store their vectors; return why that has to wait, if it has to.
+
+    The reason is logged as well: what the embedder raised, or the fault of its vectors.
     """
     if not memories:
-        return True
+        return None
     try:
         embeddings = embed_memories(embedder, memories, stop)
         for memory, embedding in zip(memories, embeddings, strict=True):
             check_embedding(memory.id, embedding)
     except Stopped:
-        return False
+        return "it was left for later"
     # The embedder may be a plug-in of the user's, which can raise anything. The texts are durable
     # by now, and that is what the receipt answers for.
     except Exception as error:  # noqa: BLE001 -- the boundary to a plug-in, see above
         what = error if isinstance(error, InfiniteMemoryError) else repr(error)
         _log.warning("%d memories wait to be embedded: %s", len(memories), what)
-        return False
+        return str(what)
     attaches = [
         Attach(id=memory.id, revision=memory.revision, embedding=embedding)
         for memory, embedding in zip(memories, embeddings, strict=True)
     ]
     services.storage.commit(Commit(attaches=attaches))
-    return True
+    return None
 
 
 def _batches(services: Services, ids: Sequence[str]) -> Iterator[list[Memory]]:

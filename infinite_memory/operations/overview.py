@@ -9,13 +9,13 @@ import numpy as np
 from attrs import evolve
 from numpy.typing import NDArray
 
+from infinite_memory.embedding import CheckedEmbedder
 from infinite_memory.errors import EmbedderError
 from infinite_memory.model.hits import LIKELY, Hit
 from infinite_memory.model.memory import Kind
 from infinite_memory.model.question import Arm, Question
 from infinite_memory.operations.services import Services
 from infinite_memory.operations.summaries import outdated_sources
-from infinite_memory.protocols import Embedder
 from infinite_memory.text.analyzer import terms
 from infinite_memory.text.highlights import Range, cut_sentences, widen_range
 
@@ -189,7 +189,7 @@ def _score_words(question: Question, texts: Sequence[str]) -> NDArray[np.float32
 
 
 def _score_meaning(
-    embedder: Embedder, question: Question, texts: Mapping[int, Sequence[str]]
+    embedder: CheckedEmbedder, question: Question, texts: Mapping[int, Sequence[str]]
 ) -> dict[int, NDArray[np.float32]]:
     """Return the cosines of texts with the question, float32; {} if the model fails."""
     if not texts:

@@ -133,7 +133,7 @@ def _plan_commit(
         for path in facts.keys() | after.keys()
         if path not in after or path not in facts or _value(facts[path][-1]) != after[path]
     ]
-    return placed, merge_commits(Commit(expect=Expect(keys=seen), puts=closed), placed.commit)
+    return placed, merge_commits(placed.commit, Commit(expect=Expect(keys=seen), puts=closed))
 
 
 def _expected(services: Services, user: str, path: _Path, facts: Sequence[Memory]) -> ExpectKey:

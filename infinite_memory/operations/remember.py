@@ -177,6 +177,8 @@ def _stored(
     new = done.placed.memories
     embedded = embed_new(services, list(new.values()))
     first = {each: _first(memory, done, meaning=each in embedded) for each, memory in new.items()}
+    if embedded.failure is not None:
+        first = {i: evolve(receipt, pending=(embedded.failure,)) for i, receipt in first.items()}
     again = _again(services, done.duplicates, first)
     return _in_order([each.memory.id for each in wanted], {**first, **done.earlier, **again})
 

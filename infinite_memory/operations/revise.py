@@ -105,8 +105,12 @@ def _revise_once(
     embedded = False
     with AfterCommit("the look at what is embedded"):
         embedded = found_by_meaning(services, Record(memory=after, embeddings=kept))
-    embedded = embedded or after.id in embed_new(services, [after])
-    return receipt_of(after, Outcome.REVISED, _searchable(after, embedded))
+    failure = None
+    if not embedded:
+        now = embed_new(services, [after])
+        embedded, failure = after.id in now, now.failure
+    receipt = receipt_of(after, Outcome.REVISED, _searchable(after, embedded))
+    return receipt if failure is None else evolve(receipt, pending=(failure,))
 
 
 def _place_memory(

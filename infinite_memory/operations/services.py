@@ -8,6 +8,7 @@ from attrs import field, frozen
 
 from infinite_memory.clock import Clock
 from infinite_memory.config import Config
+from infinite_memory.embedding import CheckedEmbedder
 from infinite_memory.model.entry import Actor
 from infinite_memory.model.ids import RandomBytes
 from infinite_memory.model.memory import Memory
@@ -16,7 +17,7 @@ from infinite_memory.operations.calls import Calls
 from infinite_memory.operations.recent_recalls import Lately
 from infinite_memory.operations.scope_mentions import ScopeNameCache
 from infinite_memory.operations.using import UsageCounter
-from infinite_memory.protocols import Embedder, Search, Storage
+from infinite_memory.protocols import Search, Storage
 from infinite_memory.storage.confined import ConfinedStorage, Confinement
 
 __all__ = ["Services"]
@@ -38,7 +39,7 @@ class Services:
     scope_names: ScopeNameCache = field(factory=ScopeNameCache)
 
     @property
-    def embedder(self) -> Embedder:
+    def embedder(self) -> CheckedEmbedder:
         """The embedder of the model that answers now; ask once where its index is needed too."""
         return self.models.answering().embedder
 

@@ -20,8 +20,8 @@ from infinite_memory.operations.verify_journal import check_journal
 from infinite_memory.protocols import Storage, SupportsDamage, SupportsIndex, SupportsVerify
 from infinite_memory.search.document import KINDS, STATUSES
 from infinite_memory.search.index import SearchIndex
-from infinite_memory.search.quantization import quantized
-from infinite_memory.search.reader import View
+from infinite_memory.search.quantization import quantize
+from infinite_memory.search.reader import Reader
 from infinite_memory.search.segment import Segment
 from infinite_memory.storage.integrity import check_record
 
@@ -139,7 +139,7 @@ def _verify_index(services: Services, damaged: frozenset[str]) -> tuple[int, lis
 
 
 def _compared(
-    services: Services, view: View, model: str, damaged: frozenset[str]
+    services: Services, view: Reader, model: str, damaged: frozenset[str]
 ) -> Iterator[Finding]:
     """Yield a finding for each memory unchanged since the snapshot that is not in it as it is."""
     segment = view.parts[0].segment
@@ -167,7 +167,7 @@ def _agrees(segment: Segment, doc: int, record: Record, model: str) -> bool:
     if embedding is None:
         vectors_agree = cut.start == cut.stop
     else:
-        high, low, scale = quantized(embedding.vectors)
+        high, low, scale = quantize(embedding.vectors)
         vectors_agree = (
             np.array_equal(segment.high[cut], high)
             and np.array_equal(segment.low[cut], low)

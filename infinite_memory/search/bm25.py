@@ -10,11 +10,11 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from infinite_memory.search.doc_filter import Selection
+from infinite_memory.search.doc_filter import DocFilter
 from infinite_memory.search.document import hash_term
 from infinite_memory.search.segment import Segment
 
-__all__ = ["Asked", "bm25", "counts_of", "saturated"]
+__all__ = ["QueryTerms", "bm25", "count_terms", "saturate_counts"]
 
 K1 = 1.2
 B = 0.75
@@ -30,7 +30,7 @@ _Postings = tuple[NDArray[np.int32], NDArray[Any], NDArray[np.uint16]]
 
 
 @frozen(kw_only=True, eq=False)
-class Asked:
+class QueryTerms:
     """The terms of a question, with what each counts among the documents that were looked at.
 
     `terms` are their hashes and `weights` float32, of the same length; `mean_length` is that of the
@@ -46,10 +46,10 @@ class Asked:
 def bm25(
     query_terms: Sequence[str],
     segments: Sequence[Segment],
-    selections: Sequence[Selection],
+    selections: Sequence[DocFilter],
     *,
     spelled: Sequence[str] = (),
-) -> tuple[list[Scores], Asked]:
+) -> tuple[list[Scores], QueryTerms]:
     """Return the BM25 score of every selected document, and what it was made with.
 
     Okapi BM25 with k1 = 1.2, b = 0.75, k3 = 1 and the idf log(1 + (N - n + 0.5) / (n + 0.5)) of
@@ -71,12 +71,14 @@ def bm25(
     total = sum(map(len, selections))
     shares = _shares(query_terms, spelled)
     if not total or not shares:
-        return scores, Asked(terms=(), weights=np.zeros(0, np.float32), mean_length=1.0, ideal=0.0)
+        return scores, QueryTerms(
+            terms=(), weights=np.zeros(0, np.float32), mean_length=1.0, ideal=0.0
+        )
     mean_length = max(sum(_lengths(*pair) for pair in pairs) / total, 1.0)
     saturations = [_saturations(segment, mean_length) for segment in segments]
     weights: dict[int, float] = {}
     for term, share in shares.items():
-        found = [_selected_postings(segment, term, selection) for segment, selection in pairs]
+        found = [_filter_postings(segment, term, selection) for segment, selection in pairs]
         holding = sum(len(counts) for _, _, counts in found)
         if not holding and share == SPELLED:
             continue
@@ -86,7 +88,7 @@ def bm25(
         ):
             _gain(score, one, saturation[segment.length[one[0]]], weights[term])
     ranked = enumerate(sorted(weights.values(), reverse=True))
-    return scores, Asked(
+    return scores, QueryTerms(
         terms=tuple(weights),
         weights=np.array(list(weights.values()), np.float32),
         mean_length=mean_length,
@@ -112,7 +114,7 @@ def _gain(score: Scores, found: _Postings, saturation: Scores, weight: float) ->
     score[places] += gained
 
 
-def counts_of(segment: Segment, terms: Sequence[int], docs: NDArray[np.int32]) -> Scores:
+def count_terms(segment: Segment, terms: Sequence[int], docs: NDArray[np.int32]) -> Scores:
     """Return how often each of `docs` has each of `terms`: float32, shape (docs, terms)."""
     counts = np.zeros((len(docs), len(terms)), np.float32)
     for column, term in enumerate(terms):
@@ -123,7 +125,7 @@ def counts_of(segment: Segment, terms: Sequence[int], docs: NDArray[np.int32]) -
     return counts
 
 
-def saturated(counts: Scores, lengths: Scores, asked: Asked) -> Scores:
+def saturate_counts(counts: Scores, lengths: Scores, asked: QueryTerms) -> Scores:
     """Return BM25 of texts with these counts of the terms, as a share of the ideal score.
 
     `counts` has shape (n, terms) and need not be whole, `lengths` has shape (n,).
@@ -136,7 +138,7 @@ def saturated(counts: Scores, lengths: Scores, asked: Asked) -> Scores:
     return share
 
 
-def _lengths(segment: Segment, selection: Selection) -> float:
+def _lengths(segment: Segment, selection: DocFilter) -> float:
     if selection.docs is None:
         return float(segment.total_length)
     return float(selection.take(segment.length).sum())
@@ -151,7 +153,7 @@ def _saturations(segment: Segment, mean_length: float) -> Scores:
     return relative
 
 
-def _selected_postings(segment: Segment, term: int, selection: Selection) -> _Postings:
+def _filter_postings(segment: Segment, term: int, selection: DocFilter) -> _Postings:
     """Return the selected documents with a term, their places in the selection, and the counts."""
     docs, counts = segment.postings(term)
     if selection.docs is None:

@@ -8,7 +8,7 @@ from attrs import frozen
 
 from infinite_memory.search.weights import Weights
 
-__all__ = ["Calibration", "calibration_of"]
+__all__ = ["Calibration", "choose_calibration"]
 
 # A score is rounded, since differences in the seventh place come from the order of additions.
 _PLACES = 6
@@ -47,7 +47,7 @@ _MEANING_ALONE = Calibration(middle=0.45, width=0.05)
 _WORDS_ALONE = Calibration(middle=0.42, width=0.12)
 
 
-def calibration_of(weights: Weights) -> Calibration:
+def choose_calibration(weights: Weights) -> Calibration:
     """Return the curve for a search by both arms, or by one of them alone."""
     if not weights.meaning:
         return _WORDS_ALONE

@@ -9,9 +9,9 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from infinite_memory.search.scoring import Scored
+from infinite_memory.search.scoring import SegmentScores
 
-__all__ = ["Group", "Place", "best", "best_groups", "place_of", "rank_of"]
+__all__ = ["Group", "Place", "best", "place_of", "rank_of", "select_best_groups"]
 
 # Differences in the seventh place come from the order of additions and must not decide a rank.
 _PLACES = 6
@@ -21,7 +21,7 @@ _BLOCK = 1024
 _WINDOW = 128
 
 Scores = NDArray[np.float32]
-Place = tuple[Scored, int]
+Place = tuple[SegmentScores, int]
 """A document: the segment with its scores, and its place among the selected ones."""
 _Twin = tuple[int, int, int]
 
@@ -35,7 +35,7 @@ class Group:
     total: float
 
 
-def best_groups(scores: Sequence[Scored], limit: int, least: float) -> list[Group]:
+def select_best_groups(scores: Sequence[SegmentScores], limit: int, least: float) -> list[Group]:
     """Return the best groups from the total `least` on, at most `limit`, best first.
 
     Which memories make a group does not depend on `limit`.
@@ -52,7 +52,9 @@ def best_groups(scores: Sequence[Scored], limit: int, least: float) -> list[Grou
     return [_group(first[twin], found) for twin, found in members.items()]
 
 
-def _first_of_groups(scores: Sequence[Scored], limit: int, least: float) -> dict[_Twin, Place]:
+def _first_of_groups(
+    scores: Sequence[SegmentScores], limit: int, least: float
+) -> dict[_Twin, Place]:
     """Return the best document of each of the best groups, at most `limit`, best first."""
     window = max(_WINDOW, 2 * limit)
     groups: dict[_Twin, Place] = {}
@@ -70,13 +72,15 @@ def _first_of_groups(scores: Sequence[Scored], limit: int, least: float) -> dict
         window *= 4
 
 
-def _totals_without(s: Scored, groups: Mapping[_Twin, Place]) -> Scores:
+def _totals_without(s: SegmentScores, groups: Mapping[_Twin, Place]) -> Scores:
     total = s.total.copy()
     total[_members(s, groups)[0]] = 0
     return total
 
 
-def _members(s: Scored, groups: Mapping[_Twin, Place]) -> tuple[NDArray[np.integer], list[_Twin]]:
+def _members(
+    s: SegmentScores, groups: Mapping[_Twin, Place]
+) -> tuple[NDArray[np.integer], list[_Twin]]:
     """Return the places of the documents that belong to `groups`, and the group of each place."""
     docs = s.segment.saying(np.array(sorted({twin for twin, _, _ in groups}), np.uint64))
     docs = docs[s.selection.among(docs)]
@@ -92,7 +96,7 @@ def _group_key(candidate: Place) -> _Twin:
     return twin, status, held_to
 
 
-def _group_columns(s: Scored) -> Sequence[NDArray[np.integer]]:
+def _group_columns(s: SegmentScores) -> Sequence[NDArray[np.integer]]:
     """Return the columns that are equal within a group.
 
     Status and end are among them: a fact that is over must not stand for one that holds now.
@@ -112,7 +116,7 @@ def _age(candidate: Place) -> tuple[int, int, str]:
     return -int(s.segment.happened[doc]), -int(s.segment.stored[doc]), s.segment.id_of(doc)
 
 
-def place_of(scores: Sequence[Scored], memory_id: str) -> Place | None:
+def place_of(scores: Sequence[SegmentScores], memory_id: str) -> Place | None:
     """Return where the memory of that id is, None if it was not selected or matches in no way."""
     for s in scores:
         doc = s.segment.find(memory_id)
@@ -123,7 +127,7 @@ def place_of(scores: Sequence[Scored], memory_id: str) -> Place | None:
     return None
 
 
-def rank_of(scores: Sequence[Scored], one: Place) -> int:
+def rank_of(scores: Sequence[SegmentScores], one: Place) -> int:
     """Return the rank of a document, counted from 1, in the order of `best`."""
     total, margin = one[0].total[one[1]], np.float32(_MARGIN)
     above = sum(int(np.count_nonzero(s.total > total + margin)) for s in scores)
@@ -138,7 +142,7 @@ def rank_of(scores: Sequence[Scored], one: Place) -> int:
 
 def _rank_key(candidate: Place) -> tuple[float, int, str]:
     s, place = candidate
-    return -float(_rounded(s.total[place : place + 1])[0]), *_tie_key(candidate)
+    return -float(_round_totals(s.total[place : place + 1])[0]), *_tie_key(candidate)
 
 
 def _tie_key(candidate: Place) -> tuple[int, str]:
@@ -148,12 +152,15 @@ def _tie_key(candidate: Place) -> tuple[int, str]:
     return -int(s.segment.happened[doc]), s.segment.id_of(doc)
 
 
-def _rounded(totals: Scores) -> NDArray[np.float64]:
+def _round_totals(totals: Scores) -> NDArray[np.float64]:
     return totals.astype(np.float64).round(_PLACES)
 
 
 def best(
-    scores: Sequence[Scored], limit: int, least: float, totals_of: Sequence[Scores] | None = None
+    scores: Sequence[SegmentScores],
+    limit: int,
+    least: float,
+    totals_of: Sequence[Scores] | None = None,
 ) -> list[Place]:
     """Return the places with the highest totals from `least` on, ties in the order of `_tie_key`.
 
@@ -164,7 +171,7 @@ def best(
     for s, total in zip(scores, totals_of or [s.total for s in scores], strict=True):
         places = _candidates(total, limit, least)
         found.extend((s, place) for place in places.tolist())
-        rounded.append(_rounded(total[places]))
+        rounded.append(_round_totals(total[places]))
     totals = np.concatenate(rounded)
     order = np.argsort(-totals, kind="stable")
     ranked = order.tolist()
@@ -179,17 +186,17 @@ def best(
 
 def _candidates(totals: Scores, limit: int, least: float) -> NDArray[np.intp]:
     """Return the places of the best totals from `least` on: `limit`, and all equal to the last."""
-    floor = np.float32(max(least, _reached(totals, limit)))
+    floor = np.float32(max(least, _estimate_floor(totals, limit)))
     places = np.flatnonzero((totals >= floor) & (totals > 0))
     if len(places) > limit:
         last = np.partition(totals[places], -limit)[-limit : -limit + 1 or None]
         # What could be rounded to the last of the best is rounded; the rest is out already.
         places = places[totals[places] >= last - np.float32(_MARGIN)]
-        places = places[_rounded(totals[places]) >= _rounded(last)]
+        places = places[_round_totals(totals[places]) >= _round_totals(last)]
     return places
 
 
-def _reached(totals: Scores, limit: int) -> float:
+def _estimate_floor(totals: Scores, limit: int) -> float:
     """Return what the best `limit` of the totals reach, rounded, and few others do.
 
     As many blocks as that have a greatest total that is no less than that of the last of them.

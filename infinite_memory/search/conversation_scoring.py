@@ -22,12 +22,12 @@ import numpy as np
 from attrs import evolve, frozen
 from numpy.typing import NDArray
 
-from infinite_memory.search.bm25 import Asked, counts_of, saturated
-from infinite_memory.search.neighbours import NONE, Surroundings
-from infinite_memory.search.scoring import Scored
+from infinite_memory.search.bm25 import QueryTerms, count_terms, saturate_counts
+from infinite_memory.search.neighbours import NONE, Neighbours
+from infinite_memory.search.scoring import SegmentScores
 from infinite_memory.search.weights import Weights
 
-__all__ = ["InContext", "in_context"]
+__all__ = ["ConversationScores", "score_in_conversations"]
 
 _BEST = 3
 
@@ -35,8 +35,8 @@ Scores = NDArray[np.float32]
 
 
 @frozen(kw_only=True, eq=False)
-class InContext:
-    """Scores of the rows of `near`, float32, shape (m,), on the scale of `Scored.total`.
+class ConversationScores:
+    """Scores of the rows of `near`, float32, shape (m,), on the scale of `SegmentScores.total`.
 
     `parts` is what the sentences of the question gave or took, compared one by one, `around` what
     the neighbours did, `quoted` what holding the quoted parts gave, `asks` what a question lost,
@@ -44,7 +44,7 @@ class InContext:
     `total` is everything together.
     """
 
-    near: Surroundings
+    near: Neighbours
     parts: Scores
     around: Scores
     quoted: Scores
@@ -67,15 +67,15 @@ class _Own:
     counts: Scores
 
 
-def in_context(
-    scored: Sequence[Scored],
-    near: Surroundings,
-    asked: Asked,
+def score_in_conversations(
+    scored: Sequence[SegmentScores],
+    near: Neighbours,
+    asked: QueryTerms,
     weights: Weights,
     *,
     parts: Scores,
     quoted: Scores,
-) -> InContext:
+) -> ConversationScores:
     """Return the scores of the documents of `near` in their surroundings.
 
     `parts` is what the meaning of each row gains by the parts of the question, shape (m,); `quoted`
@@ -94,7 +94,7 @@ def in_context(
     found += lost
     important = weights.important * own.important * found
     conversation = weights.conversation * _best_of_conversations(found, near)
-    return InContext(
+    return ConversationScores(
         near=near,
         parts=weights.meaning * parts,
         around=surrounded - alone,
@@ -106,7 +106,7 @@ def in_context(
     )
 
 
-def _own(scored: Sequence[Scored], near: Surroundings, asked: Asked) -> _Own:
+def _own(scored: Sequence[SegmentScores], near: Neighbours, asked: QueryTerms) -> _Own:
     columns = np.zeros((6, len(near)), np.float32)
     counts = np.zeros((len(near), len(asked.terms)), np.float32)
     for part in np.unique(near.part):
@@ -121,7 +121,7 @@ def _own(scored: Sequence[Scored], near: Surroundings, asked: Asked) -> _Own:
             s.segment.important[docs],
             s.segment.length[docs],
         )
-        counts[rows] = counts_of(s.segment, asked.terms, docs)
+        counts[rows] = count_terms(s.segment, asked.terms, docs)
     meaning, words, speaker, asks, important, length = columns
     return _Own(
         meaning=meaning,
@@ -134,14 +134,14 @@ def _own(scored: Sequence[Scored], near: Surroundings, asked: Asked) -> _Own:
     )
 
 
-def _meaning_around(own: _Own, near: Surroundings, weights: Weights) -> Scores:
+def _meaning_around(own: _Own, near: Neighbours, weights: Weights) -> Scores:
     before = np.where(near.before == NONE, own.meaning, own.meaning[near.before])
     after = np.where(near.after == NONE, own.meaning, own.meaning[near.after])
     around: Scores = own.meaning + weights.around * (before + after - 2 * own.meaning)
     return around
 
 
-def _words_around(own: _Own, near: Surroundings, asked: Asked, weights: Weights) -> Scores:
+def _words_around(own: _Own, near: Neighbours, asked: QueryTerms, weights: Weights) -> Scores:
     counts, length = own.counts.copy(), own.length.copy()
     texts = np.ones(len(near), np.float32)
     for neighbour, weight in ((near.before, weights.before), (near.after, weights.after)):
@@ -150,10 +150,10 @@ def _words_around(own: _Own, near: Surroundings, asked: Asked, weights: Weights)
         length[there] += np.float32(weight) * own.length[neighbour[there]]
         texts[there] += np.float32(weight)
     # A long stretch of a conversation is no longer than others if it has as many texts.
-    return saturated(counts, length / texts, asked)
+    return saturate_counts(counts, length / texts, asked)
 
 
-def _best_of_conversations(found: Scores, near: Surroundings) -> Scores:
+def _best_of_conversations(found: Scores, near: Neighbours) -> Scores:
     """Return for each row the mean of the best three wanted rows of its conversation.
 
     One that was not wanted scores too little to be looked at, and counts as 0.

@@ -19,8 +19,8 @@ import simsimd
 from attrs import frozen
 from numpy.typing import NDArray
 
-from infinite_memory.search.doc_filter import Selection
-from infinite_memory.search.quantization import quantized
+from infinite_memory.search.doc_filter import DocFilter
+from infinite_memory.search.quantization import quantize
 from infinite_memory.search.segment import Segment
 
 __all__ = [
@@ -57,11 +57,11 @@ class QueryVector:
     @classmethod
     def of(cls, vector: Scores) -> QueryVector:
         """Return it for a unit vector, shape (dimensions,)."""
-        high, low, (scale,) = quantized(vector[np.newaxis])
+        high, low, (scale,) = quantize(vector[np.newaxis])
         return cls(planes=np.concatenate([high, low]), scale=float(scale))
 
 
-def approximate_cosines(query: QueryVector, segment: Segment, selection: Selection) -> Scores:
+def approximate_cosines(query: QueryVector, segment: Segment, selection: DocFilter) -> Scores:
     """Return the cosine of each selected document's best passage with `query`, float32, shape (k,).
 
     `ABSENT` where a document has no vector. Only the high planes are compared.

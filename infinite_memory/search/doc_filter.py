@@ -9,7 +9,7 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-__all__ = ["Selection"]
+__all__ = ["DocFilter"]
 
 _Scalar = TypeVar("_Scalar", bound=np.generic)
 
@@ -18,7 +18,7 @@ _LOOK_UP_BELOW = 0.02
 
 
 @frozen(kw_only=True, eq=False)
-class Selection:
+class DocFilter:
     """Some of the `size` documents of one segment. Scores are arrays of its length, in its order.
 
     `docs` are their numbers, ascending, int32, shape (k,), and `mask` says the same as bool, shape
@@ -30,7 +30,7 @@ class Selection:
     mask: NDArray[np.bool_] | None = None
 
     @classmethod
-    def of(cls, mask: NDArray[np.bool_]) -> Selection:
+    def of(cls, mask: NDArray[np.bool_]) -> DocFilter:
         """Return the selection of the documents that are true in `mask`."""
         if np.count_nonzero(mask) == len(mask):
             return cls(size=len(mask))

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from infinite_memory.model.hits import Explanation
-from infinite_memory.search.conversation_scoring import InContext
+from infinite_memory.search.conversation_scoring import ConversationScores
 from infinite_memory.search.cosine import ABSENT, QueryVector, best_passage
-from infinite_memory.search.scoring import Places, Scored
+from infinite_memory.search.scoring import Places, SegmentScores
 from infinite_memory.search.weights import Weights
 
 __all__ = ["explain"]
@@ -20,11 +20,11 @@ _IN_CONTEXT = ("parts", "around", "quoted", "asks", "important", "conversation")
 
 
 def explain(
-    scores: Sequence[Scored],
-    one: Scored,
+    scores: Sequence[SegmentScores],
+    one: SegmentScores,
     place: int,
     *,
-    context: InContext | None,
+    context: ConversationScores | None,
     weights: Weights,
     query: QueryVector | None,
 ) -> Explanation:
@@ -48,7 +48,11 @@ def explain(
 
 
 def _steps(
-    one: Scored, at: Places, row: int | None, context: InContext | None, weights: Weights
+    one: SegmentScores,
+    at: Places,
+    row: int | None,
+    context: ConversationScores | None,
+    weights: Weights,
 ) -> dict[str, float]:
     """Return what each step gave; they add up to the total."""
     steps = {
@@ -72,7 +76,10 @@ def _steps(
 
 
 def _row_of(
-    scores: Sequence[Scored], one: Scored, doc: int, context: InContext | None
+    scores: Sequence[SegmentScores],
+    one: SegmentScores,
+    doc: int,
+    context: ConversationScores | None,
 ) -> int | None:
     if context is None:
         return None

@@ -10,6 +10,7 @@ import numpy as np
 from attrs import evolve
 from numpy.typing import NDArray
 
+from infinite_memory.embedding import CheckedEmbedder
 from infinite_memory.errors import StorageError, StoreClosed
 from infinite_memory.model.codec import to_micros
 from infinite_memory.model.criteria import Criteria
@@ -18,10 +19,10 @@ from infinite_memory.model.record import Change
 from infinite_memory.protocols import Embedder, Storage
 from infinite_memory.search.cosine import QueryVector
 from infinite_memory.search.document import Document, describe
-from infinite_memory.search.memory_use import give_back_memory
+from infinite_memory.search.memory_use import release_memory
 from infinite_memory.search.nearest import nearest_documents, vectors_of
 from infinite_memory.search.ranking import rank
-from infinite_memory.search.reader import View
+from infinite_memory.search.reader import Reader
 from infinite_memory.search.similarity import find_similar
 from infinite_memory.search.snapshot import Snapshot
 from infinite_memory.search.timeline import IndexTimeline
@@ -51,18 +52,18 @@ class SearchIndex:
         self, storage: Storage, embedder: Embedder, *, snapshot: Snapshot | None = None
     ) -> None:
         self._storage = storage
-        self._embedder = embedder
+        self._embedder = CheckedEmbedder(embedder)
         self._snapshot = snapshot
         self._refreshing = threading.Lock()
-        self._view: View | None = None
+        self._view: Reader | None = None
         self._saved_at: int | None = None
         self._folded_at = 0
         self._starting = threading.Lock()
         self._folding: threading.Thread | None = None
 
-    def refresh(self) -> View:
+    def refresh(self) -> Reader:
         """Fold in everything that was committed before this call, by whichever process."""
-        view = self._refreshed()
+        view = self._refresh_reader()
         if self._fold_is_due(view):
             self._start_folding()
         return view
@@ -131,7 +132,7 @@ class SearchIndex:
             self._storage.position()
         self._wait_for_folding()
         if self._snapshot is not None and self._worth_saving(self._snapshot):
-            self._write(self._snapshot, self._refreshed().compact())
+            self._write(self._snapshot, self._refresh_reader().compact())
 
     def discard(self) -> None:
         """Remove every snapshot of the store, so that no byte of what was erased is left in one.
@@ -141,7 +142,7 @@ class SearchIndex:
         if self._snapshot is not None:
             with self._refreshing:
                 if self._view is None:
-                    self._view = self._mapped()
+                    self._view = self._map_snapshot()
             self._snapshot.remove_everywhere()
         self._saved_at = self._folded_at = 0
 
@@ -154,7 +155,7 @@ class SearchIndex:
         if self._snapshot is not None:
             self._snapshot.remove(others=True)
 
-    def mapped(self) -> View | None:
+    def mapped(self) -> Reader | None:
         """Return the snapshot that the next process would map, every byte of it verified.
 
         None where there is none for this store and model.
@@ -176,20 +177,20 @@ class SearchIndex:
     def _texts(self, ids: Collection[str]) -> dict[str, str]:
         return {i: record.memory.text for i, record in self._storage.get(ids).items()}
 
-    def _refreshed(self) -> View:
+    def _refresh_reader(self) -> Reader:
         position = self._storage.position()
         view = self._view
         if view is not None and view.cursor >= position:
             return view
         with self._refreshing:
-            view = self._view if self._view is not None else self._mapped()
-            self._view = view = self._caught_up(view, position)
+            view = self._view if self._view is not None else self._map_snapshot()
+            self._view = view = self._catch_up(view, position)
             return view
 
-    def _mapped(self) -> View:
+    def _map_snapshot(self) -> Reader:
         view = self._snapshot.read() if self._snapshot is not None else None
         if view is None:
-            return View()
+            return Reader()
         position = self._storage.position()
         if view.cursor > position:
             # The feed of an older copy reaches that cursor again, with other memories.
@@ -199,14 +200,14 @@ class SearchIndex:
                 position,
             )
             self._remove()
-            return View()
+            return Reader()
         self._saved_at = self._folded_at = view.cursor
         if self._erased_since(view):
             # Whoever wrote the file ended before it could look.
             self._remove()
         return view
 
-    def _caught_up(self, view: View, position: int) -> View:
+    def _catch_up(self, view: Reader, position: int) -> Reader:
         """Return `view` with all changes up to the cursor `position`, and perhaps later ones."""
         # The name of the model is made of parts at each look.
         model, dimensions = self._embedder.model, self._embedder.dimensions
@@ -239,7 +240,7 @@ class SearchIndex:
             self._snapshot.remove()
         self._saved_at = self._folded_at = 0
 
-    def _write(self, snapshot: Snapshot, compact: View) -> bool:
+    def _write(self, snapshot: Snapshot, compact: Reader) -> bool:
         """Write a snapshot; tell whether there is one now that leads up to `compact`."""
         if not snapshot.write(compact):
             return False
@@ -256,7 +257,7 @@ class SearchIndex:
         behind = self._storage.position() - self._saved_at
         return behind >= max(_SNAPSHOT_CHANGES, self._saved_at // _SHARE)
 
-    def _erased_since(self, view: View) -> bool:
+    def _erased_since(self, view: Reader) -> bool:
         """Tell whether a memory that is in `view` was erased after it, or may have been."""
         cursor = view.cursor
         while True:
@@ -268,7 +269,7 @@ class SearchIndex:
                 return False
             cursor = changes.cursor
 
-    def _fold_is_due(self, view: View) -> bool:
+    def _fold_is_due(self, view: Reader) -> bool:
         return view.cursor - self._folded_at >= max(_FOLD_CHANGES, self._folded_at // _SHARE)
 
     def _start_folding(self) -> None:
@@ -289,7 +290,7 @@ class SearchIndex:
     def _fold_quietly(self) -> None:
         try:
             self._fold()
-            give_back_memory()
+            release_memory()
         except (StorageError, StoreClosed) as error:
             # The index is derived: the next change, or the next process, will try again.
             _log.warning("the changes could not be folded into the index yet: %s", error)
@@ -314,23 +315,23 @@ class SearchIndex:
             if self._view is not None:
                 self._view = self._view.folded(view, compact)
 
-    def _fold_is_spared(self, snapshot: Snapshot, view: View) -> bool:
+    def _fold_is_spared(self, snapshot: Snapshot, view: Reader) -> bool:
         """Tell whether another process has written a snapshot that has nearly all of `view`."""
         cursor = snapshot.cursor()
         return view.cursor >= cursor > view.cursor - max(_FOLD_CHANGES, cursor // _SHARE) // 2
 
     def _adopt(self) -> None:
         """Map the snapshot in the place of what this process holds in its own memory."""
-        mapped = self._mapped()
+        mapped = self._map_snapshot()
         if not mapped.cursor:
             return
-        mapped = self._caught_up(mapped, self._storage.position())
+        mapped = self._catch_up(mapped, self._storage.position())
         with self._refreshing:
             if self._view is not None:
-                self._view = self._caught_up(mapped, max(self._view.cursor, mapped.cursor))
+                self._view = self._catch_up(mapped, max(self._view.cursor, mapped.cursor))
 
 
-def _may_be_erased(view: View, change: Change) -> bool:
+def _may_be_erased(view: Reader, change: Change) -> bool:
     """Tell whether what `view` has under the id of a later change was erased by then.
 
     A memory in its first revision that was stored at another time is another one under that id.

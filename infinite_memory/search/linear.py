@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from infinite_memory.embedding import CheckedEmbedder
 from infinite_memory.model.codec import to_micros
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.memory import Memory
@@ -21,7 +22,7 @@ from infinite_memory.protocols import Embedder, Storage
 from infinite_memory.search.document import describe
 from infinite_memory.search.nearest import vectors_of
 from infinite_memory.search.ranking import rank
-from infinite_memory.search.reader import View
+from infinite_memory.search.reader import Reader
 from infinite_memory.search.similarity import find_similar
 
 __all__ = ["LinearSearch", "LinearTimeline", "read_records"]
@@ -35,7 +36,7 @@ class LinearSearch:
     def __init__(self, storage: Storage, embedder: Embedder) -> None:
         """Search `storage` by its words and by the vectors of `embedder`."""
         self._storage = storage
-        self._embedder = embedder
+        self._embedder = CheckedEmbedder(embedder)
 
     def search(self, question: Question) -> Ranking:
         """Return the memories that answer `question` best."""
@@ -89,13 +90,13 @@ class LinearSearch:
             limit=limit,
         )
 
-    def _read_all(self) -> View:
+    def _read_all(self) -> Reader:
         model, dimensions = self._embedder.model, self._embedder.dimensions
         documents = [
             describe(record, model=model, dimensions=dimensions)
             for record in read_records(self._storage, (model,))
         ]
-        return View().changed(documents, [], cursor=0, dimensions=dimensions)
+        return Reader().changed(documents, [], cursor=0, dimensions=dimensions)
 
     def _read_texts(self, ids: Collection[str]) -> dict[str, str]:
         records = self._storage.get(ids, models=())

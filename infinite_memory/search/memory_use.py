@@ -5,10 +5,10 @@ from __future__ import annotations
 import ctypes
 from contextlib import suppress
 
-__all__ = ["give_back_memory"]
+__all__ = ["release_memory"]
 
 
-def give_back_memory() -> None:
+def release_memory() -> None:
     """Give back what the C library keeps of freed memory for later, where it is glibc.
 
     It does so by itself only with what lies at the end of a heap: an index of a million memories

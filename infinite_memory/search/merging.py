@@ -9,7 +9,7 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from infinite_memory.search.segment import Segment, order_of, starts_of
+from infinite_memory.search.segment import Segment, cumulate_sizes, sort_order
 
 __all__ = ["merge"]
 
@@ -33,38 +33,47 @@ def merge(parts: Sequence[tuple[Segment, Bools]]) -> Segment:
         np.array([names.setdefault(n, len(names)) for n in s.names], np.int32) for s, _ in parts
     ]
     named: dict[str, Any] = {
-        name: _joined(
-            lookup[getattr(s, name)[alive]]
-            for lookup, (s, alive) in zip(lookups, parts, strict=True)
+        name: _concatenate(
+            lookup[getattr(s, name)[live_docs]]
+            for lookup, (s, live_docs) in zip(lookups, parts, strict=True)
         )
         for name in ("scope", "speaker", "conversation")
     }
     columns: dict[str, Any] = {
-        name: _joined(getattr(s, name)[alive] for s, alive in parts) for name in _COLUMNS
+        name: _concatenate(getattr(s, name)[live_docs] for s, live_docs in parts)
+        for name in _COLUMNS
     }
     passages: dict[str, Any] = {
-        name: _joined(_stretches(getattr(s, name), s.passage_start, alive) for s, alive in parts)
+        name: _concatenate(
+            _select_rows(getattr(s, name), s.passage_start, live_docs) for s, live_docs in parts
+        )
         for name in _OF_PASSAGES
     }
-    id_hash = _joined(s.id_hash[alive] for s, alive in parts)
+    id_hash = _concatenate(s.id_hash[live_docs] for s, live_docs in parts)
     return Segment(
         names=tuple(names),
         id_hash=id_hash,
-        id_order=order_of(id_hash),
-        twin_order=order_of(columns["twin"]),
-        conversation_order=order_of(named["conversation"]),
-        id_bytes=_joined(_stretches(s.id_bytes, s.id_start, alive) for s, alive in parts),
-        id_start=starts_of(_joined(np.diff(s.id_start)[alive] for s, alive in parts)),
-        passage_start=starts_of(_joined(np.diff(s.passage_start)[alive] for s, alive in parts)),
+        id_order=sort_order(id_hash),
+        twin_order=sort_order(columns["twin"]),
+        conversation_order=sort_order(named["conversation"]),
+        id_bytes=_concatenate(
+            _select_rows(s.id_bytes, s.id_start, live_docs) for s, live_docs in parts
+        ),
+        id_start=cumulate_sizes(
+            _concatenate(np.diff(s.id_start)[live_docs] for s, live_docs in parts)
+        ),
+        passage_start=cumulate_sizes(
+            _concatenate(np.diff(s.passage_start)[live_docs] for s, live_docs in parts)
+        ),
         **passages,
         **named,
         **columns,
-        **_merged_postings(parts),
+        **_merge_postings(parts),
     )
 
 
 @frozen(kw_only=True, eq=False)
-class _Living:
+class _LivePostings:
     """The postings of one part that are about living documents, under their new numbers.
 
     `rows` are the places of the part's terms among the terms of all parts, `sizes` how many
@@ -77,25 +86,25 @@ class _Living:
     counts: NDArray[np.uint16]
 
 
-def _merged_postings(parts: Sequence[tuple[Segment, Bools]]) -> dict[str, Any]:
+def _merge_postings(parts: Sequence[tuple[Segment, Bools]]) -> dict[str, Any]:
     """Return the arrays of postings of the merged segment.
 
     Every part has its terms in order and the documents of each in order already, so that the place
     of each posting can be counted and nothing has to be sorted but the terms.
     """
-    terms = np.unique(_joined(s.term_hash for s, _ in parts))
-    living: list[_Living] = []
+    terms = np.unique(_concatenate(s.term_hash for s, _ in parts))
+    live_count: list[_LivePostings] = []
     first = 0
-    for segment, alive in parts:
-        living.append(_living(segment, alive, terms, first))
-        first += int(np.count_nonzero(alive))
+    for segment, live_docs in parts:
+        live_count.append(_remap_postings(segment, live_docs, terms, first))
+        first += int(np.count_nonzero(live_docs))
     sizes = np.zeros(len(terms), np.int64)
-    for part in living:
+    for part in live_count:
         sizes[part.rows] += part.sizes
-    starts = starts_of(sizes)
+    starts = cumulate_sizes(sizes)
     docs, counts = np.empty(starts[-1], np.int32), np.empty(starts[-1], np.uint16)
     free = starts[:-1].copy()
-    for part in living:
+    for part in live_count:
         before = np.cumsum(part.sizes) - part.sizes
         place = np.repeat(free[part.rows] - before, part.sizes)
         place += np.arange(len(place))
@@ -111,27 +120,29 @@ def _merged_postings(parts: Sequence[tuple[Segment, Bools]]) -> dict[str, Any]:
     }
 
 
-def _living(segment: Segment, alive: Bools, terms: NDArray[np.uint64], first: int) -> _Living:
+def _remap_postings(
+    segment: Segment, live_docs: Bools, terms: NDArray[np.uint64], first: int
+) -> _LivePostings:
     """Return the living postings of a part whose first living document gets the number `first`."""
     rows, sizes = np.searchsorted(terms, segment.term_hash), np.diff(segment.term_start)
-    if alive.all():
+    if live_docs.all():
         docs = segment.posting_doc + np.int32(first)
-        return _Living(rows=rows, sizes=sizes, docs=docs, counts=segment.posting_count)
-    number = np.cumsum(alive, dtype=np.int32) + np.int32(first - 1)
-    kept = alive[segment.posting_doc]
-    return _Living(
+        return _LivePostings(rows=rows, sizes=sizes, docs=docs, counts=segment.posting_count)
+    number = np.cumsum(live_docs, dtype=np.int32) + np.int32(first - 1)
+    kept = live_docs[segment.posting_doc]
+    return _LivePostings(
         rows=rows,
-        sizes=np.diff(starts_of(kept.view(np.int8))[segment.term_start]),
+        sizes=np.diff(cumulate_sizes(kept.view(np.int8))[segment.term_start]),
         docs=number[segment.posting_doc[kept]],
         counts=segment.posting_count[kept],
     )
 
 
-def _stretches(values: NDArray[Any], starts: NDArray[np.int64], alive: Bools) -> NDArray[Any]:
+def _select_rows(values: NDArray[Any], starts: NDArray[np.int64], live_docs: Bools) -> NDArray[Any]:
     """Return the stretches of `values`, one a document, that belong to living documents."""
     values = np.asarray(values)
-    return values if alive.all() else values[np.repeat(alive, np.diff(starts))]
+    return values if live_docs.all() else values[np.repeat(live_docs, np.diff(starts))]
 
 
-def _joined(arrays: Iterable[NDArray[Any]]) -> NDArray[Any]:
+def _concatenate(arrays: Iterable[NDArray[Any]]) -> NDArray[Any]:
     return np.concatenate(list(arrays))

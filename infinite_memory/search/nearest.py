@@ -12,7 +12,7 @@ from infinite_memory.errors import NotFound
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.protocols import Storage
 from infinite_memory.search.cosine import ABSENT, QueryVector, approximate_cosines, cosines
-from infinite_memory.search.reader import View
+from infinite_memory.search.reader import Reader
 
 __all__ = ["nearest_documents", "vectors_of"]
 
@@ -39,7 +39,7 @@ def vectors_of(storage: Storage, to: str | NDArray[np.float32], model: str) -> N
 
 
 def nearest_documents(
-    reader: View,
+    reader: Reader,
     queries: Sequence[QueryVector],
     criteria: Criteria,
     *,

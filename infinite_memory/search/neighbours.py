@@ -9,10 +9,10 @@ import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
-from infinite_memory.search.doc_filter import Selection
+from infinite_memory.search.doc_filter import DocFilter
 from infinite_memory.search.segment import Segment
 
-__all__ = ["NONE", "Surroundings", "surroundings"]
+__all__ = ["NONE", "Neighbours", "find_neighbours"]
 
 NONE = -1
 """Stands for the row of a neighbour that there is none of."""
@@ -21,7 +21,7 @@ Rows = NDArray[np.intp]
 
 
 @frozen(kw_only=True, eq=False)
-class Surroundings:
+class Neighbours:
     """Some documents of several segments, and those near them in their conversations.
 
     Columns of shape (m,): `part` and `doc` say which document a row is about; `before` and `after`
@@ -43,9 +43,9 @@ class Surroundings:
         return len(self.part)
 
 
-def surroundings(
-    segments: Sequence[Segment], selections: Sequence[Selection], part: Rows, doc: Rows
-) -> Surroundings:
+def find_neighbours(
+    segments: Sequence[Segment], selections: Sequence[DocFilter], part: Rows, doc: Rows
+) -> Neighbours:
     """Return the documents `doc` of the segments `part`, with what was said around them.
 
     The order in a conversation is that of `happened`, then `stored`. Only selected documents are
@@ -58,8 +58,8 @@ def surroundings(
     lone_part, lone_doc = part[~spoken], doc[~spoken]
     members = _members(segments, selections, part[spoken], doc[spoken])
     asked = np.isin(members.key, _keys(part[spoken], doc[spoken]))
-    near = _spread(asked, members.code)
-    kept = np.flatnonzero(_spread(near, members.code))
+    near = _widen(asked, members.code)
+    kept = np.flatnonzero(_widen(near, members.code))
     row_of = np.full(len(members.key) + 1, NONE, np.intp)
     row_of[kept] = np.arange(len(kept))
     lone = np.arange(len(lone_part), dtype=np.intp)
@@ -69,7 +69,7 @@ def surroundings(
     following = np.where(np.append(same, False), np.arange(len(members.key)) + 1, NONE)
     codes, conversation = np.unique(members.code[kept], return_inverse=True)
     sizes = np.bincount(members.code, minlength=len(codes))[codes]
-    return Surroundings(
+    return Neighbours(
         part=np.append(members.part[kept], lone_part),
         doc=np.append(members.doc[kept], lone_doc),
         before=np.append(row_of[previous[kept]], alone),
@@ -91,7 +91,7 @@ class _Members:
 
 
 def _members(
-    segments: Sequence[Segment], selections: Sequence[Selection], part: Rows, doc: Rows
+    segments: Sequence[Segment], selections: Sequence[DocFilter], part: Rows, doc: Rows
 ) -> _Members:
     names = sorted(_conversations(segments, part, doc))
     columns: list[tuple[NDArray[Any], ...]] = []
@@ -132,7 +132,7 @@ def _keys(part: Rows, doc: Rows) -> NDArray[np.int64]:
     return (part.astype(np.int64) << 32) + doc
 
 
-def _spread(marked: NDArray[np.bool_], code: Rows) -> NDArray[np.bool_]:
+def _widen(marked: NDArray[np.bool_], code: Rows) -> NDArray[np.bool_]:
     """Return the marked places and those directly before and after them in the same code."""
     wider = marked.copy()
     same = code[1:] == code[:-1]

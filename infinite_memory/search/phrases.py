@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from infinite_memory.errors import StoreDamaged
-from infinite_memory.search.bm25 import counts_of
+from infinite_memory.search.bm25 import count_terms
 from infinite_memory.search.document import hash_term
-from infinite_memory.search.neighbours import Surroundings
-from infinite_memory.search.scoring import Scored
+from infinite_memory.search.neighbours import Neighbours
+from infinite_memory.search.scoring import SegmentScores
 from infinite_memory.text.analyzer import terms
 
-__all__ = ["Texts", "quoted_in", "quoted_parts"]
+__all__ = ["Texts", "find_quotes", "score_quotes"]
 
 Texts = Callable[[Collection[str]], Mapping[str, str]]
 """Returns the texts of the memories with these ids; one that is gone is left out."""
@@ -32,15 +32,15 @@ _MOST_PARTS = 8
 _ENDS = " .,;:!?。，；：！？、"
 
 
-def quoted_parts(question: str) -> tuple[str, ...]:
+def find_quotes(question: str) -> tuple[str, ...]:
     """Return what `question` has in quotation marks or backticks and has words, at most 8 parts."""
     found = (next(filter(None, match.groups())) for match in _QUOTED.finditer(question))
     parts = dict.fromkeys(_plain(part).strip(_ENDS) for part in found)
     return tuple(part for part in parts if terms(part))[:_MOST_PARTS]
 
 
-def quoted_in(
-    parts: Sequence[str], scored: Sequence[Scored], near: Surroundings, texts: Texts
+def score_quotes(
+    parts: Sequence[str], scored: Sequence[SegmentScores], near: Neighbours, texts: Texts
 ) -> NDArray[np.float32]:
     """Return the share of `parts` that each wanted row of `near` holds word for word: (m,).
 
@@ -64,7 +64,7 @@ def quoted_in(
     return share / np.float32(max(len(parts), 1))
 
 
-def _rows_with_words(part: str, scored: Sequence[Scored], near: Surroundings) -> list[int]:
+def _rows_with_words(part: str, scored: Sequence[SegmentScores], near: Neighbours) -> list[int]:
     """Return the wanted rows whose documents have every term of `part`."""
     wanted = np.zeros(len(near), np.bool_)
     wanted[near.wanted] = True
@@ -72,7 +72,7 @@ def _rows_with_words(part: str, scored: Sequence[Scored], near: Surroundings) ->
     held: list[int] = []
     for number, s in enumerate(scored):
         rows = np.flatnonzero(wanted & (near.part == number))
-        counts = counts_of(s.segment, hashes, near.doc[rows].astype(np.int32))
+        counts = count_terms(s.segment, hashes, near.doc[rows].astype(np.int32))
         held.extend(rows[(counts > 0).all(axis=1)].tolist())
     return held
 

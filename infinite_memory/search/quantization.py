@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from infinite_memory.errors import StorageUnavailable
 
-__all__ = ["RowsInFile", "quantized"]
+__all__ = ["RowsInFile", "quantize"]
 
 Bytes = NDArray[np.int8]
 Scores = NDArray[np.float32]
@@ -27,7 +27,7 @@ _GREATEST = 32_639
 _NOTHING = np.float32(1e-34)
 
 
-def quantized(vectors: NDArray[np.floating]) -> tuple[Bytes, Bytes, Scores]:
+def quantize(vectors: NDArray[np.floating]) -> tuple[Bytes, Bytes, Scores]:
     """Return `high` and `low`, int8, shape (v, dimensions), and `scale`, float32, shape (v,).
 
     `vectors` are finite, shape (v, dimensions). What each has depends on itself alone.

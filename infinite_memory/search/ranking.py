@@ -17,20 +17,20 @@ from numpy.typing import NDArray
 
 from infinite_memory.errors import EmbedderError
 from infinite_memory.model.question import Arm, Candidate, Question, Ranking
-from infinite_memory.search.bm25 import Asked, bm25
-from infinite_memory.search.calibration import Calibration, calibration_of
+from infinite_memory.search.bm25 import QueryTerms, bm25
+from infinite_memory.search.calibration import Calibration, choose_calibration
 from infinite_memory.search.collapsing import Group, Place, best, place_of, rank_of
-from infinite_memory.search.conversation_scoring import InContext, in_context
+from infinite_memory.search.conversation_scoring import ConversationScores, score_in_conversations
 from infinite_memory.search.cosine import QueryVector, approximate_cosines
 from infinite_memory.search.depths import Reasons, groups_of, nudged, reasons_of
 from infinite_memory.search.explain import explain
-from infinite_memory.search.neighbours import surroundings
-from infinite_memory.search.phrases import Texts, quoted_in, quoted_parts
-from infinite_memory.search.reader import View
+from infinite_memory.search.neighbours import find_neighbours
+from infinite_memory.search.phrases import Texts, find_quotes, score_quotes
+from infinite_memory.search.reader import Reader
 from infinite_memory.search.rescoring import rescore_best
-from infinite_memory.search.scoring import Scored, scored, without_meaning, without_words
-from infinite_memory.search.sentences import gained_by_parts, parts_of
-from infinite_memory.search.speakers import named_speakers, spoken_by, without_names
+from infinite_memory.search.scoring import SegmentScores, scored, without_meaning, without_words
+from infinite_memory.search.sentences import score_sentences, split_sentences
+from infinite_memory.search.speakers import find_named_speakers, mask_speakers, remove_names
 from infinite_memory.search.weights import DEFAULT_WEIGHTS, Weights
 from infinite_memory.text.analyzer import spelled_names, terms
 
@@ -47,7 +47,7 @@ Scores = NDArray[np.float32]
 
 
 def rank(
-    view: View,
+    view: Reader,
     question: Question,
     embed: Embed | None,
     *,
@@ -63,10 +63,10 @@ def rank(
     """
     segments = [part.segment for part in view.parts]
     eligible = [part.eligible(question.criteria) for part in view.parts]
-    names = named_speakers(question.text, segments, eligible)
-    text = without_names(question.text, names)
-    asked_in_parts = (text, *(parts_of(text) if weights.parts else ()))
-    queries, note = _embedded(asked_in_parts, question, embed)
+    names = find_named_speakers(question.text, segments, eligible)
+    text = remove_names(question.text, names)
+    asked_in_parts = (text, *(split_sentences(text) if weights.parts else ()))
+    queries, note = _embed_question(asked_in_parts, question, embed)
     query = queries[0] if queries else None
     weights = _weights_of(question, query, weights)
     found, asked = bm25(
@@ -82,28 +82,28 @@ def rank(
             cosine=None if query is None else approximate_cosines(query, segment, selection),
             bm25=by_words,
             ideal=asked.ideal,
-            named=spoken_by(names, segment, selection) if names else None,
+            named=mask_speakers(names, segment, selection) if names else None,
             background=background,
             weights=weights,
         )
         for segment, selection, by_words in zip(segments, eligible, found, strict=True)
     ]
-    quotes = quoted_parts(question.text) if weights.quoted and texts is not None else ()
-    context = _look_around(scores, asked, weights, queries, quotes, texts)
+    quotes = find_quotes(question.text) if weights.quoted and texts is not None else ()
+    context = _score_candidates(scores, asked, weights, queries, quotes, texts)
     return _ranking(scores, question, context=context, weights=weights, query=query, note=note)
 
 
 def _ranking(
-    scores: Sequence[Scored],
+    scores: Sequence[SegmentScores],
     question: Question,
     *,
-    context: InContext | None,
+    context: ConversationScores | None,
     weights: Weights,
     query: QueryVector | None,
     note: str | None,
 ) -> Ranking:
     """Return the best of `scores`, and how many others there are."""
-    curve = calibration_of(weights)
+    curve = choose_calibration(weights)
     least = max(curve.total(question.threshold), _ANY_MATCH)
     reasons: Reasons = partial(explain, scores, context=context, weights=weights, query=query)
     before, scores = scores, nudged(scores, question.depth)
@@ -118,7 +118,7 @@ def _ranking(
             _candidate(group, curve, reasons if question.explain else None)
             for group in groups[question.offset : end]
         ),
-        place=None if wanted is None else _placed(scores, wanted, curve, reasons),
+        place=None if wanted is None else _locate_candidate(scores, wanted, curve, reasons),
         eligible=sum(len(s.selection) for s in scores),
         matches=above,
         more=above - sum(1 + len(group.twins) for group in groups[:end]),
@@ -139,8 +139,8 @@ def _candidate(group: Group, curve: Calibration, reasons: Reasons | None) -> Can
     )
 
 
-def _placed(
-    scores: Sequence[Scored], one: Place, curve: Calibration, reasons: Reasons
+def _locate_candidate(
+    scores: Sequence[SegmentScores], one: Place, curve: Calibration, reasons: Reasons
 ) -> tuple[int, Candidate]:
     total = float(one[0].total[one[1]])
     alone = Group(lead=one, twins=(), total=total)
@@ -158,14 +158,14 @@ def _weights_of(question: Question, query: QueryVector | None, weights: Weights)
     return without_meaning(weights) if query is None else weights
 
 
-def _look_around(
-    scores: Sequence[Scored],
-    asked: Asked,
+def _score_candidates(
+    scores: Sequence[SegmentScores],
+    asked: QueryTerms,
     weights: Weights,
     queries: Sequence[QueryVector],
     quotes: Sequence[str],
     texts: Texts | None,
-) -> InContext | None:
+) -> ConversationScores | None:
     """Put the totals of the best candidates in their conversations into `scores`.
 
     `queries` are the vectors of the question and of its parts, none where none are compared.
@@ -176,7 +176,7 @@ def _look_around(
     if not first:
         return None
     number = {id(s): part for part, s in enumerate(scores)}
-    near = surroundings(
+    near = find_neighbours(
         [s.segment for s in scores],
         [s.selection for s in scores],
         np.array([number[id(s)] for s, _ in first], np.intp),
@@ -184,16 +184,16 @@ def _look_around(
     )
     quoted = np.zeros(len(near), np.float32)
     if quotes and texts is not None:
-        quoted = quoted_in(quotes, scores, near, texts)
-    gained = gained_by_parts(scores, near, queries[1:], weights.parts)
-    context = in_context(scores, near, asked, weights, parts=gained, quoted=quoted)
+        quoted = score_quotes(quotes, scores, near, texts)
+    gained = score_sentences(scores, near, queries[1:], weights.parts)
+    context = score_in_conversations(scores, near, asked, weights, parts=gained, quoted=quoted)
     for part, s in enumerate(scores):
         rows = near.wanted[near.part[near.wanted] == part]
         s.total[s.selection.places(near.doc[rows].astype(np.int32))] = context.total[rows]
     return context
 
 
-def _embedded(
+def _embed_question(
     texts: Sequence[str], question: Question, embed: Embed | None
 ) -> tuple[tuple[QueryVector, ...], str | None]:
     if Arm.MEANING not in question.arms:

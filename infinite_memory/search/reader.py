@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 from infinite_memory.model.codec import to_micros
 from infinite_memory.model.criteria import Criteria
-from infinite_memory.search.doc_filter import Selection
+from infinite_memory.search.doc_filter import DocFilter
 from infinite_memory.search.document import KINDS, STATUSES, Document, hash_id, hash_tag, hash_term
 from infinite_memory.search.merging import merge
 from infinite_memory.search.segment import Segment, build
 from infinite_memory.text.analyzer import terms
 
-__all__ = ["MERGED_AT_ONCE", "Part", "View"]
+__all__ = ["MERGED_AT_ONCE", "Reader", "SegmentReader"]
 
 MERGED_AT_ONCE = 16_384
 """Parts are merged while a search waits only where they hold no more documents than this."""
@@ -31,38 +31,42 @@ Bools = NDArray[np.bool_]
 
 
 @frozen(kw_only=True, eq=False)
-class Part:
+class SegmentReader:
     """A segment, and which of its documents are alive: bool, shape (n,)."""
 
     segment: Segment
-    alive: Bools
-    living: int = field()
+    live_docs: Bools
+    live_count: int = field()
 
-    @living.default
+    @live_count.default
     def _count(self) -> int:
-        return int(np.count_nonzero(self.alive))
+        return int(np.count_nonzero(self.live_docs))
 
-    def eligible(self, criteria: Criteria) -> Selection:
+    def eligible(self, criteria: Criteria) -> DocFilter:
         """Return the documents that are alive and meet `criteria`."""
         masks = list(self._conditions(criteria))
         if not masks:
-            return Selection(size=len(self.segment))
-        return Selection.of(masks[0] if len(masks) == 1 else np.logical_and.reduce(masks))
+            return DocFilter(size=len(self.segment))
+        return DocFilter.of(masks[0] if len(masks) == 1 else np.logical_and.reduce(masks))
 
     def _conditions(self, criteria: Criteria) -> Iterator[Bools]:
         """Yield a mask for each condition that some document may fail."""
         segment = self.segment
-        if self.living < len(segment):
-            yield self.alive
+        if self.live_count < len(segment):
+            yield self.live_docs
         if criteria.scopes is not None:
-            yield from _among(segment.scope, segment.held_scopes, segment.names, criteria.scopes)
+            yield from _mask_names(
+                segment.scope, segment.held_scopes, segment.names, criteria.scopes
+            )
         if criteria.kinds is not None:
-            yield from _among(segment.kind, segment.held_kinds, KINDS, criteria.kinds)
+            yield from _mask_names(segment.kind, segment.held_kinds, KINDS, criteria.kinds)
         if criteria.statuses is not None:
-            yield from _among(segment.status, segment.held_statuses, STATUSES, criteria.statuses)
+            yield from _mask_names(
+                segment.status, segment.held_statuses, STATUSES, criteria.statuses
+            )
         if criteria.conversation_id is not None:
             yield segment.conversation == segment.code_of.get(criteria.conversation_id, -1)
-        yield from _in_time(segment, criteria)
+        yield from _mask_times(segment, criteria)
         for tag in criteria.tags:
             tagged = np.zeros(len(segment), np.bool_)
             tagged[segment.postings(hash_tag(tag))[0]] = True
@@ -70,18 +74,18 @@ class Part:
 
 
 @frozen(kw_only=True, eq=False)
-class View:
+class Reader:
     """Parts in the order they were made, and the cursor of the change feed they stand at.
 
     The first `sealed` parts are being folded together elsewhere: only who is alive changes in them.
     """
 
-    parts: tuple[Part, ...] = ()
+    parts: tuple[SegmentReader, ...] = ()
     cursor: int = 0
     sealed: int = 0
 
     def __len__(self) -> int:
-        return sum(part.living for part in self.parts)
+        return sum(part.live_count for part in self.parts)
 
     def changed(
         self,
@@ -90,14 +94,16 @@ class View:
         *,
         cursor: int,
         dimensions: int,
-    ) -> View:
+    ) -> Reader:
         """Return the view after `documents` were added or replaced and the ids `gone` removed."""
         ids = [document.id for document in documents]
-        buried = _bury(self.parts, [*ids, *gone])
-        parts = [part for place, part in enumerate(buried) if part.living or place < self.sealed]
+        buried = _delete_documents(self.parts, [*ids, *gone])
+        parts = [
+            part for place, part in enumerate(buried) if part.live_count or place < self.sealed
+        ]
         if documents:
             segment = build(documents, dimensions=dimensions)
-            parts.append(Part(segment=segment, alive=np.ones(len(segment), np.bool_)))
+            parts.append(SegmentReader(segment=segment, live_docs=np.ones(len(segment), np.bool_)))
         return evolve(self, parts=tuple(_balance(parts, self.sealed)), cursor=cursor)
 
     def count_holding(self, name: str, criteria: Criteria) -> tuple[int, int]:
@@ -115,13 +121,13 @@ class View:
                 holding += int(np.count_nonzero(selection.among(docs)))
         return holding if hashes else total, total
 
-    def compact(self) -> View:
+    def compact(self) -> Reader:
         """Return the same documents in a single segment without the dead."""
-        if len(self.parts) < 2 and all(part.living == len(part.segment) for part in self.parts):
+        if len(self.parts) < 2 and all(part.live_count == len(part.segment) for part in self.parts):
             return self
-        return evolve(self, parts=(_merged(self.parts),) if self.parts else (), sealed=0)
+        return evolve(self, parts=(_merge_parts(self.parts),) if self.parts else (), sealed=0)
 
-    def folded(self, before: View, compact: View) -> View:
+    def folded(self, before: Reader, compact: Reader) -> Reader:
         """Return this view with the parts of `before`, sealed since then, in their compact form.
 
         What died meanwhile is dead in the result. Unchanged where this view did not grow from
@@ -132,46 +138,52 @@ class View:
             return self
         younger = self.parts[self.sealed :]
         if sealed:
-            alive = np.concatenate(
-                [now.alive[then.alive] for now, then in zip(sealed, before.parts, strict=True)]
+            live_docs = np.concatenate(
+                [
+                    now.live_docs[then.live_docs]
+                    for now, then in zip(sealed, before.parts, strict=True)
+                ]
             )
-            younger = (Part(segment=compact.parts[0].segment, alive=alive), *younger)
-        return evolve(self, parts=tuple(part for part in younger if part.living), sealed=0)
+            younger = (
+                SegmentReader(segment=compact.parts[0].segment, live_docs=live_docs),
+                *younger,
+            )
+        return evolve(self, parts=tuple(part for part in younger if part.live_count), sealed=0)
 
 
-def _in_time(segment: Segment, criteria: Criteria) -> Iterator[Bools]:
+def _mask_times(segment: Segment, criteria: Criteria) -> Iterator[Bools]:
     if criteria.since is not None:
         yield segment.happened >= to_micros(criteria.since)
     if criteria.until is not None:
         yield segment.happened < to_micros(criteria.until)
     if criteria.as_of is not None:
-        yield from _begun(segment, to_micros(criteria.as_of))
-        yield from _unended(segment, to_micros(criteria.as_of))
+        yield from _mask_begun(segment, to_micros(criteria.as_of))
+        yield from _mask_unended(segment, to_micros(criteria.as_of))
     if criteria.begun_at is not None:
-        yield from _begun_or_stored(segment, to_micros(criteria.begun_at))
+        yield from _mask_begun_or_stored(segment, to_micros(criteria.begun_at))
     if criteria.unended_at is not None:
-        yield from _unended(segment, to_micros(criteria.unended_at))
+        yield from _mask_unended(segment, to_micros(criteria.unended_at))
 
 
-def _begun(segment: Segment, moment: int) -> Iterator[Bools]:
+def _mask_begun(segment: Segment, moment: int) -> Iterator[Bools]:
     """Yield which documents had begun to hold by `moment`, and nothing where all of them had."""
     if segment.last_beginning > moment:
         yield segment.held_from <= moment
 
 
-def _begun_or_stored(segment: Segment, moment: int) -> Iterator[Bools]:
-    """Yield which documents had begun by `moment`, or when they were stored; see `_begun`."""
-    for begun in _begun(segment, moment):
+def _mask_begun_or_stored(segment: Segment, moment: int) -> Iterator[Bools]:
+    """Yield which documents had begun by `moment`, or when they were stored; see `_mask_begun`."""
+    for begun in _mask_begun(segment, moment):
         yield begun | (segment.held_from <= segment.stored)
 
 
-def _unended(segment: Segment, moment: int) -> Iterator[Bools]:
+def _mask_unended(segment: Segment, moment: int) -> Iterator[Bools]:
     """Yield which documents had not ended by `moment`, and nothing where none of them had."""
     if segment.first_end <= moment:
         yield segment.held_to > moment
 
 
-def _among(
+def _mask_names(
     codes: NDArray[np.integer], held: NDArray[np.intp], names: Sequence[str], wanted: Container[str]
 ) -> Iterator[Bools]:
     """Yield which documents have one of the wanted names, and nothing where all of them have.
@@ -192,33 +204,35 @@ def _among(
         yield table[codes]
 
 
-def _bury(parts: Sequence[Part], ids: Sequence[str]) -> Iterator[Part]:
+def _delete_documents(
+    parts: Sequence[SegmentReader], ids: Sequence[str]
+) -> Iterator[SegmentReader]:
     """Yield `parts` with the documents about `ids` dead."""
     hashes = np.array([hash_id(memory_id) for memory_id in ids], np.uint64)
     for part in parts:
         maybe = np.flatnonzero(part.segment.may_hold(hashes))
         found = [part.segment.find(ids[number]) for number in maybe.tolist()]
-        dead = [doc for doc in found if doc is not None and part.alive[doc]]
+        dead = [doc for doc in found if doc is not None and part.live_docs[doc]]
         if dead:
-            alive = part.alive.copy()
-            alive[dead] = False
-            part = Part(segment=part.segment, alive=alive)
+            live_docs = part.live_docs.copy()
+            live_docs[dead] = False
+            part = SegmentReader(segment=part.segment, live_docs=live_docs)
         yield part
 
 
-def _balance(parts: list[Part], sealed: int) -> list[Part]:
+def _balance(parts: list[SegmentReader], sealed: int) -> list[SegmentReader]:
     """Merge the youngest parts while one is no smaller than half its elder, and both are small.
 
     So each small change is copied a few times only, and a search that folds one in waits for some
-    milliseconds at most. What grows over the limit is left to `View.compact`, in the background.
+    milliseconds at most. What grows over the limit is left to `Reader.compact`, in the background.
     """
     while len(parts) - sealed > 1 and 2 * len(parts[-1].segment) >= len(parts[-2].segment):
         if len(parts[-1].segment) + len(parts[-2].segment) > MERGED_AT_ONCE:
             break
-        parts[-2:] = [_merged(parts[-2:])]
+        parts[-2:] = [_merge_parts(parts[-2:])]
     return parts
 
 
-def _merged(parts: Sequence[Part]) -> Part:
-    segment = merge([(part.segment, part.alive) for part in parts])
-    return Part(segment=segment, alive=np.ones(len(segment), np.bool_))
+def _merge_parts(parts: Sequence[SegmentReader]) -> SegmentReader:
+    segment = merge([(part.segment, part.live_docs) for part in parts])
+    return SegmentReader(segment=segment, live_docs=np.ones(len(segment), np.bool_))

@@ -13,7 +13,7 @@ import numpy as np
 
 from infinite_memory.search.collapsing import best
 from infinite_memory.search.cosine import QueryVector, cosines
-from infinite_memory.search.scoring import Scored, put_cosines
+from infinite_memory.search.scoring import SegmentScores, replace_cosines
 from infinite_memory.search.weights import Weights
 
 __all__ = ["rescore_best"]
@@ -22,7 +22,11 @@ _RESCORED = 1_000
 
 
 def rescore_best(
-    scores: Sequence[Scored], query: QueryVector, weights: Weights, *, number: int = _RESCORED
+    scores: Sequence[SegmentScores],
+    query: QueryVector,
+    weights: Weights,
+    *,
+    number: int = _RESCORED,
 ) -> None:
     """Put the cosines by both planes, and the totals that follow, into the best of `scores`.
 
@@ -32,4 +36,4 @@ def rescore_best(
     for s in scores:
         places = np.array([place for segment, place in candidates if segment is s], np.intp)
         docs = s.selection.docs_at(places)
-        put_cosines(s, docs, cosines(query, s.segment, docs), weights)
+        replace_cosines(s, docs, cosines(query, s.segment, docs), weights)

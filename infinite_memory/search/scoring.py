@@ -15,15 +15,15 @@ from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from infinite_memory.search.cosine import ABSENT
-from infinite_memory.search.doc_filter import Selection
+from infinite_memory.search.doc_filter import DocFilter
 from infinite_memory.search.segment import Segment
 from infinite_memory.search.weights import Weights
 
 __all__ = [
     "Places",
-    "Scored",
-    "meaning_of",
-    "put_cosines",
+    "SegmentScores",
+    "replace_cosines",
+    "scale_cosines",
     "scored",
     "without_meaning",
     "without_words",
@@ -34,7 +34,7 @@ Places = NDArray[np.integer]
 
 
 @frozen(kw_only=True, eq=False)
-class Scored:
+class SegmentScores:
     """One segment with the scores of its selected documents, float32, in their order.
 
     `total` decides; the rest says how it came about. `ideal` is the `bm25` of an ideal document.
@@ -43,7 +43,7 @@ class Scored:
     """
 
     segment: Segment
-    selection: Selection
+    selection: DocFilter
     cosine: Scores
     bm25: Scores
     named: NDArray[np.bool_] | None
@@ -54,7 +54,7 @@ class Scored:
 
     def meaning(self, places: Places) -> Scores:
         """Return the meaning of the documents at these places of the selection."""
-        return meaning_of(self.cosine[places], self.background)
+        return scale_cosines(self.cosine[places], self.background)
 
     def words(self, places: Places) -> Scores:
         """Return the words of the documents at these places of the selection."""
@@ -80,7 +80,7 @@ def without_words(weights: Weights) -> Weights:
 
 def scored(
     segment: Segment,
-    selection: Selection,
+    selection: DocFilter,
     *,
     cosine: Scores | None,
     bm25: Scores,
@@ -88,7 +88,7 @@ def scored(
     named: NDArray[np.bool_] | None,
     background: float,
     weights: Weights,
-) -> Scored:
+) -> SegmentScores:
     """Return the selected documents with their scores; the arrays have the selection's length.
 
     `cosine` is None where vectors are not compared, `ideal` the `bm25` of an ideal document,
@@ -97,7 +97,7 @@ def scored(
     if cosine is None:
         cosine = np.full(len(selection), ABSENT, np.float32)
     spoken = None if named is None else named.copy()
-    return Scored(
+    return SegmentScores(
         segment=segment,
         selection=selection,
         cosine=cosine,
@@ -118,7 +118,9 @@ def scored(
     )
 
 
-def put_cosines(one: Scored, docs: NDArray[np.int32], cosine: Scores, weights: Weights) -> None:
+def replace_cosines(
+    one: SegmentScores, docs: NDArray[np.int32], cosine: Scores, weights: Weights
+) -> None:
     """Put other cosines, shape (k,), and what follows from them, in the place of those of `docs`.
 
     `docs` are selected; `weights` are those that `one` was scored with.
@@ -151,7 +153,7 @@ def _totals(
 ) -> Scores:
     """Return the totals; who is `spoken` and has nothing to do with the question no longer is."""
     # In place, because at a million memories each new array costs as much as the arithmetic.
-    total = meaning_of(cosine, background)
+    total = scale_cosines(cosine, background)
     total *= np.float32(weights.meaning)
     total += words
     if spoken is not None:
@@ -166,7 +168,7 @@ def _totals(
     return total
 
 
-def meaning_of(cosine: Scores, background: float) -> Scores:
+def scale_cosines(cosine: Scores, background: float) -> Scores:
     """Return the share of the way from the background to 1 that each cosine is, a new array."""
     meaning = cosine - np.float32(background)
     meaning /= np.float32(1 - background)

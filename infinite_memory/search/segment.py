@@ -15,9 +15,9 @@ from attrs import fields, frozen
 from numpy.typing import NDArray
 
 from infinite_memory.search.document import NEVER, Document, hash_id
-from infinite_memory.search.quantization import RowsInFile, quantized
+from infinite_memory.search.quantization import RowsInFile, quantize
 
-__all__ = ["ARRAYS", "Segment", "build", "order_of", "starts_of"]
+__all__ = ["ARRAYS", "Segment", "build", "cumulate_sizes", "sort_order"]
 
 Ints = NDArray[np.int64]
 Codes = NDArray[np.intp]
@@ -132,22 +132,22 @@ class Segment:
     @cached_property
     def held_scopes(self) -> Codes:
         """The codes of the scopes that a document is in, ascending."""
-        return _held(self.scope)
+        return _distinct_codes(self.scope)
 
     @cached_property
     def held_speakers(self) -> Codes:
         """The codes of the speakers that a document has, ascending."""
-        return _held(self.speaker)
+        return _distinct_codes(self.speaker)
 
     @cached_property
     def held_kinds(self) -> Codes:
         """The positions of the kinds that a document has, ascending."""
-        return _held(self.kind)
+        return _distinct_codes(self.kind)
 
     @cached_property
     def held_statuses(self) -> Codes:
         """The positions of the statuses that a document has, ascending."""
-        return _held(self.status)
+        return _distinct_codes(self.status)
 
     @cached_property
     def last_beginning(self) -> int:
@@ -202,17 +202,17 @@ def build(documents: Sequence[Document], *, dimensions: int) -> Segment:
     ids = [d.id.encode() for d in documents]
     id_hash = np.array([hash_id(d.id) for d in documents], np.uint64)
     no_vectors = np.empty((0, dimensions), np.float32)
-    high, low, scale = quantized(np.concatenate([no_vectors, *(d.vectors for d in documents)]))
+    high, low, scale = quantize(np.concatenate([no_vectors, *(d.vectors for d in documents)]))
     return Segment(
         names=tuple(names),
         id_hash=id_hash,
-        id_order=order_of(id_hash),
+        id_order=sort_order(id_hash),
         id_bytes=np.frombuffer(b"".join(ids), np.uint8),
-        id_start=starts_of([len(i) for i in ids]),
+        id_start=cumulate_sizes([len(i) for i in ids]),
         scope=codes[:, 0].copy(),
         speaker=codes[:, 1].copy(),
         conversation=conversation,
-        conversation_order=order_of(conversation),
+        conversation_order=sort_order(conversation),
         kind=np.array([d.kind for d in documents], np.int8),
         status=np.array([d.status for d in documents], np.int8),
         happened=np.array([d.happened for d in documents], np.int64),
@@ -222,9 +222,9 @@ def build(documents: Sequence[Document], *, dimensions: int) -> Segment:
         asks=np.array([d.asks for d in documents], np.int8),
         important=np.array([d.important for d in documents], np.int8),
         twin=twin,
-        twin_order=order_of(twin),
+        twin_order=sort_order(twin),
         length=np.array([sum(d.terms.values()) for d in documents], np.int32),
-        passage_start=starts_of([len(d.vectors) for d in documents]),
+        passage_start=cumulate_sizes([len(d.vectors) for d in documents]),
         high=high,
         low=low,
         scale=scale,
@@ -246,7 +246,7 @@ def _counts(document: Document) -> Iterable[int]:
     yield from (1 for _ in document.labels)
 
 
-def _held(codes: NDArray[np.integer]) -> Codes:
+def _distinct_codes(codes: NDArray[np.integer]) -> Codes:
     return np.flatnonzero(np.bincount(codes))
 
 
@@ -260,12 +260,12 @@ def _documents_with(
     return np.concatenate([np.empty(0, np.int32), *found])
 
 
-def order_of(values: NDArray[np.integer]) -> NDArray[np.int32]:
+def sort_order(values: NDArray[np.integer]) -> NDArray[np.int32]:
     """Return the order that sorts `values`, equals in their own order."""
     return np.argsort(values, kind="stable").astype(np.int32)
 
 
-def starts_of(sizes: Sequence[int] | NDArray[np.integer]) -> Ints:
+def cumulate_sizes(sizes: Sequence[int] | NDArray[np.integer]) -> Ints:
     """Return where each of some stretches of these sizes starts, and where the last one ends."""
     starts = np.zeros(len(sizes) + 1, np.int64)
     np.cumsum(sizes, out=starts[1:])

@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from infinite_memory.search.cosine import ABSENT, QueryVector, cosines
-from infinite_memory.search.neighbours import Surroundings
-from infinite_memory.search.scoring import Scored, meaning_of
+from infinite_memory.search.neighbours import Neighbours
+from infinite_memory.search.scoring import SegmentScores, scale_cosines
 from infinite_memory.text.analyzer import terms
 from infinite_memory.text.passages import SENTENCE_END
 
-__all__ = ["MOST_PARTS", "gained_by_parts", "parts_of"]
+__all__ = ["MOST_PARTS", "score_sentences", "split_sentences"]
 
 MOST_PARTS = 8
 """Each costs a run of the model."""
@@ -29,7 +29,7 @@ MOST_PARTS = 8
 Scores = NDArray[np.float32]
 
 
-def parts_of(question: str) -> tuple[str, ...]:
+def split_sentences(question: str) -> tuple[str, ...]:
     """Return the sentences of `question` that have a word to find, nothing where it has only one.
 
     Of more than `MOST_PARTS` neighbours are joined, about as many in each part.
@@ -44,8 +44,8 @@ def parts_of(question: str) -> tuple[str, ...]:
     return tuple(" ".join(telling[a:b]) for a, b in pairwise(cuts))
 
 
-def gained_by_parts(
-    scored: Sequence[Scored], near: Surroundings, parts: Sequence[QueryVector], share: float
+def score_sentences(
+    scored: Sequence[SegmentScores], near: Neighbours, parts: Sequence[QueryVector], share: float
 ) -> Scores:
     """Return what the meaning of each row of `near` gains by the parts of the question, or loses.
 
@@ -70,6 +70,6 @@ def gained_by_parts(
         by_part += whole[wanted].mean() - by_part[wanted].mean(axis=0)
         blended = whole + np.float32(share) * (by_part.max(axis=1) - whole)
         background = scored[0].background
-        change = meaning_of(blended, background) - meaning_of(whole, background)
+        change = scale_cosines(blended, background) - scale_cosines(whole, background)
         gained[embedded] = change[embedded]
     return gained

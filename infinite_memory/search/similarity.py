@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.search.calibration import Calibration
 from infinite_memory.search.cosine import ABSENT, QueryVector, approximate_cosines
-from infinite_memory.search.doc_filter import Selection
+from infinite_memory.search.doc_filter import DocFilter
 from infinite_memory.search.document import hash_term
-from infinite_memory.search.reader import View
+from infinite_memory.search.reader import Reader
 from infinite_memory.search.segment import Segment
 from infinite_memory.text.analyzer import foreign_languages, terms
 from infinite_memory.text.languages import function_words
@@ -29,7 +29,7 @@ from infinite_memory.text.languages import function_words
 __all__ = ["LEAST_SCORE", "find_similar", "score_cosines"]
 
 Scores = NDArray[np.float32]
-_Part = tuple[Segment, Selection]
+_Part = tuple[Segment, DocFilter]
 
 LEAST_SCORE = 0.37
 """The score from which a memory counts as similar; `benchmarks.similar` prints the curve."""
@@ -40,7 +40,7 @@ _CURVE = Calibration(middle=0.37, width=0.21)
 _GREATEST_GAP = 0.12
 _WORDS = 1.2
 # Without a vector there are the words alone, which then count for both.
-_WORDS_ALONE = 3.0
+_WORDS_ALONE = 4.0
 _NEAREST = 50
 # As if so many memories had the cosine that the model gives to unrelated texts.
 _PRIOR_COSINES = 5
@@ -52,10 +52,12 @@ _MEAN_WEIGHT = 0.85
 _MOST_PASSAGES = 4
 _MOST_CHARS = 10_000
 _MOST_TERMS = 256
+# The least closeness of a match: where nothing is in common, it is 0.
+_ANY_MATCH = float(np.finfo(np.float32).tiny)
 
 
 def find_similar(
-    reader: View,
+    reader: Reader,
     memory_id: str,
     text: str,
     criteria: Criteria,
@@ -106,21 +108,21 @@ def score_cosines(
     ]
 
 
-def _without(ids: Collection[str], segment: Segment, selection: Selection) -> Selection:
+def _without(ids: Collection[str], segment: Segment, selection: DocFilter) -> DocFilter:
     """Return the selection without the memories that have these ids."""
     docs = [doc for memory_id in ids if (doc := segment.find(memory_id)) is not None]
     if not docs:
         return selection
     mask = np.ones(selection.size, np.bool_) if selection.mask is None else selection.mask.copy()
     mask[docs] = False
-    return Selection.of(mask)
+    return DocFilter.of(mask)
 
 
-def _vectors_of(reader: View, memory_id: str) -> list[QueryVector]:
+def _vectors_of(reader: Reader, memory_id: str) -> list[QueryVector]:
     """Return the first vectors of a stored memory, none where it is not embedded or is gone."""
     for part in reader.parts:
         segment, doc = part.segment, part.segment.find(memory_id)
-        if doc is not None and part.alive[doc]:
+        if doc is not None and part.live_docs[doc]:
             start, end = (int(row) for row in segment.passage_start[doc : doc + 2])
             rows = np.arange(start, min(end, start + _MOST_PASSAGES))
             steps = 256 * segment.high[rows].astype(np.float32) + segment.low_of(rows)
@@ -129,7 +131,7 @@ def _vectors_of(reader: View, memory_id: str) -> list[QueryVector]:
 
 
 def _nearest_cosines(
-    vectors: Sequence[QueryVector], segment: Segment, selection: Selection
+    vectors: Sequence[QueryVector], segment: Segment, selection: DocFilter
 ) -> Scores:
     """Return the cosine of each selected document with the nearest vector, `ABSENT` without any."""
     if not vectors:
@@ -178,7 +180,7 @@ def _shared_words(text: str, parts: Sequence[_Part]) -> list[Scores]:
     return shared
 
 
-def _holding(term: int, segment: Segment, selection: Selection) -> NDArray[np.intp]:
+def _holding(term: int, segment: Segment, selection: DocFilter) -> NDArray[np.intp]:
     """Return the positions of the selected documents that have a term."""
     docs = segment.postings(term)[0]
     return np.asarray(selection.places(docs[selection.among(docs)]), np.intp)
@@ -200,7 +202,7 @@ def _function_terms(language: str) -> frozenset[str]:
 def _best(
     parts: Sequence[_Part], closeness: Sequence[Scores], limit: int, least_score: float
 ) -> list[tuple[str, float]]:
-    least = max(_CURVE.total(least_score), float(np.finfo(np.float32).tiny))
+    least = max(_CURVE.total(least_score), _ANY_MATCH)
     candidates: list[tuple[float, int, str]] = []
     for (segment, selection), column in zip(parts, closeness, strict=True):
         positions = np.flatnonzero(column >= least)

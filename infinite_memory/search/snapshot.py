@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from infinite_memory.errors import StorageUnavailable
 from infinite_memory.files.locks import FileLock
 from infinite_memory.search.quantization import RowsInFile
-from infinite_memory.search.reader import Part, View
+from infinite_memory.search.reader import Reader, SegmentReader
 from infinite_memory.search.segment import ARRAYS, Segment
 from infinite_memory.text.canonical import CANONICAL_VERSION
 
@@ -62,7 +62,7 @@ class Snapshot:
         self._dimensions = dimensions
         self._path = folder / f"{blake2b(model.encode(), digest_size=8).hexdigest()}.index"
 
-    def read(self) -> View | None:
+    def read(self) -> Reader | None:
         """Map the snapshot, or return None where there is none that can be used.
 
         A damaged snapshot is deleted, so that it is not taken for up to date by its header.
@@ -75,7 +75,7 @@ class Snapshot:
                 self._path.unlink()
             return None
 
-    def verified(self) -> View | None:
+    def verified(self) -> Reader | None:
         """Check and map the snapshot; return None where there is none of this store and model.
 
         Raises:
@@ -108,7 +108,7 @@ class Snapshot:
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
             return 0
 
-    def write(self, view: View) -> bool:
+    def write(self, view: Reader) -> bool:
         """Write a compact view for the next process; False where the disk does not let it.
 
         The file appears whole or not at all, and one that others have mapped stays as it is. False
@@ -134,7 +134,7 @@ class Snapshot:
             return False
         return True
 
-    def _fill(self, file: IO[bytes], view: View) -> None:
+    def _fill(self, file: IO[bytes], view: Reader) -> None:
         header = self._encode_header(view.parts[0].segment, view.cursor)
         os.fchmod(file.fileno(), 0o600)
         file.truncate(0)
@@ -201,7 +201,7 @@ class Snapshot:
         header["digest"] = _digest(header)
         return json.dumps(header).encode() + b"\n"
 
-    def _map(self, header: dict[str, Any], file: IO[bytes], start: int) -> View:
+    def _map(self, header: dict[str, Any], file: IO[bytes], start: int) -> Reader:
         """Map the arrays of `file`, which begin at `start`."""
         # Mapped once, from this descriptor: the name may mean another file by now.
         mapped = np.memmap(file, np.uint8, "r")
@@ -220,8 +220,11 @@ class Snapshot:
                 arrays["low_in_file"] = rows
         segment = Segment(names=tuple(header["names"]), **arrays)
         _check_shapes(segment, self._dimensions)
-        alive = np.ones(len(segment), np.bool_)
-        return View(parts=(Part(segment=segment, alive=alive),), cursor=int(header["cursor"]))
+        live_docs = np.ones(len(segment), np.bool_)
+        return Reader(
+            parts=(SegmentReader(segment=segment, live_docs=live_docs),),
+            cursor=int(header["cursor"]),
+        )
 
 
 def _arrays_of(segment: Segment) -> Iterator[tuple[str, NDArray[np.generic]]]:

@@ -13,19 +13,19 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from infinite_memory.search.doc_filter import Selection
+from infinite_memory.search.doc_filter import DocFilter
 from infinite_memory.search.segment import Segment
 from infinite_memory.text.analyzer import words
 from infinite_memory.text.word_lists import stop_words
 
-__all__ = ["named_speakers", "spoken_by", "without_names"]
+__all__ = ["find_named_speakers", "mask_speakers", "remove_names"]
 
 # Who speaks by a role is not meant by the word: "which user reported it?"
 _ROLES = frozenset({"assistant", "bot", "human", "may", "model", "system", "tool", "user"})
 
 
-def named_speakers(
-    question: str, segments: Sequence[Segment], selections: Sequence[Selection]
+def find_named_speakers(
+    question: str, segments: Sequence[Segment], selections: Sequence[DocFilter]
 ) -> frozenset[str]:
     """Return the speakers of selected documents whose whole or first name is in `question`."""
     asked = frozenset(words(question))
@@ -37,7 +37,9 @@ def named_speakers(
     )
 
 
-def spoken_by(names: frozenset[str], segment: Segment, selection: Selection) -> NDArray[np.bool_]:
+def mask_speakers(
+    names: frozenset[str], segment: Segment, selection: DocFilter
+) -> NDArray[np.bool_]:
     """Return which selected documents were said by one of `names`: bool, shape (k,)."""
     spoken = np.zeros(len(selection), np.bool_)
     codes = [segment.code_of[name] for name in names if name in segment.code_of]
@@ -48,7 +50,7 @@ def spoken_by(names: frozenset[str], segment: Segment, selection: Selection) -> 
     return spoken
 
 
-def without_names(question: str, names: Iterable[str]) -> str:
+def remove_names(question: str, names: Iterable[str]) -> str:
     """Return `question` without these names; unchanged where nothing else would be left."""
     parts = {part for name in names for part in words(name)}
     if not parts:

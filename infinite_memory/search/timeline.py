@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.search.document import KINDS
-from infinite_memory.search.reader import View
+from infinite_memory.search.reader import Reader
 from infinite_memory.search.segment import Segment
 
 __all__ = ["IndexTimeline", "Place"]
@@ -35,7 +35,7 @@ class IndexTimeline:
     doc: NDArray[np.int32]
 
     @classmethod
-    def of(cls, view: View, criteria: Criteria) -> IndexTimeline:
+    def of(cls, view: Reader, criteria: Criteria) -> IndexTimeline:
         """Return the memories in `view` that meet `criteria`."""
         happened, docs = [np.empty(0, np.int64)], [np.empty(0, np.int32)]
         for part in view.parts:

@@ -47,7 +47,7 @@ class Journal(Group):
     def entries(
         self, *, limit: int = 20, before: int | None = None, memory_id: str | None = None
     ) -> list[Entry]:
-        """Return entries, newest first: the author, the time and the steps of each change.
+        """Return entries, newest first: the author, the time and the steps of every change.
 
         `before` is the number of an entry: only older entries are returned. With `memory_id` only
         entries are returned that changed that memory.
@@ -59,7 +59,7 @@ class Journal(Group):
         return log(self._services, limit=limit, before=before, memory_id=memory_id)
 
     def history(self, id_or_key: str, *, scope: str | Iterable[str] | None = None) -> list[Memory]:
-        """Return the history of an id or a key, oldest first, by when each memory began to hold.
+        """Return the history of an id or a key, oldest first, by when the memories began to hold.
 
         For an id: every revision of that memory, and of all memories that it replaced or that
         replaced it. For a key: every memory that had it in the scopes, except forgotten ones. An id
@@ -72,11 +72,11 @@ class Journal(Group):
         return history(self._services, id_or_key, scope=scope)
 
     def conflicts(self, *, scope: str | Iterable[str] | None = None) -> list[tuple[Memory, ...]]:
-        """Return the groups of current memories of one key and scope that contradict each other.
+        """Return groups of current memories of the same key and scope that contradict each other.
 
         The memories of a group hold at the same time, with different texts: they began at the same
         moment, or a memory was revised or brought back since. To decide, revise a memory, or
-        remember a new one that `supersedes` the rest.
+        remember a new memory that `supersedes` the rest.
 
         Raises:
             UnknownScope: a scope was asked for that does not exist.

@@ -49,7 +49,7 @@ class EmbeddingModels(Group):
         return catch_up(self._services, limit=limit, stop=stop)
 
     def drop_others(self) -> dict[str, int]:
-        """Remove the vectors of every model but the configured one, once it embedded everything.
+        """Remove the vectors of every model but `configured`, once it embedded everything.
 
         Returns by model how many memories had vectors.
 

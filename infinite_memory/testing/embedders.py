@@ -1,4 +1,4 @@
-"""A quick embedder for tests, which passes the contract that the real one passes."""
+"""A quick embedder for tests; it passes the contract of `Embedder`."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ _WINDOW = 64
 
 
 class HashingEmbedder:
-    """Unit vectors of hashed words: texts that share words are near, and nothing is loaded.
+    """Embeds a text by hashing its words: texts that share words are near. It loads no model.
 
-    Each word adds or subtracts one at a place that its digest chooses. The window is 64 words.
+    The digest of a word chooses the dimension that the word raises or lowers by 1. A passage has
+    at most 64 words.
     """
 
     def __init__(self, dimensions: int = 64) -> None:
@@ -28,7 +29,7 @@ class HashingEmbedder:
 
     @property
     def model(self) -> str:
-        """A name that changes with the number of dimensions."""
+        """The name of the model, which holds the number of dimensions."""
         return f"hashing-{self._dimensions}"
 
     @property
@@ -38,11 +39,11 @@ class HashingEmbedder:
 
     @property
     def background(self) -> float:
-        """Zero: the places of different words have nothing to do with each other."""
+        """The usual cosine of unrelated texts: 0, since the hashes of words are independent."""
         return 0.0
 
     def understands(self, text: str) -> bool:  # noqa: ARG002 - part of the protocol
-        """Tell that every language is understood: all it takes is words."""
+        """Return True: hashing works in every language."""
         return True
 
     def spans(self, text: str) -> NDArray[np.int32]:
@@ -52,17 +53,17 @@ class HashingEmbedder:
         return cut_passages(text, tokens, window=_WINDOW, overlap=_WINDOW // 5)
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return one unit vector a text."""
+        """Return a matrix with a unit vector for each text."""
         rows = [self.embed_query(text) for text in texts]
         return np.array(rows, dtype=np.float32).reshape(-1, self._dimensions)
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
-        """Return the unit vector of a question; a text and a question are treated alike."""
+        """Return the unit vector of a question, computed like the vector of a text."""
         vector = np.zeros(self._dimensions, dtype=np.float32)
         for word in _WORD.findall(text.casefold()):
             digest = hashlib.blake2b(word.encode(), digest_size=8).digest()
-            place = int.from_bytes(digest[:4], "little") % self._dimensions
-            vector[place] += 1 if digest[4] & 1 else -1
+            dimension = int.from_bytes(digest[:4], "little") % self._dimensions
+            vector[dimension] += 1 if digest[4] & 1 else -1
         length = np.linalg.norm(vector)
         if length == 0:
             vector[0] = length = np.float32(1)

@@ -35,6 +35,7 @@ from infinite_memory.model.scope import Scope
 from infinite_memory.model.usage import Usage
 from infinite_memory.protocols import Storage
 from infinite_memory.storage.inmemory import InMemoryStorage
+from infinite_memory.testing.storage_contract.base import FeedReader
 from infinite_memory.testing.strategies import (
     actions,
     embeddings,
@@ -78,27 +79,6 @@ class Hardship(Protocol):
 _revision_errors = st.sampled_from([0, 0, 0, 0, 1, -1])
 
 
-class _Reader:
-    """Follows the feed of one handle and rebuilds from it what the store holds."""
-
-    def __init__(self) -> None:
-        self.cursor = 0
-        self.records: dict[str, Record] = {}
-
-    def follow(self, storage: Storage, limit: int) -> None:
-        while True:
-            changes = storage.changes(self.cursor, limit=limit)
-            for change in changes.items:
-                if change.record is None:
-                    self.records.pop(change.id, None)
-                else:
-                    self.records[change.id] = change.record
-            assert changes.cursor >= self.cursor
-            if changes.cursor == self.cursor:
-                return
-            self.cursor = changes.cursor
-
-
 class _StorageMachine(RuleBasedStateMachine):
     opener: Opener
     shared: bool
@@ -116,7 +96,7 @@ class _StorageMachine(RuleBasedStateMachine):
         self.lost: list[Storage] = []
         self.turn = 0
         self.model = InMemoryStorage()
-        self.readers = [_Reader(), _Reader()]
+        self.readers = [FeedReader(), FeedReader()]
 
     @property
     def storage(self) -> Storage:
@@ -180,36 +160,50 @@ class _StorageMachine(RuleBasedStateMachine):
         """Take away the embeddings of a memory by every other model."""
         self.commit(Commit(detaches=[Detach(id=self.known_id(data), keep=keep)]))
 
-    @rule(data=st.data())
-    def erase(self, data: st.DataObject) -> None:
-        """Erase a memory, or an id that is not there."""
-        self.commit(Commit(erases=[Erase(id=self.known_id(data))]))
-
-    @rule(data=st.data(), wrong=_revision_errors)
-    def erase_expected(self, data: st.DataObject, wrong: int) -> None:
-        """Erase a memory if it is at a revision, the current one or another."""
+    @rule(data=st.data(), wrong=st.none() | _revision_errors)
+    def erase(self, data: st.DataObject, wrong: int | None) -> None:
+        """Erase a memory or an unknown id, or only if it is at a revision, right or wrong."""
         memory_id = self.known_id(data)
-        self.commit(
-            Commit(erases=[Erase(id=memory_id, expected=max(0, self.revision(memory_id) + wrong))])
-        )
+        expected = None if wrong is None else max(0, self.revision(memory_id) + wrong)
+        self.commit(Commit(erases=[Erase(id=memory_id, expected=expected)]))
         assert self.storage.erased([memory_id]) == self.model.erased([memory_id])
 
-    @rule(data=st.data(), memory=memories())
-    def erase_and_put_again(self, data: st.DataObject, memory: Memory) -> None:
-        """Erase a memory and give its id to another, in one transaction."""
-        memory_id = self.known_id(data)
-        anew = evolve(memory, id=memory_id, revision=1)
-        self.commit(Commit(erases=[Erase(id=memory_id)], puts=[Put(memory=anew, expected=0)]))
+    @rule(data=st.data(), memory=memories(), embedding=embeddings(), link=links(), action=actions())
+    def write_in_every_field(
+        self,
+        data: st.DataObject,
+        memory: Memory,
+        embedding: Embedding,
+        link: Link,
+        action: Action,
+    ) -> None:
+        """Erase a memory, store and revise another under its id, and write whatever else can be."""
+        memory_id, other = self.known_id(data), self.known_id(data)
+        first = evolve(memory, id=memory_id, revision=1)
+        second = evolve(first, revision=2, text=f"{memory.text} again")
+        made = data.draw(several_embeddings)
+        there = self.model.links([other])
+        self.commit(
+            Commit(
+                erases=[Erase(id=memory_id)],
+                puts=[
+                    Put(memory=first, expected=0, embeddings=made),
+                    Put(memory=second, expected=1, embeddings=made),
+                ],
+                attaches=[Attach(id=memory_id, revision=2, embedding=embedding)],
+                detaches=[Detach(id=other, keep="model-a")],
+                erased_links=[each.key for each in there if each.source != memory_id],
+                links=[evolve(link, source=memory_id, target=other)],
+                erased_scopes=["erased"],
+                scopes=[Scope(name="stored", description=memory.text)],
+                entry=action,
+            )
+        )
 
-    @rule(scope=scopes())
-    def put_scope(self, scope: Scope) -> None:
-        """Create or replace a scope."""
-        self.commit(Commit(scopes=[scope]))
-
-    @rule(scope=scopes())
-    def erase_scope(self, scope: Scope) -> None:
-        """Remove a scope, or one that is not there."""
-        self.commit(Commit(erased_scopes=[scope.name]))
+    @rule(scope=scopes(), erased=st.booleans())
+    def write_scope(self, scope: Scope, erased: bool) -> None:
+        """Create or replace a scope, or remove it, whether it is there or not."""
+        self.commit(Commit(erased_scopes=[scope.name]) if erased else Commit(scopes=[scope]))
 
     @rule(link=links(), data=st.data(), random=st.booleans())
     def put_link(self, link: Link, data: st.DataObject, random: bool) -> None:

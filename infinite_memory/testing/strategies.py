@@ -1,4 +1,4 @@
-"""Hypothesis strategies for what a storage keeps."""
+"""Hypothesis strategies for the values that a storage keeps."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ ids = st.one_of(
     st.sampled_from(["a", "b", "c", "d", "e"]),
     st.text("abzAZ09._:/-", min_size=1, max_size=128),
 )
-"""Ids of memories, of which some come up again and again."""
+"""Ids of memories; some ids are drawn often."""
 
 moments = st.datetimes(timezones=st.just(UTC)) | st.sampled_from(
     [
@@ -60,7 +60,7 @@ moments = st.datetimes(timezones=st.just(UTC)) | st.sampled_from(
         datetime(2026, 1, 20, tzinfo=UTC),
     ]
 )
-"""Aware moments in UTC, from the first to the last that there is."""
+"""Aware moments in UTC, from the earliest to the latest that Python has."""
 
 several_criteria = st.builds(
     Criteria,
@@ -75,7 +75,7 @@ several_criteria = st.builds(
     keyed=st.booleans(),
     as_of=st.none() | moments,
 )
-"""Criteria of which many are met by some of the `memories`."""
+"""Criteria that often match some of the `memories`."""
 
 contexts: st.SearchStrategy[dict[str, JsonValue]] = st.dictionaries(
     texts,
@@ -201,7 +201,7 @@ _few_scopes = st.sampled_from([GLOBAL, "apollo"])
 
 
 def drafts(days: st.SearchStrategy[datetime]) -> st.SearchStrategy[dict[str, Any]]:
-    """Make arguments of `MemoryStore.remember`, many with the same key, at any of these moments."""
+    """Make arguments of `MemoryStore.remember`, at given moments, many with the same key."""
     return st.fixed_dictionaries(
         {"text": st.sampled_from(["red", "green", "blue"])},
         optional={

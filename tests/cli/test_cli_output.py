@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from infinite_memory.cli.output import Line, emit_json, emit_lines, emit_table, escape_controls
-from infinite_memory.cli.render import excerpt, join_words, one_line
+from infinite_memory.cli.render import excerpt, format_counts, join_words, one_line
 from infinite_memory.model.quantities import format_count, format_size
 
 Ask = Callable[..., Any]
@@ -93,3 +93,14 @@ def test_an_excerpt_is_short_and_comes_from_the_passage(text: str, start: int, l
     assert cut
     assert len(shown) <= 602
     assert shown.removeprefix("…").removesuffix("…") in text or "…" in text
+
+
+def test_counts_by_noun_agree_with_their_numbers() -> None:
+    one = dict.fromkeys(("memories", "entries", "links", "erased", "indexed", "usage", "pages"), 1)
+    assert format_counts(one) == (
+        "1 entry, 1 erased memory, 1 indexed memory, 1 link, 1 memory, 1 page, 1 record of usage"
+    )
+    assert format_counts({"memories": 1200, "entries": 0, "usage": 2, "erased": 3}) == (
+        "0 entries, 3 erased memories, 1,200 memories, 2 records of usage"
+    )
+    assert format_counts({}) == ""

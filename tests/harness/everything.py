@@ -46,7 +46,10 @@ def fill(storage: Storage, *, plain: int = 0) -> None:
     storage.commit(Commit(links=list(_links("erased", "used-again"))))
     storage.count_usage({each: Usage(count=7, last=_DAY) for each in ("erased", "used-again")})
     storage.commit(
-        Commit(erases=[Erase(id="erased"), Erase(id="used-again")], entry=_action("erased"))
+        Commit(
+            erases=[Erase(id="erased"), Erase(id="used-again")],
+            entry=_action("erased"),
+        )
     )
     storage.commit(
         Commit(puts=[Put(memory=_memory("used-again", text="The second life."), expected=0)])

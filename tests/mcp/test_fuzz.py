@@ -9,7 +9,6 @@ import pytest
 from benchmarks.soak.fuzz import Outcome, run
 from benchmarks.soak.fuzzing.broken import BUILDS
 
-CALLS = 1200
 LEAST_SUCCESSES = 0.3
 CAUGHT_AS = {
     "dies-on-surrogates": "death",
@@ -25,11 +24,16 @@ CAUGHT_AS = {
 FOR_THE_KILLS = {"answers-first"}
 
 
-def test_a_server_answers_every_call_and_keeps_what_it_acknowledged(tmp_path: Path) -> None:
-    outcome = run(tmp_path / "store", calls=CALLS, seed=3, frames=0.15)
+@pytest.mark.parametrize(
+    "calls", [500, pytest.param(3000, marks=pytest.mark.slow("server-endurance"))]
+)
+def test_a_server_answers_every_call_and_keeps_what_it_acknowledged(
+    tmp_path: Path, calls: int
+) -> None:
+    outcome = run(tmp_path / "store", calls=calls, seed=3, frames=0.15)
     assert outcome.faults == ()
-    assert outcome.calls == CALLS
-    assert outcome.succeeded > LEAST_SUCCESSES * CALLS
+    assert outcome.calls == calls
+    assert outcome.succeeded > LEAST_SUCCESSES * calls
     assert outcome.frames > 0
     assert len(outcome.kinds) == 8
 

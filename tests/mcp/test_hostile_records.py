@@ -95,11 +95,11 @@ def test_a_lone_surrogate_does_not_end_the_process(tmp_path: Path) -> None:
         honest = command.open_store
         def poisoned(settings):
             from infinite_memory import Memory
-            from infinite_memory.model.record import Put
+            from infinite_memory.model.commit import Commit, Put
             store = honest(settings)
             now = datetime(2026, 1, 1, tzinfo=UTC)
             memory = Memory(id="m", text="tea \\ud800", happened_at=now, stored_at=now)
-            store._services.storage.commit([Put(memory=memory, expected=0)])
+            store._services.storage.commit(Commit(puts=[Put(memory=memory, expected=0)]))
             return store
         command.open_store = poisoned
         sys.exit(command.main(sys.argv[1:]))

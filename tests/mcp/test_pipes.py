@@ -15,8 +15,6 @@ import pytest
 from benchmarks.raw_server import RawServer, patient_command, server_command
 from infinite_memory import MemoryStore
 
-SERVERS = 20
-
 
 def tell(server: RawServer, *lines: bytes) -> None:
     assert server.process.stdin is not None
@@ -128,23 +126,26 @@ def test_a_server_ends_with_its_client_though_another_process_holds_its_input(
     assert server != holder
 
 
-def test_twenty_servers_started_at_once_all_serve_and_leave_nothing_behind(tmp_path: Path) -> None:
+@pytest.mark.parametrize("count", [5, pytest.param(20, marks=pytest.mark.slow("server-endurance"))])
+def test_servers_started_at_once_all_serve_and_leave_nothing_behind(
+    tmp_path: Path, count: int
+) -> None:
     home = tmp_path / "home"
-    servers = [RawServer(patient_command(home)) for _ in range(SERVERS)]
+    servers = [RawServer(patient_command(home)) for _ in range(count)]
     try:
         for number, server in enumerate(servers):
             handshake_and_store(server, 100 + number)
         for number, server in enumerate(servers):
             assert [answer(server).get("id") for _ in range(2)] == [1, 100 + number]
         ended = [server.end_input() for server in servers]
-        assert [server.process.returncode for server in servers] == [0] * SERVERS
-        assert ended == [(b"", b"")] * SERVERS
+        assert [server.process.returncode for server in servers] == [0] * count
+        assert ended == [(b"", b"")] * count
         assert not any(server.has_left_overs() for server in servers)
     finally:
         for server in servers:
             server.__exit__(None, None, None)
     with MemoryStore.open(home) as store:
-        assert store.stats().memories == SERVERS
+        assert store.stats().memories == count
     assert (home / "memory.db-wal").stat().st_size == 0
     assert not [path for path in home.rglob("*") if path.is_file() and "tmp" in path.name]
     # A folder may be removed at once: nothing holds a file in it.

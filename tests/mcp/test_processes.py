@@ -14,7 +14,6 @@ from talking import call, server, text
 pytestmark = pytest.mark.anyio
 
 SERVERS = 4
-EACH = 200
 BATCH = 50
 
 
@@ -39,7 +38,12 @@ async def test_what_one_server_stores_another_that_is_warm_retrieves_at_once(
     assert corrected["hits"][0]["text"] == "Alice's birthday is May 1"
 
 
-async def test_four_servers_at_once_store_and_each_finds_what_all_stored(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "count", [50, pytest.param(200, marks=pytest.mark.slow("server-endurance"))]
+)
+async def test_four_servers_at_once_store_and_each_finds_what_all_stored(
+    tmp_path: Path, count: int
+) -> None:
     async with AsyncExitStack() as stack:
         clients = [
             await stack.enter_async_context(
@@ -49,30 +53,30 @@ async def test_four_servers_at_once_store_and_each_finds_what_all_stored(tmp_pat
         ]
         async with anyio.create_task_group() as tasks:
             for number, client in enumerate(clients):
-                tasks.start_soon(store_many, client, number)
+                tasks.start_soon(store_many, client, number, count)
         found: list[set[str]] = [set() for _ in clients]
         async with anyio.create_task_group() as tasks:
             for client, ids in zip(clients, found, strict=True):
-                tasks.start_soon(find_all, client, ids)
+                tasks.start_soon(find_all, client, ids, count)
         stats = await call(clients[0], "get_memory_stats")
-    expected = {f"{server}-{i}" for server in range(SERVERS) for i in range(EACH)}
+    expected = {f"{server}-{i}" for server in range(SERVERS) for i in range(count)}
     assert found == [expected] * SERVERS
-    assert stats["memories"] == stats["embedded"] == SERVERS * EACH
+    assert stats["memories"] == stats["embedded"] == SERVERS * count
 
 
 def word(number: int, batch: int) -> str:
     return f"ledger{number}x{batch}"
 
 
-async def store_many(client: Client, number: int) -> None:
-    for i in range(EACH):
+async def store_many(client: Client, number: int, count: int) -> None:
+    for i in range(count):
         said = f"Entry {i} of {word(number, i // BATCH)} was written down"
         await call(client, "store_memory", text=said, id=f"{number}-{i}")
 
 
-async def find_all(client: Client, ids: set[str]) -> None:
+async def find_all(client: Client, ids: set[str], count: int) -> None:
     for number in range(SERVERS):
-        for batch in range(EACH // BATCH):
+        for batch in range(count // BATCH):
             data: dict[str, Any] = await call(
                 client, "retrieve_memory", query=word(number, batch), limit=100
             )

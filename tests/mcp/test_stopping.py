@@ -150,9 +150,15 @@ def test_what_is_printed_by_mistake_does_not_reach_the_wire(tmp_path: Path) -> N
     assert err.count(b"stray") == 2
 
 
-def test_killed_servers_lose_nothing_that_was_acknowledged(tmp_path: Path) -> None:
-    outcome = server_kills.run(tmp_path, kills=8, writes=100, servers=2)
-    assert outcome.acknowledged >= 100
+@pytest.mark.parametrize(
+    ("kills", "writes"),
+    [(3, 30), pytest.param(20, 300, marks=pytest.mark.slow("server-endurance"))],
+)
+def test_killed_servers_lose_nothing_that_was_acknowledged(
+    tmp_path: Path, kills: int, writes: int
+) -> None:
+    outcome = server_kills.run(tmp_path, kills=kills, writes=writes, servers=2)
+    assert outcome.acknowledged >= writes
     assert outcome.faults == ()
 
 

@@ -10,9 +10,9 @@ from attrs import evolve
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from infinite_memory.model.commit import Put
 from infinite_memory.model.content_hash import content_hash
 from infinite_memory.model.memory import Kind, Memory, Origin, Status
-from infinite_memory.model.record import Put
 from infinite_memory.testing.strategies import memories
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

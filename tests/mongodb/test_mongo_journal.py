@@ -53,9 +53,9 @@ def address(servers: Deployment, raw: Raw) -> str:
 @pytest.fixture
 def storage(address: str) -> Iterator[MongoStorage]:
     storage = MongoStorage.open(address)
-    storage.commit(Commit(puts=Commit(puts=[put("a"), put("b")]), entry=make_action("a", "b")))
+    storage.commit(Commit(puts=[put("a"), put("b")], entry=make_action("a", "b")))
     storage.commit(Commit(links=[make_link("a", "b")], entry=make_action("b")))
-    storage.commit(Commit(puts=Commit(puts=[put("a", revision=2)]), entry=make_action("a")))
+    storage.commit(Commit(puts=[put("a", revision=2)], entry=make_action("a")))
     storage.count_usage({"a": Usage(count=2, last=NOW), "b": Usage(count=1, last=NOW)})
     yield storage
     storage.close()
@@ -118,7 +118,7 @@ def test_a_store_that_lost_the_end_of_its_journal_is_not_written(
     with pytest.raises(StoreDamaged, match=r"end of its journal.*backup"):
         storage.journal_end()
     with pytest.raises(StoreDamaged, match=r"end of its journal.*backup"):
-        storage.commit(Commit(puts=Commit(puts=[put("more")])))
+        storage.commit(Commit(puts=[put("more")]))
     assert storage.get(["more"]) == {}
 
 
@@ -144,7 +144,7 @@ def test_an_altered_usage_is_left_out_and_counted_anew(storage: MongoStorage, ra
 
 def test_verify_names_what_is_damaged_beside_the_memories(address: str, raw: Raw) -> None:
     with closing(MongoStorage.open(address)) as storage:
-        storage.commit(Commit(puts=Commit(puts=[put("a"), put("b")]), links=[make_link("a", "b")]))
+        storage.commit(Commit(puts=[put("a"), put("b")], links=[make_link("a", "b")]))
         storage.commit(Commit(entry=make_action("a", "b")))
         storage.count_usage({each: Usage(count=1, last=NOW) for each in "ab"})
         with MemoryStore.open(storage=storage, embedder=HashingEmbedder()) as store:
@@ -163,7 +163,7 @@ def write(address: str, name: str, start: Event) -> None:
     start.wait()
     for number in range(COMMITS):
         memory_id = f"{name}-{number}"
-        storage.commit(Commit(puts=Commit(puts=[put(memory_id)]), entry=make_action(memory_id)))
+        storage.commit(Commit(puts=[put(memory_id)], entry=make_action(memory_id)))
         storage.count_usage({"shared": Usage(count=1, last=NOW)})
     storage.close()
 
@@ -171,7 +171,7 @@ def write(address: str, name: str, start: Event) -> None:
 def test_processes_that_commit_at_once_leave_one_unbroken_chain(address: str) -> None:
     spawn = get_context("forkserver")
     with closing(MongoStorage.open(address)) as storage:
-        storage.commit(Commit(puts=Commit(puts=[put("shared")])))
+        storage.commit(Commit(puts=[put("shared")]))
         start = spawn.Event()
         names = [f"w{number}" for number in range(WRITERS)]
         writers = [spawn.Process(target=write, args=(address, name, start)) for name in names]
@@ -213,8 +213,8 @@ def test_a_count_that_was_killed_at_any_step_is_whole_or_not_there(
             with closing(MongoStorage.open(address)) as storage:
                 storage.commit(
                     Commit(
-                        erases=Commit(erases=[Erase(id="a"), Erase(id="b")]),
-                        puts=Commit(puts=[put("a"), put("b")]),
+                        erases=[Erase(id="a"), Erase(id="b")],
+                        puts=[put("a"), put("b")],
                     )
                 )
                 child = spawn.Process(target=count_and_die, args=(address, step))

@@ -14,6 +14,7 @@ from pymongo.client_session import ClientSession
 from pymongo.database import Database
 
 from infinite_memory.errors import SchemaTooNew, SchemaTooOld, StoreDamaged
+from infinite_memory.model.commit import Commit
 from infinite_memory.storage.mongodb import MongoStorage, migrations
 from infinite_memory.storage.mongodb.connection import connect
 from infinite_memory.storage.mongodb.schema import SCHEMA_VERSION
@@ -81,7 +82,7 @@ def test_a_new_store_goes_into_another_database_of_the_same_server(
     other = single.address("schema_new")
     try:
         with closing(MongoStorage.open(other)) as storage:
-            storage.commit([put("a")])
+            storage.commit(Commit(puts=[put("a")]))
         with pytest.raises(SchemaTooOld):
             MongoStorage.open(address)
     finally:
@@ -106,7 +107,7 @@ STEPS = {SCHEMA_VERSION: keep_kinds, SCHEMA_VERSION + 1: count_memories}
 def older(address: str) -> str:
     """Return the address of a store of today, which is an older one to the next versions."""
     with closing(MongoStorage.open(address)) as storage:
-        storage.commit([put("a"), put("b")])
+        storage.commit(Commit(puts=[put("a"), put("b")]))
     return address
 
 
@@ -149,7 +150,7 @@ def test_an_older_program_is_refused_from_then_on(older: str) -> None:
     with closing(MongoStorage.open(older)) as storage:
         assert bring_forward(older)
         with pytest.raises(SchemaTooNew, match=f"its schema is {TARGET}"):
-            storage.commit([put("late")])
+            storage.commit(Commit(puts=[put("late")]))
         with pytest.raises(SchemaTooNew, match="upgrade infinite-memory"):
             MongoStorage.open(older)
 

@@ -74,7 +74,13 @@ def test_a_memory_that_was_erased_and_stored_again_loses_what_was_beside_it(
     source: SqliteStorage, target: SqliteStorage
 ) -> None:
     copy_store(source, target)
-    source.commit(Commit(erases=[Erase(id="b")], puts=[put("b")], entry=make_action("b")))
+    source.commit(
+        Commit(
+            erases=[Erase(id="b")],
+            puts=[put("b")],
+            entry=make_action("b"),
+        )
+    )
     # By its record the memory is the one that the target has.
     assert copy_store(source, target).whole
     assert same(source, target)

@@ -34,7 +34,7 @@ def answering(wrong: Any) -> type[Doubtful]:
 
 def test_a_store_does_everything_with_a_linear_search(tmp_path: Path) -> None:
     with opened(tmp_path) as store:
-        store.warm_up()
+        store.models.warm_up()
         tea = store.remember("Alice likes green tea", id="tea", key="drink")
         store.scopes.create("harbour")
         store.remember("the ship leaves Harbour at nine", id="ship", scope="harbour")
@@ -49,7 +49,7 @@ def test_a_store_does_everything_with_a_linear_search(tmp_path: Path) -> None:
         assert store.verify(mend=True).sound
         store.forget("tea", hard=True)
         assert [hit.memory.id for hit in store.search("coffee", scope="ALL")] != ["tea"]
-        assert store.drop_other_models() == {}
+        assert store.models.drop_others() == {}
     assert list(tmp_path.glob("index/*")) == []
 
 

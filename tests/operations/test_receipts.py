@@ -5,10 +5,12 @@ from __future__ import annotations
 import multiprocessing
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
 from infinite_memory import Config, MemoryStore, Outcome, Receipt, Status
@@ -170,6 +172,36 @@ def test_what_an_assistant_has_just_recalled_is_an_echo(storage: InMemoryStorage
         now += timedelta(hours=1, seconds=1)
         late = store.remember("Alice likes tea", scope="Kitchen", tags=["a"], origin="assistant")
         assert late.outcome is Outcome.STORED
+
+
+def test_an_echo_may_leave_out_what_the_recalled_memory_says(store: MemoryStore) -> None:
+    first = store.remember("Alice drinks caf\u00e9", kind="fact", key="drink", speaker="Bob")
+    store.get(first.id)
+    echo = store.remember("Alice drinks cafe\u0301\r\n", origin="assistant")
+    assert (echo.id, echo.outcome) == (first.id, Outcome.ECHO)
+    other = store.remember("Alice drinks caf\u00e9", origin="assistant", kind="lesson")
+    assert other.outcome is Outcome.STORED
+
+
+def test_what_another_process_recalled_is_no_echo(
+    store: MemoryStore, storage: InMemoryStorage
+) -> None:
+    first = store.remember("Alice likes tea", kind="fact")
+    with MemoryStore.open(storage=storage, embedder=HashingEmbedder(), config=Config()) as other:
+        other.get(first.id)
+        receipt = store.remember("Alice likes tea", origin="assistant")
+        assert receipt.outcome is Outcome.STORED
+
+
+def test_a_recalled_memory_that_is_damaged_by_now_is_no_echo(tmp_path: Path) -> None:
+    with MemoryStore.open(tmp_path, embedder=HashingEmbedder()) as store:
+        first = store.remember("Alice likes tea", id="tea")
+        store.get(first.id)
+        with closing(apsw.Connection(str(tmp_path / "memory.db"))) as connection:
+            connection.execute("UPDATE memories SET text = 'Alice likes gin' WHERE id = 'tea'")
+        receipt = store.remember("Alice likes tea", origin="assistant")
+        assert receipt.outcome is Outcome.STORED
+        assert store.get(receipt.id).text == "Alice likes tea"
 
 
 @pytest.mark.parametrize("recall", ["browse", "recall_by_time", "get", "search"])

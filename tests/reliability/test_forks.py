@@ -148,15 +148,16 @@ _CLOSED_BEFORE = """
 import os, sys
 from pathlib import Path
 from infinite_memory.storage.sqlite import SqliteStorage
+from infinite_memory.model.commit import Commit
 from infinite_memory.testing.storage_contract import put
 
 storage = SqliteStorage.open(Path(sys.argv[1]))
-storage.commit([put("parent")])
+storage.commit(Commit(puts=[put("parent")]))
 storage.close()
 child = os.fork()
 if child == 0:
     storage = SqliteStorage.open(Path(sys.argv[1]))
-    storage.commit([put("child")])
+    storage.commit(Commit(puts=[put("child")]))
     storage.close()
     os._exit(0)
 assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

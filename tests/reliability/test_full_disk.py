@@ -126,13 +126,14 @@ import resource, signal, sys
 from pathlib import Path
 from infinite_memory.errors import StorageUnavailable
 from infinite_memory.storage.sqlite import SqliteStorage
+from infinite_memory.model.commit import Commit
 from infinite_memory.testing.storage_contract import put
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 storage = SqliteStorage.open(Path(sys.argv[1]))
-storage.commit([put("before")])
+storage.commit(Commit(puts=[put("before")]))
 resource.setrlimit(resource.RLIMIT_FSIZE, (4500000, resource.RLIM_INFINITY))
 try:
-    storage.commit([put("late", text="z" * 6_000_000)])
+    storage.commit(Commit(puts=[put("late", text="z" * 6_000_000)]))
 except StorageUnavailable as error:
     print(error)
 print(sorted(storage.get(["before", "late"])))

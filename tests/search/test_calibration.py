@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from infinite_memory.search.calibration import Calibration, calibration_of
+from infinite_memory.search.calibration import Calibration, choose_calibration
 from infinite_memory.search.scoring import without_meaning, without_words
 from infinite_memory.search.weights import DEFAULT_WEIGHTS
 
 CURVES = [
-    calibration_of(weights)
+    choose_calibration(weights)
     for weights in (
         DEFAULT_WEIGHTS,
         without_words(DEFAULT_WEIGHTS),
@@ -43,7 +43,7 @@ def test_the_total_of_a_score_has_that_score(curve: Calibration, score: float) -
 
 
 def test_any_shared_word_passes_the_default_threshold() -> None:
-    by_words = calibration_of(without_meaning(DEFAULT_WEIGHTS))
+    by_words = choose_calibration(without_meaning(DEFAULT_WEIGHTS))
     assert by_words.score(1e-6) >= 0.02
     assert by_words.score(0) == 0
     assert by_words.total(1) == math.inf

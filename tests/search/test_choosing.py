@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from attrs import evolve
 
-from infinite_memory.search.collapsing import best, best_groups
+from infinite_memory.search.collapsing import best, select_best_groups
 from infinite_memory.search.cosine import QueryVector, cosines
-from infinite_memory.search.doc_filter import Selection
-from infinite_memory.search.scoring import Scored, scored
-from infinite_memory.search.segment import NEVER, order_of
+from infinite_memory.search.doc_filter import DocFilter
+from infinite_memory.search.scoring import SegmentScores, scored
+from infinite_memory.search.segment import NEVER, sort_order
 from infinite_memory.search.weights import DEFAULT_WEIGHTS, Weights
 from tests.search.test_products import Floats, segment_with, unit_vectors
 from tests.search.test_rescoring import DIMENSIONS, crowd
@@ -29,7 +29,7 @@ def scores_of(
     background: float = 0.1,
     worded: float = 1.0,
     named: float = 0.5,
-) -> list[Scored]:
+) -> list[SegmentScores]:
     made = []
     rng = np.random.default_rng(seed)
     for vectors in parts:
@@ -41,7 +41,7 @@ def scores_of(
             asks=(rng.random(documents) < 0.3).astype(np.int8),
             important=(rng.random(documents) < 0.3).astype(np.int8),
         )
-        selection = Selection.of(rng.random(documents) < 0.7)
+        selection = DocFilter.of(rng.random(documents) < 0.7)
         made.append(
             scored(
                 segment,
@@ -59,7 +59,7 @@ def scores_of(
     return made
 
 
-def crowded(seed: int) -> list[Scored]:
+def crowded(seed: int) -> list[SegmentScores]:
     query = QueryVector.of(unit_vectors(1, DIMENSIONS)[0])
     parts = [crowd(1_400, seed=seed), crowd(600, seed=seed + 1)]
     scores = scores_of(query, parts, DEFAULT_WEIGHTS, seed=seed, passages=1)
@@ -73,7 +73,7 @@ def crowded(seed: int) -> list[Scored]:
         segment = evolve(
             s.segment,
             twin=drawn,
-            twin_order=order_of(drawn),
+            twin_order=sort_order(drawn),
             status=(rng.random(size) < 0.1).astype(np.int8),
             held_to=np.where(rng.random(size) < 0.1, 5, NEVER),
             happened=rng.integers(0, 50, size),
@@ -86,7 +86,7 @@ def crowded(seed: int) -> list[Scored]:
     return made
 
 
-def named(s: Scored, place: int) -> tuple[int, int, int]:
+def named(s: SegmentScores, place: int) -> tuple[int, int, int]:
     doc = s.selection.doc(place)
     return int(s.segment.twin[doc]), int(s.segment.status[doc]), int(s.segment.held_to[doc])
 
@@ -102,7 +102,7 @@ def test_the_groups_are_those_of_a_look_at_everything(seed: int, limit: int, lea
     for s, place in everything:
         members.setdefault(named(s, place), []).append((number[id(s)], place))
     expected = list(members.items())[:limit]
-    found = best_groups(scores, limit, least)
+    found = select_best_groups(scores, limit, least)
     assert [named(*group.lead) for group in found] == [twin for twin, _ in expected]
     for group, (_, places) in zip(found, expected, strict=True):
         together = [(number[id(s)], place) for s, place in (group.lead, *group.twins)]

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
+from infinite_memory.model.commit import Commit, Put
 from infinite_memory.model.criteria import Criteria
-from infinite_memory.model.record import Put
+from infinite_memory.model.question import Arm, Question
 from infinite_memory.search.document import describe
 from infinite_memory.search.index import SearchIndex
-from infinite_memory.search.query import Arm, Question
 from infinite_memory.storage.inmemory.storage import InMemoryStorage
 from tests.search.test_index import EMBEDDER, MAY, record
 
@@ -75,7 +75,7 @@ def test_the_order_of_arrival_and_the_segments_are_no_matter() -> None:
         storage = InMemoryStorage()
         index = SearchIndex(storage, EMBEDDER)
         for each in order:
-            storage.commit([Put(memory=each.memory, expected=0)])
+            storage.commit(Commit(puts=[Put(memory=each.memory, expected=0)]))
             index.refresh()
         candidates = index.search(question).candidates
         hits.add(tuple(sorted((c.id, c.twins) for c in candidates)))

@@ -17,12 +17,12 @@ from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.memory import Memory
 from infinite_memory.model.question import Question, Ranking
 from infinite_memory.model.record import Embedding, Record
-from infinite_memory.search.calibration import Calibration, calibration_of
-from infinite_memory.search.doc_filter import Selection
+from infinite_memory.search.calibration import Calibration, choose_calibration
+from infinite_memory.search.doc_filter import DocFilter
 from infinite_memory.search.document import Document, describe
-from infinite_memory.search.neighbours import NONE, surroundings
+from infinite_memory.search.neighbours import NONE, find_neighbours
 from infinite_memory.search.ranking import rank
-from infinite_memory.search.reader import View
+from infinite_memory.search.reader import Reader
 from infinite_memory.search.segment import build
 from infinite_memory.search.weights import DEFAULT_WEIGHTS, Weights
 from infinite_memory.testing.embedders import HashingEmbedder
@@ -63,8 +63,8 @@ def documents(memories: Sequence[Memory]) -> list[Document]:
     ]
 
 
-def view_of(*batches: Sequence[Memory]) -> View:
-    view = View()
+def view_of(*batches: Sequence[Memory]) -> Reader:
+    view = Reader()
     for batch in batches:
         view = view.changed(
             documents(batch), [], cursor=view.cursor + len(batch), dimensions=EMBEDDER.dimensions
@@ -73,7 +73,7 @@ def view_of(*batches: Sequence[Memory]) -> View:
 
 
 def ask(
-    view: View, text: str, weights: Weights = DEFAULT_WEIGHTS, criteria: Criteria | None = None
+    view: Reader, text: str, weights: Weights = DEFAULT_WEIGHTS, criteria: Criteria | None = None
 ) -> Ranking:
     question = Question(
         text=text, criteria=criteria or Criteria(), limit=20, threshold=0.0, explain=True
@@ -148,8 +148,8 @@ def test_the_order_of_arrival_and_the_segments_change_nothing(random: Random) ->
 
 def test_neighbours_are_those_before_and_after_in_time() -> None:
     segment = build(documents(TALK), dimensions=EMBEDDER.dimensions)
-    everything = Selection(size=len(segment))
-    near = surroundings([segment], [everything], np.array([0, 0]), np.array([2, 5]))
+    everything = DocFilter(size=len(segment))
+    near = find_neighbours([segment], [everything], np.array([0, 0]), np.array([2, 5]))
     row = {segment.id_of(int(doc)): i for i, doc in enumerate(near.doc)}
     assert set(row) == {"t000", "t001", "t002", "t003", "t005"}
     assert near.doc[near.before[row["t002"]]] == 1
@@ -165,7 +165,7 @@ def test_neighbours_are_those_before_and_after_in_time() -> None:
 def test_a_turn_that_is_not_selected_is_no_neighbour() -> None:
     segment = build(documents(TALK), dimensions=EMBEDDER.dimensions)
     mask = np.array([True, False, True, True, True, True])
-    near = surroundings([segment], [Selection.of(mask)], np.array([0]), np.array([2]))
+    near = find_neighbours([segment], [DocFilter.of(mask)], np.array([0]), np.array([2]))
     row = {segment.id_of(int(doc)): i for i, doc in enumerate(near.doc)}
     assert near.doc[near.before[row["t002"]]] == 0
     assert "t001" not in row
@@ -178,7 +178,7 @@ def test_a_turn_that_is_not_selected_is_no_neighbour() -> None:
     ),
 )
 def test_a_threshold_is_the_score_of_the_least_total(total: float, weights: Weights) -> None:
-    curve = calibration_of(weights)
+    curve = choose_calibration(weights)
     score = curve.score(total)
     assert 0 < score <= 1
     if 1e-4 < score < 1 - 1e-4:

@@ -22,7 +22,7 @@ from infinite_memory.protocols import Storage
 from infinite_memory.search import index as index_module
 from infinite_memory.search.document import describe
 from infinite_memory.search.index import SearchIndex
-from infinite_memory.search.reader import View
+from infinite_memory.search.reader import Reader
 from infinite_memory.search.snapshot import Snapshot
 from infinite_memory.storage.inmemory.storage import InMemoryStorage
 from infinite_memory.storage.sqlite import SqliteStorage
@@ -117,7 +117,7 @@ def test_what_another_process_has_folded_is_mapped_and_not_written_again(tmp_pat
 
 
 def test_what_changes_during_a_fold_is_not_lost() -> None:
-    view = View()
+    view = Reader()
     for first in range(0, 60, 20):
         documents = [
             describe(_record(number), model=EMBEDDER.model, dimensions=64)
@@ -146,7 +146,7 @@ def test_a_search_does_not_wait_for_a_fold(tmp_path: Path) -> None:
     reached, released = threading.Event(), threading.Event()
 
     class Slow(Snapshot):
-        def write(self, view: View) -> bool:
+        def write(self, view: Reader) -> bool:
             reached.set()
             return released.wait(60) and super().write(view)
 
@@ -209,17 +209,17 @@ def test_a_vector_that_comes_or_goes_is_not_taken_for_an_erasure(tmp_path: Path)
     other = evolve(embedding(7), model="another")
     folder = tmp_path / "index"
     assert snapshot_for(storage, folder).write(
-        SearchIndex(storage, EMBEDDER)._refreshed().compact()
+        SearchIndex(storage, EMBEDDER).refresh().compact()
     )
     storage.commit(Commit(attaches=[Attach(id="m7", revision=1, embedding=other)]))
     storage.commit(Commit(attaches=[Attach(id="m8", revision=1, embedding=other)]))
     storage.commit(Commit(detaches=[Detach(id="m8", keep=EMBEDDER.model)]))
-    assert len(SearchIndex(storage, EMBEDDER, snapshot=snapshot_for(storage, folder))._refreshed())
+    assert len(SearchIndex(storage, EMBEDDER, snapshot=snapshot_for(storage, folder)).refresh())
     assert snapshot_for(storage, folder).cursor() == 60
     storage.commit(Commit(erases=[Erase(id="m7")]))
     anew = evolve(memory(7), stored_at=MAY + timedelta(days=1))
     storage.commit(Commit(puts=[Put(memory=anew, expected=0)]))
-    assert len(SearchIndex(storage, EMBEDDER, snapshot=snapshot_for(storage, folder))._refreshed())
+    assert len(SearchIndex(storage, EMBEDDER, snapshot=snapshot_for(storage, folder)).refresh())
     assert snapshot_for(storage, folder).cursor() == 0
     storage.close()
 
@@ -229,7 +229,7 @@ def test_a_damaged_first_line_counts_as_no_snapshot(tmp_path: Path) -> None:
     store(storage, range(60))
     snapshot = snapshot_for(storage, tmp_path)
     assert snapshot.cursor() == 0
-    assert snapshot.write(SearchIndex(storage, EMBEDDER)._refreshed().compact())
+    assert snapshot.write(SearchIndex(storage, EMBEDDER).refresh().compact())
     assert snapshot.cursor() == 60
     (file,) = tmp_path.iterdir()
     file.write_bytes(b"{" + file.read_bytes()[2:])
@@ -240,7 +240,7 @@ def test_a_damaged_array_is_replaced_by_the_next_snapshot(tmp_path: Path) -> Non
     storage = InMemoryStorage()
     store(storage, range(600))
     snapshot = snapshot_for(storage, tmp_path)
-    assert snapshot.write(SearchIndex(storage, EMBEDDER)._refreshed().compact())
+    assert snapshot.write(SearchIndex(storage, EMBEDDER).refresh().compact())
     (file,) = tmp_path.iterdir()
     content = bytearray(file.read_bytes())
     content[content.index(b"\n") + 100] ^= 1
@@ -257,7 +257,7 @@ def test_one_process_at_a_time_writes_a_snapshot(tmp_path: Path) -> None:
     storage = InMemoryStorage()
     store(storage, range(60))
     snapshot = snapshot_for(storage, tmp_path)
-    view = SearchIndex(storage, EMBEDDER)._refreshed().compact()
+    view = SearchIndex(storage, EMBEDDER).refresh().compact()
     half_made = snapshot._path.with_suffix(".tmp")
     with half_made.open("wb") as other:
         other.write(b"x" * 10**6)

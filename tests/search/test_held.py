@@ -21,7 +21,7 @@ from infinite_memory.operations.validity import in_tense
 from infinite_memory.search import index as index_module
 from infinite_memory.search.document import NEVER, describe
 from infinite_memory.search.index import SearchIndex
-from infinite_memory.search.reader import Part, View
+from infinite_memory.search.reader import Reader, SegmentReader
 from infinite_memory.search.segment import Segment, build
 from infinite_memory.search.snapshot import Snapshot
 from infinite_memory.storage.inmemory.storage import InMemoryStorage
@@ -165,7 +165,7 @@ def segment_of(*made: Memory) -> Segment:
 
 def test_no_mask_is_made_where_nothing_has_ended_and_all_has_begun() -> None:
     segment = segment_of(memory(0), memory(1, valid_to=START + timedelta(days=9)))
-    part = View(parts=(Part(segment=segment, alive=segment.kind >= 0),)).parts[0]
+    part = Reader(parts=(SegmentReader(segment=segment, live_docs=segment.kind >= 0),)).parts[0]
     early, late = START + timedelta(days=1), START + timedelta(days=9)
     assert list(part._conditions(Criteria(unended_at=early))) == []
     assert list(part._conditions(Criteria(as_of=early))) == []

@@ -30,14 +30,14 @@ from infinite_memory.search.cosine import (
     best_passage,
     cosines,
 )
-from infinite_memory.search.doc_filter import Selection
+from infinite_memory.search.doc_filter import DocFilter
 from infinite_memory.search.document import describe
 from infinite_memory.search.index import SearchIndex
 from infinite_memory.search.merging import merge
-from infinite_memory.search.reader import View
+from infinite_memory.search.reader import Reader
 from infinite_memory.search.segment import ARRAYS, Segment, build
 from infinite_memory.search.snapshot import Snapshot
-from infinite_memory.search.speakers import without_names
+from infinite_memory.search.speakers import remove_names
 from infinite_memory.storage.inmemory.storage import InMemoryStorage
 from infinite_memory.testing.embedders import HashingEmbedder
 from infinite_memory.text.analyzer import terms
@@ -80,7 +80,7 @@ def ask(index: SearchIndex, text: str, **fields: object) -> Ranking:
 def test_bm25_is_the_published_formula() -> None:
     texts = ["tea tea harbour", "harbour lights at night", "rocket tea", "nothing of it"]
     segment = segment_of(*(record(i, text) for i, text in enumerate(texts)))
-    everything = Selection(size=len(segment))
+    everything = DocFilter(size=len(segment))
     (scores,), asked = bm25(terms("tea harbour tea"), [segment], [everything])
     counts = [Counter(terms(text)) for text in texts]
     lengths = [int(n) for n in segment.length]
@@ -106,13 +106,13 @@ def test_bm25_is_the_published_formula() -> None:
 def test_bm25_counts_only_what_may_be_seen() -> None:
     records = [record(i, "tea harbour" if i % 2 else "tea") for i in range(10)]
     segment = segment_of(*records)
-    visible = Selection.of(np.array([i % 2 == 1 for i in range(10)]))
+    visible = DocFilter.of(np.array([i % 2 == 1 for i in range(10)]))
     (scores,), asked = bm25(terms("harbour"), [segment], [visible])
     alone = segment_of(*(r for i, r in enumerate(records) if i % 2))
-    (expected,), expected_asked = bm25(terms("harbour"), [alone], [Selection(size=5)])
+    (expected,), expected_asked = bm25(terms("harbour"), [alone], [DocFilter(size=5)])
     assert asked.ideal == pytest.approx(expected_asked.ideal)
     assert scores == pytest.approx(expected)
-    nothing, none = bm25(terms("tea"), [segment], [Selection.of(np.zeros(10, bool))])
+    nothing, none = bm25(terms("tea"), [segment], [DocFilter.of(np.zeros(10, bool))])
     assert none.ideal == 0.0
     assert len(nothing[0]) == 0
 
@@ -126,8 +126,8 @@ def test_no_reference_is_lost_however_many_products_are_made() -> None:
     try:
         before = sys.getrefcount(None)
         for _ in range(500):
-            approximate_cosines(query, segment, Selection(size=20))
-            approximate_cosines(query, segment, Selection.of(np.arange(20) == 3))
+            approximate_cosines(query, segment, DocFilter(size=20))
+            approximate_cosines(query, segment, DocFilter.of(np.arange(20) == 3))
             cosines(query, segment, np.array([3, 7], np.int32))
         assert abs(sys.getrefcount(None) - before) < 100
     finally:
@@ -145,7 +145,7 @@ def test_the_cosine_of_a_document_is_that_of_its_best_passage(share: float) -> N
     mask[[0, 5]] = True
     vector = EMBEDDER.embed_query("rocket harbour")
     query = QueryVector.of(vector)
-    selection = Selection.of(mask)
+    selection = DocFilter.of(mask)
     approximate = approximate_cosines(query, segment, selection)
     chosen = np.flatnonzero(mask).astype(np.int32)
     precise = cosines(query, segment, chosen)
@@ -161,7 +161,7 @@ def test_the_cosine_of_a_document_is_that_of_its_best_passage(share: float) -> N
     start, end = best_passage(query, segment, 0) or (0, 0)
     assert "rocket" in long[start:end]
     assert best_passage(query, segment, 5) is None
-    assert len(approximate_cosines(query, segment, Selection.of(np.zeros(60, bool)))) == 0
+    assert len(approximate_cosines(query, segment, DocFilter.of(np.zeros(60, bool)))) == 0
     assert len(cosines(query, segment, np.empty(0, np.int32))) == 0
 
 
@@ -172,8 +172,8 @@ def test_merging_keeps_the_living_as_if_they_had_been_built_together() -> None:
     ]
     records[7] = Record(memory=records[7].memory)
     one, two = segment_of(*records[:20]), segment_of(*records[20:])
-    alive = np.array([i % 4 != 0 for i in range(20)])
-    merged = merge([(one, alive), (two, np.ones(10, bool))])
+    live_docs = np.array([i % 4 != 0 for i in range(20)])
+    merged = merge([(one, live_docs), (two, np.ones(10, bool))])
     expected = segment_of(*(r for i, r in enumerate(records) if i >= 20 or i % 4))
     for name in ARRAYS:
         if name in ("scope", "speaker", "conversation"):
@@ -242,7 +242,7 @@ def test_an_index_that_followed_every_change_equals_one_built_anew(
 
 
 def test_many_small_changes_leave_few_segments() -> None:
-    view = View()
+    view = Reader()
     for i in range(300):
         document = describe(record(i, "tea"), model=EMBEDDER.model, dimensions=EMBEDDER.dimensions)
         view = view.changed([document], [], cursor=i, dimensions=EMBEDDER.dimensions)
@@ -397,7 +397,7 @@ def test_a_folder_that_cannot_be_written_costs_only_the_snapshot(tmp_path: Path)
     index.save()
     assert len(ask(index, "number 7").candidates) == 10
     assert index._snapshot is not None
-    assert index._snapshot.write(View()) is False
+    assert index._snapshot.write(Reader()) is False
 
 
 @pytest.mark.parametrize(
@@ -412,7 +412,7 @@ def test_a_folder_that_cannot_be_written_costs_only_the_snapshot(tmp_path: Path)
 def test_names_of_speakers_are_taken_out_of_a_question(
     question: str, names: set[str], expected: str
 ) -> None:
-    assert without_names(question, names) == expected
+    assert remove_names(question, names) == expected
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf])

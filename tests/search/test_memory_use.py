@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from infinite_memory.search.memory_use import give_back_memory
+from infinite_memory.search.memory_use import release_memory
 
 # The last piece keeps the C library from giving back what was freed below it.
 FREES = """
@@ -39,5 +39,5 @@ def test_another_c_library_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> Non
         return object()
 
     monkeypatch.setattr(ctypes, "CDLL", library)
-    give_back_memory()
+    release_memory()
     assert asked == [None]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from infinite_memory import MemoryStore
-from infinite_memory.search.sentences import MOST_PARTS, parts_of
+from infinite_memory.search.sentences import MOST_PARTS, split_sentences
 from infinite_memory.testing.embedders import HashingEmbedder
 from infinite_memory.text.analyzer import terms
 
@@ -31,7 +31,7 @@ EMBEDDER = HashingEmbedder()
 def test_the_parts_are_the_sentences_with_a_word_to_find(
     question: str, parts: tuple[str, ...]
 ) -> None:
-    assert parts_of(question) == parts
+    assert split_sentences(question) == parts
 
 
 @given(
@@ -39,7 +39,7 @@ def test_the_parts_are_the_sentences_with_a_word_to_find(
 )
 def test_no_word_is_lost_and_the_parts_are_few(sentences: list[str]) -> None:
     question = " ".join(sentences)
-    parts = parts_of(question)
+    parts = split_sentences(question)
     assert len(parts) <= MOST_PARTS
     assert len(parts) != 1
     if parts:
@@ -67,7 +67,7 @@ def test_each_sentence_counts_by_how_much_nearer_than_the_mean_a_memory_is(
     vectors = EMBEDDER.embed([TEXTS[hit.memory.id] for hit in hits])
     # What matches in no way is no candidate.
     whole = vectors @ EMBEDDER.embed_query(QUESTION)
-    by_part = vectors @ EMBEDDER.embed(parts_of(QUESTION)).T
+    by_part = vectors @ EMBEDDER.embed(split_sentences(QUESTION)).T
     by_part += whole.mean() - by_part.mean(axis=0)
     gained = (by_part.max(axis=1) - whole) / 2
     for hit, cosine, gain in zip(hits, whole, gained, strict=True):

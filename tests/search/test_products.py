@@ -22,8 +22,8 @@ from infinite_memory.search.cosine import (
     approximate_cosines,
     cosines,
 )
-from infinite_memory.search.doc_filter import Selection
-from infinite_memory.search.quantization import RowsInFile, quantized
+from infinite_memory.search.doc_filter import DocFilter
+from infinite_memory.search.quantization import RowsInFile, quantize
 from infinite_memory.search.segment import Segment, build
 
 Floats = NDArray[np.float32]
@@ -66,7 +66,7 @@ def unit_vectors(count: int, dimensions: int, *, seed: int = 0) -> Floats:
 
 def segment_with(vectors: Floats, *, passages: int = 1) -> Segment:
     """Return a segment of documents that have nothing but so many of these vectors each."""
-    high, low, scale = quantized(vectors)
+    high, low, scale = quantize(vectors)
     documents = len(vectors) // passages
     return evolve(
         build([], dimensions=vectors.shape[1]),
@@ -87,13 +87,13 @@ def segment_with(vectors: Floats, *, passages: int = 1) -> Segment:
     )
 )
 def test_two_planes_have_sixteen_bits_of_every_component(vectors: Floats) -> None:
-    high, low, scale = quantized(vectors)
+    high, low, scale = quantize(vectors)
     assert (high.dtype, low.dtype, scale.dtype) == (np.int8, np.int8, np.float32)
     steps = 256 * high.astype(np.float64) + low
     again = steps * scale[:, np.newaxis]
     half_a_step = 0.51 * np.where(scale < 1, scale, 0)[:, np.newaxis]
     assert (np.abs(again - vectors) <= half_a_step + 1e-29).all()
-    assert (quantized(vectors[::-1])[0] == high[::-1]).all()
+    assert (quantize(vectors[::-1])[0] == high[::-1]).all()
 
 
 @pytest.mark.parametrize("count", [0, 1, 5, 2048, 65_536, 70_001])
@@ -104,13 +104,13 @@ def test_every_way_to_a_cosine_gives_the_same_cosine(count: int, dimensions: int
     expected = vectors.astype(np.float64) @ vector
     query = QueryVector.of(vector)
     segment = segment_with(vectors)
-    found = approximate_cosines(query, segment, Selection(size=count))
+    found = approximate_cosines(query, segment, DocFilter(size=count))
     assert found.dtype == np.float32
     assert (np.abs(found - expected) <= 0.01).all()
     chosen = np.random.default_rng(count).random(count)
     for share in (0.05, 0.5):
         mask = chosen < share
-        some = approximate_cosines(query, segment, Selection.of(mask))
+        some = approximate_cosines(query, segment, DocFilter.of(mask))
         assert (some == found[mask]).all()
         docs = np.flatnonzero(mask).astype(np.int32)
         np.testing.assert_allclose(cosines(query, segment, docs), expected[docs], atol=1e-4)
@@ -135,7 +135,7 @@ def test_an_approximate_cosine_is_near_and_an_exact_one_nearer() -> None:
     segment = segment_with(vectors)
     expected = vectors.astype(np.float64) @ vectors[0]
     query = QueryVector.of(vectors[0])
-    off = np.abs(approximate_cosines(query, segment, Selection(size=5_000)) - expected)
+    off = np.abs(approximate_cosines(query, segment, DocFilter(size=5_000)) - expected)
     assert off.mean() < 6e-4
     exact = cosines(query, segment, np.arange(5_000, dtype=np.int32))
     assert np.abs(exact - expected).mean() < 5e-6

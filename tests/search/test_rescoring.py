@@ -13,10 +13,10 @@ from infinite_memory.model.question import Question
 from infinite_memory.model.record import Embedding, Record
 from infinite_memory.search.collapsing import best
 from infinite_memory.search.cosine import QueryVector, approximate_cosines, cosines
-from infinite_memory.search.doc_filter import Selection
+from infinite_memory.search.doc_filter import DocFilter
 from infinite_memory.search.document import Document, describe
 from infinite_memory.search.ranking import rank
-from infinite_memory.search.reader import View
+from infinite_memory.search.reader import Reader
 from infinite_memory.search.rescoring import rescore_best
 from infinite_memory.search.scoring import scored
 from infinite_memory.search.segment import build
@@ -46,9 +46,9 @@ def described(number: int, vector: Floats, **fields: object) -> Document:
     return describe(record, model="one", dimensions=DIMENSIONS)
 
 
-def reader_of(vectors: Floats, *, cuts: int = 1) -> View:
+def reader_of(vectors: Floats, *, cuts: int = 1) -> Reader:
     documents = [described(number, vector) for number, vector in enumerate(vectors)]
-    view = View()
+    view = Reader()
     size = -(-len(documents) // cuts)
     for start in range(0, len(documents), size):
         some = documents[start : start + size]
@@ -56,7 +56,7 @@ def reader_of(vectors: Floats, *, cuts: int = 1) -> View:
     return view
 
 
-def ten_best(view: View, query: Floats, **fields: object) -> list[str]:
+def ten_best(view: Reader, query: Floats, **fields: object) -> list[str]:
     question = Question(text="z", criteria=Criteria(), limit=10, threshold=0.0, **fields)
     return [c.id for c in rank(view, question, lambda _: query, background=0.0).candidates]
 
@@ -83,7 +83,7 @@ def test_rescoring_finds_the_ten_best_among_vectors_that_the_high_bytes_cannot_o
         vectors = crowd(3_000, seed=seed)
         view = reader_of(vectors)
         (part,) = view.parts
-        coarse = approximate_cosines(QueryVector.of(query), part.segment, Selection(size=3_000))
+        coarse = approximate_cosines(QueryVector.of(query), part.segment, DocFilter(size=3_000))
         nearest = set(ten_nearest(vectors, query))
         by_high_bytes += len(nearest & {f"m{number:05d}" for number in np.argsort(-coarse)[:10]})
         by_search += len(nearest & set(ten_best(view, query)))
@@ -95,7 +95,7 @@ def test_rescoring_looks_at_as_many_as_it_is_told_and_changes_no_other() -> None
     vectors = crowd(400)
     (part,) = reader_of(vectors).parts
     query = QueryVector.of(unit_vectors(1, DIMENSIONS)[0])
-    segment, selection = part.segment, Selection(size=400)
+    segment, selection = part.segment, DocFilter(size=400)
     coarse = approximate_cosines(query, segment, selection)
     exact = cosines(query, segment, np.arange(400, dtype=np.int32))
     scores = scored(
@@ -141,7 +141,7 @@ def test_the_ranking_does_not_depend_on_how_the_memories_lie_in_segments() -> No
     assert len(build(documents, dimensions=DIMENSIONS)) == 900
     rankings = []
     for size in (900, 400, 37):
-        view = View()
+        view = Reader()
         for start in range(0, 900, size):
             some = documents[start : start + size]
             view = view.changed(some, [], cursor=start, dimensions=DIMENSIONS)

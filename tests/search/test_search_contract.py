@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from infinite_memory.model.commit import Commit, Erase
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.memory import Kind
 from infinite_memory.model.question import Arm, Ranking
-from infinite_memory.model.record import Erase
 from infinite_memory.model.search_options import Depth
 from infinite_memory.protocols import Embedder, Search, Storage
 from infinite_memory.search.index import SearchIndex
@@ -120,7 +120,7 @@ def test_the_index_ranks_as_the_linear_search_after_every_change(
     for memory_id, new_text, fields in made:
         revision = revisions.pop(memory_id, 0)
         if new_text is None:
-            storage.commit([Erase(id=memory_id)])
+            storage.commit(Commit(erases=[Erase(id=memory_id)]))
         else:
             revisions[memory_id] = revision + 1
             put_text(storage, EMBEDDER, memory_id, new_text, revision=revision + 1, **fields)

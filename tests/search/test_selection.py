@@ -15,10 +15,10 @@ from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.memory import Kind, Status
 from infinite_memory.model.question import Question
 from infinite_memory.search.bm25 import bm25
-from infinite_memory.search.doc_filter import Selection
+from infinite_memory.search.doc_filter import DocFilter
 from infinite_memory.search.document import describe
 from infinite_memory.search.index import SearchIndex
-from infinite_memory.search.reader import View
+from infinite_memory.search.reader import Reader
 from infinite_memory.storage.inmemory.storage import InMemoryStorage
 from infinite_memory.text.analyzer import terms
 from tests.search.test_index import EMBEDDER, record, segment_of
@@ -29,7 +29,7 @@ def test_a_place_is_where_a_document_stands_among_the_selected(
     chosen: list[bool], data: st.DataObject
 ) -> None:
     mask = np.array(chosen, bool)
-    selection = Selection.of(mask)
+    selection = DocFilter.of(mask)
     docs = np.flatnonzero(mask).astype(np.int32)
     assert len(selection) == len(docs)
     assert [selection.doc(place) for place in range(len(docs))] == docs.tolist()
@@ -46,9 +46,9 @@ def test_a_common_word_scores_the_same_in_a_small_scope_as_alone(visible: int) -
     records = [record(i, f"tea {'harbour ' * (i % 3)}") for i in range(400)]
     mask = np.zeros(400, bool)
     mask[np.linspace(3, 390, visible).astype(int)] = True
-    (scores,), asked = bm25(terms("tea harbour"), [segment_of(*records)], [Selection.of(mask)])
+    (scores,), asked = bm25(terms("tea harbour"), [segment_of(*records)], [DocFilter.of(mask)])
     alone = segment_of(*(r for r, seen in zip(records, mask, strict=True) if seen))
-    (expected,), again = bm25(terms("tea harbour"), [alone], [Selection(size=visible)])
+    (expected,), again = bm25(terms("tea harbour"), [alone], [DocFilter(size=visible)])
     assert asked.ideal == pytest.approx(again.ideal)
     assert scores == pytest.approx(expected)
 
@@ -68,9 +68,9 @@ def test_conditions_choose_what_a_loop_would() -> None:
         for i in range(300)
     ]
     documents = [describe(r, model=EMBEDDER.model, dimensions=EMBEDDER.dimensions) for r in records]
-    view = View().changed(documents, [], cursor=300, dimensions=EMBEDDER.dimensions)
+    view = Reader().changed(documents, [], cursor=300, dimensions=EMBEDDER.dimensions)
     (part,) = view.changed([], ["m0", "m299"], cursor=302, dimensions=64).parts
-    living = [r.memory for r in records[1:299]]
+    live_count = [r.memory for r in records[1:299]]
     for criteria in (
         Criteria(),
         Criteria(scopes=frozenset({"s3"})),
@@ -85,8 +85,8 @@ def test_conditions_choose_what_a_loop_would() -> None:
     ):
         selection = part.eligible(criteria)
         ids = [part.segment.id_of(selection.doc(place)) for place in range(len(selection))]
-        assert ids == [memory.id for memory in living if criteria.admit(memory)]
-    assert Counter(m.scope for m in living)["s3"] == 25
+        assert ids == [memory.id for memory in live_count if criteria.admit(memory)]
+    assert Counter(m.scope for m in live_count)["s3"] == 25
 
 
 @pytest.mark.parametrize("threshold", [0.0, 0.3])

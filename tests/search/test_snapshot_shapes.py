@@ -11,7 +11,7 @@ import pytest
 from attrs import evolve
 
 from infinite_memory.search.index import SearchIndex
-from infinite_memory.search.reader import Part, View
+from infinite_memory.search.reader import Reader, SegmentReader
 from infinite_memory.search.segment import Segment
 from infinite_memory.search.snapshot import Snapshot
 from infinite_memory.testing.embedders import HashingEmbedder
@@ -55,9 +55,11 @@ CHANGES: dict[str, Change] = {
 def _write(folder: Path, **changed: Any) -> Snapshot:
     """Write the snapshot of an index, some arrays of which are changed, with its checksums."""
     segment = SearchIndex(STORAGE, HashingEmbedder()).refresh().compact().parts[0].segment
-    part = Part(segment=evolve(segment, **changed), alive=np.ones(len(segment), np.bool_))
+    part = SegmentReader(
+        segment=evolve(segment, **changed), live_docs=np.ones(len(segment), np.bool_)
+    )
     snapshot = snapshot_for(STORAGE, folder)
-    assert snapshot.write(View(parts=(part,), cursor=STORAGE.position()))
+    assert snapshot.write(Reader(parts=(part,), cursor=STORAGE.position()))
     return snapshot
 
 

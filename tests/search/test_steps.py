@@ -17,7 +17,7 @@ from infinite_memory.model.memory import Memory
 from infinite_memory.model.question import Question
 from infinite_memory.model.record import Record
 from infinite_memory.search.index import SearchIndex
-from infinite_memory.search.phrases import quoted_parts
+from infinite_memory.search.phrases import find_quotes
 from infinite_memory.search.weights import DEFAULT_WEIGHTS
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.testing.embedders import HashingEmbedder
@@ -49,11 +49,11 @@ def why(hit: Hit) -> Explanation:
     ],
 )
 def test_what_stands_in_quotation_marks(question: str, parts: tuple[str, ...]) -> None:
-    assert quoted_parts(question) == parts
+    assert find_quotes(question) == parts
 
 
 def test_a_question_quotes_eight_parts_at_most() -> None:
-    assert len(quoted_parts(" ".join(f'"part {i}"' for i in range(100)))) == 8
+    assert len(find_quotes(" ".join(f'"part {i}"' for i in range(100)))) == 8
 
 
 def test_a_memory_that_holds_the_quoted_words_in_their_order_comes_first(

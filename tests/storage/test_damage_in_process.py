@@ -91,7 +91,8 @@ def test_another_process_finds_out_by_itself(home: Path) -> None:
     program = (
         "import sys; from pathlib import Path\n"
         "from infinite_memory.storage.sqlite import SqliteStorage\n"
+        "from infinite_memory.model.commit import Commit\n"
         "from infinite_memory.testing.storage_contract import put\n"
-        "SqliteStorage.open(Path(sys.argv[1])).commit([put('late')])\n"
+        "SqliteStorage.open(Path(sys.argv[1])).commit(Commit(puts=[put('late')]))\n"
     )
     subprocess.run([sys.executable, "-c", program, str(home)], check=True, timeout=300)

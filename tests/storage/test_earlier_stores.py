@@ -9,6 +9,7 @@ import apsw
 import pytest
 
 from infinite_memory.errors import SchemaTooOld, StoreDamaged
+from infinite_memory.model.commit import Commit
 from infinite_memory.storage.open import open_existing, open_storage
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.testing.storage_contract import put
@@ -113,7 +114,7 @@ def test_looking_for_a_store_makes_none_in_its_place_either(home: Path) -> None:
 def test_a_new_store_begins_where_the_earlier_files_were_moved_away(home: Path) -> None:
     home.rename(home.with_name("earlier"))
     storage = SqliteStorage.open(home)
-    storage.commit([put("a")])
+    storage.commit(Commit(puts=[put("a")]))
     storage.close()
     storage = SqliteStorage.open(home)
     assert list(storage.get(["a"])) == ["a"]

@@ -90,6 +90,7 @@ class _MixesModels(InMemoryStorage):
         _MixesModels,
     ],
 )
+@pytest.mark.slow("broken-storage")
 def test_the_machine_catches_a_broken_storage(broken: type[InMemoryStorage]) -> None:
     machine = storage_machine(lambda _: broken(), shared=False)
     with pytest.raises((AssertionError, IndexError, BaseExceptionGroup)):

@@ -16,7 +16,7 @@ import apsw
 import pytest
 
 from infinite_memory.errors import SchemaTooNew, StorageUnavailable, StoreDamaged
-from infinite_memory.model.record import Erase, Log
+from infinite_memory.model.commit import Commit, Erase
 from infinite_memory.storage.sqlite import SqliteStorage, migrations
 from infinite_memory.storage.sqlite.disk_reserve import RESERVE_BYTES
 from infinite_memory.storage.sqlite.schema import SCHEMA_VERSION
@@ -58,9 +58,9 @@ def home(tmp_path: Path) -> Path:
     """Return the folder of a store of today."""
     home = tmp_path / "home"
     storage = SqliteStorage.open(home)
-    storage.commit([put("a", embedding=make_embedding(1)), put("b"), put("gone")])
-    storage.commit([put("b", revision=2, text="revised"), Log(action=make_action("a", "b"))])
-    storage.commit([Erase(id="gone")])
+    storage.commit(Commit(puts=[put("a", embedding=make_embedding(1)), put("b"), put("gone")]))
+    storage.commit(Commit(puts=[put("b", revision=2, text="revised")], entry=make_action("a", "b")))
+    storage.commit(Commit(erases=[Erase(id="gone")]))
     storage.close()
     return home
 
@@ -86,7 +86,7 @@ def check_whole(storage: SqliteStorage) -> None:
 def test_an_older_store_has_everything_that_it_had(home: Path) -> None:
     storage = SqliteStorage.open(home)
     check_whole(storage)
-    storage.commit([put("new")])
+    storage.commit(Commit(puts=[put("new")]))
     storage.close()
     assert query(home, "PRAGMA user_version") == TARGET
     assert query(home, "SELECT held FROM counted") == 2

@@ -89,13 +89,15 @@ _WRITER = """
 import sys
 from pathlib import Path
 from infinite_memory.storage.sqlite import SqliteStorage
+from infinite_memory.model.commit import Commit
 from infinite_memory.testing.storage_contract import make_embedding, put
 
 storage = SqliteStorage.open(Path(sys.argv[1]))
 number = 0
 while True:
     name = f"{sys.argv[2]}-{number}"
-    storage.commit([put(name, text=name * 100, embedding=make_embedding()), put(name + "-twin")])
+    embedded = put(name, text=name * 100, embedding=make_embedding())
+    storage.commit(Commit(puts=[embedded, put(name + "-twin")]))
     print(name, flush=True)
     number += 1
 """
@@ -138,8 +140,8 @@ home = Path(sys.argv[1])
 for _ in range(2):
     storage, other = SqliteStorage.open(home), SqliteStorage.open(home)
     revision = len(storage.history("a"))
-    storage.commit([put("a", revision=revision + 1), put(f"b{revision}")])
-    storage.commit([Erase(id=f"b{revision}")])
+    storage.commit(Commit(puts=[put("a", revision=revision + 1), put(f"b{revision}")]))
+    storage.commit(Commit(erases=[Erase(id=f"b{revision}")]))
     other.get(["a"]), other.find(Criteria(), limit=1), other.changes(0, limit=1)
     other.measure(), other.scopes(), other.pending("m", limit=1), other.scrub()
     storage.close(), other.close()
@@ -161,14 +163,16 @@ import os, sys
 from pathlib import Path
 from infinite_memory.errors import StorageUnavailable, StoreClosed
 from infinite_memory.storage.sqlite import SqliteStorage
+from infinite_memory.model.commit import Commit
 from infinite_memory.testing.storage_contract import put
 
 storage = SqliteStorage.open(Path(sys.argv[1]))
-storage.commit([put("a")])
+storage.commit(Commit(puts=[put("a")]))
 child = os.fork()
 if child == 0:
     refused = 0
-    for call in (lambda: storage.get(["a"]), lambda: storage.commit([put("b")]), storage.scrub):
+    commit = Commit(puts=[put("b")])
+    for call in (lambda: storage.get(["a"]), lambda: storage.commit(commit), storage.scrub):
         try:
             call()
         except StoreClosed as error:
@@ -180,11 +184,11 @@ if child == 0:
     except StorageUnavailable as error:
         refused += 'start workers with "spawn" or "forkserver"' in str(error)
     other = SqliteStorage.open(Path(sys.argv[1]) / "other")
-    other.commit([put("child")])
+    other.commit(Commit(puts=[put("child")]))
     other.close()
     os._exit(40 + refused)
 print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
-storage.commit([put("parent")])
+storage.commit(Commit(puts=[put("parent")]))
 print(sorted(storage.get(["a", "b", "parent"])))
 storage.close()
 """

@@ -1,1 +1,1 @@
-"""The commands, grouped by subject; `cli.main` loads the file of the one that is called."""
+"""The commands, grouped by subject; `cli.main` loads only the file of the called command."""

@@ -1,4 +1,4 @@
-"""`infinite-memory copy`: everything of one store into another, whatever keeps them."""
+"""`infinite-memory copy`: copy a store into another store, of any backend."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = ["copy_command"]
 def copy_command(context: click.Context, /, source: str, target: str) -> int:
     """Copy everything that the store FROM holds into the store TO, and compare the two.
 
-    FROM and TO are each a folder, mongodb://HOST/DATABASE, or mongodb+managed:// for the server in
+    FROM and TO are a folder, mongodb://HOST/DATABASE, or mongodb+managed:// for the server in
     the home folder. Run the command again after an interruption: it goes on. Exits with 4 if
     something could not be copied, or differs between the two.
     """
@@ -75,7 +75,7 @@ def _summary(copied: Copied) -> Iterator[Line]:
 
 
 def _progress(update: Callable[[str, int, int | None], None] | None) -> CopyProgress | None:
-    """Return a function that draws the progress of each step of a copy, if there are bars."""
+    """Return a function that draws the progress of a copy, step by step, if there are bars."""
     if update is None:
         return None
     return lambda step, done, total: update(step.capitalize(), done, total)

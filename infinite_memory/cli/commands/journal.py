@@ -150,7 +150,7 @@ def entry_json(entry: Entry) -> dict[str, Any]:
 
 
 def describe_action(action: Action) -> str:
-    """Describe an action on one line."""
+    """Describe an action in a line."""
     parts = [str(action.operation)]
     if action.undoes is not None:
         parts[0] += f" of {action.undoes}"
@@ -171,7 +171,7 @@ def describe_action(action: Action) -> str:
 
 
 def change_line(change: MemoryChange) -> str:
-    """Describe on one line what an undo does to a memory."""
+    """Describe the effect of an undo on a memory in a line."""
     before, after, differing = change.before, change.after, change.differing
     parts = []
     if "text" in differing and not change.is_private:
@@ -190,7 +190,7 @@ def change_line(change: MemoryChange) -> str:
 
 
 def change_json(change: MemoryChange) -> dict[str, Any]:
-    """Return what an undo does to a memory as a JSON object."""
+    """Return the effect of an undo on a memory as a JSON object."""
     sides = {"before": change.before, "after": change.after}
     return {
         "id": change.after.id,

@@ -26,7 +26,7 @@ __all__ = ["stats_command", "verify_command"]
 @common_options
 @click.pass_context
 def stats_command(context: click.Context) -> None:
-    """Count what is stored, by scope, kind and status."""
+    """Count the memories by scope, kind, status and model."""
     with open_store(context) as store:
         stats, zone = store.stats(), store.config.time_zone
     if wants_json(context):
@@ -67,7 +67,7 @@ def _rows(stats: Stats, zone: str | None) -> list[tuple[str, str]]:
 @common_options
 @click.pass_context
 def verify_command(context: click.Context, /, *, mend: bool) -> int:
-    """Check every record, its history and vectors, and the index, and say what is damaged.
+    """Check every record, its history and vectors, and the index, and report any damage.
 
     Without --mend nothing is changed; a damaged record is never repaired. Exits with 4 if anything
     is damaged.

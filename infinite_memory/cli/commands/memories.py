@@ -39,7 +39,7 @@ __all__ = [
 @common_options
 @click.pass_context
 def show_command(context: click.Context, memory_id: str, *, history: bool, usage: bool) -> None:
-    """Show the whole text and every field of the memory with this ID, whatever its status."""
+    """Show the whole text and every field of the memory ID, of any status."""
     with open_store(context) as store:
         memory = store.get(memory_id)
         revisions = store.journal.history(memory_id) if history else []
@@ -115,7 +115,7 @@ def revise_command(
     revision: int | None,
     **options: Any,
 ) -> None:
-    """Change fields of the memory with this ID; the other fields stay as they are.
+    """Change fields of the memory ID; the rest of it stays as it is.
 
     New tags, sources and attachments replace the present ones.
     """
@@ -145,7 +145,7 @@ _TEXT_CHARS = 200
 def forget_command(
     context: click.Context, memory_ids: tuple[str, ...], *, hard: bool, yes: bool
 ) -> int:
-    """Take the memories with these IDs out of every result.
+    """Take the memories with the given IDs out of every result.
 
     "revise ID --status current" brings a memory back. With --hard nothing is left of it; that asks
     first, and needs --yes without a terminal.
@@ -167,7 +167,7 @@ def forget_command(
 def _look_up(
     store: MemoryStore, memory_ids: Sequence[str], *, hard: bool
 ) -> tuple[dict[str, str], dict[str, Receipt]]:
-    """Return a line about each memory, and the receipts of those that were erased before."""
+    """Return a line about every memory, and the receipts of memories that were erased before."""
     lines: dict[str, str] = {}
     receipts: dict[str, Receipt] = {}
     for memory_id in memory_ids:
@@ -211,11 +211,11 @@ _TABLE_CHARS, _PIPE_CHARS = 120, 2000
 @common_options
 @click.pass_context
 def history_command(context: click.Context, id_or_key: str, *, scopes: tuple[str, ...]) -> None:
-    """Show every value that a KEY had, or every revision of the memory with this ID.
+    """Show every value that a KEY had, or every revision of the memory ID.
 
-    Oldest first, by when each began to hold; with an ID also the memories that it replaced or that
-    replaced it. Into a pipe each is a line: from, to, status, text, id and revision, with tabs
-    between.
+    Oldest first, by when they began to hold; with an ID also the memories that it replaced or that
+    replaced it. Into a pipe every revision is a line: from, to, status, text, id and number, with
+    tabs between.
     """
     with open_store(context) as store:
         memories = store.journal.history(id_or_key, scope=list(scopes) or None)
@@ -256,10 +256,10 @@ _CONFLICT_CHARS = 2000
 @common_options
 @click.pass_context
 def conflicts_command(context: click.Context, *, scopes: tuple[str, ...]) -> None:
-    """List current facts of one key and one scope that contradict each other.
+    """List current facts that contradict each other: same key, same scope, different texts.
 
     To decide, `revise` a fact, or `remember` a new fact that `--supersedes` the others. Into a pipe
-    each memory is a line: scope, key, when it began, text and id, with tabs between.
+    every memory is a line: scope, key, when it began, text and id, with tabs between.
     """
     with open_store(context) as store:
         groups = store.journal.conflicts(scope=list(scopes) or None)

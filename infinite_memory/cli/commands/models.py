@@ -36,7 +36,7 @@ def model_command(context: click.Context) -> None:
 @common_options
 @click.pass_context
 def info(context: click.Context) -> int:
-    """Print the model in use, after checking that its files are the recorded ones.
+    """Print the model in use, after a check that its files are as recorded.
 
     Exits with 6 if they are not.
     """

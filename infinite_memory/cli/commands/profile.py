@@ -1,4 +1,4 @@
-"""`infinite-memory profile`: what is known of a user."""
+"""`infinite-memory profile`: show and change the profile of a user."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _UPDATE_EXAMPLE = '\'{"preferences": {"editor": "vim"}}\''
 @common_options
 @click.pass_context
 def profile_command(context: click.Context, *, user: str) -> None:
-    """Show what is known of a user: name, preferences, facts, contacts and notes; or change it."""
+    """Show the profile of a user: name, preferences, facts, contacts and notes; or change it."""
     if context.invoked_subcommand is None:
         _show(context, user)
 
@@ -51,7 +51,7 @@ def show(context: click.Context, *, user: str) -> None:
 def update(context: click.Context, changes: str, *, user: str) -> None:
     """Merge an object into the profile; - reads it from standard input.
 
-    Objects are merged name by name, null removes a value, any other value replaces the present one.
+    Objects are merged name by name, null removes a value, any other value replaces the old value.
     A text for facts or notes is appended to their list.
     """
     with open_store(context) as store:

@@ -192,7 +192,7 @@ _WIDTHS = {"When": 11, "Scope": 16}
 
 
 def emit_rows(memories: Iterable[Memory], zone: str | None) -> None:
-    """Write time, scope, kind, text and id of each memory to standard output."""
+    """Write time, scope, kind, text and id of the memories to standard output."""
     now = system_clock()
     max_chars = _TABLE_CHARS if is_terminal(sys.stdout) else _PIPE_CHARS
     emit_table(

@@ -1,4 +1,4 @@
-"""`infinite-memory remember`: store one memory, or many from a file of JSON lines."""
+"""`infinite-memory remember`: store a memory, or many from a file of JSON lines."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ _keyword = click.option(
 @common_options
 @click.pass_context
 def scopes_command(context: click.Context) -> None:
-    """List the scopes with the number of their memories; or create, change or delete one."""
+    """List the scopes with the number of their memories; or create, change or delete a scope."""
     if context.invoked_subcommand is None:
         _list(context)
 
@@ -92,7 +92,7 @@ def update(
     private: bool | None,
     **changes: Any,
 ) -> None:
-    """Change the scope NAME. Keywords replace the present ones; what is not given stays."""
+    """Change the scope NAME. New keywords replace the old ones; the rest stays as it is."""
     if keywords:
         changes["keywords"] = keywords
     if private is not None:

@@ -44,9 +44,9 @@ from infinite_memory.storage.sqlite.rows import (
 from infinite_memory.storage.sqlite.scopes import ScopeReader, erase_scope, put_scope
 from infinite_memory.storage.sqlite.vectors import INSERT_EMBEDDING, encode_embedding
 
-__all__ = ["Encoded", "Writing", "encode_commit"]
+__all__ = ["CommitWriter", "Encoded", "encode_commit"]
 
-_FIND = (
+_FIND_PLACE = (
     "SELECT number, CAST(revision AS INTEGER), 0 FROM memories WHERE id = ?1 "
     "UNION ALL SELECT NULL, 0, 1 FROM erased WHERE id = ?1"
 )
@@ -77,18 +77,18 @@ def encode_commit(commit: Commit) -> Encoded:
     )
 
 
-class _Found(NamedTuple):
-    """The row of a memory and its revision, None and 0 without one, and whether it was erased."""
+class _Place(NamedTuple):
+    """The row of an id and its revision, None and 0 without one, and whether it was erased."""
 
     number: int | None
     revision: int
     was_erased: int
 
 
-_NOWHERE = _Found(None, 0, 0)
+_NO_PLACE = _Place(None, 0, 0)
 
 
-class Writing:
+class CommitWriter:
     """Carries out a commit in one transaction.
 
     `sequence` is the number of the last change, `journal_end` the end of the journal. `logged` are
@@ -111,14 +111,14 @@ class Writing:
         self._scopes = scopes
         self.sequence = ledger.sequence
         self.journal_end = ledger.end
-        self._found: dict[str, _Found] = {}
+        self._places: dict[str, _Place] = {}
         # The ids whose own row does not say yet that this entry made it.
         self._unnamed = set(logged)
 
     def revision(self, memory_id: str) -> int:
         """Return the current revision of a memory, 0 if there is none of that id."""
-        found = self._found[memory_id] = self._current(memory_id)
-        return found.revision
+        place = self._places[memory_id] = self._find_place(memory_id)
+        return place.revision
 
     def scopes(self) -> dict[str, Scope]:
         """Return every scope by name."""
@@ -140,7 +140,7 @@ class Writing:
             'WHERE "key" = ? AND scope = ?',
             (expected.key, expected.scope),
         ).fetchall()
-        return [each for each, status in rows if status in expected.statuses]
+        return [memory_id for memory_id, status in rows if status in expected.statuses]
 
     def with_content(self, expected: ExpectContent) -> list[str]:
         """Return the ids of the memories that meet its criteria, one more than it has at most."""
@@ -186,10 +186,10 @@ class Writing:
 
     def _put(self, put: Put, row: MemoryRow) -> None:
         memory = put.memory
-        found = self._found.pop(memory.id, None) or self._current(memory.id)
-        number, bindings = found.number, row.bindings(self._next())
+        place = self._places.pop(memory.id, None) or self._find_place(memory.id)
+        number, bindings = place.number, row.bindings(self._next())
         if number is None:
-            if found.was_erased:
+            if place.was_erased:
                 self._connection.execute("DELETE FROM erased WHERE id = ?", (memory.id,))
             self._connection.execute(INSERT, (*bindings, self._entry(memory.id)))
             number = self._connection.last_insert_rowid()
@@ -203,8 +203,7 @@ class Writing:
             self._embed(memory.id, memory.revision, number, embedding)
 
     def _attach(self, attach: Attach) -> None:
-        found = self._current(attach.id)
-        number, revision = found.number, found.revision
+        number, revision, _ = self._find_place(attach.id)
         if number is None or revision != attach.revision:
             return
         row = self._row(number)
@@ -212,7 +211,7 @@ class Writing:
         self._embed(attach.id, revision, number, attach.embedding)
 
     def _detach(self, detach: Detach) -> None:
-        number = self._current(detach.id).number
+        number = self._find_place(detach.id).number
         if number is None:
             return
         row = self._row(number)
@@ -233,8 +232,8 @@ class Writing:
         self._connection.execute(UPDATE_MODELS, (*bindings, number))
 
     def _erase(self, memory_id: str) -> None:
-        self._found.pop(memory_id, None)
-        number = self._current(memory_id).number
+        self._places.pop(memory_id, None)
+        number = self._find_place(memory_id).number
         if number is None:
             return
         self._list_maker(memory_id, number)
@@ -247,9 +246,9 @@ class Writing:
             (sequence, memory_id, seal_erased(memory_id, sequence)),
         )
 
-    def _current(self, memory_id: str) -> _Found:
-        rows: list[Any] = self._connection.execute(_FIND, (memory_id,)).fetchall()
-        return _Found(*rows[0]) if rows else _NOWHERE
+    def _find_place(self, memory_id: str) -> _Place:
+        rows: list[Any] = self._connection.execute(_FIND_PLACE, (memory_id,)).fetchall()
+        return _Place(*rows[0]) if rows else _NO_PLACE
 
     def _entry(self, memory_id: str) -> int | None:
         """Return the entry that makes a row, None where none names it or it is listed already."""
@@ -281,8 +280,8 @@ class Writing:
         rows: list[Any] = self._connection.execute(
             f"SELECT {SELECTED} FROM memories m WHERE m.number = ?", (number,)
         ).fetchall()
-        found: tuple[Any, ...] = rows[0]
-        return found
+        row: tuple[Any, ...] = rows[0]
+        return row
 
     def _archive(self, number: int, memory_id: str) -> None:
         memory = decode_memory(self._row(number))

@@ -48,7 +48,7 @@ class Reserve:
         return True
 
     def give(self, size_bytes: int) -> bool:
-        """Give so many bytes back to the disk; tell whether there were any to give."""
+        """Give `size_bytes` of the reserve back to the disk; return whether there were any."""
         held = self._held()
         if not held:
             return False

@@ -62,7 +62,7 @@ class FairLock:
 
 
 class WriterLock:
-    """Excludes every other writer of the store, in this process and in others."""
+    """Excludes every other writer of the store, in this process and in all processes."""
 
     def __init__(self, path: Path, *, timeout_seconds: float) -> None:
         self.path = path
@@ -105,7 +105,7 @@ class WriterLock:
 
     @contextmanager
     def held_by_thread(self, seconds: float) -> Iterator[None]:
-        """Exclude the other threads of this process that use this lock, and no other process.
+        """Exclude the threads of this process that use this lock, but no other process.
 
         Raises:
             WriterBusy: another thread held it for that long.

@@ -27,7 +27,7 @@ from infinite_memory.storage.preconditions import (
     check_commit,
     refuse_changes,
 )
-from infinite_memory.storage.sqlite.commit import Writing, encode_commit
+from infinite_memory.storage.sqlite.commit import CommitWriter, encode_commit
 from infinite_memory.storage.sqlite.database import Database, Snapshot
 from infinite_memory.storage.sqlite.feed import read_changes, read_pending, was_erased
 from infinite_memory.storage.sqlite.journal import read_journal
@@ -112,14 +112,14 @@ class SqliteStorage:
 
         def work(connection: apsw.Connection, token: bytes) -> int:
             ledger = read_ledger(connection, path)
-            writing = Writing(
+            writer = CommitWriter(
                 connection, ledger, path, self._damage, scopes=self._scopes, logged=logged
             )
-            refuse_changes(commit, writing)
-            writing.apply(encoded)
-            sequence, end = writing.sequence, writing.journal_end
+            refuse_changes(commit, writer)
+            writer.apply(encoded)
+            sequence, end = writer.sequence, writer.journal_end
             update_ledger(connection, ledger.after(token=token, sequence=sequence, end=end))
-            return writing.sequence
+            return sequence
 
         position = self._database.transaction(
             work, forgetting=lambda: _only_removes(commit), erasing=bool(commit.erases)

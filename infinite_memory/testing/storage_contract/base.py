@@ -13,10 +13,10 @@ import pytest
 from infinite_memory.model.commit import Put
 from infinite_memory.model.link import Link, LinkType
 from infinite_memory.model.memory import Memory
-from infinite_memory.model.record import Embedding
+from infinite_memory.model.record import Embedding, Record
 from infinite_memory.protocols import Storage
 
-__all__ = ["NOW", "StorageTests", "make_embedding", "make_link", "make_memory", "put"]
+__all__ = ["NOW", "FeedReader", "StorageTests", "make_embedding", "make_link", "make_memory", "put"]
 
 NOW = datetime(2026, 6, 5, 12, 30, 15, 123456, tzinfo=UTC)
 
@@ -57,6 +57,29 @@ def put(
     memory = make_memory(memory_id, **fields)
     made = embeddings if embedding is None else (embedding,)
     return Put(memory=memory, expected=memory.revision - 1, embeddings=made)
+
+
+class FeedReader:
+    """Follows the feed of one handle and rebuilds from it what the store holds."""
+
+    def __init__(self) -> None:
+        """Begin before the first change."""
+        self.cursor = 0
+        self.records: dict[str, Record] = {}
+
+    def follow(self, storage: Storage, limit: int) -> None:
+        """Read what changed since the last call, in stretches of at most `limit` memories."""
+        while True:
+            changes = storage.changes(self.cursor, limit=limit)
+            for change in changes.items:
+                if change.record is None:
+                    self.records.pop(change.id, None)
+                else:
+                    self.records[change.id] = change.record
+            assert changes.cursor >= self.cursor
+            if changes.cursor == self.cursor:
+                return
+            self.cursor = changes.cursor
 
 
 class StorageTests:

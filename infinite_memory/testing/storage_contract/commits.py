@@ -35,7 +35,10 @@ class CommitTests(StorageTests):
             )
         with pytest.raises(Conflict, match=r"'b'.*expected revision 4, found 1.*'c'.*found none"):
             storage.commit(
-                Commit(erases=[Erase(id="a")], puts=[put("b", revision=5), put("c", revision=2)])
+                Commit(
+                    erases=[Erase(id="a")],
+                    puts=[put("b", revision=5), put("c", revision=2)],
+                )
             )
         assert storage.position() == before
         assert storage.get(["a", "b", "new"]) == {
@@ -119,7 +122,10 @@ class CommitTests(StorageTests):
         before = storage.position()
         link, scope = make_link("a", "b"), Scope(name="s")
         for commit, match in (
-            (Commit(erases=[Erase(id="a"), Erase(id="a", expected=1)]), "erase the memory 'a'"),
+            (
+                Commit(erases=[Erase(id="a"), Erase(id="a", expected=1)]),
+                "erase the memory 'a'",
+            ),
             (Commit(links=[link, evolve(link, weight=0.5)]), "write the link"),
             (Commit(links=[link], erased_links=[link.key]), "write the link"),
             (Commit(scopes=[scope, evolve(scope, description="other")]), "write the scope 's'"),

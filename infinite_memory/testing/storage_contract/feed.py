@@ -137,7 +137,10 @@ class FeedTests(StorageTests):
         self, storage: Storage, home: Path
     ) -> None:
         storage.commit(
-            Commit(puts=[put("a", embedding=make_embedding()), put("b")], scopes=[Scope(name="s")])
+            Commit(
+                puts=[put("a", embedding=make_embedding()), put("b")],
+                scopes=[Scope(name="s")],
+            )
         )
         storage.commit(Commit(erases=[Erase(id="b")], puts=[put("a", revision=2)]))
         before = (storage.identity, storage.changes(0, limit=9), storage.history("a"))

@@ -151,7 +151,8 @@ class FindingTests(StorageTests):
         storage.commit(Commit(puts=[put("c", revision=2, text=five, status=Status.ARCHIVED)]))
         storage.commit(
             Commit(
-                erases=[Erase(id="e")], puts=[put("f", revision=2, text="The deadline is June 7")]
+                erases=[Erase(id="e")],
+                puts=[put("f", revision=2, text="The deadline is June 7")],
             )
         )
         for ids, more, found in (

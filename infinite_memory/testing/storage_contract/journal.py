@@ -96,7 +96,9 @@ class JournalTests(StorageTests):
             with pytest.raises(Conflict, match="entry 2 is next"):
                 storage.commit(
                     Commit(
-                        expect=Expect(entry_number=number), puts=[put("a")], entry=make_action("a")
+                        expect=Expect(entry_number=number),
+                        puts=[put("a")],
+                        entry=make_action("a"),
                     )
                 )
         assert (storage.journal_end(), storage.get(["a"])) == (end, {})
@@ -125,7 +127,10 @@ class JournalTests(StorageTests):
     def test_an_erased_memory_stays_in_the_journal(self, storage: Storage) -> None:
         storage.commit(Commit(puts=[put("a")], entry=make_action("a")))
         storage.commit(
-            Commit(erases=[Erase(id="a")], entry=make_action("a", operation=Operation.ERASE))
+            Commit(
+                erases=[Erase(id="a")],
+                entry=make_action("a", operation=Operation.ERASE),
+            )
         )
         assert [e.number for e in storage.journal(limit=9, memory_id="a")] == [2, 1]
         storage.commit(Commit(puts=[put("a")], entry=make_action("a")))
@@ -138,7 +143,13 @@ class JournalTests(StorageTests):
     ) -> None:
         storage.commit(Commit(puts=[put("a"), put("b")], entry=make_action("a")))
         storage.commit(Commit(puts=[put("c"), put("d")], entry=make_action("c", "d")))
-        storage.commit(Commit(erases=[Erase(id="d")], puts=[put("d")], entry=make_action("d", "d")))
+        storage.commit(
+            Commit(
+                erases=[Erase(id="d")],
+                puts=[put("d")],
+                entry=make_action("d", "d"),
+            )
+        )
         names = {
             each: [entry.number for entry in storage.journal(limit=9, memory_id=each)]
             for each in "abcd"

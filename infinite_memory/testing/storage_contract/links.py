@@ -52,7 +52,10 @@ class LinkTests(StorageTests):
         storage.commit(Commit(puts=[put("a")], links=[make_link("a", "b"), make_link("b", "a")]))
         assert _links(storage, "a", "b") == []
         storage.commit(
-            Commit(puts=[put("b"), put("c")], links=[make_link("a", "b"), make_link("b", "c")])
+            Commit(
+                puts=[put("b"), put("c")],
+                links=[make_link("a", "b"), make_link("b", "c")],
+            )
         )
         assert len(_links(storage, "b")) == 2
         storage.commit(Commit(erases=[Erase(id="b")]))
@@ -108,7 +111,10 @@ class LinkTests(StorageTests):
         storage.commit(Commit(expect=Expect(keys=[both]), puts=[put("g")]))
         with pytest.raises(Conflict, match="'job'"):
             storage.commit(
-                Commit(expect=Expect(keys=[evolve(both, ids=frozenset({"a"}))]), puts=[put("f")])
+                Commit(
+                    expect=Expect(keys=[evolve(both, ids=frozenset({"a"}))]),
+                    puts=[put("f")],
+                )
             )
         assert storage.get(["f"]) == {}
 

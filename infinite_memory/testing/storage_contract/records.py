@@ -207,7 +207,12 @@ class RecordTests(StorageTests):
         storage.commit(Commit(erases=[Erase(id="a", expected=2)]))
         with pytest.raises(Conflict, match=r"'a'.*found none"):
             storage.commit(Commit(erases=[Erase(id="a", expected=2)]))
-        storage.commit(Commit(erases=[Erase(id="b", expected=1)], puts=[put("b", text="anew")]))
+        storage.commit(
+            Commit(
+                erases=[Erase(id="b", expected=1)],
+                puts=[put("b", text="anew")],
+            )
+        )
         assert storage.history("b") == [make_memory("b", text="anew")]
 
     def test_it_is_known_which_ids_were_erased(self, storage: Storage) -> None:
@@ -295,7 +300,12 @@ class RecordTests(StorageTests):
                 storage.commit(evolve(commit, expect=unused, erased_scopes=["s"]))
         storage.commit(Commit(scopes=[child]))
         storage.commit(
-            Commit(expect=unused, erases=[Erase(id="b")], puts=[forget], erased_scopes=["s", "t"])
+            Commit(
+                expect=unused,
+                erases=[Erase(id="b")],
+                puts=[forget],
+                erased_scopes=["s", "t"],
+            )
         )
         assert set(storage.scopes()) == {GLOBAL}
 

@@ -83,7 +83,7 @@ class Places:
         return self.folder / "socket"
 
     def has_data(self) -> bool:
-        """Tell whether a server ever kept something here."""
+        """Return whether a server ever stored data here."""
         return (self.data / "WiredTiger").exists()
 
     def prepare(self) -> None:

@@ -1,0 +1,78 @@
+"""`remember` names similar memories: for a person, as JSON, and never for a file of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+Ask = Callable[..., Any]
+Run = Callable[..., Any]
+OLD, NEW = "The standup is at 9:00", "The standup has been moved to 10:30"
+
+
+def test_a_similar_memory_is_named_with_what_to_do_about_it(run: Run) -> None:
+    run("remember", OLD, "--id", "old", "--key", "standup", "--happened-at", "2026-01-02")
+    lines = run("remember", NEW, "--id", "new").stdout.splitlines()
+    assert lines[0] == "Stored new in Global: found by meaning and by words."
+    assert lines[1] == "1 similar memory:"
+    assert lines[2].startswith("  0.")
+    assert lines[2].endswith("  2026-01-02 00:00+01:00  Global  key standup")
+    assert lines[3:] == [
+        f"    {OLD}",
+        "    old",
+        "If this replaces it: `infinite-memory revise ID --status superseded`; another time,"
+        " `remember` with `--supersedes ID`.",
+    ]
+
+
+def test_several_similar_memories_agree_with_their_number(run: Run) -> None:
+    for number in (1, 2):
+        run("remember", f"{OLD} in room {number}")
+    said = run("remember", f"{OLD} in room 3").stdout
+    assert "\n2 similar memories:\n" in said
+    assert "\nIf this replaces one of them: " in said
+
+
+def test_the_advice_can_be_followed(run: Run, ask: Ask) -> None:
+    run("remember", OLD, "--id", "old")
+    (similar,) = ask("remember", NEW)["similar"]
+    run("revise", similar["id"], "--status", "superseded")
+    assert [memory["text"] for memory in ask("list")["memories"]] == [NEW]
+
+
+def test_json_has_every_field_of_a_similar_memory(ask: Ask) -> None:
+    ask("remember", OLD, "--id", "old", "--happened-at", "2026-01-02T08:00Z")
+    (similar,) = ask("remember", NEW)["similar"]
+    assert similar.pop("score") > 0.5
+    assert similar == {
+        "id": "old",
+        "text": OLD,
+        "happened_at": "2026-01-02T08:00:00Z",
+        "scope": "Global",
+    }
+
+
+def test_an_unrelated_text_names_nothing(run: Run, ask: Ask) -> None:
+    run("remember", OLD)
+    assert ask("remember", "Alice's cat is called Mimi")["similar"] == []
+    assert "similar" not in run("remember", "Glaciers lose their ice").stdout
+
+
+def test_the_look_can_be_switched_off_and_is_never_made_for_a_file(
+    run: Run, ask: Ask, tmp_path: Path
+) -> None:
+    run("remember", OLD)
+    assert ask("remember", NEW, "--no-similar")["similar"] == []
+    lines = tmp_path / "lines.jsonl"
+    lines.write_text(json.dumps({"text": "The standup is at noon"}), "utf-8")
+    (receipt,) = ask("remember", "--from", str(lines))["receipts"]
+    assert receipt["similar"] == []
+
+
+def test_a_stored_text_cannot_steer_the_terminal(run: Run) -> None:
+    run("remember", f"{OLD}\x1b[2J\n2 similar memories: none")
+    said = run("remember", NEW).stdout
+    assert "\x1b" not in said
+    assert "\n2 similar" not in said
