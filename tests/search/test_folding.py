@@ -208,9 +208,7 @@ def test_a_vector_that_comes_or_goes_is_not_taken_for_an_erasure(tmp_path: Path)
     store(storage, range(60))
     other = evolve(embedding(7), model="another")
     folder = tmp_path / "index"
-    assert snapshot_for(storage, folder).write(
-        SearchIndex(storage, EMBEDDER).refresh().compact()
-    )
+    assert snapshot_for(storage, folder).write(SearchIndex(storage, EMBEDDER).refresh().compact())
     storage.commit(Commit(attaches=[Attach(id="m7", revision=1, embedding=other)]))
     storage.commit(Commit(attaches=[Attach(id="m8", revision=1, embedding=other)]))
     storage.commit(Commit(detaches=[Detach(id="m8", keep=EMBEDDER.model)]))
