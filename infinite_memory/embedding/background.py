@@ -1,4 +1,4 @@
-"""Measures how alike a model finds texts that have nothing to do with each other."""
+"""The similarity that a model gives to unrelated texts."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ UNRELATED = (
 def measure_background(runtime: Runtime, query_prefix: str, document_prefix: str) -> float:
     """Return the mean cosine of sixteen questions with unrelated texts, two decimals, at most 0.99.
 
-    Each sentence is compared as a question with the others as texts, as a search compares: where a
-    model wants prefixes, two texts are nearer to each other than a question is to a text. Running
-    the model also proves that it can be run.
+    Every sentence is compared as a question with the rest as texts, as in a search: a model with
+    prefixes puts two texts nearer together than a question and a text. The run also proves that
+    the model works.
 
     Raises:
-        EmbedderError: it cannot.
+        EmbedderError: the model cannot be run.
     """
     texts = np.stack([runtime.vector(document_prefix + text) for text in UNRELATED])
     questions = texts
@@ -50,10 +50,10 @@ def measure_background(runtime: Runtime, query_prefix: str, document_prefix: str
 
 
 def mean_cosine(questions: NDArray[np.float32], texts: NDArray[np.float32]) -> float:
-    """Return the mean cosine of each question with the other texts, two decimals, at most 0.99.
+    """Return the mean cosine of questions with unrelated texts, two decimals, at most 0.99.
 
     Both are the vectors of `UNRELATED`, shape (n, dimensions).
     """
-    others = ~np.eye(len(texts), dtype=bool)
-    mean = float((questions @ texts.T)[others].mean())
+    is_other_text = ~np.eye(len(texts), dtype=bool)
+    mean = float((questions @ texts.T)[is_other_text].mean())
     return min(round(mean, 2), _HIGHEST)

@@ -20,10 +20,10 @@ _MAX_CHARS = 4_000
 
 
 class CachedEmbedder:
-    """Wraps any embedder and keeps the vectors of the last `capacity` short texts.
+    """A wrapper around any embedder that keeps the vectors of the last `capacity` short texts.
 
-    A text of more than 4,000 characters is passed through and not kept. Questions and texts to be
-    found are kept apart. Vectors come back read-only. A closed one may be used again.
+    The vector of a text of more than 4,000 characters is not kept. Questions and documents have
+    separate entries. Vectors are read-only. A closed embedder may be used again.
     """
 
     def __init__(self, inner: Embedder, *, capacity: int = 4_096) -> None:
@@ -61,23 +61,23 @@ class CachedEmbedder:
         return self._complete.background
 
     def understands(self, text: str) -> bool:
-        """Tell whether the wrapped embedder was made for the language of `text`."""
+        """Return whether the wrapped embedder was made for the language of `text`."""
         return self._complete.understands(text)
 
     def spans(self, text: str) -> NDArray[np.int32]:
-        """Cut `text` as the wrapped embedder does; not kept."""
+        """Cut `text` as the wrapped embedder does; the result is not kept."""
         return self._complete.spans(text)
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return one unit vector a text; only those that are not kept are computed."""
-        found = {text: self._recall((False, text)) for text in dict.fromkeys(texts)}
-        missing = [text for text, vector in found.items() if vector is None]
+        """Return a unit vector for every text; only vectors that are not kept are computed."""
+        known = {text: self._recall((False, text)) for text in dict.fromkeys(texts)}
+        missing = [text for text, vector in known.items() if vector is None]
         if missing:
             for text, vector in zip(missing, self._complete.embed(missing), strict=True):
-                found[text] = self._keep((False, text), vector)
+                known[text] = self._keep((False, text), vector)
         vectors = np.empty((len(texts), self.dimensions), dtype=np.float32)
         for row, text in enumerate(texts):
-            vectors[row] = found[text]
+            vectors[row] = known[text]
         vectors.flags.writeable = False
         return vectors
 

@@ -1,7 +1,7 @@
-"""What a model of another's making is: read, hashed and measured once, and kept in a file of ours.
+"""The description of a foreign model, which is read, hashed and measured once, then kept in a file.
 
-The directory of the model may be read-only and its files large. So what was found is kept with the
-size, times and number of each file, and holds for as long as these are the same.
+The directory of the model may be read-only and its files large. The description is kept elsewhere,
+with the size, times and inode of every file, and is valid until one of them changes.
 """
 
 from __future__ import annotations
@@ -42,17 +42,17 @@ Stamps = dict[str, list[int]]
 
 @frozen(kw_only=True)
 class _Record:
-    """What was found, and the stamps of the files at the time."""
+    """A description, and the stamps of the files at the time."""
 
     stamps: Stamps
     manifest: Manifest
 
 
 def describe(layout: Layout, folder: Path | None = None, *, keep: bool = True) -> Manifest:
-    """Return what the model is, from `folder` if it was kept there and no file has changed since.
+    """Return the description of a model, from `folder` if it is kept there and no file has changed.
 
-    Otherwise its files are hashed, and the model is loaded and run on some sentences, which takes
-    seconds. Where `folder` is None or cannot be written, or without `keep`, nothing is kept.
+    Otherwise the files are hashed, and the model is loaded and run on a few sentences, which takes
+    seconds. Nothing is kept without `keep`, or if `folder` is None or cannot be written.
 
     Raises:
         EmbedderError: a file cannot be read, or the model cannot be run.
@@ -63,11 +63,11 @@ def describe(layout: Layout, folder: Path | None = None, *, keep: bool = True) -
         return kept.manifest
     names = [layout.graph, layout.tokenizer, *_external_data(layout.root / layout.graph, layout)]
     before = _stamps(layout.root, names)
-    files = {name: _hashed(layout.root / name) for name in names}
+    files = {name: _hash_file(layout.root / name) for name in names}
     if kept is not None and kept.manifest.files == files:
         manifest = kept.manifest
     else:
-        manifest = _measured(layout, files)
+        manifest = _measure(layout, files)
     if before is None or before != _stamps(layout.root, names):
         raise EmbedderError(f"files of {layout.root} change at the moment; try again")
     if path is not None and keep:
@@ -83,15 +83,18 @@ def _file_name(layout: Layout) -> str:
 
 
 def _stamps(root: Path, names: list[str] | Stamps) -> Stamps | None:
-    """Return what changes when one of these files does, None if one cannot be seen."""
+    """Return values that change with every file, None if a file cannot be inspected."""
     try:
-        found = {name: (root / name).stat() for name in names}
+        statuses = {name: (root / name).stat() for name in names}
     except OSError:
         return None
-    return {name: [s.st_size, s.st_mtime_ns, s.st_ctime_ns, s.st_ino] for name, s in found.items()}
+    return {
+        name: [status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino]
+        for name, status in statuses.items()
+    }
 
 
-def _measured(layout: Layout, files: dict[str, FileRecord]) -> Manifest:
+def _measure(layout: Layout, files: dict[str, FileRecord]) -> Manifest:
     manifest = Manifest(
         name=layout.name,
         dimensions=0,
@@ -122,9 +125,9 @@ def _measured(layout: Layout, files: dict[str, FileRecord]) -> Manifest:
     )
 
 
-def _hashed(path: Path) -> FileRecord:
-    """Return the size and digest of a file, which is mapped and not read into memory."""
-    with _mapped(path) as content:
+def _hash_file(path: Path) -> FileRecord:
+    """Return the size and digest of a file, which is mapped, not read into memory."""
+    with _map_file(path) as content:
         if content[: len(_POINTER)] == _POINTER:
             raise EmbedderError(
                 f"{path} is a pointer of Git LFS and not the file itself; fetch the model again"
@@ -134,24 +137,24 @@ def _hashed(path: Path) -> FileRecord:
 
 
 def _external_data(graph: Path, layout: Layout) -> list[str]:
-    """Return the files that hold weights of `graph`, in order; they lie beside it.
+    """Return the files beside `graph` that hold weights of it, in order.
 
-    A graph is too large a message to be parsed here, and what parses it is an optional package.
+    The graph is searched, not parsed: it is a large message, and its parser is an optional package.
     """
-    found = set()
-    with _mapped(graph) as content:
+    names = set()
+    with _map_file(graph) as content:
         for match in _LOCATION.finditer(content):
             length = match.group(1)[0]
             name = content[match.end() : match.end() + length]
             if (graph.parent / os.fsdecode(name)).is_file():
-                found.add(os.fsdecode(name))
-    outside = sorted(name for name in found if Path(name).name != name)
+                names.add(os.fsdecode(name))
+    outside = sorted(name for name in names if Path(name).name != name)
     if outside:
         raise EmbedderError(f"{graph} keeps weights in {outside[0]!r:.120}, which is not beside it")
-    return sorted((graph.parent / name).relative_to(layout.root).as_posix() for name in found)
+    return sorted((graph.parent / name).relative_to(layout.root).as_posix() for name in names)
 
 
-def _mapped(path: Path) -> mmap.mmap:
+def _map_file(path: Path) -> mmap.mmap:
     try:
         with open_regular(path) as file:
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
@@ -164,7 +167,7 @@ def _mapped(path: Path) -> mmap.mmap:
 
 
 def _read(path: Path) -> _Record | None:
-    """Return what was kept, None where nothing is or it cannot be used: it is then made anew."""
+    """Return the kept record, None without one or if it is damaged."""
     try:
         with open_regular(path) as file:
             fields = json.loads(file.read(_MAX_BYTES))

@@ -1,4 +1,4 @@
-"""Opens the files of a model, whoever made it, and names the folder of one that fails."""
+"""Access to the files of a model, with errors that name its folder."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def open_regular(path: Path) -> BinaryIO:
 
 @contextmanager
 def typed_errors(folder: str | Path) -> Iterator[None]:
-    """Turn what a file system or a package raises on the model in `folder` into an EmbedderError.
+    """Turn the errors of a file system or a package on the model in `folder` into EmbedderError.
 
-    Its files lead to paths without permission, too long, in a circle of links, or that are none;
-    its graph may make nothing at all.
+    A foreign model may hold paths that are forbidden, too long, circular or invalid, and a graph
+    without any output.
     """
     try:
         yield

@@ -36,9 +36,9 @@ _OFFSET_POSITIONS = {"roberta", "xlm-roberta", "camembert", "mpnet", "xmod", "lo
 
 @frozen(kw_only=True)
 class Layout:
-    """What a directory says of its model in its small files.
+    """The facts on a model that the small files of its directory hold.
 
-    `graph` and `tokenizer` are paths within `root`. `pooling` is `IN_GRAPH` where the model has
+    `graph` and `tokenizer` are paths within `root`. `pooling` is `IN_GRAPH` if the model has
     further steps, which only the graph itself can hold.
     """
 
@@ -53,22 +53,22 @@ class Layout:
 
 
 def is_layout(path: Path) -> bool:
-    """Tell whether `path` is a sentence-transformers directory, or the graph of one."""
+    """Return whether `path` is a sentence-transformers directory, or a graph in it."""
     return path.suffix == ".onnx" or (path / MODULES).is_file()
 
 
-def read_layout(path: Path, given: tuple[str | None, str | None] = (None, None)) -> Layout:
-    """Read the small files of the model at `path`: a directory, or one of its graphs.
+def read_layout(path: Path, given_prefixes: tuple[str | None, str | None] = (None, None)) -> Layout:
+    """Read the small files of the model at `path`, which is a directory or a graph in it.
 
-    `given` are the prefixes for questions and texts, None for what the directory says.
+    `given_prefixes` are the prefixes for questions and texts, None for those of the directory.
 
     Raises:
-        EmbedderError: a file is missing or damaged, or the model is of a kind that cannot be used;
-            the message says what was found and what is supported.
+        EmbedderError: a file is missing or damaged, or models of that kind cannot be used; the
+            message names the offending value and the supported values.
     """
-    root, graph = _located(path)
+    root, graph = _locate_model(path)
     steps = module_paths(root)
-    chosen = _prefixes(root, given)
+    chosen = _prefixes(root, given_prefixes)
     pooling = _pooling(steps[_POOLING], chosen) if _pools(root, tuple(steps)) else IN_GRAPH
     transformer = steps[_FIRST]
     config = read_object(transformer / "config.json", optional=True)
@@ -85,17 +85,17 @@ def read_layout(path: Path, given: tuple[str | None, str | None] = (None, None))
     )
 
 
-def _located(path: Path) -> tuple[Path, Path | None]:
-    """Return the directory of a model, and its graph if `path` is one.
+def _locate_model(path: Path) -> tuple[Path, Path | None]:
+    """Return the directory of a model, and its graph if `path` is a graph.
 
-    Links are followed but for that of the graph: in a cache of fetched models it is a link to a
-    file of another name.
+    Links are followed, except a link to the graph: in a cache of fetched models its target has a
+    different name.
     """
     if path.suffix != ".onnx" or path.is_dir():
         return path.resolve(), None
     folder = path.parent.resolve()
     if not path.is_file():
-        raise EmbedderError(f"{path} is no file; name a graph, or the directory that it is in")
+        raise EmbedderError(f"{path} is not a file; name a graph, or the directory of the model")
     for root in (folder, folder.parent):
         if (root / MODULES).is_file():
             return root, folder / path.name
@@ -106,7 +106,7 @@ def _located(path: Path) -> tuple[Path, Path | None]:
 
 
 def _pools(root: Path, steps: tuple[str, ...]) -> bool:
-    """Tell whether the vectors of the tokens are pooled here and nothing else is done to them."""
+    """Return whether the vectors of the tokens only need pooling, which is done here."""
     strange = [step for step in steps[1:] if step not in {_POOLING} | _OPTIONAL]
     if steps[:1] != (_FIRST,) or strange:
         raise EmbedderError(
@@ -120,19 +120,19 @@ def _graph(folder: Path) -> Path:
     for name in _GRAPHS:
         if (folder / name).is_file():
             return folder / name
-    found = sorted(path for pattern in _ANY_GRAPH for path in folder.glob(pattern))
-    if len(found) == 1:
-        return found[0]
-    if found:
-        names = ", ".join(path.relative_to(folder).as_posix() for path in found)
+    graphs = sorted(path for pattern in _ANY_GRAPH for path in folder.glob(pattern))
+    if len(graphs) == 1:
+        return graphs[0]
+    if graphs:
+        names = ", ".join(path.relative_to(folder).as_posix() for path in graphs)
         raise EmbedderError(
             f"{folder} has no model.onnx and several other graphs ({names}); name one of these"
             " files instead of the directory"
         )
-    other = (
+    hint = (
         "; export it with infinite-memory model export" * (folder / "model.safetensors").is_file()
     )
-    raise EmbedderError(f"{folder} has no ONNX graph: no {' and no '.join(_GRAPHS)}{other}")
+    raise EmbedderError(f"{folder} has no ONNX graph: no {' and no '.join(_GRAPHS)}{hint}")
 
 
 def _tokenizer(root: Path, transformer: Path, graph: Path) -> Path:
@@ -146,20 +146,20 @@ def _tokenizer(root: Path, transformer: Path, graph: Path) -> Path:
 
 
 def _of_bounded_size(tokenizer: Path) -> Path:
-    found = tokenizer.stat().st_size
-    if found > MAX_TOKENIZER_BYTES:
+    size_bytes = tokenizer.stat().st_size
+    if size_bytes > MAX_TOKENIZER_BYTES:
         raise EmbedderError(
-            f"{tokenizer} has {found} bytes, and at most {MAX_TOKENIZER_BYTES} are supported; fetch"
-            " the model again"
+            f"{tokenizer} has {size_bytes} bytes, and at most {MAX_TOKENIZER_BYTES} are supported;"
+            " fetch the model again"
         )
     return tokenizer
 
 
-def _prefixes(root: Path, given: tuple[str | None, str | None]) -> Prefixes:
-    found = prefixes(root)
+def _prefixes(root: Path, given_prefixes: tuple[str | None, str | None]) -> Prefixes:
+    own = prefixes(root)
     return (
-        found[0] if given[0] is None else given[0],
-        found[1] if given[1] is None else given[1],
+        own[0] if given_prefixes[0] is None else given_prefixes[0],
+        own[1] if given_prefixes[1] is None else given_prefixes[1],
     )
 
 
@@ -174,13 +174,13 @@ def _pooling(folder: Path, chosen: Prefixes) -> str:
 
 
 def _max_tokens(root: Path, transformer: Path, config: dict[str, Any]) -> int:
-    """Return the length of the window: what was asked for, at most what the model has room for."""
-    places = (transformer, root)
-    found = [path for folder in places for path in sorted(folder.glob("sentence_*_config.json"))]
-    settings = read_object(found[0]) if found else {}
+    """Return the length of the window: the configured length, as far as the model allows it."""
+    folders = (transformer, root)
+    paths = [path for folder in folders for path in sorted(folder.glob("sentence_*_config.json"))]
+    settings = read_object(paths[0]) if paths else {}
     if settings.get("do_lower_case"):
         raise EmbedderError(
-            f"{found[0]} asks for small letters (do_lower_case), which is not supported here; let"
+            f"{paths[0]} asks for small letters (do_lower_case), which is not supported here; let"
             f" the tokenizer do it: a normalizer Lowercase in {TOKENIZER}"
         )
     limits = []
@@ -189,7 +189,7 @@ def _max_tokens(root: Path, transformer: Path, config: dict[str, Any]) -> int:
     path = transformer / "tokenizer_config.json"
     tokens = read_object(path, optional=True).get("model_max_length")
     if settings.get("max_seq_length") is not None:
-        limits.append(number(found[0], settings, "max_seq_length"))
+        limits.append(number(paths[0], settings, "max_seq_length"))
     elif isinstance(tokens, int) and 0 < tokens <= _NO_LIMIT:
         limits.append(tokens)
     if not limits or min(limits) < 3:

@@ -1,4 +1,4 @@
-"""`embedder.json`: what an exported model is, readable without loading it."""
+"""`embedder.json`: the description of an exported model, readable without loading the model."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _TEXTS = (*_WORDS, "graph", "tokenizer")
 
 @frozen(kw_only=True)
 class FileRecord:
-    """The size and digest of one file of a model."""
+    """The size and digest of a file of a model."""
 
     size_bytes: int
     sha256: str
@@ -57,12 +57,12 @@ class FileRecord:
 
 @frozen(kw_only=True)
 class Manifest:
-    """What a model is: an exported one, or one that was found in a directory of another's making.
+    """The description of an exported or a foreign model.
 
-    `max_tokens` counts the special tokens at either end. `background` is the mean cosine of
-    unrelated texts, `scripts` are the writing systems that the model was made for. `files` are all
-    that vectors depend on, by their paths within the directory; `graph` and `tokenizer` are two of
-    them, and `output` is the output of the graph that is taken.
+    `max_tokens` counts the special tokens at both ends. `background` is the mean cosine of
+    unrelated texts; `scripts` are the writing systems of the model. `files` are all files that
+    vectors depend on, by their paths within the directory, among them `graph` and `tokenizer`.
+    `output` is the output of the graph that is used.
     """
 
     name: str
@@ -80,7 +80,7 @@ class Manifest:
     output: str = EMBEDDING
 
     def fields(self) -> dict[str, Any]:
-        """Return what `parse_manifest` takes; what is as in every export is left out."""
+        """Return the fields for `parse_manifest`, without the values that every export has."""
         fields = {"format": _FORMAT, **asdict(self)}
         return {key: value for key, value in fields.items() if _AS_EXPORTED.get(key) != value}
 
@@ -92,8 +92,8 @@ class Manifest:
     def identity(self) -> str:
         """The name, and twelve digits that change with any file, prefix, pooling or limit."""
         first = (self.graph, self.tokenizer)
-        others = sorted(set(self.files).difference(first))
-        digests = (self.files[file].sha256 for file in (*first, *others))
+        further_files = sorted(set(self.files).difference(first))
+        digests = (self.files[file].sha256 for file in (*first, *further_files))
         settings = [self.max_tokens, self.query_prefix, self.document_prefix]
         if self.output != EMBEDDING:
             # An exported graph pools, and changes with the pooling.
@@ -135,10 +135,10 @@ def read_manifest(directory: Path) -> Manifest:
 
 
 def check_sizes(directory: Path, manifest: Manifest) -> None:
-    """Refuse a model that lacks a file or has one of another size, and a tokenizer without bounds.
+    """Refuse a model with a missing file, a file of the wrong size, or a huge tokenizer.
 
     Raises:
-        EmbedderError: it is refused.
+        EmbedderError: the model is refused.
     """
     if manifest.files[manifest.tokenizer].size_bytes > MAX_TOKENIZER_BYTES:
         path = directory / manifest.tokenizer
@@ -151,16 +151,16 @@ def check_digest(path: Path, record: FileRecord) -> bytes:
     """Return the content of a file after comparing its digest with the recorded one.
 
     Raises:
-        EmbedderError: the file cannot be read, or is not the one that was recorded.
+        EmbedderError: the file cannot be read, or differs from the recorded file.
     """
     try:
         with open_regular(path) as file:
             content = file.read()
     except OSError as error:
         raise _unusable(path, f"it cannot be read ({error.strerror})") from error
-    found = hashlib.sha256(content).hexdigest()
-    if found != record.sha256:
-        raise _unusable(path, f"its sha256 is {found}, the manifest says {record.sha256}")
+    digest = hashlib.sha256(content).hexdigest()
+    if digest != record.sha256:
+        raise _unusable(path, f"its sha256 is {digest}, the manifest says {record.sha256}")
     return content
 
 
@@ -221,11 +221,11 @@ def _file_record(path: Path, name: str, entry: Any) -> FileRecord:
 
 def _check_size(path: Path, expected: int) -> None:
     try:
-        found = path.stat().st_size
+        size_bytes = path.stat().st_size
     except OSError as error:
         raise _unusable(path, f"it cannot be read ({error.strerror})") from error
-    if found != expected:
-        raise _unusable(path, f"it has {found} bytes, the manifest says {expected}")
+    if size_bytes != expected:
+        raise _unusable(path, f"it has {size_bytes} bytes, the manifest says {expected}")
 
 
 def _unusable(path: Path, what: str) -> EmbedderError:

@@ -1,4 +1,4 @@
-"""From the name of a model to what it is: bundled, exported, or of another's making."""
+"""The model behind a name: the bundled one, an export, or a foreign directory."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BUNDLED = "bundled"
 
 @frozen(kw_only=True)
 class FoundModel:
-    """A directory, and what the model in it is."""
+    """A directory, and the description of the model in it."""
 
     directory: Path
     manifest: Manifest
@@ -40,20 +40,20 @@ def find_model(
     folder: Path | None = None,
     keep: bool = True,
 ) -> FoundModel:
-    """Return the model with that name: "bundled", an exported one, or a directory as it was made.
+    """Return the model with that name: "bundled", an export, or a foreign directory.
 
-    A directory that has an `embedder.json` is an export, whatever else it has. `prefixes` go before
-    questions and before texts to be found, instead of what a directory says of itself; an export
-    has its own. What a directory was found to be is read from `folder`, and with `keep` kept there.
+    A directory with an `embedder.json` is an export. `prefixes` go before questions and documents
+    and replace the prefixes of a foreign directory; an export has its own. The description of a
+    foreign directory is read from `folder`, and with `keep` kept there.
 
     Raises:
-        EmbedderError: there is no model that this version can use, whatever the reason.
+        EmbedderError: there is no model that this version can use.
     """
     with typed_errors(name):
-        return _found(model_directory(name), prefixes, folder, keep=keep)
+        return _find_in(model_directory(name), prefixes, folder, keep=keep)
 
 
-def _found(
+def _find_in(
     path: Path, prefixes: tuple[str | None, str | None], folder: Path | None, *, keep: bool
 ) -> FoundModel:
     if is_layout(path) and not (path / MANIFEST).exists():
@@ -61,10 +61,10 @@ def _found(
         return FoundModel(directory=layout.root, manifest=describe(layout, folder, keep=keep))
     manifest = read_manifest(path)
     own = (manifest.query_prefix, manifest.document_prefix)
-    for key, given, kept in zip(("query_prefix", "document_prefix"), prefixes, own, strict=True):
-        if given not in (None, kept):
+    for key, prefix, kept in zip(("query_prefix", "document_prefix"), prefixes, own, strict=True):
+        if prefix not in (None, kept):
             raise EmbedderError(
-                f"{key} is {given!r:.80}, but the model {manifest.name} was exported with"
+                f"{key} is {prefix!r:.80}, but the model {manifest.name} was exported with"
                 f" {kept!r:.80}; leave the setting out, or export the model with the other prefix"
             )
     return FoundModel(directory=path, manifest=manifest)

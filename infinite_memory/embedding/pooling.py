@@ -1,4 +1,4 @@
-"""From the vectors of the tokens to one vector of the text, as sentence-transformers pools them."""
+"""The pooling of token vectors to a text vector, as in sentence-transformers."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ POOLING: Mapping[str, Callable[[Array], Array]] = MappingProxyType(
 
 
 def unit(vector: NDArray[Any]) -> Array:
-    """Return `vector` in float32 and of length 1; one of length 0 becomes not finite."""
+    """Return `vector` in float32 and of length 1; a zero vector becomes not finite."""
     vector = vector.astype(np.float32)
     with np.errstate(divide="ignore", invalid="ignore"):
         scaled: Array = vector / np.linalg.norm(vector)

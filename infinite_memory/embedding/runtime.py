@@ -19,32 +19,32 @@ _SLAB_CHARS = 65_536
 
 
 class Runtime:
-    """Tokens and vectors of one text at a time. Every method may be called from any thread.
+    """Tokens and vectors of a single text at a time. Every method may be called from any thread.
 
-    A text is run alone, never in a batch: what a quantised model computes depends on all that is in
-    the batch, and alone the same text gives the same bits.
+    A text is run alone, never in a batch: the result of a quantised model depends on the whole
+    batch, while a text alone always gives the same bits.
     """
 
     def __init__(self, directory: Path, manifest: Manifest) -> None:
         """Load the model that `manifest` describes.
 
-        A manifest of 0 dimensions is one that is yet to be completed: they are not compared.
+        A manifest of 0 dimensions is incomplete: its dimensions are not compared.
 
         Raises:
-            EmbedderError: a file is not the one that was recorded, or cannot be used.
+            EmbedderError: a file differs from the recorded file, or cannot be used.
         """
         check_sizes(directory, manifest)
         self._manifest = manifest
         self._tokenizer, self._padding = _load_tokenizer(directory, manifest)
         self._session = Session(directory / manifest.graph, manifest.pooling)
         self._special, self._closing = _special_tokens(self._tokenizer)
-        found = len(self.vector(""))
-        if found != (manifest.dimensions or found):
+        dimensions = len(self.vector(""))
+        if dimensions != (manifest.dimensions or dimensions):
             raise EmbedderError(
-                f"{directory / manifest.graph} makes vectors of {found} dimensions, its manifest"
-                f" says {manifest.dimensions}; export or install the model again"
+                f"{directory / manifest.graph} makes vectors of {dimensions} dimensions, its"
+                f" manifest says {manifest.dimensions}; export or install the model again"
             )
-        self.dimensions = found
+        self.dimensions = dimensions
 
     @property
     def output(self) -> str:
@@ -62,7 +62,7 @@ class Runtime:
         return max(1, self._manifest.max_tokens - used)
 
     def offsets(self, text: str) -> NDArray[np.int32]:
-        """Return the character range of each token of `text`, shape (tokens, 2)."""
+        """Return the character ranges of the tokens of `text`, shape (tokens, 2)."""
         # By slabs, because a tokenizer takes up to a kilobyte of memory a character.
         parts, start = [np.empty((0, 2), dtype=np.int32)], 0
         while start < len(text):
@@ -73,7 +73,7 @@ class Runtime:
         return np.concatenate(parts)
 
     def vector(self, text: str) -> NDArray[np.float32]:
-        """Return the unit vector of `text`; one longer than the window is cut at its end.
+        """Return the unit vector of `text`; a text longer than the window is cut at its end.
 
         Raises:
             EmbedderError: the model fails on it.

@@ -15,10 +15,10 @@ _SAMPLE_CHARS = 2_000
 
 
 def covered_scripts(vocabulary: Iterable[str]) -> tuple[str, ...]:
-    """Return the scripts that a vocabulary has at least a thousand entries in, in order.
+    """Return the scripts with at least a thousand entries in a vocabulary, in order.
 
-    English vocabularies hold the letters of many scripts and the words of one. Where no script has
-    so many, the most frequent one is returned.
+    An English vocabulary holds letters of many scripts, but words of a single script. If no script
+    has so many entries, the most frequent script is returned.
     """
     scripts = (next(map(_script, filter(str.isalpha, word)), "") for word in vocabulary)
     counts = Counter(script for script in scripts if script)

@@ -36,7 +36,7 @@ _DOCUMENT_PROMPTS = ("document", "passage", "corpus")
 
 
 def module_paths(directory: Path) -> dict[str, Path]:
-    """Return the steps that a text goes through, in order, each with its folder.
+    """Return the steps that a text goes through, in order, with their folders.
 
     Raises:
         EmbedderError: the list is missing or damaged, or leads out of the directory.
@@ -57,10 +57,10 @@ def module_paths(directory: Path) -> dict[str, Path]:
 
 
 def pooling_mode(directory: Path, supported: Collection[str]) -> str:
-    """Return the one way of pooling that the folder of that step asks for, one of `supported`.
+    """Return the pooling mode of a step's folder, which must be in `supported`.
 
     Raises:
-        EmbedderError: it asks for none, for several at once, or for another.
+        EmbedderError: the folder names no mode, several modes, or an unsupported mode.
     """
     path = directory / "config.json"
     config = read_object(path)
@@ -83,12 +83,12 @@ def _short(key: str) -> str:
 
 
 def prefixes(directory: Path) -> Prefixes:
-    """Return what the model wants before a question and before a text to be found.
+    """Return the prefixes of the model for questions and for documents.
 
-    As sentence-transformers chooses them: the prompts of those names, else the default prompt.
+    They are chosen as in sentence-transformers: the prompts with these names, else the default.
 
     Raises:
-        EmbedderError: the file is damaged, or a prompt is no text that a model could be given.
+        EmbedderError: the file is damaged, or a prompt is not a usable text.
     """
     path = directory / "config_sentence_transformers.json"
     config = read_object(path, optional=True)
@@ -112,10 +112,10 @@ def _prompt(path: Path, prompts: dict[str, Any], names: tuple[str, ...]) -> str:
 
 
 def model_name(directory: Path, config: Mapping[str, Any]) -> str:
-    """Return what the model is called: by its configuration, its cache, or its folder.
+    """Return the name of the model from its configuration, its cache, or its folder.
 
-    The name is kept with every vector, a line a model, and stands in names of files: whatever is no
-    ASCII letter or digit nor one of `_.+-` becomes a dash, but at its ends, where it goes.
+    The name is kept with every vector and stands in names of files. Characters other than ASCII
+    letters, digits and `_.+-` become dashes; at the ends they are removed.
     """
     folder = directory.resolve()
     if folder.parent.name == "snapshots":
@@ -153,10 +153,10 @@ def read_object(path: Path, *, optional: bool = False) -> dict[str, Any]:
 
 
 def read_json(path: Path) -> Any:
-    """Return what a file of JSON holds.
+    """Return the content of a JSON file.
 
     Raises:
-        EmbedderError: it cannot be read, is no regular file, is too large, or is not JSON.
+        EmbedderError: the file cannot be read, is not regular, is too large, or is not JSON.
     """
     try:
         with open_regular(path) as file:

@@ -1,4 +1,4 @@
-"""A graph in a session of onnxruntime: from the numbers of tokens to one vector."""
+"""A graph in a session of onnxruntime: from the numbers of tokens to a vector."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SEVERITY_ERROR = 3
 
 
 class Session:
-    """Runs one text at a time on the calling thread. May be called from any thread."""
+    """A session that runs a single text on the calling thread. Any thread may call it."""
 
     def __init__(self, graph: Path, pooling: str) -> None:
         """Load `graph`; `pooling` is used if its output are the vectors of the tokens.
@@ -50,7 +50,7 @@ class Session:
         """Return the vector of a text of these tokens, shape (dimensions,).
 
         Raises:
-            EmbedderError: the graph fails, or what it makes is no vector, or is not finite.
+            EmbedderError: the graph fails, or its result is not a vector or not finite.
         """
         values = {_IDS: ids, _MASK: [1] * len(ids), _TYPES: [0] * len(ids)}
         feed = {name: np.array([values[name]], kind) for name, kind in self._inputs.items()}
@@ -78,22 +78,23 @@ class Session:
 
 
 def _inputs(graph: Path, session: Any) -> dict[str, DTypeLike]:
-    """Return the type of the numbers of each input."""
-    found = session.get_inputs()
-    strange = [i for i in found if i.name not in (_IDS, _MASK, _TYPES)]
-    if strange or _IDS not in [i.name for i in found]:
+    """Return the number types of the inputs by their names."""
+    inputs = session.get_inputs()
+    unknown = [i for i in inputs if i.name not in (_IDS, _MASK, _TYPES)]
+    if unknown or _IDS not in [i.name for i in inputs]:
         raise EmbedderError(
-            f"{graph} takes the inputs {', '.join(i.name for i in found)}; supported are {_IDS},"
+            f"{graph} takes the inputs {', '.join(i.name for i in inputs)}; supported are {_IDS},"
             f" and beside it {_MASK} and {_TYPES}"
         )
-    for one in found:
-        fixed = any(isinstance(length, int) and length != 1 for length in one.shape)
-        if len(one.shape) != 2 or fixed or one.type not in _TYPES_OF_NUMBERS:
+    for model_input in inputs:
+        is_fixed = any(isinstance(length, int) and length != 1 for length in model_input.shape)
+        if len(model_input.shape) != 2 or is_fixed or model_input.type not in _TYPES_OF_NUMBERS:
             raise EmbedderError(
-                f"{graph} takes {one.name} as {one.type} of shape {one.shape}; supported are whole"
-                " numbers of any number of texts and tokens"
+                f"{graph} takes {model_input.name} as {model_input.type} of shape"
+                f" {model_input.shape}; supported are whole numbers of any number of texts and"
+                " tokens"
             )
-    return {one.name: _TYPES_OF_NUMBERS[one.type] for one in found}
+    return {model_input.name: _TYPES_OF_NUMBERS[model_input.type] for model_input in inputs}
 
 
 def _output(graph: Path, session: Any) -> str:

@@ -376,7 +376,7 @@ def test_a_graph_without_its_directory_is_refused(tmp_path: Path) -> None:
     onnx.save_model(graph(), str(tmp_path / "model.onnx"))
     with pytest.raises(EmbedderError, match=r"has a modules\.json"):
         OnnxEmbedder(tmp_path / "model.onnx")
-    with pytest.raises(EmbedderError, match="is no file"):
+    with pytest.raises(EmbedderError, match="is not a file"):
         OnnxEmbedder(tmp_path / "other.onnx")
 
 

@@ -38,10 +38,10 @@ class BertShape:
 
 
 def build_bert(shape: BertShape, weights: Mapping[str, Array], precision: Precision) -> bytes:
-    """Return the serialised graph, from token numbers to one vector a text.
+    """Return the serialised graph from token numbers to a vector.
 
     Raises:
-        EmbedderError: a weight is missing or has another shape than the configuration says.
+        EmbedderError: a weight is missing, or its shape contradicts the configuration.
     """
     network = _Bert(shape, weights, precision)
     x = network.embeddings()
@@ -51,7 +51,7 @@ def build_bert(shape: BertShape, weights: Mapping[str, Array], precision: Precis
 
 
 class _Bert:
-    """Adds the parts of the network to one graph, each named by its prefix in the checkpoint."""
+    """A builder that adds parts of the network to a graph, by their prefixes in the checkpoint."""
 
     def __init__(
         self, shape: BertShape, weights: Mapping[str, Array], precision: Precision
@@ -103,7 +103,7 @@ class _Bert:
         return graph.node("Div", pooled, length)
 
     def _attend(self, x: str, prefix: str) -> str:
-        """Scaled dot-product attention; the three projections are one product."""
+        """Scaled dot-product attention; the three projections are a single product."""
         graph, shape = self.graph, self._shape
         width = shape.hidden // shape.heads
         names = [f"{prefix}.{part}" for part in ("query", "key", "value")]
@@ -135,17 +135,17 @@ class _Bert:
 
     def _weight(self, name: str, *expected: int | None) -> Array:
         """Return a weight after a check of its shape; None stands for any length but zero."""
-        found = self._weights.get(name, self._weights.get(f"bert.{name}"))
-        if found is None:
+        weight = self._weights.get(name, self._weights.get(f"bert.{name}"))
+        if weight is None:
             raise EmbedderError(f"the weights have no tensor {name!r}; is this a BERT checkpoint?")
-        fits = len(found.shape) == len(expected) and all(
+        fits = len(weight.shape) == len(expected) and all(
             length == want or (want is None and length > 0)
-            for length, want in zip(found.shape, expected, strict=True)
+            for length, want in zip(weight.shape, expected, strict=True)
         )
         if not fits:
             raise EmbedderError(
-                f"tensor {name!r} has the shape {found.shape}, the configuration says {expected}"
+                f"tensor {name!r} has the shape {weight.shape}, the configuration says {expected}"
             )
-        if not np.isfinite(found).all():
+        if not np.isfinite(weight).all():
             raise EmbedderError(f"tensor {name!r} holds numbers that are not finite")
-        return found
+        return weight

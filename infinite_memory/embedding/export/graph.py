@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from infinite_memory.errors import EmbedderError
+from infinite_memory.errors import EmbedderError, install_hint
 
 __all__ = ["INPUT", "OUTPUT", "GraphBuilder", "import_onnx"]
 
@@ -28,7 +28,7 @@ def import_onnx() -> Any:
         import onnx  # noqa: PLC0415 - an optional extra
     except ImportError as error:
         raise EmbedderError(
-            'exporting a model needs the package onnx: pip install "infinite-memory[export]"'
+            f"exporting a model needs the package onnx: run {install_hint('export')}"
         ) from error
     return onnx
 
@@ -49,7 +49,7 @@ class GraphBuilder:
         return name
 
     def node(self, operator: str, *inputs: str, contrib: bool = False, **attributes: Any) -> str:
-        """Add a node with one output and return the name of that output."""
+        """Add a node with a single output and return the name of the output."""
         return self.split_node(operator, *inputs, outputs=1, contrib=contrib, **attributes)[0]
 
     def split_node(
@@ -57,7 +57,7 @@ class GraphBuilder:
     ) -> list[str]:
         """Add a node with that many outputs and return their names.
 
-        `contrib` takes the operator from onnxruntime's own set rather than the standard one.
+        `contrib` takes the operator from onnxruntime's own set instead of the standard set.
         """
         stem = f"{operator}_{len(self._nodes)}"
         names = [f"{stem}_{number}" for number in range(outputs)]

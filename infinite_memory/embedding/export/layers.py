@@ -27,10 +27,10 @@ def linear(graph: GraphBuilder, precision: Precision, x: str, weight: Array, bia
 
 
 def _two_passes(graph: GraphBuilder, x: str, b: str, b_scale: str, bias: str) -> str:
-    """Multiply the activations rounded to 8 bits, then what the rounding left, also in 8 bits.
+    """Multiply the activations rounded to 8 bits, then the remainders, also in 8 bits.
 
     One pass alone loses ten times more than the 8-bit weights do: a few large activations set the
-    step for all the others. The remainder is smaller than that step, so the second pass brings the
+    step for all of them. The remainder is smaller than that step, so the second pass brings the
     activations to about 16 bits with the same quick integer product.
     """
     levels, scale, zero = graph.split_node("DynamicQuantizeLinear", x, outputs=3)
@@ -43,7 +43,7 @@ def _two_passes(graph: GraphBuilder, x: str, b: str, b_scale: str, bias: str) ->
 
 
 def lookup(graph: GraphBuilder, precision: Precision, ids: str, table: Array) -> str:
-    """Add the rows of `table` that `ids` name; quantised, each row has its own scale."""
+    """Add the rows of `table` that `ids` name; every quantised row has its own scale."""
     if precision is Precision.FP32:
         return graph.node("Gather", graph.constant(table), ids)
     levels, scales = _quantize_rows(table)
@@ -54,7 +54,7 @@ def lookup(graph: GraphBuilder, precision: Precision, ids: str, table: Array) ->
 
 
 def _quantize_rows(matrix: Array) -> tuple[NDArray[np.int8], Array]:
-    """Round each row to 255 levels around zero; return the levels and the step of each row."""
+    """Round every row to 255 levels around zero; return the levels and the steps of the rows."""
     largest = np.abs(matrix).max(axis=1)
     scales = np.where(largest > 0, largest / np.float32(127), np.float32(1)).astype(np.float32)
     levels = np.clip(np.rint(matrix / scales[:, None]), -127, 127).astype(np.int8)

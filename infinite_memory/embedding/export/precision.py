@@ -1,4 +1,4 @@
-"""How the weights of an exported model are kept, and what computes with them."""
+"""The precision of an exported model: the type of its weights, and the operators for them."""
 
 from __future__ import annotations
 

@@ -50,13 +50,13 @@ def read_tensors(path: Path) -> Mapping[str, NDArray[np.float32]]:
 def _parse(path: Path, content: mmap.mmap) -> dict[str, NDArray[np.float32]]:
     header_bytes = int.from_bytes(content[:8], "little")
     if len(content) < 8 or header_bytes > min(_MAX_HEADER_BYTES, len(content) - 8):
-        raise _damaged(path, f"its header claims {header_bytes} bytes of {len(content)}")
+        raise _error(path, f"its header claims {header_bytes} bytes of {len(content)}")
     try:
         header = json.loads(content[8 : 8 + header_bytes])
     except (ValueError, RecursionError) as error:
-        raise _damaged(path, f"its header is not JSON ({error})") from error
+        raise _error(path, f"its header is not JSON ({error})") from error
     if not isinstance(header, dict):
-        raise _damaged(path, "its header is not a JSON object")
+        raise _error(path, "its header is not a JSON object")
     start = 8 + header_bytes
     tensors = {}
     for name, entry in header.items():
@@ -70,20 +70,20 @@ def _parse(path: Path, content: mmap.mmap) -> dict[str, NDArray[np.float32]]:
 
 
 def _entry(path: Path, name: str, entry: Any, size: int) -> tuple[str, list[int], int, int]:
-    """Return type, shape and byte range of one tensor, checked against the `size` of the data."""
+    """Return type, shape and byte range of a tensor, checked against the `size` of the data."""
     try:
         dtype, shape, (begin, end) = entry["dtype"], entry["shape"], entry["data_offsets"]
     except (TypeError, KeyError, ValueError) as error:
-        raise _damaged(path, f"the entry of tensor {name!r} is incomplete") from error
+        raise _error(path, f"the entry of tensor {name!r} is incomplete") from error
     numbers = [begin, end, *shape] if isinstance(shape, list) else [None]
     if not all(type(number) is int and number >= 0 for number in numbers) or len(shape) > _MAX_RANK:
-        raise _damaged(path, f"tensor {name!r} has shape {shape!r} and range {begin!r} to {end!r}")
+        raise _error(path, f"tensor {name!r} has shape {shape!r} and range {begin!r} to {end!r}")
     if not begin <= end <= size:
-        raise _damaged(path, f"tensor {name!r} lies at {begin} to {end} of {size} bytes")
+        raise _error(path, f"tensor {name!r} lies at {begin} to {end} of {size} bytes")
     if dtype in _DTYPES and prod(shape) * np.dtype(_DTYPES[dtype]).itemsize != end - begin:
-        raise _damaged(path, f"tensor {name!r} of shape {shape} cannot take {end - begin} bytes")
+        raise _error(path, f"tensor {name!r} of shape {shape} cannot take {end - begin} bytes")
     return str(dtype), shape, begin, end
 
 
-def _damaged(path: Path, what: str) -> EmbedderError:
-    return EmbedderError(f"{path} is no usable safetensors file: {what}; fetch the model again")
+def _error(path: Path, what: str) -> EmbedderError:
+    return EmbedderError(f"{path} is not a usable safetensors file: {what}; fetch the model again")

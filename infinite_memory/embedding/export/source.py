@@ -1,4 +1,4 @@
-"""Reads a sentence-transformers directory of BERT's family, and refuses what it cannot export."""
+"""The checkpoint of a model of BERT's family in a sentence-transformers directory."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def read_source(directory: Path) -> Source:
 
     Raises:
         EmbedderError: a file is missing or damaged, or the model is of a kind that cannot be
-            exported; the message says what was found and what is supported.
+            exported; the message names the offending and the supported values.
     """
     with typed_errors(directory):
         return _read(directory)
@@ -73,7 +73,7 @@ def _read(directory: Path) -> Source:
 
 
 def _checked_steps(directory: Path) -> dict[str, Path]:
-    """Return the folder of each step; a text goes through the transformer, pooling, a norm."""
+    """Return the folders of the steps: the transformer, pooling, and a norm."""
     paths = module_paths(directory)
     if tuple(paths) not in (_STEPS, _STEPS[:2]):
         raise EmbedderError(

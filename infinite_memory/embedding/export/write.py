@@ -21,7 +21,7 @@ __all__ = ["Export", "export_model"]
 
 @frozen(kw_only=True)
 class Export:
-    """What an export wrote: the manifest, and the path of each file with its size in bytes."""
+    """The result of an export: the manifest, and the files by path with their sizes in bytes."""
 
     manifest: Manifest
     files: dict[Path, int]
@@ -36,11 +36,11 @@ def export_model(
     query_prefix: str | None = None,
     document_prefix: str | None = None,
 ) -> Export:
-    """Turn a sentence-transformers directory of BERT's family into one that `OnnxEmbedder` opens.
+    """Export a sentence-transformers directory of BERT's family to a directory for `OnnxEmbedder`.
 
-    The same input gives the same bytes. `name` and the prefixes replace what the source says of
-    itself. The manifest is written last, so that an export that was cut short is never taken for a
-    model; files of an earlier export in `out` are replaced.
+    The same input gives the same bytes. `name` and the prefixes replace those of the source. The
+    manifest is written last, so that an interrupted export is never taken for a model. Files of an
+    earlier export in `out` are replaced.
 
     Raises:
         EmbedderError: the source cannot be exported, `out` cannot be written, or the package onnx
