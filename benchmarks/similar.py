@@ -28,14 +28,14 @@ from infinite_memory.embedding import BUNDLED, open_embedder
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.protocols import Embedder
 from infinite_memory.search.index import SearchIndex
-from infinite_memory.search.similarity import LEAST_SCORE, Neighbor, find_similar
+from infinite_memory.search.similarity import LEAST_SCORE, find_similar
 from infinite_memory.storage.open import open_storage
 from infinite_memory.testing.embedders import HashingEmbedder
 
 _NAMED = 3
 _SCORES = (0.25, 0.3, 0.33, 0.35, LEAST_SCORE, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8)
 
-Found = Mapping[str, Sequence[Neighbor]]
+Found = Mapping[str, Sequence[tuple[str, float]]]
 """The nearest memories of each stored note, by its id."""
 
 
@@ -44,8 +44,8 @@ def find_for_each(
 ) -> dict[str, Found]:
     """Store the notes one after the other; return the nearest earlier ones of each, by method."""
     criteria = Criteria(scopes=frozenset({"Global"}))
-    by_both: dict[str, Sequence[Neighbor]] = {}
-    by_words: dict[str, Sequence[Neighbor]] = {}
+    by_both: dict[str, Sequence[tuple[str, float]]] = {}
+    by_words: dict[str, Sequence[tuple[str, float]]] = {}
     with (
         MemoryStore.open(home, embedder=model) as store,
         closing(open_storage(str(home), home=home)) as storage,
@@ -77,7 +77,7 @@ def print_curve(method: str, found: Found, pairs: Sequence[Mapping[str, str]]) -
     print("|---|---|" + "---|" * len(relations))
     for least in _SCORES:
         names = {
-            note: {neighbor.id for neighbor in neighbors if neighbor.score >= least}
+            note: {memory_id for memory_id, score in neighbors if score >= least}
             for note, neighbors in found.items()
         }
         named = Counter(p["relation"] for p in pairs if p["earlier_id"] in names[p["later_id"]])

@@ -11,8 +11,8 @@ from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.memory import Memory, Status
 from infinite_memory.model.record import Embedding, Record
 from infinite_memory.search.document import Document, describe
-from infinite_memory.search.reader import View
-from infinite_memory.search.similarity import LEAST_SCORE, Neighbor, find_similar
+from infinite_memory.search.reader import Reader
+from infinite_memory.search.similarity import LEAST_SCORE, find_similar
 
 _DAY = datetime(2026, 5, 1, tzinfo=UTC)
 _DIMENSIONS = 8
@@ -45,15 +45,17 @@ def document(
     return describe(record, model="a", dimensions=_DIMENSIONS)
 
 
-def reader_of(*documents: Document) -> View:
+def reader_of(*documents: Document) -> Reader:
     """Return a reader over the documents, each in a segment of its own where they do not merge."""
-    reader = View()
+    reader = Reader()
     for number, added in enumerate(documents, 1):
         reader = reader.changed([added], [], cursor=number, dimensions=_DIMENSIONS)
     return reader
 
 
-def nearest(reader: View, memory_id: str, text: str, **options: object) -> list[Neighbor]:
+def nearest(
+    reader: Reader, memory_id: str, text: str, **options: object
+) -> list[tuple[str, float]]:
     return find_similar(
         reader,
         memory_id,
@@ -71,7 +73,7 @@ def test_the_nearest_comes_first_and_neither_the_memory_itself_nor_an_unrelated_
         document("nearer", "beta", 1, 0.4),
         document("new", "gamma", 1, 0.1),
     )
-    assert [neighbor.id for neighbor in nearest(reader, "new", "gamma")] == ["nearer", "near"]
+    assert [memory_id for memory_id, _ in nearest(reader, "new", "gamma")] == ["nearer", "near"]
 
 
 def test_only_what_meets_the_criteria_is_named_and_moves_no_score() -> None:
@@ -80,7 +82,7 @@ def test_only_what_meets_the_criteria_is_named_and_moves_no_score() -> None:
         document(f"hidden-{number}", "gamma alpha", 1, 0.1, scope="private") for number in range(9)
     ] + [document("old", "gamma alpha", 1, 0.1, status=Status.SUPERSEDED)]
     alone = nearest(reader_of(*seen), "new", "gamma alpha")
-    assert [neighbor.id for neighbor in alone] == ["near"]
+    assert [memory_id for memory_id, _ in alone] == ["near"]
     assert nearest(reader_of(*unseen, *seen), "new", "gamma alpha") == alone
 
 
@@ -88,7 +90,9 @@ def test_without_a_vector_words_alone_name_it() -> None:
     pending = document("new", "The standup has been moved to 10:30")
     others = [document(f"other-{number}", f"topic{number} word{number}") for number in range(9)]
     reader = reader_of(document("standup", "The standup is at 9:00"), *others, pending)
-    names = [n.id for n in nearest(reader, "new", "The standup has been moved to 10:30")]
+    names = [
+        memory_id for memory_id, _ in nearest(reader, "new", "The standup has been moved to 10:30")
+    ]
     assert names == ["standup"]
 
 
@@ -98,7 +102,7 @@ def test_a_memory_that_waits_for_its_vector_is_compared_by_words() -> None:
         document("far", "glaciers melt", 0, 0, 1),
         document("new", "standup ten", 1, 0.1),
     )
-    assert [neighbor.id for neighbor in nearest(reader, "new", "standup ten")] == ["pending"]
+    assert [memory_id for memory_id, _ in nearest(reader, "new", "standup ten")] == ["pending"]
 
 
 def test_what_lies_far_behind_the_nearest_one_is_left_out() -> None:
@@ -107,7 +111,7 @@ def test_what_lies_far_behind_the_nearest_one_is_left_out() -> None:
         document("same", "beta", 1, 0),
         document("new", "gamma", 1, 0),
     )
-    assert [neighbor.id for neighbor in nearest(reader, "new", "gamma")] == ["same"]
+    assert [memory_id for memory_id, _ in nearest(reader, "new", "gamma")] == ["same"]
 
 
 def test_in_a_store_of_one_topic_the_topic_alone_names_nothing() -> None:
@@ -117,27 +121,32 @@ def test_in_a_store_of_one_topic_the_topic_alone_names_nothing() -> None:
     crowd = [document(f"m{i}", f"word{i}", *turned[2 + i % 6]) for i in range(60)]
     new = document("new", "other", *turned[1])
     assert nearest(reader_of(*crowd, new), "new", "other") == []
-    assert [n.id for n in nearest(reader_of(crowd[0], new), "new", "other")] == ["m0"]
+    assert [memory_id for memory_id, _ in nearest(reader_of(crowd[0], new), "new", "other")] == [
+        "m0"
+    ]
 
 
 def test_at_most_so_many_are_named_and_equals_are_ordered_by_their_date_then_by_id() -> None:
     same = [document(f"m{number}", "standup at nine", 1) for number in range(5)]
     reader = reader_of(*same, document("new", "standup at ten", 1))
-    assert [n.id for n in nearest(reader, "new", "standup at ten", limit=2)] == ["m4", "m3"]
+    assert [memory_id for memory_id, _ in nearest(reader, "new", "standup at ten", limit=2)] == [
+        "m4",
+        "m3",
+    ]
 
 
-def test_passed_over_memories_are_not_named() -> None:
+def test_ignored_memories_are_not_named() -> None:
     reader = reader_of(document("source", "standup", 1), document("new", "standup", 1))
-    assert nearest(reader, "new", "standup", passed_over=["source", "nowhere"]) == []
+    assert nearest(reader, "new", "standup", ignored=["source", "nowhere"]) == []
 
 
 def test_a_memory_that_is_gone_from_the_index_is_compared_by_its_words() -> None:
     reader = reader_of(document("standup", "standup at nine"))
-    assert [n.id for n in nearest(reader, "gone", "standup at nine")] == ["standup"]
+    assert [memory_id for memory_id, _ in nearest(reader, "gone", "standup at nine")] == ["standup"]
 
 
 def test_nothing_is_near_in_an_empty_store_or_to_a_text_without_words() -> None:
-    assert nearest(View(), "new", "standup") == []
+    assert nearest(Reader(), "new", "standup") == []
     reader = reader_of(document("a", "standup"), document("new", "!?"))
     assert nearest(reader, "new", "!?") == []
 
@@ -149,5 +158,5 @@ def test_a_text_of_any_length_is_compared(size: int) -> None:
     start = datetime.now(tz=UTC)
     neighbors = nearest(reader, "new", text)
     assert datetime.now(tz=UTC) - start < timedelta(seconds=10)
-    assert [neighbor.id for neighbor in neighbors] == ["standup"]
-    assert all(LEAST_SCORE <= neighbor.score <= 1 for neighbor in neighbors)
+    assert [memory_id for memory_id, _ in neighbors] == ["standup"]
+    assert all(LEAST_SCORE <= score <= 1 for _, score in neighbors)

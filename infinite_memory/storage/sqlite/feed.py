@@ -13,11 +13,11 @@ from infinite_memory.storage.sqlite.database import Snapshot
 from infinite_memory.storage.sqlite.errors import DAMAGE
 from infinite_memory.storage.sqlite.metadata import read_ledger
 from infinite_memory.storage.sqlite.records import select_records
+from infinite_memory.storage.sqlite.rows import SEQUENCE
 
 __all__ = ["ERASED", "erased_fits", "read_changes", "read_pending", "seal_erased", "was_erased"]
 
 _KIND = b"erased"
-_SEQUENCE = 16
 # To look at a row takes some microseconds; those far down a long list are looked at once they are
 # asked for.
 _LOOKED_AT = 64
@@ -78,7 +78,7 @@ def _stored(
         if record is None:
             damage.skip_record(name_of(row[0]))
         else:
-            yield row[_SEQUENCE], Change(id=record.memory.id, record=record)
+            yield row[SEQUENCE], Change(id=record.memory.id, record=record)
 
 
 def was_erased(snapshot: Snapshot, memory_id: str, damage: DamageLog) -> bool:
