@@ -58,7 +58,6 @@ def bm25(
     One float32 array a segment, of the length of its selection.
 
     A name that the question may spell, of `spelled`, counts half, and only where a document has it.
-
     A text counts as at most four times as long as the mean, so that a rare word in a long document
     is still found among short notes.
 

@@ -208,20 +208,16 @@ def test_a_vector_that_comes_or_goes_is_not_taken_for_an_erasure(tmp_path: Path)
     store(storage, range(60))
     other = evolve(embedding(7), model="another")
     folder = tmp_path / "index"
-    assert snapshot_for(storage, folder).write(
-        SearchIndex(storage, EMBEDDER)._refresh_reader().compact()
-    )
+    assert snapshot_for(storage, folder).write(SearchIndex(storage, EMBEDDER).refresh().compact())
     storage.commit(Commit(attaches=[Attach(id="m7", revision=1, embedding=other)]))
     storage.commit(Commit(attaches=[Attach(id="m8", revision=1, embedding=other)]))
     storage.commit(Commit(detaches=[Detach(id="m8", keep=EMBEDDER.model)]))
-    index = SearchIndex(storage, EMBEDDER, snapshot=snapshot_for(storage, folder))
-    assert len(index._refresh_reader())
+    assert len(SearchIndex(storage, EMBEDDER, snapshot=snapshot_for(storage, folder)).refresh())
     assert snapshot_for(storage, folder).cursor() == 60
     storage.commit(Commit(erases=[Erase(id="m7")]))
     anew = evolve(memory(7), stored_at=MAY + timedelta(days=1))
     storage.commit(Commit(puts=[Put(memory=anew, expected=0)]))
-    index = SearchIndex(storage, EMBEDDER, snapshot=snapshot_for(storage, folder))
-    assert len(index._refresh_reader())
+    assert len(SearchIndex(storage, EMBEDDER, snapshot=snapshot_for(storage, folder)).refresh())
     assert snapshot_for(storage, folder).cursor() == 0
     storage.close()
 
@@ -231,7 +227,7 @@ def test_a_damaged_first_line_counts_as_no_snapshot(tmp_path: Path) -> None:
     store(storage, range(60))
     snapshot = snapshot_for(storage, tmp_path)
     assert snapshot.cursor() == 0
-    assert snapshot.write(SearchIndex(storage, EMBEDDER)._refresh_reader().compact())
+    assert snapshot.write(SearchIndex(storage, EMBEDDER).refresh().compact())
     assert snapshot.cursor() == 60
     (file,) = tmp_path.iterdir()
     file.write_bytes(b"{" + file.read_bytes()[2:])
@@ -242,7 +238,7 @@ def test_a_damaged_array_is_replaced_by_the_next_snapshot(tmp_path: Path) -> Non
     storage = InMemoryStorage()
     store(storage, range(600))
     snapshot = snapshot_for(storage, tmp_path)
-    assert snapshot.write(SearchIndex(storage, EMBEDDER)._refresh_reader().compact())
+    assert snapshot.write(SearchIndex(storage, EMBEDDER).refresh().compact())
     (file,) = tmp_path.iterdir()
     content = bytearray(file.read_bytes())
     content[content.index(b"\n") + 100] ^= 1
@@ -259,7 +255,7 @@ def test_one_process_at_a_time_writes_a_snapshot(tmp_path: Path) -> None:
     storage = InMemoryStorage()
     store(storage, range(60))
     snapshot = snapshot_for(storage, tmp_path)
-    view = SearchIndex(storage, EMBEDDER)._refresh_reader().compact()
+    view = SearchIndex(storage, EMBEDDER).refresh().compact()
     half_made = snapshot._path.with_suffix(".tmp")
     with half_made.open("wb") as other:
         other.write(b"x" * 10**6)
