@@ -49,7 +49,7 @@ def run(folder: Path, *, cuts: int, seed: int, broken: str | None = None) -> Out
             for cut in cut_power(folder / "work", random, start=start, lying=broken == "lying"):
                 fault = find_fault(cut, folder / "left")
                 done += 1
-                acknowledged += sum(map(len, cut.commits))
+                acknowledged += sum(len(commit.changes) for commit in cut.commits)
                 if fault is not None:
                     faults.append(f"cut {done}: {fault}")
                 elif cut.identity is not None and cut.under_way is None:
