@@ -37,7 +37,15 @@ __all__ = [
     "StoreClosed",
     "StoreDamaged",
     "UnknownScope",
+    "install_hint",
 ]
+
+_INSTALL = "`pip install '.[{}]'` in a copy of the repository"
+
+
+def install_hint(extra: str) -> str:
+    """Return how to install an optional dependency; the package is not on the public index."""
+    return _INSTALL.format(extra)
 
 
 class InfiniteMemoryError(Exception):

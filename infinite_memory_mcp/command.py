@@ -12,6 +12,7 @@ from attrs import evolve
 
 import infinite_memory
 import infinite_memory_mcp
+from infinite_memory.errors import install_hint
 from infinite_memory.model.address import mask_arguments, masked
 from infinite_memory_mcp.settings import (
     ALL_TOOLSETS,
@@ -24,9 +25,7 @@ from infinite_memory_mcp.settings import (
 
 __all__ = ["main", "open_store"]
 
-_MISSING_SDK = (
-    'infinite-memory-mcp: the MCP SDK is not installed; run: pip install "infinite-memory[mcp]"'
-)
+_MISSING_SDK = f"infinite-memory-mcp: the MCP SDK is not installed; run {install_hint('mcp')}"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

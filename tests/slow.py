@@ -3,6 +3,7 @@
     python tests/slow.py                     list the groups, and which are due
     python tests/slow.py --names due         print the names of the groups that are due (or: all)
     python tests/slow.py --write [GROUP...]  run the groups, all by default; note those that pass
+    python tests/slow.py --write due         run the groups that are due, and note those that pass
 
 `tests/slow.json` names the files of each group as globs, and holds the digest of these files when
 the group last passed. A group is due where the files differ from that digest. `.ci/run` runs the
@@ -85,10 +86,10 @@ def _read(root: Path) -> dict[str, dict[str, Any]]:
 
 
 def _check_group(name: str, fields: Any, digest: Any) -> Group:
-    if not _NAME.fullmatch(name) or name == "all":
+    if not _NAME.fullmatch(name) or name in {"all", "due"}:
         raise SlowGroupsError(
             f"{_FILE}: {name!r} cannot be the name of a group; "
-            "take small letters and hyphens, and not 'all'"
+            "take small letters and hyphens, and neither 'all' nor 'due'"
         )
     if not isinstance(fields, dict) or fields.keys() != {"proves", "files"}:
         raise SlowGroupsError(f'{_FILE}: the group {name!r} must have "proves" and "files" alone')
@@ -184,7 +185,10 @@ def _run_group(group: Group, root: Path) -> str | None:
     files = [str(path.relative_to(root)) for path in list_test_files(group, root)]
     command = [sys.executable, "-m", "pytest", "--quiet", "--slow", group.name]
     workers = ["--numprocesses", "auto", "--dist", "worksteal"]
-    code = subprocess.run([*command, *workers, *files], cwd=root).returncode
+    # Many slow tests wait for a process or a server.
+    count = str(2 * (os.cpu_count() or 1))
+    environment = {"PYTEST_XDIST_AUTO_NUM_WORKERS": count, **os.environ}
+    code = subprocess.run([*command, *workers, *files], cwd=root, env=environment).returncode
     if code == 1:
         print(f"-- {group.name}: again, one by one; what passes now is unsteady", flush=True)
         again = ["--verbose", "--last-failed", "--last-failed-no-failures", "none"]
@@ -228,7 +232,8 @@ def main(arguments: Sequence[str] | None = None, root: Path = ROOT) -> int:
         if options.names is not None:
             print(",".join(due if options.names == "due" else groups))
         elif options.write is not None:
-            chosen = resolve_names(",".join(options.write) or "all", groups)
+            is_due = options.write == ["due"]
+            chosen = set(due) if is_due else resolve_names(",".join(options.write) or "all", groups)
             return _run_groups([group for group in groups.values() if group.name in chosen], root)
         else:
             for group in groups.values():

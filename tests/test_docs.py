@@ -6,12 +6,14 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 import infinite_memory
+import infinite_memory.errors
 from infinite_memory.config import Config, environment_name, keys
 
 ROOT = Path(__file__).parents[1]
@@ -65,17 +67,30 @@ def test_the_python_of_a_page_runs_from_top_to_bottom(page: Path, tmp_path: Path
     assert done.returncode == 0, done.stderr
 
 
+def commands(page: Path) -> Iterator[tuple[str, str]]:
+    """Yield each command of the console blocks of a page, with the output below it."""
+    for block in blocks(page, "console"):
+        for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+            command, _, output = part.partition("\n")
+            yield command, output
+
+
+def is_output(expected: str, actual: str) -> bool:
+    """Return whether an output is the expected one, in which "..." stands for any text."""
+    lines = "\n".join(line.rstrip() for line in actual.strip().splitlines())
+    pattern = re.escape(expected.strip()).replace(r"\.\.\.", ".*?")
+    return re.fullmatch(pattern, lines, re.DOTALL) is not None
+
+
 @pytest.mark.parametrize("page", [p for p in PAGES if blocks(p, "console")], ids=name_of)
-def test_the_commands_of_a_page_run_from_top_to_bottom(page: Path, tmp_path: Path) -> None:
-    lines = [
-        line[2:]
-        for block in blocks(page, "console")
-        for line in block.splitlines()
-        if line.startswith("$ ") and not INSTALLS.search(line)
-    ]
-    for line in lines:
+def test_the_commands_of_a_page_run_and_print_what_stands_below_them(
+    page: Path, tmp_path: Path
+) -> None:
+    for command, output in commands(page):
+        if INSTALLS.search(command):
+            continue
         done = subprocess.run(
-            ["bash", "-c", line],
+            ["bash", "-c", command],
             cwd=tmp_path,
             env=surroundings(tmp_path),
             capture_output=True,
@@ -83,7 +98,15 @@ def test_the_commands_of_a_page_run_from_top_to_bottom(page: Path, tmp_path: Pat
             stdin=subprocess.DEVNULL,
             check=False,
         )
-        assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
+        assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+        if output.strip():
+            assert is_output(output, done.stdout), f"{command}\n{done.stdout}"
+
+
+def test_an_output_that_differs_is_noticed() -> None:
+    assert is_output("1. 0.9...  fact\n   June 5", "1. 0.95  2026-11-24  fact\n   June 5\n")
+    assert not is_output("1. 0.9...  fact\n   June 5", "1. 0.95  2026-11-24  fact\n   June 6\n")
+    assert not is_output("June 5", "June 5\nJuly 6\n")
 
 
 @pytest.mark.parametrize("command", BENCHMARKS)
@@ -131,3 +154,15 @@ def test_every_decision_is_listed() -> None:
     folder = ROOT / "docs" / "decisions"
     index = (folder / "README.md").read_text("utf-8")
     assert [p.name for p in sorted(folder.glob("[0-9]*.md")) if p.name not in index] == []
+
+
+def test_no_page_and_no_message_installs_from_the_public_index() -> None:
+    """The name of the package belongs to somebody else there."""
+    sources = [
+        *(ROOT / "infinite_memory").rglob("*.py"),
+        *(ROOT / "infinite_memory_mcp").rglob("*"),
+    ]
+    public = re.compile(r"pip install (-\S+ )*[\"']?infinite-memory")
+    for path in [*PAGES, *(path for path in sources if path.suffix == ".py")]:
+        assert public.search(path.read_text("utf-8")) is None, path
+    assert infinite_memory.errors.install_hint("mcp").startswith("`pip install '.[mcp]'`")

@@ -119,6 +119,7 @@ def test_a_file_that_is_added_renamed_or_removed_makes_the_group_due(
         ({"groups": {"kept": {**GROUP, "files": []}}, "digests": {}}, "'kept' names no files"),
         ({"groups": {"Kept": GROUP}, "digests": {}}, "'Kept' cannot be the name of a group"),
         ({"groups": {"all": GROUP}, "digests": {}}, "'all' cannot be the name of a group"),
+        ({"groups": {"due": GROUP}, "digests": {}}, "'due' cannot be the name of a group"),
         ({"groups": {"kept": GROUP}, "digests": {"lost": "0" * 64}}, "'lost', which is no group"),
         ({"groups": {"kept": GROUP}, "digests": {"kept": "0"}}, "'0', which is no SHA-256"),
         ({"groups": {"kept": GROUP}, "digests": {"kept": 7}}, "7, which is no SHA-256"),
@@ -195,6 +196,8 @@ def test_a_group_that_passes_is_noted_and_nothing_else_is_touched(
     assert capfd.readouterr().out == "kept\n"
     assert main([], root) == 0
     assert "passed as it is" in capfd.readouterr().out
+    assert main(["--write", "due"], root) == 0
+    assert "kept" not in capfd.readouterr().out
 
 
 def test_a_group_that_fails_is_tried_once_more_and_not_noted(

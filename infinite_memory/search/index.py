@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import logging
 import threading
 from collections.abc import Collection
+from contextlib import suppress
 
 import numpy as np
 from attrs import evolve
@@ -19,7 +21,6 @@ from infinite_memory.model.record import Change
 from infinite_memory.protocols import Embedder, Storage
 from infinite_memory.search.cosine import QueryVector
 from infinite_memory.search.document import Document, describe
-from infinite_memory.search.memory_use import release_memory
 from infinite_memory.search.nearest import nearest_documents, vectors_of
 from infinite_memory.search.ranking import rank
 from infinite_memory.search.reader import Reader
@@ -27,7 +28,7 @@ from infinite_memory.search.similarity import find_similar
 from infinite_memory.search.snapshot import Snapshot
 from infinite_memory.search.timeline import IndexTimeline
 
-__all__ = ["SearchIndex"]
+__all__ = ["SearchIndex", "release_memory"]
 
 _log = logging.getLogger(__name__)
 _FEED_BATCH = 4096
@@ -343,3 +344,14 @@ def _may_be_erased(view: Reader, change: Change) -> bool:
         return bool(held)
     memory = change.record.memory
     return memory.revision == 1 and any(each != to_micros(memory.stored_at) for each in held)
+
+
+def release_memory() -> None:
+    """Return freed memory to the system, where the C library is glibc.
+
+    By itself glibc returns only the end of a heap: an index of a million memories that was built
+    and is mapped by now would leave half a gigabyte behind.
+    """
+    # Other C libraries have no such function, and Windows has none to ask without a name.
+    with suppress(AttributeError, OSError, TypeError):
+        ctypes.CDLL(None).malloc_trim(0)

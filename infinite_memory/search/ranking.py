@@ -1,9 +1,10 @@
 """From a question to a ranking.
 
-1. Two arms score every selected memory by itself (`arms`), the best by exact cosines (`settling`).
-2. The best of them and their neighbours are scored in their conversations (`context`).
-3. Of those that say the same, the newest stands for all (`choosing`).
-4. Summaries gain a little where an overview is asked for (`depths`).
+1. Two arms score every eligible memory by itself: BM25 of its words, and the cosine of its vectors
+   by their high bytes (`scoring`). The best 1,000 are compared by whole vectors (`rescoring`).
+2. The best 300 and their neighbours are scored in their conversations (`conversation_scoring`).
+3. Of memories that say the same, the newest stands for all (`collapsing`).
+4. A summary gains a little where an overview is asked for.
 5. The total becomes a score (`calibration`).
 """
 
@@ -13,16 +14,27 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
+from attrs import evolve
 from numpy.typing import NDArray
 
 from infinite_memory.errors import EmbedderError
+from infinite_memory.model.hits import Explanation
+from infinite_memory.model.memory import Kind
 from infinite_memory.model.question import Arm, Candidate, Question, Ranking
+from infinite_memory.model.search_options import Depth
 from infinite_memory.search.bm25 import QueryTerms, bm25
 from infinite_memory.search.calibration import Calibration, choose_calibration
-from infinite_memory.search.collapsing import Group, Place, best, place_of, rank_of
+from infinite_memory.search.collapsing import (
+    Group,
+    Place,
+    best,
+    place_of,
+    rank_of,
+    select_best_groups,
+)
 from infinite_memory.search.conversation_scoring import ConversationScores, score_in_conversations
 from infinite_memory.search.cosine import QueryVector, approximate_cosines
-from infinite_memory.search.depths import Reasons, groups_of, nudged, reasons_of
+from infinite_memory.search.document import KINDS
 from infinite_memory.search.explain import explain
 from infinite_memory.search.neighbours import find_neighbours
 from infinite_memory.search.phrases import Texts, find_quotes, score_quotes
@@ -36,13 +48,20 @@ from infinite_memory.text.analyzer import spelled_names, terms
 
 __all__ = ["Embed", "rank"]
 
-# So many of the best by themselves are looked at in their conversations, whatever the limit is: a
-# longer list begins with the shorter one.
+# The number of memories that are scored in their conversations. It does not depend on the limit, so
+# that a longer result begins with the shorter one.
 _CANDIDATES = 300
-# The least total of a match: where nothing is in common, it is 0.
+# The least total of a match: a memory that has nothing in common with the question has 0.
 _ANY_MATCH = float(np.finfo(np.float32).tiny)
 
+# A summary that fits nearly as well as its parts takes a place among the first; what fits clearly
+# better keeps its own. As much as a memory loses that is a question itself.
+_SUMMARY_GAINS = np.float32(0.1)
+_SUMMARY = KINDS.index(Kind.SUMMARY)
+
 Embed = Callable[[str], NDArray[np.float32]]
+_Explain = Callable[[SegmentScores, int], Explanation]
+"""Explains the document at a place of one of the scored segments."""
 Scores = NDArray[np.float32]
 
 
@@ -57,9 +76,9 @@ def rank(
 ) -> Ranking:
     """Return the best candidates of `view` for `question`.
 
-    `embed` turns a text into a unit vector, shape (dimensions,), the question and each of its
-    parts; None leaves meaning out. `texts` is asked for those of candidates where the question
-    quotes; None leaves that step out.
+    `embed` turns the question, and each of its sentences, into a unit vector, shape (dimensions,);
+    None leaves meaning out. `texts` returns the texts of memories, which are compared with the
+    quoted parts of the question; None leaves quotes out.
     """
     segments = [part.segment for part in view.parts]
     eligible = [part.eligible(question.criteria) for part in view.parts]
@@ -105,10 +124,10 @@ def _ranking(
     """Return the best of `scores`, and how many others there are."""
     curve = choose_calibration(weights)
     least = max(curve.total(question.threshold), _ANY_MATCH)
-    reasons: Reasons = partial(explain, scores, context=context, weights=weights, query=query)
-    before, scores = scores, nudged(scores, question.depth)
-    reasons = reasons_of(reasons, before, scores)
-    groups = groups_of(scores, question, least)
+    reasons: _Explain = partial(explain, scores, context=context, weights=weights, query=query)
+    before, scores = scores, _raise_summaries(scores, question.depth)
+    reasons = _add_summary_step(reasons, before, scores)
+    groups = _select_groups(scores, question, least)
     end = question.offset + question.limit
     above = sum(int(np.count_nonzero(s.total >= least)) for s in scores)
     matched = sum(int(np.count_nonzero(s.total > 0)) for s in scores)
@@ -130,7 +149,7 @@ def _ranking(
     )
 
 
-def _candidate(group: Group, curve: Calibration, reasons: Reasons | None) -> Candidate:
+def _candidate(group: Group, curve: Calibration, reasons: _Explain | None) -> Candidate:
     return Candidate(
         id=_id(group.lead),
         score=curve.score(group.total),
@@ -140,7 +159,7 @@ def _candidate(group: Group, curve: Calibration, reasons: Reasons | None) -> Can
 
 
 def _locate_candidate(
-    scores: Sequence[SegmentScores], one: Place, curve: Calibration, reasons: Reasons
+    scores: Sequence[SegmentScores], one: Place, curve: Calibration, reasons: _Explain
 ) -> tuple[int, Candidate]:
     total = float(one[0].total[one[1]])
     alone = Group(lead=one, twins=(), total=total)
@@ -207,3 +226,50 @@ def _embed_question(
     if not all(np.isfinite(vector).all() for vector in vectors):
         return (), "compared by words alone: the embedding model made a vector that is not finite"
     return tuple(map(QueryVector.of, vectors)), None
+
+
+def _raise_summaries(scores: Sequence[SegmentScores], depth: Depth) -> Sequence[SegmentScores]:
+    """Return `scores` with what each summary gains where an overview is asked for."""
+    if depth is not Depth.OVERVIEW:
+        return scores
+    return [_raise_in_segment(one) for one in scores]
+
+
+def _add_summary_step(
+    reasons: _Explain, before: Sequence[SegmentScores], after: Sequence[SegmentScores]
+) -> _Explain:
+    """Return `reasons`, made for `before`, as explanations of `after` with its raised summaries."""
+    if before is after:
+        return reasons
+    origin = {id(new): old for old, new in zip(before, after, strict=True)}
+
+    def explain_with_summary(one: SegmentScores, place: int) -> Explanation:
+        explanation = reasons(origin[id(one)], place)
+        total = float(one.total[place])
+        return evolve(explanation, summary=total - explanation.total, total=total)
+
+    return explain_with_summary
+
+
+def _select_groups(
+    scores: Sequence[SegmentScores], question: Question, least: float
+) -> list[Group]:
+    """Return the best groups from the total `least` on: passed over, shown, and one more.
+
+    An exhaustive search shows each memory by itself: twins may differ in all but their text.
+    """
+    # One more than is shown, which tells whether there are others to go on to.
+    number = question.offset + question.limit + 1
+    if question.depth is not Depth.EXHAUSTIVE:
+        return select_best_groups(scores, number, least)
+    return [
+        Group(lead=(one, place), twins=(), total=float(one.total[place]))
+        for one, place in best(scores, number, least)
+    ]
+
+
+def _raise_in_segment(one: SegmentScores) -> SegmentScores:
+    summaries = np.flatnonzero(one.selection.take(one.segment.kind) == _SUMMARY)
+    total = one.total.copy()
+    total[summaries] *= 1 + _SUMMARY_GAINS
+    return evolve(one, total=total)

@@ -91,7 +91,7 @@ def test_an_empty_file_stores_nothing(ask: Ask, lines: Callable[..., str]) -> No
         ({"text": "a", "tags": "x"}, "tags must be a list"),
         ({"text": "a", "important": "yes"}, "important must be true or false"),
         (b'{"text": "\\ud800"}', "lone surrogate"),
-        (b'{"text": "a", "context": {"n": NaN}}', "no finite number"),
+        (b'{"text": "a", "context": {"n": NaN}}', "which is not finite"),
         ({"id": "first", "text": "another"}, "is given twice, with two contents"),
     ],
 )

@@ -151,7 +151,7 @@ def test_a_text_with_a_wrong_vector_is_stored_and_the_receipt_says_why_it_is_fou
         revised = store.revise("tea", revision=1, text="Alice likes coffee")
         assert "WrongEmbedder" in revised.pending[0]
     with MemoryStore.open(tmp_path, embedder=SmallEmbedder()) as store:
-        assert store.catch_up() == 1
+        assert store.models.catch_up() == 1
         assert store.search("coffee", explain=True)[0].explanation.cosine > 0.5
 
 

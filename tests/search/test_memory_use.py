@@ -7,18 +7,18 @@ import sys
 
 import pytest
 
-from infinite_memory.search.memory_use import release_memory
+from infinite_memory.search.index import release_memory
 
 # The last piece keeps the C library from giving back what was freed below it.
 FREES = """
 from pathlib import Path
-from infinite_memory.search.memory_use import give_back_memory
+from infinite_memory.search.index import release_memory
 def resident_mb():
     return int(Path("/proc/self/statm").read_text().split()[1]) * 4096 / 1e6
 pieces = [bytearray(b"x" * 100_000) for _ in range(2000)]
 del pieces[:-1]
 before = resident_mb()
-give_back_memory()
+release_memory()
 print(before - resident_mb())
 """
 

@@ -53,7 +53,9 @@ def reader_of(*documents: Document) -> Reader:
     return reader
 
 
-def nearest(reader: Reader, memory_id: str, text: str, **options: object) -> list[tuple[str, float]]:
+def nearest(
+    reader: Reader, memory_id: str, text: str, **options: object
+) -> list[tuple[str, float]]:
     return find_similar(
         reader,
         memory_id,
@@ -88,7 +90,9 @@ def test_without_a_vector_words_alone_name_it() -> None:
     pending = document("new", "The standup has been moved to 10:30")
     others = [document(f"other-{number}", f"topic{number} word{number}") for number in range(9)]
     reader = reader_of(document("standup", "The standup is at 9:00"), *others, pending)
-    names = [memory_id for memory_id, _ in nearest(reader, "new", "The standup has been moved to 10:30")]
+    names = [
+        memory_id for memory_id, _ in nearest(reader, "new", "The standup has been moved to 10:30")
+    ]
     assert names == ["standup"]
 
 
@@ -117,13 +121,18 @@ def test_in_a_store_of_one_topic_the_topic_alone_names_nothing() -> None:
     crowd = [document(f"m{i}", f"word{i}", *turned[2 + i % 6]) for i in range(60)]
     new = document("new", "other", *turned[1])
     assert nearest(reader_of(*crowd, new), "new", "other") == []
-    assert [memory_id for memory_id, _ in nearest(reader_of(crowd[0], new), "new", "other")] == ["m0"]
+    assert [memory_id for memory_id, _ in nearest(reader_of(crowd[0], new), "new", "other")] == [
+        "m0"
+    ]
 
 
 def test_at_most_so_many_are_named_and_equals_are_ordered_by_their_date_then_by_id() -> None:
     same = [document(f"m{number}", "standup at nine", 1) for number in range(5)]
     reader = reader_of(*same, document("new", "standup at ten", 1))
-    assert [memory_id for memory_id, _ in nearest(reader, "new", "standup at ten", limit=2)] == ["m4", "m3"]
+    assert [memory_id for memory_id, _ in nearest(reader, "new", "standup at ten", limit=2)] == [
+        "m4",
+        "m3",
+    ]
 
 
 def test_ignored_memories_are_not_named() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from infinite_memory.errors import EmbedderError
+from infinite_memory.errors import EmbedderError, install_hint
 
 __all__ = ["INPUT", "OUTPUT", "GraphBuilder", "import_onnx"]
 
@@ -28,7 +28,7 @@ def import_onnx() -> Any:
         import onnx  # noqa: PLC0415 - an optional extra
     except ImportError as error:
         raise EmbedderError(
-            'exporting a model needs the package onnx: pip install "infinite-memory[export]"'
+            f"exporting a model needs the package onnx: run {install_hint('export')}"
         ) from error
     return onnx
 

@@ -61,17 +61,17 @@ class Committer:
 
     def commit(self, commit: Commit) -> int:
         """Carry out all of `commit`, or nothing; see `Storage.commit`."""
-        return self.carry_out(lambda session: self.plan(commit, session))
+        return self._carry_out(lambda session: self._plan_commit(commit, session))
 
     def count_usage(self, used: Mapping[str, Usage]) -> None:
         """Add these counts; see `Storage.count_usage`."""
-        self.carry_out(lambda session: self._count(used, session))
+        self._carry_out(lambda session: self._plan_usage(used, session))
 
-    def carry_out(self, planned: Callable[[ClientSession], Plan]) -> int:
-        """Carry out what `planned` returns while nobody else commits; return the last number."""
+    def _carry_out(self, plan: Callable[[ClientSession], Plan]) -> int:
+        """Carry out what `plan` returns while nobody else commits; return the last number."""
         # One at a time in this process: others would only meet it as a write conflict.
         with self._turn():
-            return in_transaction(self._connection, lambda session: self._within(planned, session))
+            return in_transaction(self._connection, lambda session: self._write(plan, session))
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
@@ -85,59 +85,58 @@ class Committer:
         finally:
             self._alone.release()
 
-    def _within(self, planned: Callable[[ClientSession], Plan], session: ClientSession) -> int:
+    def _write(self, make_plan: Callable[[ClientSession], Plan], session: ClientSession) -> int:
         metadata = self._database.get_collection(METADATA)
         # First of all, so that whoever else commits now is met here.
         metadata.update_one({"_id": STORE}, {"$inc": {"turns": 1}}, session=session)
-        plan = planned(session)
+        plan = make_plan(session)
         plan.writes.carry_out(self._database, session=session)
         ends = {"sequence": plan.sequence, "journal": encode_end(plan.journal)}
         metadata.update_one({"_id": STORE}, {"$set": ends}, session=session)
         return plan.sequence
 
-    def plan(self, commit: Commit, session: ClientSession) -> Plan:
-        """Return what `commit` writes, in the transaction of `session`."""
+    def _plan_commit(self, commit: Commit, session: ClientSession) -> Plan:
         ids = written_ids(commit)
-        documents = {each["_id"]: each for each in self._having(MEMORIES, ids, session)}
+        memories = self._find_documents(MEMORIES, ids, session)
         place = self._connection.place
         store = store_document(self._database, place, session)
         before = Before(
-            documents=documents,
-            erased=self._there(ERASED, ids, session),
-            ends=self._there(MEMORIES, linked_ids(commit), session),
+            documents={document["_id"]: document for document in memories},
+            erased=self._find_ids(ERASED, ids, session),
+            ends=self._find_ids(MEMORIES, linked_ids(commit), session),
             sequence=sequence_in(store, place),
             journal=end_in(store, place),
         )
         refuse_changes(commit, _Present(self._database, self._scopes, before, session))
         return plan_commit(commit, before, refuse=self._damage.refuse_record)
 
-    def _count(self, used: Mapping[str, Usage], session: ClientSession) -> Plan:
+    def _plan_usage(self, used: Mapping[str, Usage], session: ClientSession) -> Plan:
         place = self._connection.place
         store = store_document(self._database, place, session)
-        there = self._there(MEMORIES, list(used), session)
-        counts = {memory_id: usage for memory_id, usage in used.items() if memory_id in there}
-        known = {each["_id"]: each for each in self._having(USAGE, list(counts), session)}
+        existing = self._find_ids(MEMORIES, list(used), session)
+        counts = {memory_id: usage for memory_id, usage in used.items() if memory_id in existing}
+        known = self._find_documents(USAGE, list(counts), session)
         return Plan(
-            writes=add_usage(counts, known),
+            writes=add_usage(counts, {document["_id"]: document for document in known}),
             sequence=sequence_in(store, place),
             journal=end_in(store, place),
         )
 
-    def _having(
+    def _find_documents(
         self,
         name: str,
         ids: Sequence[str],
         session: ClientSession,
-        shown: Mapping[str, int] | None = None,
+        projection: Mapping[str, int] | None = None,
     ) -> Iterator[dict[str, Any]]:
-        """Yield the documents with these ids, so many at once as fit into a question."""
+        """Yield the documents with these ids, in queries of at most 1,000 ids."""
         collection = self._database.get_collection(name)
         for start in range(0, len(ids), _IDS_AT_ONCE):
             part = list(ids[start : start + _IDS_AT_ONCE])
-            yield from collection.find({"_id": {"$in": part}}, shown, session=session)
+            yield from collection.find({"_id": {"$in": part}}, projection, session=session)
 
-    def _there(self, name: str, ids: Sequence[str], session: ClientSession) -> frozenset[str]:
-        return frozenset(each["_id"] for each in self._having(name, ids, session, {"_id": 1}))
+    def _find_ids(self, name: str, ids: Sequence[str], session: ClientSession) -> frozenset[str]:
+        return frozenset(d["_id"] for d in self._find_documents(name, ids, session, {"_id": 1}))
 
 
 class _Present:
@@ -165,10 +164,10 @@ class _Present:
     def holds(self, scope: str, besides: Collection[str]) -> bool:
         where = {"scope": {"$eq": scope}, "status": {"$ne": Status.FORGOTTEN.value}}
         held = self._memories.find(where, {"_id": 1}, session=self._session)
-        return any(each["_id"] not in besides for each in held.limit(len(besides) + 1))
+        return any(document["_id"] not in besides for document in held.limit(len(besides) + 1))
 
     def holders(self, expected: ExpectKey) -> list[str]:
-        return self._sound(
+        return self._find_sound_ids(
             {
                 "key": {"$eq": expected.key},
                 "scope": {"$eq": expected.scope},
@@ -177,7 +176,7 @@ class _Present:
         )
 
     def with_content(self, expected: ExpectContent) -> list[str]:
-        return self._sound(
+        return self._find_sound_ids(
             {
                 "content_hash": {"$in": sorted(expected.content_hashes)},
                 "scope": {"$in": sorted(expected.scopes)},
@@ -185,7 +184,7 @@ class _Present:
             }
         )
 
-    def _sound(self, where: Mapping[str, Any]) -> list[str]:
-        """Return the ids of what is found; what is damaged is in no result."""
-        found = self._memories.find(where, session=self._session)
-        return [memory.id for memory in map(decode_memory, found) if memory is not None]
+    def _find_sound_ids(self, where: Mapping[str, Any]) -> list[str]:
+        """Return the ids of the memories that meet `where`, without the damaged ones."""
+        documents = self._memories.find(where, session=self._session)
+        return [memory.id for memory in map(decode_memory, documents) if memory is not None]

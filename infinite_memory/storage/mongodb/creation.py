@@ -33,7 +33,7 @@ from infinite_memory.storage.mongodb.schema import (
 __all__ = ["create_collections", "ensure_store", "has_store"]
 
 _EXISTS = 48
-_LOOKS = 100
+_MOST_READS = 100
 
 
 def ensure_store(connection: Connection) -> str:
@@ -53,7 +53,7 @@ def ensure_store(connection: Connection) -> str:
         _refuse_earlier(connection)
         _refuse_foreign(connection)
         _create(connection.database)
-        store = _created(metadata)
+        store = _wait_for_store(metadata)
     return _identity(store, connection.place)
 
 
@@ -69,15 +69,15 @@ def has_store(connection: Connection) -> bool:
         return connection.database.get_collection(METADATA).find_one({"_id": STORE}) is not None
 
 
-def _created(metadata: Collection[dict[str, Any]]) -> dict[str, Any] | None:
-    """Return the document of the store, for which a majority may have to be waited for.
+def _wait_for_store(metadata: Collection[dict[str, Any]]) -> dict[str, Any] | None:
+    """Return the document of the store, which a majority of the members may not have yet.
 
-    Of several processes that create a store, one inserts it and the others meet it.
+    Of several processes that create a store, one process inserts the document.
     """
-    for _ in range(_LOOKS):
-        found = metadata.find_one({"_id": STORE})
-        if found is not None:
-            return found
+    for _ in range(_MOST_READS):
+        store = metadata.find_one({"_id": STORE})
+        if store is not None:
+            return store
         time.sleep(0.05)
     return None
 
@@ -138,11 +138,11 @@ def _refuse_earlier(connection: Connection) -> None:
 
 
 def _refuse_foreign(connection: Connection) -> None:
-    """Refuse a database whose collections hold what no store counts: not ours, or cut off."""
-    first = {SCOPES: [GLOBAL], METADATA: [STORE]}
+    """Refuse a database with documents of another program, or of a store that lost its document."""
+    initial_ids = {SCOPES: [GLOBAL], METADATA: [STORE]}
     for name in COLLECTIONS:
-        others = {"_id": {"$nin": first.get(name, [])}}
-        if connection.database.get_collection(name).find_one(others, {"_id": 1}) is not None:
+        foreign = {"_id": {"$nin": initial_ids.get(name, [])}}
+        if connection.database.get_collection(name).find_one(foreign, {"_id": 1}) is not None:
             raise StorageUnavailable(
                 f"{connection.place} has a collection {name!r} that is not of Infinite Memory, or "
                 f"has lost its document {STORE!r} in {METADATA!r}: name another database in the "
@@ -150,12 +150,12 @@ def _refuse_foreign(connection: Connection) -> None:
             )
 
 
-def _identity(found: dict[str, Any] | None, place: str) -> str:
-    if found is not None:
-        refuse_newer(found, place)
-    known = found is not None and found.get("version") in range(1, SCHEMA_VERSION + 1)
-    if not known or found is None or not isinstance(found.get("identity"), str):
+def _identity(store: dict[str, Any] | None, place: str) -> str:
+    if store is not None:
+        refuse_newer(store, place)
+    is_known = store is not None and store.get("version") in range(1, SCHEMA_VERSION + 1)
+    if not is_known or store is None or not isinstance(store.get("identity"), str):
         raise StoreDamaged(
             f"{place} has no readable document {STORE!r} in {METADATA!r}: restore it from a backup"
         )
-    return str(found["identity"])
+    return str(store["identity"])

@@ -33,6 +33,7 @@ __all__ = [
     "fits",
     "revision_of",
     "sealed",
+    "sequence_of",
     "stored_of",
 ]
 
@@ -142,6 +143,12 @@ def revision_of(document: Mapping[str, Any] | None) -> int:
     return revision if isinstance(revision, int) else 0
 
 
+def sequence_of(document: Mapping[str, Any]) -> int:
+    """Return the number of a change, 0 if another program altered it."""
+    number = document.get("sequence")
+    return int(number) if isinstance(number, int | float) else 0
+
+
 def stored_of(document: Document) -> list[Stored]:
     """Return what a sound document says of its embeddings."""
     return [Stored.of(each) for each in document["embeddings"]]
@@ -198,7 +205,7 @@ def decode_scope(document: Document) -> Scope | None:
 
 
 def fits(kind: bytes, document: Mapping[str, Any]) -> bool:
-    """Tell whether a document is as it was written."""
+    """Return whether a document is as it was written."""
     rest = {name: value for name, value in document.items() if name != "checksum"}
     try:
         return seal_fits(kind, (), (bson.encode(rest),), document.get("checksum"))

@@ -55,7 +55,7 @@ def encode_entry(entry: Entry) -> Document:
 
 
 class JournalReader:
-    """Reads entries; what is not as it was written is never returned."""
+    """Reads entries; an entry that is not as it was written is never returned."""
 
     def __init__(self, database: Database[dict[str, Any]], place: str) -> None:
         self._database = database
@@ -69,17 +69,17 @@ class JournalReader:
     def entries(self, before: int | None, *, limit: int, memory_id: str | None) -> list[Entry]:
         """Return entries, newest first; see `Storage.journal`."""
         end = self.end()
-        # What is behind the end belongs to a commit that is just being carried out.
+        # An entry behind the end belongs to a commit that came after the end was read.
         last = end.number if before is None else min(before - 1, end.number)
         where: Document = {"_id": {"$lte": last, "$gte": 1}}
         if memory_id is not None:
             where["memory_ids"] = {"$eq": memory_id}
-        found = list(self._journal.find(where, sort=[("_id", -1)], limit=limit))
+        documents = list(self._journal.find(where, sort=[("_id", -1)], limit=limit))
         if memory_id is None:
-            self._refuse_gaps({each["_id"] for each in found}, last, limit=limit)
-        previous = self._digests_before(found)
-        # The oldest first: of two that do not fit together, it is the one that was altered.
-        entries = [self._checked(document, previous, end) for document in reversed(found)]
+            self._refuse_gaps({document["_id"] for document in documents}, last, limit=limit)
+        previous = self._digests_before(documents)
+        # The oldest first: of two entries that do not fit, the older one was altered.
+        entries = [self._check_entry(document, previous, end) for document in reversed(documents)]
         return entries[::-1]
 
     def _refuse_gaps(self, numbers: set[int], last: int, *, limit: int) -> None:
@@ -88,16 +88,16 @@ class JournalReader:
             if number not in numbers:
                 raise EntryDamaged(self._place, number, "is missing")
 
-    def _digests_before(self, found: list[Document]) -> dict[int, object]:
-        """Return the digests of the entries before these, by number."""
+    def _digests_before(self, documents: list[Document]) -> dict[int, object]:
+        """Return the digests of `documents` and of the entries before them, by number."""
         digests: dict[int, object] = {0: JournalEnd().digest}
-        digests |= {each["_id"]: each.get("digest") for each in found}
-        others = [each["_id"] - 1 for each in found if each["_id"] - 1 not in digests]
-        for each in self._journal.find({"_id": {"$in": others}}, {"digest": 1}):
-            digests[each["_id"]] = each.get("digest")
+        digests |= {document["_id"]: document.get("digest") for document in documents}
+        missing = [d["_id"] - 1 for d in documents if d["_id"] - 1 not in digests]
+        for document in self._journal.find({"_id": {"$in": missing}}, {"digest": 1}):
+            digests[document["_id"]] = document.get("digest")
         return digests
 
-    def _checked(
+    def _check_entry(
         self, document: Document, previous: Mapping[int, object], end: JournalEnd
     ) -> Entry:
         number = document["_id"]

@@ -1,4 +1,4 @@
-"""Links as documents, one each, found from both ends."""
+"""Links as documents, one for each link, found from both ends."""
 
 from __future__ import annotations
 
@@ -71,9 +71,9 @@ def touching(memory_id: str) -> Document:
 def links_of(
     database: Database[dict[str, Any]], ids: Collection[str], damage: DamageLog
 ) -> list[Link]:
-    """Return every link from or to one of these memories; see `Storage.links`."""
+    """Return every link from or to a memory with one of the `ids`; see `Storage.links`."""
     wanted = list(dict.fromkeys(ids))
-    found: dict[tuple[str, str, str], Link] = {}
+    links: dict[tuple[str, str, str], Link] = {}
     for start in range(0, len(wanted), _IDS_AT_ONCE):
         part = wanted[start : start + _IDS_AT_ONCE]
         ends = [{name: {"$in": part}} for name in ("source", "target")]
@@ -82,8 +82,8 @@ def links_of(
             if link is None:
                 damage.skip_record(_name(document))
             else:
-                found[link.source, link.target, link.type] = link
-    return [found[each] for each in sorted(found)]
+                links[link.source, link.target, link.type] = link
+    return [link for _, link in sorted(links.items())]
 
 
 def _name(document: Document) -> str:

@@ -18,7 +18,7 @@ __all__ = ["ScopeReader"]
 
 
 class ScopeReader:
-    """Reads the scopes of one database; what is damaged is noted in `damage`."""
+    """Reads the scopes of one database; damaged scopes are noted in `damage`."""
 
     def __init__(self, database: Database[dict[str, Any]], damage: DamageLog) -> None:
         self._database = database
@@ -27,21 +27,21 @@ class ScopeReader:
 
     def read(self, session: ClientSession | None = None) -> dict[str, Scope]:
         """Return every scope by name; see `Storage.scopes`."""
-        # Every search asks: what the server answers as before need not be decoded again.
-        scopes_now: Any = self._database.get_collection(SCOPES).find_raw_batches(session=session)
-        answer = b"".join(scopes_now)
+        # Every search reads the scopes, so an answer that is the same is not decoded again.
+        raw_batches: Any = self._database.get_collection(SCOPES).find_raw_batches(session=session)
+        answer = b"".join(raw_batches)
         known, scopes = self._known
         if answer != known:
-            scopes = self._decoded(answer)
+            scopes = self._decode(answer)
             self._known = answer, scopes
         return dict(scopes)
 
-    def _decoded(self, answer: bytes) -> dict[str, Scope]:
-        found = {GLOBAL: Scope(name=GLOBAL)}
+    def _decode(self, answer: bytes) -> dict[str, Scope]:
+        scopes = {GLOBAL: Scope(name=GLOBAL)}
         for document in bson.decode_all(answer, self._database.codec_options):
             scope = decode_scope(document)
             if scope is None:
                 self._damage.skip_record(f"scope {document['_id']}")
             else:
-                found[scope.name] = scope
-        return found
+                scopes[scope.name] = scope
+        return scopes

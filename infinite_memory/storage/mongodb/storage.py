@@ -31,6 +31,7 @@ from infinite_memory.storage.mongodb.commit import Committer
 from infinite_memory.storage.mongodb.connection import Connection, connect, revived
 from infinite_memory.storage.mongodb.creation import ensure_store, has_store
 from infinite_memory.storage.mongodb.errors import translated
+from infinite_memory.storage.mongodb.feed import FeedReader
 from infinite_memory.storage.mongodb.journal import JournalReader
 from infinite_memory.storage.mongodb.links import links_of
 from infinite_memory.storage.mongodb.migrations import migrate
@@ -42,7 +43,8 @@ from infinite_memory.storage.mongodb.patience import (
     limit_to_brief_calls,
     note_no_answer,
 )
-from infinite_memory.storage.mongodb.queries import Reader
+from infinite_memory.storage.mongodb.queries import QueryReader
+from infinite_memory.storage.mongodb.records import RecordReader
 from infinite_memory.storage.mongodb.schema import COPY, METADATA
 from infinite_memory.storage.mongodb.scopes import ScopeReader
 from infinite_memory.storage.mongodb.size import measure
@@ -68,7 +70,9 @@ class MongoStorage:
         self._closed = False
         self._damage = DamageLog(connection.place)
         self._scopes = ScopeReader(connection.database, self._damage)
-        self._reader = Reader(connection.database, self._damage, connection.place)
+        self._queries = QueryReader(connection.database, self._damage)
+        self._records = RecordReader(connection.database, self._damage)
+        self._feed = FeedReader(connection.database, self._records, self._damage, connection.place)
         self._journal = JournalReader(connection.database, connection.place)
         self._committer = Committer(connection, self._damage, self._scopes)
         with translated(connection.place):
@@ -146,35 +150,35 @@ class MongoStorage:
         self, ids: Collection[str], *, models: Collection[str] | None = None
     ) -> dict[str, Record]:
         """Return the records with these ids; see `Storage.get`."""
-        return self._run(lambda: self._reader.records(ids, models))
+        return self._run(lambda: self._records.records(ids, models))
 
     def find(self, criteria: Criteria, *, limit: int, after: str | None = None) -> Page:
         """Return a page of memories, newest first; see `Storage.find`."""
         check_limit(limit)
         bound = None if after is None else decode_cursor(after)
-        return self._run(lambda: self._reader.page(criteria, bound, limit=limit))
+        return self._run(lambda: self._queries.page(criteria, bound, limit=limit))
 
     def history(self, memory_id: str) -> list[Memory]:
         """Return every revision of a memory; see `Storage.history`."""
-        return self._run(lambda: self._reader.history(memory_id))
+        return self._run(lambda: self._records.history(memory_id))
 
     def erased(self, ids: Collection[str]) -> frozenset[str]:
         """Return those of `ids` that were erased; see `Storage.erased`."""
-        return self._run(lambda: self._reader.erased(ids))
+        return self._run(lambda: self._records.erased(ids))
 
     def changes(self, after: int, *, limit: int, models: Collection[str] | None = None) -> Changes:
         """Return what changed since the cursor `after`; see `Storage.changes`."""
         check_limit(limit)
-        return self._run(lambda: self._reader.changes(after, limit=limit, models=models))
+        return self._run(lambda: self._feed.changes(after, limit=limit, models=models))
 
     def position(self) -> int:
         """Return the cursor behind the last change."""
-        return self._run(self._reader.position)
+        return self._run(self._feed.position)
 
     def pending(self, model: str, *, limit: int) -> list[str]:
         """Return ids of memories without an embedding by `model`; see `Storage.pending`."""
         check_limit(limit)
-        return self._run(lambda: self._reader.pending(model, limit=limit))
+        return self._run(lambda: self._queries.pending(model, limit=limit))
 
     def scopes(self) -> dict[str, Scope]:
         """Return every scope by name; `Global` is always among them."""

