@@ -31,11 +31,11 @@ _CUT_TO_PIECES = 2.5
 
 
 class OnnxEmbedder:
-    """Embeds with a model on this machine. Opens no connection.
+    """An embedder with a model on this machine. It opens no connection.
 
-    Opening does not load it: the model is loaded by the first use, once for all threads,
-    and again in a forked process. A text longer than the window is cut at
-    its end: embed its passages instead. Closing releases the model; a later use loads it again.
+    The first use loads the model, once for all threads, and again in a forked process. A text
+    longer than the window is cut at its end: embed its passages instead. Closing releases the
+    model; a later use loads it again.
     """
 
     def __init__(self, model: FoundModel | Path, *, workers: int | None = None) -> None:
