@@ -1,4 +1,4 @@
-"""Text to vectors. Importing this loads no model and none of the packages that run one."""
+"""Text to vectors. The import loads no model and no package that runs a model."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ __all__ = [
 
 
 def open_embedder(name: str | Path = BUNDLED, *, capacity: int = 4_096) -> CachedEmbedder:
-    """Open the bundled model, or the one at a path, behind a cache of vectors.
+    """Open the bundled model, or the model at a path, behind a cache of vectors.
 
     The path is an exported model, or a sentence-transformers directory with an ONNX graph. The
-    latter is measured at every opening; `configured_embedder` keeps what was measured.
+    latter is measured at every opening; `configured_embedder` keeps the measurements.
 
     Raises:
         EmbedderError: there is no model that this version can use.
@@ -36,10 +36,10 @@ def open_embedder(name: str | Path = BUNDLED, *, capacity: int = 4_096) -> Cache
 
 
 def configured_model(config: Config, *, keep: bool = True) -> FoundModel:
-    """Return the model that the configuration names, and what it is.
+    """Return the model that the configuration names, with its description.
 
     The first time that a sentence-transformers directory is found it is loaded and measured, which
-    takes seconds; what it is, is kept in the home folder, unless `keep` is False.
+    takes seconds; its description is kept in the home folder, unless `keep` is False.
 
     Raises:
         EmbedderError: there is no model that this version can use.

@@ -1,7 +1,7 @@
 """The description of a foreign model, which is read, hashed and measured once, then kept in a file.
 
 The directory of the model may be read-only and its files large. The description is kept elsewhere,
-with the size, times and inode of every file, and is valid until one of them changes.
+with the size, times and inode of every file, and is valid until they change.
 """
 
 from __future__ import annotations
@@ -167,7 +167,7 @@ def _map_file(path: Path) -> mmap.mmap:
 
 
 def _read(path: Path) -> _Record | None:
-    """Return the kept record, None without one or if it is damaged."""
+    """Return the kept record, None if it is missing or damaged."""
     try:
         with open_regular(path) as file:
             fields = json.loads(file.read(_MAX_BYTES))

@@ -60,7 +60,7 @@ def is_layout(path: Path) -> bool:
 def read_layout(path: Path, given_prefixes: tuple[str | None, str | None] = (None, None)) -> Layout:
     """Read the small files of the model at `path`, which is a directory or a graph in it.
 
-    `given_prefixes` are the prefixes for questions and texts, None for those of the directory.
+    `given_prefixes` are the prefixes for questions and texts, None for the directory's own.
 
     Raises:
         EmbedderError: a file is missing or damaged, or models of that kind cannot be used; the

@@ -1,4 +1,4 @@
-"""The model behind a name: the bundled one, an export, or a foreign directory."""
+"""The model behind a name: the bundled model, an export, or a foreign directory."""
 
 from __future__ import annotations
 

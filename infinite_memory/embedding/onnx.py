@@ -31,17 +31,17 @@ _CUT_TO_PIECES = 2.5
 
 
 class OnnxEmbedder:
-    """Embeds with a model on this machine. Opens no connection.
+    """An embedder with a model on this machine. It opens no connection.
 
-    Opening does not load it: the model is loaded by the first use, once for all threads,
-    and again in a process that was forked from this one. A text longer than the window is cut at
-    its end: embed its passages instead. Closing releases the model; a later use loads it again.
+    The first use loads the model, once for all threads, and again in a forked process. A text
+    longer than the window is cut at its end: embed its passages instead. Closing releases the
+    model; a later use loads it again.
     """
 
     def __init__(self, model: FoundModel | Path, *, workers: int | None = None) -> None:
-        """Open a model that was found, or the one at a path.
+        """Open a model that `find_model` returned, or the model at a path.
 
-        `workers` is the number of threads that share a call of `embed`, by default one for each
+        `workers` is the number of threads that share a call of `embed`, by default one for every
         processor and at most 8.
 
         Raises:
@@ -69,7 +69,7 @@ class OnnxEmbedder:
 
     @property
     def max_tokens(self) -> int:
-        """The length of the model's window in tokens, the special ones at both ends included."""
+        """The length of the model's window in tokens, with the special tokens at both ends."""
         return self._manifest.max_tokens
 
     @property
@@ -78,7 +78,7 @@ class OnnxEmbedder:
         return self._manifest.background
 
     def understands(self, text: str) -> bool:
-        """Tell whether the model's vocabulary covers the writing of `text`, and its language.
+        """Return whether the model's vocabulary covers the writing of `text`, and its language.
 
         A language other than English is covered if its words are not cut to pieces: words of their
         own language have 1.2 to 1.3 tokens each, Turkish ones in an English vocabulary 3.1.
@@ -107,7 +107,7 @@ class OnnxEmbedder:
         return cut_passages(text, tokens, window=window, overlap=window // 5)
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return one unit vector a text, shape (len(texts), dimensions).
+        """Return a unit vector for every text, shape (len(texts), dimensions).
 
         Raises:
             EmbedderError: the model cannot be loaded or run.
@@ -133,7 +133,7 @@ class OnnxEmbedder:
         """Hash the files of the model; takes a moment.
 
         Raises:
-            EmbedderError: a file is missing or is not the one that was recorded.
+            EmbedderError: a file is missing or differs from the recorded file.
         """
         for name, record in self._manifest.files.items():
             check_digest(self._directory / name, record)

@@ -85,7 +85,7 @@ def _short(key: str) -> str:
 def prefixes(directory: Path) -> Prefixes:
     """Return the prefixes of the model for questions and for documents.
 
-    They are chosen as in sentence-transformers: the prompts with these names, else the default.
+    They are chosen as in sentence-transformers: the prompts of both names, else the default prompt.
 
     Raises:
         EmbedderError: the file is damaged, or a prompt is not a usable text.

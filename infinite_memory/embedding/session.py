@@ -47,7 +47,7 @@ class Session:
             self._pool = POOLING[pooling]
 
     def vector(self, ids: list[int]) -> NDArray[np.float32]:
-        """Return the vector of a text of these tokens, shape (dimensions,).
+        """Return the vector of the tokens of a text, shape (dimensions,).
 
         Raises:
             EmbedderError: the graph fails, or its result is not a vector or not finite.

@@ -6,7 +6,7 @@ and `ParseURL` are the same name. A compound of several names is also kept whole
 neighbours, with any sign between them: a search for `app/main` or `app.main` finds
 `src/app/main.py`, and `1.2` finds `v1.2.3`. Chinese, Japanese, Thai and other scripts without
 spaces become single characters and pairs of them. Chinese words of three characters and more are
-also kept whole. Traditional characters and the simplified ones become the same terms.
+also kept whole. Traditional and simplified characters become the same terms.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Sentences of a text for an excerpt: to choose from, and to widen the chosen one."""
+"""The sentences of a text, to choose and widen an excerpt."""
 
 from __future__ import annotations
 

@@ -172,7 +172,7 @@ def languages_of(text: str, folded: str) -> tuple[str, ...]:
 
 @cache
 def function_words(language: str) -> frozenset[str]:
-    """Return the words of a language that do not tell what a text is about."""
+    """Return the words of a language that do not show the subject of a text."""
     return frozenset(_FUNCTION_WORDS[language].split())
 
 

@@ -1,4 +1,4 @@
-"""The word lists in `data`, each read from its file at first use."""
+"""The word lists in `data`, read from their files at first use."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ __all__ = ["simplify", "standard_forms", "stop_words"]
 
 @cache
 def stop_words() -> frozenset[str]:
-    """Return the English words that do not tell what a text is about."""
+    """Return the English words that do not show the subject of a text."""
     return frozenset(word for line in _read_lines("stopwords.txt") for word in line.split())
 
 
 @cache
 def standard_forms() -> Mapping[str, str]:
-    """Return the standard form of every English word that has one besides its stem.
+    """Return the standard forms of the English words whose stem is not enough.
 
-    A British or wrong spelling has the American one, a number word its digits, and an irregular
-    form its base: "colour" has "color", "two" has "2", "bought" has "buy".
+    A British or wrong spelling has the American spelling, a number word its digits, and an
+    irregular form its base: "colour" has "color", "two" has "2", "bought" has "buy".
     """
     forms: dict[str, str] = {}
     for name in ("spellings.txt", "numbers.txt", "inflections.txt"):
@@ -31,10 +31,10 @@ def standard_forms() -> Mapping[str, str]:
 
 
 def simplify(text: str) -> str:
-    """Return `text` with a simplified Chinese character in place of every traditional one.
+    """Return `text` with simplified instead of traditional Chinese characters.
 
-    The result is meant for search, not for reading: which of several simplified characters is right
-    may depend on the word.
+    The result is meant for search, not for reading: a traditional character with several
+    simplified forms always gets the first.
     """
     return text.translate(_simplified_characters())
 

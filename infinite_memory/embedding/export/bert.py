@@ -1,7 +1,7 @@
 """The network of BERT's family as an ONNX graph that ends in a unit vector.
 
 After Devlin et al., "BERT: Pre-training of Deep Bidirectional Transformers" (2018). The graph takes
-no attention mask: it is run on texts of one length, so there is no padding to hide.
+no attention mask: it is run on texts of equal length, so there is no padding to hide.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ def linear(graph: GraphBuilder, precision: Precision, x: str, weight: Array, bia
 def _two_passes(graph: GraphBuilder, x: str, b: str, b_scale: str, bias: str) -> str:
     """Multiply the activations rounded to 8 bits, then the remainders, also in 8 bits.
 
-    One pass alone loses ten times more than the 8-bit weights do: a few large activations set the
+    A single pass loses ten times more than the 8-bit weights do: a few large activations set the
     step for all of them. The remainder is smaller than that step, so the second pass brings the
     activations to about 16 bits with the same quick integer product.
     """

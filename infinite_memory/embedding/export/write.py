@@ -38,7 +38,7 @@ def export_model(
 ) -> Export:
     """Export a sentence-transformers directory of BERT's family to a directory for `OnnxEmbedder`.
 
-    The same input gives the same bytes. `name` and the prefixes replace those of the source. The
+    The same input gives the same bytes. `name` and the prefixes replace values of the source. The
     manifest is written last, so that an interrupted export is never taken for a model. Files of an
     earlier export in `out` are replaced.
 
