@@ -155,7 +155,7 @@ async def test_retrieve_memory_filters_explains_and_counts_what_it_leaves_out(
     assert few["more"] >= 1
     assert f"{few['more']} more match: raise limit" in few_said
     assert none.startswith("Nothing that is stored matches.")
-    assert "lie under the threshold" in none
+    assert "scored below the threshold" in none
     assert "Searched: Global, apollo." in none
 
 

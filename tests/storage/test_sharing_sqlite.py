@@ -132,6 +132,7 @@ from pathlib import Path
 opened = []
 sys.addaudithook(lambda event, args: opened.append(str(args[0])) if event == "open" else None)
 
+from infinite_memory.model.commit import Commit, Erase
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.testing.storage_contract import put
