@@ -1,7 +1,7 @@
-"""The interfaces that can be implemented by others; users never subclass.
+"""The protocols of a storage, a search and an embedder; implementations need not subclass them.
 
-`infinite_memory.testing` has the contracts that an implementation of `Storage`, of `Search` and of
-`Embedder` must pass.
+An implementation of `Storage`, `Search` or `Embedder` must pass its contract in
+`infinite_memory.testing`.
 """
 
 from __future__ import annotations
@@ -45,124 +45,122 @@ __all__ = [
 
 
 class Storage(Protocol):
-    """Keeps records. Knows nothing of policy: what to keep, find or forget is decided above it.
+    """A database of records. Policy, such as what to keep, find or forget, is decided above it.
 
-    Every method may be called from any thread. What `commit` has returned from is durable, and is
-    seen by every read that starts afterwards, through this object or any other open on the same
-    store, in this process or another. A method of a closed storage raises `StoreClosed`; what
-    cannot be reached raises `StorageUnavailable`; a record that is not as it was written raises
-    `StoreDamaged` and is never returned.
+    Every method may be called from any thread. A commit is durable when `commit` returns, and
+    visible to every read that starts afterwards, through any object on the same store in any
+    process. A closed storage raises `StoreClosed`, an unreachable one `StorageUnavailable`. A
+    damaged record is never returned: it raises `StoreDamaged`.
     """
 
     @property
     def identity(self) -> str:
-        """The UUID that this store was given when it was created; it never changes."""
+        """The UUID of the store, set at its creation; it never changes."""
 
     def commit(self, commit: Commit) -> int:
         """Carry out all of `commit`, or nothing; return the cursor of the feed after it.
 
-        `Commit` gives the order in which its fields are applied. To erase what does not exist,
-        where no revision is expected, to attach to a revision that is not current, and to detach or
-        unlink what is not there, changes nothing. Scopes, links and the journal do not move the
-        feed. A damaged memory can be erased, not revised.
+        `Commit` documents the order in which its fields are applied. Erasing an unknown id without
+        an expected revision, attaching to a revision that is not current, and detaching or
+        unlinking a missing embedding or link change nothing. Scopes, links and the journal do not
+        move the feed. A damaged memory can be erased, not revised.
 
         Raises:
             Conflict: a `Put` or an `Erase` expected another revision than the current one, or
                 `commit.expect` does not hold.
             InvalidInput: a `Put` does not raise the revision, an embedding is malformed, a weight
                 is out of its range, or the same id, link or scope is written twice.
-            StorageUnavailable: it was not carried out; or the message says that the outcome is
-                unknown, and then the caller looks before it tries again.
+            StorageUnavailable: the commit was not carried out; or the message says that its outcome
+                is unknown, and the caller must read before it tries again.
         """
 
     def get(
         self, ids: Collection[str], *, models: Collection[str] | None = None
     ) -> dict[str, Record]:
-        """Return the records with these ids; an id that does not exist is left out.
+        """Return the records with these ids, without unknown ids.
 
-        They have their embeddings by `models`, None for all of them; others are not even read.
+        A record has its embeddings by `models`, None for all models; further embeddings are not
+        read.
 
         Raises:
-            StoreDamaged: one of them is damaged; ask for the others without it.
+            StoreDamaged: a record is damaged; the caller can read the rest without its id.
         """
 
     def find(self, criteria: Criteria, *, limit: int, after: str | None = None) -> Page:
         """Return at most `limit` memories that meet `criteria`, newest `happened_at` first.
 
-        Equal times are ordered by id, descending. `after` is the `next` of an earlier page. What
-        is damaged is left out, here, in the feed and in `pending`.
+        Equal times are ordered by id, descending. `after` is the `next` of an earlier page. Damaged
+        memories are omitted here, in the feed and in `pending`.
 
         Raises:
-            InvalidInput: `after` is no such cursor, or `limit` is less than 1.
+            InvalidInput: `after` is not a cursor of a page, or `limit` is less than 1.
         """
 
     def history(self, memory_id: str) -> list[Memory]:
         """Return every revision of a memory, oldest first, the current one last; [] if unknown."""
 
     def erased(self, ids: Collection[str]) -> frozenset[str]:
-        """Return those of `ids` that were erased, and not stored again since."""
+        """Return the members of `ids` that were erased and not stored again since."""
 
     def changes(self, after: int, *, limit: int, models: Collection[str] | None = None) -> Changes:
         """Return the latest state of at most `limit` memories changed since the cursor `after`.
 
-        `models` are those of `get`.
-
-        Oldest change first; a memory that changed twice appears once, at its last change; 0 reads
-        from the beginning. A reader that always goes on from the returned cursor misses no write,
-        whichever process made it. It may be told of the same state twice. A cursor beyond the end
-        gives nothing and the cursor of the end.
+        `models` are the models of `get`. The oldest change comes first; a memory that changed twice
+        appears once, at its last change; the cursor 0 reads from the beginning. A reader that
+        always continues from the returned cursor misses no write of any process, and may see a
+        state twice. A cursor beyond the end gives no items and the cursor of the end.
         """
 
     def position(self) -> int:
-        """Return the cursor behind the last change; cheap enough to ask before every search."""
+        """Return the cursor after the last change; cheap enough for a call before every search."""
 
     def pending(self, model: str, *, limit: int) -> list[str]:
         """Return at most `limit` ids of memories without a sound embedding by `model`.
 
-        Those that changed longest ago come first; forgotten memories are left out. Cheap enough to
-        ask whenever the feed has moved: it takes no longer the more memories there are.
+        The oldest change comes first; forgotten memories are omitted. It is cheap enough for a call
+        after every commit: its time does not grow with the number of memories.
         """
 
     def scopes(self) -> dict[str, Scope]:
         """Return every scope by name; `Global` is always among them."""
 
     def links(self, ids: Collection[str]) -> list[Link]:
-        """Return every link from or to one of these memories, by source, target and type."""
+        """Return every link from or to these memories, ordered by source, target and type."""
 
     def journal(
         self, *, before: int | None = None, limit: int, memory_id: str | None = None
     ) -> list[Entry]:
         """Return at most `limit` entries of the journal, newest first.
 
-        `before` gives those with a lower number; `memory_id` those that changed that memory.
+        `before` selects entries with a lower number, `memory_id` entries that changed a memory.
 
         Raises:
-            StoreDamaged: one of them is not as it was written.
+            StoreDamaged: an entry is damaged.
         """
 
     def journal_end(self) -> JournalEnd:
-        """Return the number and the digest of the last entry, as they were noted when it was made.
+        """Return the number and the digest of the last entry, as its commit recorded them.
 
-        They are kept apart from the entries, so that a missing or a foreign one is noticed.
+        They are stored apart from the entries, so that a missing or a foreign entry is detected.
         """
 
     def usage(self, ids: Collection[str]) -> dict[str, Usage]:
-        """Return how often these memories were used; one that never was is left out."""
+        """Return the usage of these memories, without memories that were never used."""
 
     def count_usage(self, used: Mapping[str, Usage]) -> None:
-        """Add these counts durably, and keep the latest moment of each; the feed does not move.
+        """Add counts durably, and keep the latest moment of each memory; the feed does not move.
 
-        A memory that does not exist is passed over.
+        Unknown memories are ignored.
         """
 
     def measure(self) -> Size:
         """Count what is stored."""
 
     def scrub(self) -> bool:
-        """Make sure that no byte of what was erased is left in the files of this store.
+        """Remove every byte of erased memories from the files; return whether that is done.
 
-        Return whether that is so now. False says that readers who began before hold some bytes
-        there, and that the storage removes them by itself once these have ended.
+        False means that earlier readers still use some bytes; the storage removes them by itself
+        when these readers have finished.
         """
 
     def close(self) -> None:
@@ -171,13 +169,13 @@ class Storage(Protocol):
 
 @runtime_checkable
 class SupportsVerify(Protocol):
-    """A storage that can look at everything it holds. One that cannot is read from end to end."""
+    """A storage that can verify everything it holds; any other storage is read as a whole."""
 
     def verify(self, walked: Walked | None = None) -> Verification:
-        """Look at every record, its history and vectors, and whatever was derived from them.
+        """Verify every record with its history, its vectors and all data derived from it.
 
-        Nothing is changed. What is found damaged is left out of every result from then on.
-        `walked` is told from time to time how many memories are done, and of how many.
+        Nothing is changed. Damaged records are omitted from every later result. `walked` receives
+        the number of verified memories and their total from time to time.
 
         Raises:
             StorageUnavailable: the store cannot be read at the moment.
@@ -186,57 +184,57 @@ class SupportsVerify(Protocol):
 
 @runtime_checkable
 class SupportsBriefCalls(Protocol):
-    """A storage on a server, which can be kept from waiting for one that does not answer."""
+    """A storage on a server, whose calls can be limited to a short wait for an answer."""
 
     def brief_calls(self) -> AbstractContextManager[None]:
-        """Return a context in which a call of this thread that has no answer soon gives up.
+        """Return a context in which the calls of this thread give up after about a second.
 
-        Soon is about a second, and after one call without an answer at once.
+        After a call without an answer, later calls give up at once.
         """
 
 
 def limit_to_brief_calls(storage: Storage) -> AbstractContextManager[None]:
-    """Return a context in which the calls of this thread do not wait for a server, if there is one.
+    """Return a context in which the calls of this thread do not wait long for a server.
 
-    A store is closed in it.
+    It is used when a store is closed.
     """
     return storage.brief_calls() if isinstance(storage, SupportsBriefCalls) else nullcontext()
 
 
 @runtime_checkable
 class SupportsCopyMark(Protocol):
-    """A storage that can be marked as the copy of another one, so that copying goes on there.
+    """A storage that can be marked as a copy, so that an interrupted copy can continue.
 
-    To one that cannot, a store is copied in one go.
+    A copy to any other storage cannot be resumed.
     """
 
     def copy_mark(self) -> CopyMark | None:
-        """Return the mark, None where there is none that can be read."""
+        """Return the mark, None if it is missing or unreadable."""
 
     def mark_copy(self, mark: CopyMark) -> None:
-        """Write the mark in the place of the one before, durably and as a whole."""
+        """Replace the mark, durably and atomically."""
 
 
 @runtime_checkable
 class SupportsDamage(Protocol):
-    """A storage that remembers what it has left out of its answers because it is damaged."""
+    """A storage that remembers the damaged records that it omitted from its answers."""
 
     def damage(self) -> tuple[Finding, ...]:
-        """Return what this object has found damaged so far, a finding each."""
+        """Return a finding for each damaged record that this object has met."""
 
 
 class Search(Protocol):
     """Finds the memories of one storage, by words and by the vectors of one embedder.
 
     Every method may be called from any thread. A call sees every commit that was acknowledged
-    before it, by any process, and never gives a memory that was erased before it. A search is
-    derived from its storage: it can be thrown away at any time, and a new one gives the same.
+    before it, by any process, and never returns a memory that was erased before it. A search is
+    derived from its storage: it can be discarded at any time, and a new one returns the same.
     """
 
     def search(self, question: Question) -> Ranking:
         """Return the memories that answer `question` best.
 
-        Only memories that meet the criteria are counted or given. Where the embedder fails, the
+        Only memories that meet the criteria are counted or returned. If the embedder fails,
         memories are compared by words alone, and the note of the ranking says so.
         """
 
@@ -245,9 +243,9 @@ class Search(Protocol):
     ) -> list[tuple[str, float]]:
         """Return at most `limit` ids of memories that meet `criteria`, with their cosines.
 
-        `to` is the id of a memory, which is left out of the result, or a unit vector of shape
-        (dimensions,). Of several passages of a memory the nearest counts. The nearest memory comes
-        first, equal ones by id. A memory without a vector is near to none.
+        `to` is the id of a memory, which is not returned, or a unit vector of shape (dimensions,).
+        The nearest passage of a memory counts. The nearest memory comes first; equal cosines are
+        ordered by id. Memories without a vector are never returned.
 
         Raises:
             NotFound: there is no memory with the id `to`.
@@ -255,7 +253,7 @@ class Search(Protocol):
 
 
 SearchFactory = Callable[["Storage", "Embedder"], Search]
-"""Makes a search of a storage by the vectors of an embedder, such as the class of a search."""
+"""A callable that returns a search of a storage and an embedder, such as a search class."""
 
 
 @runtime_checkable
@@ -263,13 +261,13 @@ class SupportsIndex(Protocol):
     """A search that keeps derived data in memory or in files."""
 
     def warm_up(self) -> None:
-        """Load what the first search would otherwise wait for."""
+        """Load the derived data now, so that the first search need not wait."""
 
     def save(self) -> None:
         """Write the derived data for the next process; called when a store is closed."""
 
     def discard(self) -> None:
-        """Remove the derived data from the disk, since a memory was erased for good.
+        """Remove the derived data from the disk after a memory was erased for good.
 
         Raises:
             StorageUnavailable: a file cannot be deleted.
@@ -314,7 +312,7 @@ class SupportsTermCounts(Protocol):
     def count_holding(self, name: str, criteria: Criteria) -> tuple[int, int]:
         """Count the memories that meet `criteria` and hold each word of `name`, and all that meet.
 
-        Of a search without this method, `MemoryStore` takes the matches of `name` by words.
+        For a search without this method, `MemoryStore` counts the matches of `name` by words.
         """
 
 
@@ -330,7 +328,7 @@ def count_holding(search: Search, name: str, criteria: Criteria) -> tuple[int, i
 
 
 class Timeline(Protocol):
-    """The memories that meet some criteria, in the order of time."""
+    """The memories that meet criteria, ordered by time."""
 
     @property
     def happened(self) -> NDArray[np.int64]:
@@ -339,21 +337,21 @@ class Timeline(Protocol):
     def stretch(
         self, after: tuple[int, str] | None, limit: int, *, newest_first: bool
     ) -> list[tuple[int, str]]:
-        """Return the next `limit` (moment, id) behind `after`, None for the beginning.
+        """Return the next `limit` pairs (moment, id) after `after`, None for the beginning.
 
-        Equal moments are ordered by id, in the direction of the whole.
+        Equal moments are ordered by id, in the same direction.
         """
 
     def by_scope(self) -> dict[str, int]:
-        """Return how many memories each scope has, the largest first."""
+        """Return the number of memories by scope, largest first."""
 
     def by_kind(self) -> dict[str, int]:
-        """Return how many memories there are of each kind, the largest first."""
+        """Return the number of memories by kind, largest first."""
 
 
 @runtime_checkable
 class SupportsTimeline(Protocol):
-    """A search that gives memories in the order of time, without reading all of them."""
+    """A search that lists memories by time without reading the storage."""
 
     def timeline(self, criteria: Criteria) -> Timeline:
         """Return the memories that meet `criteria`.
@@ -363,10 +361,10 @@ class SupportsTimeline(Protocol):
 
 
 class Embedder(Protocol):
-    """Turns text into unit vectors. The same text gives the same vector, however it is batched.
+    """A model that turns text into unit vectors; the vector of a text does not depend on its batch.
 
-    Every method may be called from any thread. `model`, `dimensions` and `embed` are needed. An
-    embedder may also have these, in place of their defaults:
+    Every method may be called from any thread. `model`, `dimensions` and `embed` are required.
+    Optional members replace their defaults:
 
     - `embed_query(text) -> vector`: the unit vector of a question, shape (dimensions,), for a model
       that treats questions unlike texts. By default `embed([text])[0]`.
@@ -378,13 +376,14 @@ class Embedder(Protocol):
     - `background`: the cosine that two unrelated texts have on average; models differ widely in it.
       By default it is measured on sixteen sentences when it is first needed.
 
-    A vector of another shape or type, that is not finite, or whose length is not 1 within 0.001, is
-    refused: the text is stored and found by its words, and the receipt names the fault.
+    A vector with a wrong shape or type, with values that are not finite, or with a length that
+    differs from 1 by more than 0.001 is refused: the text is stored and found by its words, and the
+    receipt names the fault.
     """
 
     @property
     def model(self) -> str:
-        """The name of the model and a digest of its files; vectors of two models never mix."""
+        """The name of the model with a digest of its files; vectors of two models never mix."""
 
     @property
     def dimensions(self) -> int:

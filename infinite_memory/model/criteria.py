@@ -1,4 +1,4 @@
-"""Which memories are meant."""
+"""The criteria of a search: which memories qualify."""
 
 from __future__ import annotations
 
@@ -17,18 +17,19 @@ __all__ = ["Conditions", "Criteria"]
 
 
 class Conditions(TypedDict, total=False):
-    """Which memories a caller means, as `search` and `browse` take it by keyword.
+    """The conditions of a caller, as `search` and `browse` take them by keyword.
 
-    `scope`: a name or several, with their parents and `Global`; "ALL" for every open one; left out,
-    the default scope and, in a search, any open scope that the question clearly names ("#health",
-    "what is in health?", "is Apollo late?"), which `Hits.opened` tells. `tags`: all of them
-    required. `kinds`: any of them, by default every kind. `statuses`: any of them, by default
-    those of the mode, in an exhaustive search all but forgotten; an empty list means every one.
-    `conversation_id`: that conversation alone. `since`, `until`: aware datetimes that bound
-    `happened_at` as [since, until). `when`: the same in words, such as "last week" or "since March
-    2024", in the configured time zone; not together with the other two. `mode`: "current", the
-    default, "strict" or "history": see `Mode`. `as_of`: what held at that moment, superseded since
-    or not: an aware datetime, or words such as "last March", which mean its end.
+    `scope`: a name or a list of names, opened with their parents and `Global`; "ALL" opens every
+    open scope; by default the default scope and, in a search, any open scope that the question
+    clearly names ("#health", "what is in health?", "is Apollo late?"), listed in `Hits.opened`.
+    `tags`: all are required. `kinds`: any of them, by default every kind. `statuses`: any of them;
+    by default the statuses of the mode, in an exhaustive search all but forgotten; an empty list
+    means every status. `conversation_id`: only this conversation. `since`, `until`: aware datetimes
+    that bound `happened_at` as [since, until). `when`: the same bounds in words, such as "last
+    week" or "since March 2024", in the configured time zone; not together with `since` or `until`.
+    `mode`: "current", the default, "strict" or "history": see `Mode`. `as_of`: memories that held
+    at this moment, superseded since or not: an aware datetime, or words such as "last March", which
+    mean its end.
     """
 
     scope: str | Iterable[str] | None
@@ -45,18 +46,16 @@ class Conditions(TypedDict, total=False):
 
 @frozen(kw_only=True)
 class Criteria:
-    """Conditions that a memory meets all of; a field left as it is sets no condition.
+    """Conditions that a memory must meet; a field with its default sets no condition.
 
-    `tags` are all required, letter case does not count. `since` and `until` bound `happened_at` as
-    a half-open range, [since, until). `key` is a key in just this spelling; `keyed` asks for any
-    key. `as_of` is a moment at which a memory held: it had begun, by `valid_from` or else
-    `happened_at`, and `valid_to` was still to come. `unended_at` is a moment by which it had not
-    ended, and `begun_at` one by which it had begun, see `Memory.begun_by`; a storage may pass these
-    two over in `find`. `content_hashes` are values of `Put.content_hash`: the storage compares them
-    with those that it keeps, and `admit` does not. `when` and `tense` set no condition: they are
-    how the words of time were read, and which truth was asked for, None without. Nor do `opened`,
-    the scopes that are searched because the question names them, and `unopened`, those that it may
-    have named.
+    All `tags` are required; letter case is ignored. `since` and `until` bound `happened_at` as
+    a half-open range, [since, until). `key` is the exact spelling of a key; `keyed` requires any
+    key. `as_of` is a moment at which a memory held: after `valid_from` or else `happened_at`, and
+    before `valid_to`. `unended_at` is a moment at which it had not ended, `begun_at` a moment at
+    which it had begun, see `Memory.begun_by`; a storage may ignore both in `find`. `content_hashes`
+    are values of `Put.content_hash`, which a storage compares with its own and `admit` ignores.
+    Four fields set no condition: `when` is the reading of the words of time and `tense` the
+    requested mode; `opened` are scopes that the question names, `unopened` scopes that it may name.
     """
 
     scopes: frozenset[str] | None = None
@@ -78,7 +77,7 @@ class Criteria:
     unopened: tuple[str, ...] = ()
 
     def admit(self, memory: Memory) -> bool:
-        """Tell whether `memory` meets every condition."""
+        """Return whether `memory` meets every condition."""
         return not any(self.unmet(memory))
 
     def unmet(self, memory: Memory) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What a search answers."""
+"""The result of a search."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ __all__ = ["LIKELY", "Absence", "Explanation", "Hit", "Hits", "Predecessor", "St
 
 
 LIKELY = 0.05
-"""The least score of a best hit that probably answers."""
+"""The lowest score of a best hit that probably answers the question."""
 
 
 @frozen(kw_only=True)
 class Explanation:
-    """How a memory came to its score.
+    """The parts of the score of a memory.
 
     `cosine` is that of its best passage with the whole question, None where vectors were not
     compared; `passage` is the half-open character range of that passage. `bm25` is the raw sum over
@@ -57,7 +57,7 @@ class Explanation:
 
 
 class Step(StrEnum):
-    """The step of a search that kept a memory out, or that nothing did."""
+    """The step of a search that kept a memory out; `FOUND` if the search returns it."""
 
     FOUND = "found"
     CONDITIONS = "conditions"
@@ -92,7 +92,7 @@ class Absence:
 
 @frozen(kw_only=True)
 class Predecessor:
-    """A memory that a hit has superseded: no longer true, but worth knowing.
+    """A memory that a hit has superseded.
 
     `text` is its beginning, at most 300 characters; `ended_at` is its `valid_to`, or else when it
     was superseded.
@@ -105,7 +105,7 @@ class Predecessor:
 
 @frozen(kw_only=True)
 class Hit:
-    """A memory that was found, with its score in [0, 1].
+    """A memory that a search returned, with its score in [0, 1].
 
     `twins` are the ids of older memories that match as well and whose texts have the same canonical
     form, of the same kind, scope, speaker and status. In an overview `highlight` is the
@@ -167,12 +167,12 @@ class Hits(Sequence[Hit]):
 
     @property
     def covered(self) -> dict[str, str]:
-        """The ids of the hits that a summary among them covers, each with that of the summary."""
+        """The ids of covered hits, each with the id of the summary that covers it."""
         return {covered: hit.memory.id for hit in self.items for covered in hit.covers}
 
     @property
     def likely(self) -> bool:
-        """Whether an answer is among what matched; if not, that is only what comes nearest.
+        """Whether an answer is probably among the hits.
 
         The best score is 0.05 or more: fewer than one question in a hundred that has an answer
         falls under it on the development sets, and most of those that have none.

@@ -1,4 +1,4 @@
-"""What a write answers."""
+"""The answer to a write."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["Outcome", "Receipt", "Searchable", "Similar"]
 
 
 class Outcome(StrEnum):
-    """What a write did."""
+    """The effect of a write."""
 
     STORED = "stored"
     REVISED = "revised"
@@ -23,7 +23,7 @@ class Outcome(StrEnum):
 
 
 class Searchable(StrEnum):
-    """How a memory can be found now: by its words at once, by meaning when embedded."""
+    """How a memory can be found: by its words at once, by meaning when it is embedded."""
 
     MEANING = "meaning"
     WORDS = "words"
@@ -48,19 +48,18 @@ class Similar:
 
 @frozen(kw_only=True)
 class Receipt:
-    """Proof that a write is durable, and what it did.
+    """Proof that a write is durable, with its effects.
 
-    `unchanged` means that the request had been carried out before. `strengthened` means that the
-    same, in every field, was stored within the hour, with nothing else in its scope since: nothing
-    was stored again, and `id` is that of the memory which is there. `echo` is the same for what
-    recall had just returned to the assistant that stored it.
-    `similar` are at most three current memories that are near what `remember` has just stored,
-    nearest first: whoever stored it decides whether it replaces one of them.
-    `erased` lists what a hard forget removed for good. `superseded` are the ids of the memories
-    that this one replaced, and `superseded_by` is the one that replaced it, where it was told late.
-    `conflicts` are those with the same key that begin at the same moment and say something else:
-    all of them stay current until somebody decides. `pending` says in words what could not be done
-    once the write was durable, such as why the text could not be embedded, and what to do about it.
+    The outcome `unchanged` means that the same request was carried out before; `strengthened` that
+    an equal memory was stored within the hour, with nothing else in its scope since: nothing was
+    stored again, and `id` is the id of that memory; `echo` that the text came back from a recall
+    within the hour. `similar` names at most three current memories near the new one, nearest first;
+    the caller decides whether the new memory replaces one of them. `erased` lists the ids that a
+    hard forget removed. `superseded` are the ids of memories that the new one replaced;
+    `superseded_by` is the id of a memory that replaces the new one, because it began later.
+    `conflicts` are the ids of memories with the same key and beginning and another text; all stay
+    current until the caller decides. `pending` describes steps that failed after the write was
+    durable, such as the embedding of the text, and what to do about them.
     """
 
     id: str

@@ -26,8 +26,8 @@ class Embedding:
     """The passages of one text and their vectors, made by one model.
 
     `spans` are half-open character ranges of the text, shape (passages, 2), int32; `vectors` are
-    unit vectors, shape (passages, dimensions), float32. `model` is one line of text. One without
-    passages says that the model could not embed the text: the words alone find it.
+    unit vectors, shape (passages, dimensions), float32. `model` is a line of text. An embedding
+    without passages means that the model could not embed the text, which only its words find.
     """
 
     model: str
@@ -37,22 +37,19 @@ class Embedding:
 
 @frozen(kw_only=True)
 class Record:
-    """A memory as a storage keeps it, with its embeddings: one a model, in the order of models.
-
-    Where only some models were asked for, those by others are left out.
-    """
+    """A stored memory with its embeddings, one for each requested model, ordered by model."""
 
     memory: Memory
     embeddings: tuple[Embedding, ...] = ()
 
     def embedding_by(self, model: str) -> Embedding | None:
         """Return the embedding that `model` made, None if there is none."""
-        return next((each for each in self.embeddings if each.model == model), None)
+        return next((embedding for embedding in self.embeddings if embedding.model == model), None)
 
 
 @frozen(kw_only=True)
 class Change:
-    """The latest state of one memory: its record, or None where it was erased."""
+    """The latest state of a memory: its record, or None if it was erased."""
 
     id: str
     record: Record | None
@@ -60,7 +57,7 @@ class Change:
 
 @frozen(kw_only=True)
 class Changes:
-    """A stretch of the change feed, oldest first, and the cursor to go on from."""
+    """A part of the change feed, oldest first, and the cursor from which to continue."""
 
     items: tuple[Change, ...]
     cursor: int
@@ -68,9 +65,9 @@ class Changes:
 
 @frozen(kw_only=True)
 class Page:
-    """Memories in the order newest first, and the cursor of the next page, None at the end.
+    """Memories, newest first, and the cursor of the next page, None at the end.
 
-    `when` is how the words of time were read that were given, None without.
+    `when` is the reading of the words of time, None without them.
     """
 
     memories: tuple[Memory, ...]
@@ -80,11 +77,11 @@ class Page:
 
 @frozen(kw_only=True)
 class Size:
-    """How much a storage holds.
+    """The number of records in a storage.
 
-    `memories` are counted by (scope, kind, status); `embedded` counts by model the memories that it
-    has embedded, without the forgotten ones; `revisions` counts those that were replaced; `entries`
-    are those of the journal; `oldest` and `newest` are moments of `happened_at`.
+    `memories` counts by (scope, kind, status); `embedded` counts embedded memories by model,
+    without forgotten memories; `revisions` counts replaced revisions; `entries` counts entries of
+    the journal; `oldest` and `newest` are the bounds of `happened_at`.
     """
 
     memories: dict[tuple[str, str, str], int]

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from mongo_servers import Deployment, Member, reserved_ports, scratch
-from pymongo import MongoClient
+from pymongo import MongoClient, WriteConcern
 
 from infinite_memory.errors import StorageUnavailable
 from infinite_memory.model.commit import Commit
