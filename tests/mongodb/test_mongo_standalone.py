@@ -74,7 +74,9 @@ def test_a_standalone_server_is_refused_and_accepted_after_the_two_commands(
     member = start(folder, port, None)
     try:
         with member.client() as client:
-            client["theirs"]["notes"].insert_one({"_id": 1, "text": "kept"})
+            # Journaled: a server that is stopped at once may lose any other write.
+            journaled = client.get_database("theirs", write_concern=WriteConcern(j=True))
+            journaled["notes"].insert_one({"_id": 1, "text": "kept"})
         before = contents(member)
         sentence = refusal(address)
         assert RESTART in sentence
