@@ -41,9 +41,9 @@ if TYPE_CHECKING:
     from infinite_memory.model.search_options import Depth, Mode
     from infinite_memory.model.time_range import Reading, TimeRange, format_range
     from infinite_memory.model.usage import Usage
-    from infinite_memory.operations.copy import copy_store
     from infinite_memory.operations.stats import Stats
-    from infinite_memory.operations.undo import Undone
+    from infinite_memory.operations.store_copy.copy import copy_store
+    from infinite_memory.operations.undo.undo import Undone
     from infinite_memory.protocols import (
         Embedder,
         Search,
@@ -169,9 +169,9 @@ _HOMES = {
     "model.scope": ("Scope", "Sensitivity"),
     "model.time_range": ("Reading", "TimeRange", "format_range"),
     "model.usage": ("Usage",),
-    "operations.copy": ("copy_store",),
+    "operations.store_copy.copy": ("copy_store",),
     "operations.stats": ("Stats",),
-    "operations.undo": ("Undone",),
+    "operations.undo.undo": ("Undone",),
     "protocols": (
         "Embedder",
         "Search",

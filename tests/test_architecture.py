@@ -276,7 +276,7 @@ RULES: list[tuple[Callable[[Sources], Iterable[str]], str, str, str]] = [
     (check_offers, "store.bad", '"""Docstring."""', "no __all__"),
     (check_broad_excepts, "store.bad", "try:\n    f()\nexcept Exception:\n    g()", "no reason"),
     (check_broad_excepts, "store.bad", "try:\n    f()\nexcept:\n    g()", "no reason"),
-    (check_entry_points, "cli.bad", "import infinite_memory.storage.sqlite.lock", "inside a"),
+    (check_entry_points, "cli.bad", "import infinite_memory.storage.sqlite.files.lock", "inside a"),
     (check_entry_points, "cli.bad", "from infinite_memory.search import index", "inside a"),
     (check_testing, "testing.kills", "", "tests/harness"),
 ]

@@ -23,7 +23,7 @@ from benchmarks.soak.starting import Start
 from infinite_memory.errors import StorageError
 from infinite_memory.model.commit import Commit, Put
 from infinite_memory.storage.sqlite import SqliteStorage
-from infinite_memory.storage.sqlite.lock import WriterLock
+from infinite_memory.storage.sqlite.files.lock import WriterLock
 from infinite_memory.testing.storage_contract.base import make_memory
 
 __all__ = ["LONGEST_SECONDS", "Outcome", "run"]

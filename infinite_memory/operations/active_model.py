@@ -20,7 +20,7 @@ from infinite_memory.config import Config
 from infinite_memory.embedding import BUNDLED, CheckedEmbedder, configured_embedder
 from infinite_memory.errors import EmbedderError, StorageError, StoreClosed
 from infinite_memory.model.question import Arm, Question, Ranking
-from infinite_memory.operations.custom_search import check_ranking, make_search
+from infinite_memory.operations.retrieval.custom_search import check_ranking, make_search
 from infinite_memory.protocols import Embedder, Search, SearchFactory, Storage, SupportsIndex
 from infinite_memory.search.index import SearchIndex
 from infinite_memory.search.snapshot import Snapshot

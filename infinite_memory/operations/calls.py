@@ -12,7 +12,7 @@ from functools import wraps
 from typing import Any, Protocol, TypeVar, cast
 
 from infinite_memory.errors import StoreClosed
-from infinite_memory.operations.after_commit import AfterCommit
+from infinite_memory.operations.writes.after_commit import AfterCommit
 
 __all__ = ["Calls", "counted"]
 

@@ -14,8 +14,8 @@ from infinite_memory.model.checks import check_count
 from infinite_memory.model.commit import Attach, Commit, Detach
 from infinite_memory.model.memory import Memory
 from infinite_memory.model.record import Embedding
-from infinite_memory.operations.after_commit import AfterCommit
 from infinite_memory.operations.services import Services
+from infinite_memory.operations.writes.after_commit import AfterCommit
 from infinite_memory.protocols import Embedder, SupportsIndex
 from infinite_memory.storage.preconditions import check_embedding
 

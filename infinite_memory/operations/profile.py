@@ -22,13 +22,13 @@ from infinite_memory.model.entry import Operation
 from infinite_memory.model.memory import GLOBAL, JsonValue, Kind, Memory, Origin, Status
 from infinite_memory.model.profile import SECTIONS, Profile, profile_key
 from infinite_memory.model.scope import fold_name
-from infinite_memory.operations.after_commit import AfterCommit
 from infinite_memory.operations.embed import embed_new
 from infinite_memory.operations.journal import with_entry
 from infinite_memory.operations.retry import attempts
 from infinite_memory.operations.services import Services
-from infinite_memory.operations.supersession import Placement, Superseding, with_key
-from infinite_memory.operations.validation import memory_of
+from infinite_memory.operations.writes.after_commit import AfterCommit
+from infinite_memory.operations.writes.supersession import Placement, Superseding, with_key
+from infinite_memory.operations.writes.validation import memory_of
 
 __all__ = ["get_profile", "update_profile", "users"]
 

@@ -15,7 +15,7 @@ from infinite_memory.model.entry import Operation
 from infinite_memory.model.memory import GLOBAL, Memory
 from infinite_memory.model.scope import Scope, Sensitivity, fold_name, visible_from
 from infinite_memory.operations.journal import with_entry
-from infinite_memory.operations.scope_mentions import Evidence
+from infinite_memory.operations.retrieval.scope_mentions import Evidence
 from infinite_memory.operations.services import Services
 from infinite_memory.operations.visibility import public_names
 from infinite_memory.protocols import count_holding

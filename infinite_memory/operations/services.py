@@ -14,8 +14,8 @@ from infinite_memory.model.ids import RandomBytes
 from infinite_memory.model.memory import Memory
 from infinite_memory.operations.active_model import Models
 from infinite_memory.operations.calls import Calls
-from infinite_memory.operations.recent_recalls import Lately
-from infinite_memory.operations.scope_mentions import ScopeNameCache
+from infinite_memory.operations.retrieval.recent_recalls import Lately
+from infinite_memory.operations.retrieval.scope_mentions import ScopeNameCache
 from infinite_memory.operations.using import UsageCounter
 from infinite_memory.protocols import Search, Storage
 from infinite_memory.storage.confined import ConfinedStorage, Confinement

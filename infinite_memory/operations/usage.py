@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from infinite_memory.model.usage import Usage
-from infinite_memory.operations.revise import existing
 from infinite_memory.operations.services import Services
+from infinite_memory.operations.writes.revise import existing
 
 __all__ = ["usage"]
 

@@ -19,8 +19,8 @@ from infinite_memory.model.address import (
 from infinite_memory.model.diagnosis import Diagnosis, State
 from infinite_memory.protocols import Storage
 from infinite_memory.storage.inmemory.storage import InMemoryStorage
-from infinite_memory.storage.sqlite.diagnose import diagnose_files, diagnose_library
-from infinite_memory.storage.sqlite.paths import Places
+from infinite_memory.storage.sqlite.files.diagnose import diagnose_files, diagnose_library
+from infinite_memory.storage.sqlite.files.paths import Places
 from infinite_memory.storage.sqlite.storage import SqliteStorage
 
 __all__ = [

@@ -8,8 +8,8 @@ from infinite_memory.errors import NotFound
 from infinite_memory.model.checks import check_count
 from infinite_memory.model.entry import Entry
 from infinite_memory.model.memory import Memory
-from infinite_memory.operations.history import conflicts, history
 from infinite_memory.operations.journal import log
+from infinite_memory.operations.retrieval.history import conflicts, history
 from infinite_memory.store.lifetime import Group
 
 __all__ = ["Journal"]

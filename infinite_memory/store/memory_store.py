@@ -21,20 +21,20 @@ from infinite_memory.model.receipt import Receipt
 from infinite_memory.model.record import Page
 from infinite_memory.model.search_options import Depth
 from infinite_memory.model.usage import Usage
-from infinite_memory.operations.browse import browse
 from infinite_memory.operations.calls import counted
-from infinite_memory.operations.forget import forget
-from infinite_memory.operations.recall_by_time import recall_by_time
-from infinite_memory.operations.remember import Progress, remember, remember_many
-from infinite_memory.operations.revise import existing, revise
-from infinite_memory.operations.search import search
-from infinite_memory.operations.search_request import Asking
+from infinite_memory.operations.retrieval.browse import browse
+from infinite_memory.operations.retrieval.recall_by_time import recall_by_time
+from infinite_memory.operations.retrieval.search import search
+from infinite_memory.operations.retrieval.search_request import Asking
+from infinite_memory.operations.retrieval.why_not import why_not
 from infinite_memory.operations.services import Services
 from infinite_memory.operations.stats import Stats, stats
-from infinite_memory.operations.undo import Undone, undo
+from infinite_memory.operations.undo.undo import Undone, undo
 from infinite_memory.operations.usage import usage
-from infinite_memory.operations.verify import verify
-from infinite_memory.operations.why_not import why_not
+from infinite_memory.operations.verification.store import verify
+from infinite_memory.operations.writes.forget import forget
+from infinite_memory.operations.writes.remember import Progress, remember, remember_many
+from infinite_memory.operations.writes.revise import existing, revise
 from infinite_memory.protocols import Embedder, SearchFactory, Storage
 from infinite_memory.store.journal import Journal
 from infinite_memory.store.lifetime import Lifetime

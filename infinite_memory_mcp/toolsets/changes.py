@@ -16,8 +16,8 @@ from infinite_memory_mcp.tool import Answer, ToolSpec
 
 if TYPE_CHECKING:
     from infinite_memory.model.entry import Entry
-    from infinite_memory.operations.reversal import MemoryChange
-    from infinite_memory.operations.undo import Undone
+    from infinite_memory.operations.undo.reversal import MemoryChange
+    from infinite_memory.operations.undo.undo import Undone
     from infinite_memory.store import MemoryStore
 
 __all__ = ["CHANGES"]

@@ -50,7 +50,7 @@ def test_surroundings_that_would_harm_a_store_are_a_problem(
     def refuse(folder: Path) -> None:
         raise StorageUnavailable(f"{folder} is on a network file system: keep the store elsewhere")
 
-    monkeypatch.setattr("infinite_memory.storage.sqlite.diagnose.check_surroundings", refuse)
+    monkeypatch.setattr("infinite_memory.storage.sqlite.files.diagnose.check_surroundings", refuse)
     state, sentence = found(ask("doctor", code=1), "store")
     assert (state, "network file system" in sentence) == ("problem", True)
 

@@ -13,7 +13,8 @@ import apsw
 
 from infinite_memory.errors import InfiniteMemoryError, StorageUnavailable
 from infinite_memory.model.commit import Commit
-from infinite_memory.storage.sqlite import SqliteStorage, creation, database, open_files
+from infinite_memory.storage.sqlite import SqliteStorage, creation, database
+from infinite_memory.storage.sqlite.files import open_files
 from infinite_memory.storage.sqlite.writer import Writer
 from infinite_memory.testing.storage_contract import put
 from tests.harness.notes import Notes

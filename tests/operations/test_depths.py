@@ -22,8 +22,8 @@ from infinite_memory import (
     Status,
     Step,
 )
-from infinite_memory.operations.overview import overview
-from infinite_memory.operations.search_request import Asking, question_of
+from infinite_memory.operations.retrieval.overview import overview
+from infinite_memory.operations.retrieval.search_request import Asking, question_of
 from infinite_memory.testing.embedders import HashingEmbedder
 
 OpenStore = Callable[..., MemoryStore]

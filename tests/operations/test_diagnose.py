@@ -8,7 +8,10 @@ import apsw
 
 from infinite_memory import Config, MemoryStore
 from infinite_memory.model.diagnosis import Diagnosis, State
-from infinite_memory.operations.diagnose import diagnose_installation, diagnose_platform
+from infinite_memory.operations.verification.diagnose import (
+    diagnose_installation,
+    diagnose_platform,
+)
 
 
 def checks(home: Path) -> dict[str, Diagnosis]:

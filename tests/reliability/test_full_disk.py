@@ -15,7 +15,7 @@ from infinite_memory import Config, MemoryStore, NotFound, Searchable, StorageUn
 from infinite_memory.model.commit import Commit
 from infinite_memory.model.memory import Status
 from infinite_memory.storage.sqlite import SqliteStorage
-from infinite_memory.storage.sqlite.disk_reserve import OPENING_BYTES, RESERVE_BYTES, Reserve
+from infinite_memory.storage.sqlite.files.disk_reserve import OPENING_BYTES, RESERVE_BYTES, Reserve
 from infinite_memory.testing.embedders import HashingEmbedder
 from infinite_memory.testing.storage_contract import put
 

@@ -13,7 +13,7 @@ import pytest
 
 from infinite_memory import Config, MemoryStore, StorageUnavailable
 from infinite_memory.storage.sqlite import SqliteStorage
-from infinite_memory.storage.sqlite.filesystem import (
+from infinite_memory.storage.sqlite.files.filesystem import (
     Mount,
     check_surroundings,
     mount_of,

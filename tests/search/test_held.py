@@ -17,7 +17,7 @@ from infinite_memory.model.memory import Memory, Status
 from infinite_memory.model.question import Question
 from infinite_memory.model.record import Record
 from infinite_memory.model.search_options import Depth, Mode, Tense
-from infinite_memory.operations.validity import in_tense
+from infinite_memory.operations.retrieval.validity import in_tense
 from infinite_memory.search import index as index_module
 from infinite_memory.search.document import NEVER, describe
 from infinite_memory.search.index import SearchIndex

@@ -16,8 +16,8 @@ from infinite_memory.model.entry import Action, MemoryStep, Operation, entry_dig
 from infinite_memory.model.findings import RecordKind
 from infinite_memory.model.link import Link, LinkKey, LinkType
 from infinite_memory.model.usage import Usage
-from infinite_memory.operations import verify_journal
-from infinite_memory.operations.verify_journal import check_journal
+from infinite_memory.operations.verification import journal as verify_journal
+from infinite_memory.operations.verification.journal import check_journal
 from infinite_memory.storage.hash_chain import EntryDamaged
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.storage.sqlite import SqliteStorage

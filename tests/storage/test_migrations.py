@@ -18,7 +18,7 @@ import pytest
 from infinite_memory.errors import SchemaTooNew, StorageUnavailable, StoreDamaged
 from infinite_memory.model.commit import Commit, Erase
 from infinite_memory.storage.sqlite import SqliteStorage, migrations
-from infinite_memory.storage.sqlite.disk_reserve import RESERVE_BYTES
+from infinite_memory.storage.sqlite.files.disk_reserve import RESERVE_BYTES
 from infinite_memory.storage.sqlite.schema import SCHEMA_VERSION
 from infinite_memory.testing.storage_contract import make_embedding, put
 from infinite_memory.testing.storage_contract.journal import make_action

@@ -22,7 +22,7 @@ from infinite_memory.files import locks
 from infinite_memory.model.commit import Commit, Erase
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.storage.sqlite.connection import RULES, check_library
-from infinite_memory.storage.sqlite.lock import FairLock, WriterLock
+from infinite_memory.storage.sqlite.files.lock import FairLock, WriterLock
 from infinite_memory.testing.storage_contract import make_embedding, put
 
 KILLS = 4

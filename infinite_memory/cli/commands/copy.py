@@ -15,7 +15,7 @@ from infinite_memory.cli.settings import set_up
 from infinite_memory.model.copying import Copied, CopyProgress, CopyStep
 from infinite_memory.model.findings import Finding
 from infinite_memory.model.quantities import format_count
-from infinite_memory.operations.copy import copy_store
+from infinite_memory.operations.store_copy.copy import copy_store
 
 __all__ = ["copy_command"]
 

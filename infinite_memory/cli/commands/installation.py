@@ -64,7 +64,10 @@ def doctor_command(context: click.Context) -> int:
 
 def _diagnose(context: click.Context) -> Iterator[Diagnosis]:
     # Late: the checks load the model and the database, which `config` does without.
-    from infinite_memory.operations.diagnose import diagnose_installation, diagnose_platform
+    from infinite_memory.operations.verification.diagnose import (
+        diagnose_installation,
+        diagnose_platform,
+    )
 
     yield from diagnose_platform()
     try:

@@ -15,8 +15,8 @@ from infinite_memory.model.codec import iso
 from infinite_memory.model.entry import Action, Entry
 from infinite_memory.model.quantities import format_count
 from infinite_memory.model.timestamps import show_moment
-from infinite_memory.operations.reversal import MemoryChange
-from infinite_memory.operations.undo import Undone
+from infinite_memory.operations.undo.reversal import MemoryChange
+from infinite_memory.operations.undo.undo import Undone
 
 __all__ = ["log_command", "undo_command"]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import apsw
 
 from infinite_memory.errors import StorageUnavailable
-from infinite_memory.storage.sqlite.open_files import TrackedConnection
+from infinite_memory.storage.sqlite.files.open_files import TrackedConnection
 
 __all__ = [
     "BUSY_SECONDS",

@@ -19,12 +19,12 @@ from infinite_memory.errors import StorageUnavailable, StoreDamaged
 from infinite_memory.files.atomic import sync_folder
 from infinite_memory.storage.sqlite.connection import connect
 from infinite_memory.storage.sqlite.errors import storage_error
-from infinite_memory.storage.sqlite.filesystem import check_surroundings
-from infinite_memory.storage.sqlite.marker import read_marker, write_marker
+from infinite_memory.storage.sqlite.files.filesystem import check_surroundings
+from infinite_memory.storage.sqlite.files.marker import read_marker, write_marker
+from infinite_memory.storage.sqlite.files.open_files import check_not_inherited
+from infinite_memory.storage.sqlite.files.paths import Places
+from infinite_memory.storage.sqlite.files.preflight import inspect_store
 from infinite_memory.storage.sqlite.metadata import Ledger, insert_ledger
-from infinite_memory.storage.sqlite.open_files import check_not_inherited
-from infinite_memory.storage.sqlite.paths import Places
-from infinite_memory.storage.sqlite.preflight import inspect_store
 from infinite_memory.storage.sqlite.schema import create_tables
 
 __all__ = ["PAGE_BYTES", "Places", "ensure_store", "find_sound_store", "prepare_folder"]

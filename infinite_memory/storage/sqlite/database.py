@@ -17,7 +17,6 @@ from infinite_memory.errors import StorageUnavailable, StoreClosed
 from infinite_memory.storage.forks import crossed_fork
 from infinite_memory.storage.sqlite.connection import BUSY_SECONDS, check_library, connect
 from infinite_memory.storage.sqlite.creation import ensure_store, find_sound_store, prepare_folder
-from infinite_memory.storage.sqlite.disk_reserve import OPENING_BYTES, RESERVE_BYTES, Reserve
 from infinite_memory.storage.sqlite.errors import (
     DAMAGE,
     damaged_database,
@@ -25,22 +24,23 @@ from infinite_memory.storage.sqlite.errors import (
     is_full,
     storage_error,
 )
-from infinite_memory.storage.sqlite.live_files import (
+from infinite_memory.storage.sqlite.files.disk_reserve import OPENING_BYTES, RESERVE_BYTES, Reserve
+from infinite_memory.storage.sqlite.files.live_files import (
     NOTHING_STORED,
     UNKNOWN_OUTCOME,
     LiveFiles,
     look_at_files,
     moved_files,
 )
-from infinite_memory.storage.sqlite.lock import WriterBusy, WriterLock
+from infinite_memory.storage.sqlite.files.lock import WriterBusy, WriterLock
+from infinite_memory.storage.sqlite.files.open_files import file_identity
+from infinite_memory.storage.sqlite.files.paths import Places
+from infinite_memory.storage.sqlite.files.quarantine import Suspicion
+from infinite_memory.storage.sqlite.files.scrub_mark import ScrubMark
 from infinite_memory.storage.sqlite.metadata import read_identity
 from infinite_memory.storage.sqlite.migrations import check_version, migrate
-from infinite_memory.storage.sqlite.open_files import file_identity
-from infinite_memory.storage.sqlite.paths import Places
-from infinite_memory.storage.sqlite.quarantine import Suspicion
 from infinite_memory.storage.sqlite.readers import Readers, Snapshot
 from infinite_memory.storage.sqlite.schema import SCHEMA_VERSION
-from infinite_memory.storage.sqlite.scrub_mark import ScrubMark
 from infinite_memory.storage.sqlite.writer import Writer
 
 __all__ = ["Database", "Snapshot"]

@@ -30,9 +30,9 @@ from infinite_memory.storage.preconditions import (
 from infinite_memory.storage.sqlite.commit import CommitWriter, encode_commit
 from infinite_memory.storage.sqlite.database import Database, Snapshot
 from infinite_memory.storage.sqlite.feed import read_changes, read_pending, was_erased
+from infinite_memory.storage.sqlite.files.marker import read_copy_mark, write_copy_mark
 from infinite_memory.storage.sqlite.journal import read_journal
 from infinite_memory.storage.sqlite.links import read_links
-from infinite_memory.storage.sqlite.marker import read_copy_mark, write_copy_mark
 from infinite_memory.storage.sqlite.metadata import read_ledger, update_ledger
 from infinite_memory.storage.sqlite.queries import find_page
 from infinite_memory.storage.sqlite.records import read_history, read_records, select_records

@@ -10,12 +10,12 @@ from infinite_memory.model.entry import Operation
 from infinite_memory.model.ids import check_id
 from infinite_memory.model.memory import Status
 from infinite_memory.model.receipt import Outcome, Receipt, Searchable
-from infinite_memory.operations.after_commit import AfterCommit
 from infinite_memory.operations.journal import with_entry
-from infinite_memory.operations.remember import receipt_of
 from infinite_memory.operations.retry import attempts
-from infinite_memory.operations.revise import existing, not_found
 from infinite_memory.operations.services import Services
+from infinite_memory.operations.writes.after_commit import AfterCommit
+from infinite_memory.operations.writes.remember import receipt_of
+from infinite_memory.operations.writes.revise import existing, not_found
 from infinite_memory.protocols import SupportsIndex
 
 __all__ = ["forget"]

@@ -16,16 +16,16 @@ from infinite_memory.model.memory import Memory, Status
 from infinite_memory.model.receipt import Outcome, Receipt, Searchable
 from infinite_memory.model.record import Record
 from infinite_memory.model.scope import Scope, fold_name
-from infinite_memory.operations.after_commit import AfterCommit
 from infinite_memory.operations.embed import embed_new
 from infinite_memory.operations.journal import with_entry
-from infinite_memory.operations.remember import found_by_meaning, receipt_of
-from infinite_memory.operations.removed_scopes import ScopeRestorer, forgotten_since
 from infinite_memory.operations.retry import attempts
 from infinite_memory.operations.scopes import create_missing_scopes
 from infinite_memory.operations.services import Services
-from infinite_memory.operations.validation import check_validity, checked, place_of
+from infinite_memory.operations.undo.removed_scopes import ScopeRestorer, forgotten_since
 from infinite_memory.operations.visibility import quote_text
+from infinite_memory.operations.writes.after_commit import AfterCommit
+from infinite_memory.operations.writes.remember import found_by_meaning, receipt_of
+from infinite_memory.operations.writes.validation import check_validity, checked, place_of
 
 __all__ = ["existing", "not_found", "revise"]
 

@@ -13,8 +13,8 @@ from __future__ import annotations
 from attrs import frozen
 
 from infinite_memory.errors import StorageUnavailable
-from infinite_memory.storage.sqlite.open_files import FileIdentity, file_identity
-from infinite_memory.storage.sqlite.paths import Places
+from infinite_memory.storage.sqlite.files.open_files import FileIdentity, file_identity
+from infinite_memory.storage.sqlite.files.paths import Places
 
 __all__ = ["NOTHING_STORED", "UNKNOWN_OUTCOME", "LiveFiles", "look_at_files", "moved_files"]
 

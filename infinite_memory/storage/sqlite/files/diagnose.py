@@ -15,12 +15,12 @@ from infinite_memory.storage.sqlite.connection import (
     check_library,
     connect_immutable,
 )
-from infinite_memory.storage.sqlite.disk_reserve import RESERVE_BYTES
 from infinite_memory.storage.sqlite.errors import storage_error
-from infinite_memory.storage.sqlite.filesystem import check_surroundings
-from infinite_memory.storage.sqlite.lock import WriterLock
-from infinite_memory.storage.sqlite.paths import Places
-from infinite_memory.storage.sqlite.preflight import inspect_store
+from infinite_memory.storage.sqlite.files.disk_reserve import RESERVE_BYTES
+from infinite_memory.storage.sqlite.files.filesystem import check_surroundings
+from infinite_memory.storage.sqlite.files.lock import WriterLock
+from infinite_memory.storage.sqlite.files.paths import Places
+from infinite_memory.storage.sqlite.files.preflight import inspect_store
 from infinite_memory.storage.sqlite.schema import SCHEMA_VERSION
 
 __all__ = ["diagnose_files", "diagnose_library"]

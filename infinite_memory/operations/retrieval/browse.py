@@ -8,7 +8,7 @@ from infinite_memory.model.checks import check_count
 from infinite_memory.model.criteria import Conditions, Criteria
 from infinite_memory.model.memory import Memory
 from infinite_memory.model.record import Page
-from infinite_memory.operations.search_request import criteria_of
+from infinite_memory.operations.retrieval.search_request import criteria_of
 from infinite_memory.operations.services import Services
 from infinite_memory.protocols import Storage
 

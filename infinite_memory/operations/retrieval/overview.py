@@ -14,8 +14,8 @@ from infinite_memory.errors import EmbedderError
 from infinite_memory.model.hits import LIKELY, Hit
 from infinite_memory.model.memory import Kind
 from infinite_memory.model.question import Arm, Question
+from infinite_memory.operations.retrieval.summaries import outdated_sources
 from infinite_memory.operations.services import Services
-from infinite_memory.operations.summaries import outdated_sources
 from infinite_memory.text.analyzer import terms
 from infinite_memory.text.highlights import Range, cut_sentences, widen_range
 

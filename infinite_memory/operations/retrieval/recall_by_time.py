@@ -16,7 +16,7 @@ from infinite_memory.model.memory import Memory
 from infinite_memory.model.recall_page import Digest, Landmark, Recalled
 from infinite_memory.model.time_range import TimeRange, format_range
 from infinite_memory.operations.load_memories import load_memories
-from infinite_memory.operations.search_request import criteria_of
+from infinite_memory.operations.retrieval.search_request import criteria_of
 from infinite_memory.operations.services import Services
 from infinite_memory.protocols import SupportsTimeline, Timeline
 from infinite_memory.search.linear import LinearTimeline

@@ -14,8 +14,8 @@ from infinite_memory.model.link import Link
 from infinite_memory.model.memory import Memory, Status
 from infinite_memory.model.record import Record
 from infinite_memory.model.scope import Scope, Sensitivity, fold_name, visible_from
-from infinite_memory.operations.removed_scopes import ScopeRestorer
 from infinite_memory.operations.services import Services
+from infinite_memory.operations.undo.removed_scopes import ScopeRestorer
 
 __all__ = ["MemoryChange", "Reversal", "list_some", "plan_reversal"]
 

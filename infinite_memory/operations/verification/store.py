@@ -16,7 +16,7 @@ from infinite_memory.model.record import Record
 from infinite_memory.operations.change_feed import every_change
 from infinite_memory.operations.embed import embed_again
 from infinite_memory.operations.services import Services
-from infinite_memory.operations.verify_journal import check_journal
+from infinite_memory.operations.verification.journal import check_journal
 from infinite_memory.protocols import Storage, SupportsDamage, SupportsIndex, SupportsVerify
 from infinite_memory.search.document import KINDS, STATUSES
 from infinite_memory.search.index import SearchIndex

@@ -12,12 +12,12 @@ from infinite_memory.model.memory import Memory, Status
 from infinite_memory.model.question import Question
 from infinite_memory.model.scope import fold_name
 from infinite_memory.model.search_options import Depth, Mode, Tense
-from infinite_memory.operations.predecessors import successor_ids
-from infinite_memory.operations.revise import existing
-from infinite_memory.operations.search_request import Asking, at_depth, question_of
+from infinite_memory.operations.retrieval.predecessors import successor_ids
+from infinite_memory.operations.retrieval.search_request import Asking, at_depth, question_of
+from infinite_memory.operations.retrieval.validity import in_tense
 from infinite_memory.operations.services import Services
-from infinite_memory.operations.validity import in_tense
 from infinite_memory.operations.visibility import may_name_scope, may_quote
+from infinite_memory.operations.writes.revise import existing
 
 __all__ = ["why_not"]
 

@@ -16,13 +16,13 @@ from infinite_memory.storage.sqlite.connection import (
     connect_reading,
 )
 from infinite_memory.storage.sqlite.errors import DAMAGE, damaged_database
-from infinite_memory.storage.sqlite.marker import is_earlier_marker, read_marker
+from infinite_memory.storage.sqlite.files.marker import is_earlier_marker, read_marker
+from infinite_memory.storage.sqlite.files.open_files import tracked
+from infinite_memory.storage.sqlite.files.paths import Places
+from infinite_memory.storage.sqlite.files.wal import passed_over
 from infinite_memory.storage.sqlite.metadata import read_identity
 from infinite_memory.storage.sqlite.migrations import check_version
-from infinite_memory.storage.sqlite.open_files import tracked
-from infinite_memory.storage.sqlite.paths import Places
 from infinite_memory.storage.sqlite.schema import APPLICATION_ID, EARLIER_APPLICATION_ID
-from infinite_memory.storage.sqlite.wal import passed_over
 
 __all__ = ["inspect_store"]
 

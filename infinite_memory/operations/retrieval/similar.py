@@ -9,10 +9,10 @@ from infinite_memory.model.memory import Kind, Memory
 from infinite_memory.model.receipt import Outcome, Receipt, Similar
 from infinite_memory.model.scope import visible_from
 from infinite_memory.model.search_options import Depth
-from infinite_memory.operations.after_commit import AfterCommit
 from infinite_memory.operations.load_memories import load_memories
+from infinite_memory.operations.retrieval.validity import in_tense, tense_of
 from infinite_memory.operations.services import Services
-from infinite_memory.operations.validity import in_tense, tense_of
+from infinite_memory.operations.writes.after_commit import AfterCommit
 from infinite_memory.protocols import SupportsSimilar
 from infinite_memory.search.similarity import score_cosines
 

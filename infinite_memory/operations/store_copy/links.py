@@ -11,7 +11,7 @@ from infinite_memory.model.commit import Commit, Erase, Put
 from infinite_memory.model.findings import Finding, RecordKind
 from infinite_memory.model.link import Link, LinkKey
 from infinite_memory.model.usage import Usage
-from infinite_memory.operations.compare_stores import Stretches
+from infinite_memory.operations.store_copy.comparison import Stretches
 from infinite_memory.protocols import Storage, SupportsDamage
 
 __all__ = ["LinkCopy"]

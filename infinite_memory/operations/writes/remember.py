@@ -18,17 +18,17 @@ from infinite_memory.model.receipt import Outcome, Receipt, Searchable
 from infinite_memory.model.record import Record
 from infinite_memory.model.scope import Scope, fold_name
 from infinite_memory.model.usage import Usage
-from infinite_memory.operations.after_commit import AfterCommit
-from infinite_memory.operations.duplicates import Duplicates, NewMemory, find_duplicates
 from infinite_memory.operations.embed import embed_new
 from infinite_memory.operations.journal import with_entry
+from infinite_memory.operations.retrieval.similar import add_similar
 from infinite_memory.operations.retry import attempts
 from infinite_memory.operations.scopes import create_missing_scopes, settled
 from infinite_memory.operations.services import Services
-from infinite_memory.operations.similar import add_similar
-from infinite_memory.operations.supersession import Placement, Superseding
-from infinite_memory.operations.validation import memory_of
 from infinite_memory.operations.visibility import quote_text
+from infinite_memory.operations.writes.after_commit import AfterCommit
+from infinite_memory.operations.writes.duplicates import Duplicates, NewMemory, find_duplicates
+from infinite_memory.operations.writes.supersession import Placement, Superseding
+from infinite_memory.operations.writes.validation import memory_of
 
 __all__ = ["Progress", "found_by_meaning", "receipt_of", "remember", "remember_many"]
 

@@ -15,7 +15,7 @@ from infinite_memory.model.link import LinkType
 from infinite_memory.model.memory import Memory, Status
 from infinite_memory.operations.scopes import searched_scopes
 from infinite_memory.operations.services import Services
-from infinite_memory.operations.supersession import with_key
+from infinite_memory.operations.writes.supersession import with_key
 
 __all__ = ["conflicts", "history"]
 

@@ -35,14 +35,14 @@ from infinite_memory.model.findings import Finding, RecordKind
 from infinite_memory.model.memory import GLOBAL, Memory
 from infinite_memory.model.record import Change, Embedding, Record
 from infinite_memory.model.scope import Scope
-from infinite_memory.operations.compare_stores import (
+from infinite_memory.operations.store_copy.comparison import (
     Comparison,
     Stretches,
     same_embedding,
     same_memory,
 )
-from infinite_memory.operations.copy_journal import JournalCopy
-from infinite_memory.operations.copy_links import LinkCopy
+from infinite_memory.operations.store_copy.journal import JournalCopy
+from infinite_memory.operations.store_copy.links import LinkCopy
 from infinite_memory.protocols import Storage, SupportsCopyMark
 from infinite_memory.storage.open import (
     IN_MEMORY,

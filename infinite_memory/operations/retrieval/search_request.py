@@ -22,9 +22,9 @@ from infinite_memory.model.memory import Kind, Status
 from infinite_memory.model.question import Arm, Question
 from infinite_memory.model.search_options import Depth
 from infinite_memory.model.time_range import Reading
+from infinite_memory.operations.retrieval.validity import in_tense, tense_of
 from infinite_memory.operations.scopes import choose_scopes
 from infinite_memory.operations.services import Services
-from infinite_memory.operations.validity import in_tense, tense_of
 from infinite_memory.times import read_range
 
 __all__ = ["DEFAULT_THRESHOLD", "MAX_LIMIT", "Asking", "at_depth", "criteria_of", "question_of"]

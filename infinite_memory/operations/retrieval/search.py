@@ -10,9 +10,9 @@ from infinite_memory.model.hits import Hit, Hits
 from infinite_memory.model.question import Question, Ranking
 from infinite_memory.model.search_options import Depth, Mode
 from infinite_memory.operations.load_memories import load_memories
-from infinite_memory.operations.overview import overview
-from infinite_memory.operations.predecessors import load_predecessors
-from infinite_memory.operations.search_request import Asking, question_of
+from infinite_memory.operations.retrieval.overview import overview
+from infinite_memory.operations.retrieval.predecessors import load_predecessors
+from infinite_memory.operations.retrieval.search_request import Asking, question_of
 from infinite_memory.operations.services import Services
 
 __all__ = ["search"]

@@ -14,15 +14,15 @@ from infinite_memory.model.entry import Entry, JournalEnd, Operation
 from infinite_memory.model.memory import Memory, Status
 from infinite_memory.operations.embed import embed_new
 from infinite_memory.operations.journal import with_entry
-from infinite_memory.operations.removed_scopes import read_entries
 from infinite_memory.operations.retry import attempts
-from infinite_memory.operations.reversal import (
+from infinite_memory.operations.services import Services
+from infinite_memory.operations.undo.removed_scopes import read_entries
+from infinite_memory.operations.undo.reversal import (
     MemoryChange,
     Reversal,
     list_some,
     plan_reversal,
 )
-from infinite_memory.operations.services import Services
 
 __all__ = ["LastOf", "Undone", "undo"]
 

@@ -20,9 +20,9 @@ from infinite_memory.model.commit import Expect, ExpectContent
 from infinite_memory.model.content_hash import content_hash, normalize_content
 from infinite_memory.model.memory import GLOBAL, Kind, Memory, Origin, Status
 from infinite_memory.operations.load_memories import load_memories
-from infinite_memory.operations.recent_writes import RecentWrites
 from infinite_memory.operations.services import Services
-from infinite_memory.operations.supersession import with_key
+from infinite_memory.operations.writes.recent_writes import RecentWrites
+from infinite_memory.operations.writes.supersession import with_key
 from infinite_memory.text.relative_time import is_relative
 
 __all__ = ["Duplicates", "NewMemory", "find_duplicates"]

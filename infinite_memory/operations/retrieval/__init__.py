@@ -1,0 +1,1 @@
+"""Read: search, browse, recall by time, history, and the explanations of their results."""

@@ -1,0 +1,1 @@
+"""Copy a store to another one, and compare both."""

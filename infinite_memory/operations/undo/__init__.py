@@ -1,0 +1,1 @@
+"""Undo entries of the journal."""

@@ -1,0 +1,1 @@
+"""Verify a store, its journal and its surroundings."""

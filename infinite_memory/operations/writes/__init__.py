@@ -1,0 +1,1 @@
+"""Write: remember, revise, forget, and what decides duplicates and successors."""

@@ -1,0 +1,1 @@
+"""The files of a SQLite store: paths, marker, locks, log, reserve, and checks of them."""
