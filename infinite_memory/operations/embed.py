@@ -20,7 +20,7 @@ from infinite_memory.protocols import Embedder, SupportsIndex
 from infinite_memory.storage.preconditions import check_embedding
 
 __all__ = [
-    "EmbeddedNow",
+    "EmbeddedMemories",
     "Stop",
     "Stopped",
     "catch_up",
@@ -84,7 +84,7 @@ def embed_memories(
 
 
 @frozen(kw_only=True)
-class EmbeddedNow:
+class EmbeddedMemories:
     """The ids of new memories that can be found by meaning; `failure` says why others cannot."""
 
     ids: frozenset[str] = frozenset()
@@ -94,7 +94,7 @@ class EmbeddedNow:
         return memory_id in self.ids
 
 
-def embed_new(services: Services, memories: Sequence[Memory]) -> EmbeddedNow:
+def embed_new(services: Services, memories: Sequence[Memory]) -> EmbeddedMemories:
     """Embed memories that were just stored, and return which of them can be found by meaning.
 
     Memories that are too long to wait for, or that the model refuses, are found by their words, and
@@ -111,8 +111,8 @@ def embed_new(services: Services, memories: Sequence[Memory]) -> EmbeddedNow:
             failure = _try_to_attach(services, other.embedder, short)
     failure = failure or step.failure
     if failure is not None:
-        return EmbeddedNow(failure=f"it is not found by its meaning yet: {failure}")
-    return EmbeddedNow(ids=frozenset(memory.id for memory in short))
+        return EmbeddedMemories(failure=f"it is not found by its meaning yet: {failure}")
+    return EmbeddedMemories(ids=frozenset(memory.id for memory in short))
 
 
 def embed_again(services: Services, ids: Sequence[str]) -> int:
@@ -122,7 +122,7 @@ def embed_again(services: Services, ids: Sequence[str]) -> int:
     """
     done = 0
     models = dict.fromkeys((services.models.chosen, services.models.answering()))
-    for batch in _batches(services, ids):
+    for batch in _load_batches(services, ids):
         attached = [_attach(services, model.embedder, batch) for model in models]
         if not all(attached):
             break
@@ -154,7 +154,7 @@ def catch_up(services: Services, *, limit: int, stop: Stop = never) -> int:
         if pending == unreadable:
             break  # a storage that gives again what it cannot read
         before = done
-        for batch in _batches(services, pending):
+        for batch in _load_batches(services, pending):
             done_now = _attach_each(services, embedder, batch, stop)
             done += done_now
             if done_now < len(batch):
@@ -174,18 +174,18 @@ def _attach_each(
         return len(memories)
     for done, memory in enumerate(memories):
         for _attempt in range(_ATTEMPTS):
-            if stop() or not _works(services, embedder, memory):
+            if stop() or not _can_embed(services, embedder, memory):
                 return done
             if _attach(services, embedder, [memory], stop):
                 break
         else:
-            if stop() or not _works(services, embedder, memory):
+            if stop() or not _can_embed(services, embedder, memory):
                 return done
-            _note_refused(services, embedder, memory)
+            _store_refusal(services, embedder, memory)
     return len(memories)
 
 
-def _works(services: Services, embedder: Embedder, memory: Memory) -> bool:
+def _can_embed(services: Services, embedder: Embedder, memory: Memory) -> bool:
     """Tell whether the model embeds a plain text, one that no cache has seen."""
     plain = evolve(memory, text=f"a plain sentence, number {services.random_bytes(8).hex()}")
     try:
@@ -197,7 +197,7 @@ def _works(services: Services, embedder: Embedder, memory: Memory) -> bool:
     return len(embedding.vectors) > 0
 
 
-def _note_refused(services: Services, embedder: Embedder, memory: Memory) -> None:
+def _store_refusal(services: Services, embedder: Embedder, memory: Memory) -> None:
     _log.warning("%s refuses memory %r: its words alone find it", embedder.model, memory.id)
     nothing = Embedding(
         model=embedder.model,
@@ -271,7 +271,7 @@ def _try_to_attach(
     return None
 
 
-def _batches(services: Services, ids: Sequence[str]) -> Iterator[list[Memory]]:
+def _load_batches(services: Services, ids: Sequence[str]) -> Iterator[list[Memory]]:
     """Yield the memories of these ids in batches of bounded length, without the damaged ones."""
     batch: list[Memory] = []
     for memory_id in ids:

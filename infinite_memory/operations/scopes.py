@@ -33,8 +33,8 @@ __all__ = [
     "delete_scope",
     "known_scope",
     "searched_scopes",
-    "settled",
     "update_scope",
+    "with_known_spelling",
 ]
 
 ALL = "ALL"
@@ -79,7 +79,7 @@ def known_scope(
         UnknownScope: there is none; the message names the nearest that is not private. Where
             there is a `confinement`, it says which scopes there are.
     """
-    spelled = _spelled(check_label(name, "scope", max_chars=_MAX_NAME_CHARS), scopes)
+    spelled = _find_spelling(check_label(name, "scope", max_chars=_MAX_NAME_CHARS), scopes)
     if spelled is not None:
         return scopes[spelled]
     if confinement is not None:
@@ -115,7 +115,7 @@ def choose_scopes(
     scopes = services.storage.scopes()
     if asked is None:
         # The default scope need not exist before something is stored in it.
-        default = _spelled(services.config.default_scope, scopes)
+        default = _find_spelling(services.config.default_scope, scopes)
         searched = frozenset(visible_from(default or GLOBAL, scopes))
         return _add_named_scopes(searched, question, scopes, services)
     wanted = check_labels(
@@ -161,17 +161,17 @@ def create_scope(
     scopes = services.storage.scopes()
     scope = Scope(
         name=check_scope_name(name),
-        description=_description(description),
+        description=_check_description(description),
         parent=None if parent is None else known_scope(parent, scopes, services.confinement).name,
         keywords=check_labels(keywords, "keywords"),
         sensitivity=check_choice(sensitivity, Sensitivity, "sensitivity"),
     )
-    existing = _folded(scopes).get(fold_name(scope.name))
+    existing = _by_folded_name(scopes).get(fold_name(scope.name))
     if existing == scope:
         return existing
     if existing is not None:
         raise Conflict(f"the scope {existing.name!r} exists and is different: update it instead")
-    seen = {scope.name: None, **_line_of(scope.parent, scopes)}
+    seen = {scope.name: None, **_ancestors_of(scope.parent, scopes)}
     commit = Commit(expect=Expect(scopes=seen), scopes=(scope,))
     services.storage.commit(with_entry(services, Operation.SCOPE, commit))
     return scope
@@ -196,7 +196,7 @@ def update_scope(
     scopes = services.storage.scopes()
     scope = known_scope(name, scopes, services.confinement)
     if description is not None:
-        scope = evolve(scope, description=_description(description))
+        scope = evolve(scope, description=_check_description(description))
     if parent is not None:
         scope = evolve(scope, parent=_known_parent(services, parent, scopes))
     if keywords is not None:
@@ -211,7 +211,7 @@ def update_scope(
         raise InvalidInput(
             f"{scope.parent!r} cannot be the parent of {scope.name!r}: it lies below it already"
         )
-    seen = {scope.name: scopes[scope.name], **_line_of(scope.parent, scopes)}
+    seen = {scope.name: scopes[scope.name], **_ancestors_of(scope.parent, scopes)}
     commit = Commit(expect=Expect(scopes=seen), scopes=(scope,))
     services.storage.commit(with_entry(services, Operation.SCOPE, commit))
     return scope
@@ -244,9 +244,9 @@ def delete_scope(services: Services, name: str) -> None:
     services.storage.commit(with_entry(services, Operation.SCOPE, commit))
 
 
-def settled(memory: Memory, scopes: Mapping[str, Scope]) -> Memory:
+def with_known_spelling(memory: Memory, scopes: Mapping[str, Scope]) -> Memory:
     """Return `memory` in the existing spelling of its scope, if there is one."""
-    found = _folded(scopes).get(fold_name(memory.scope))
+    found = _by_folded_name(scopes).get(fold_name(memory.scope))
     return memory if found is None else evolve(memory, scope=found.name)
 
 
@@ -266,18 +266,18 @@ def _known_parent(services: Services, parent: str, scopes: Mapping[str, Scope]) 
     return known_scope(parent, scopes, services.confinement).name if parent else None
 
 
-def _line_of(parent: str | None, scopes: Mapping[str, Scope]) -> dict[str, Scope | None]:
+def _ancestors_of(parent: str | None, scopes: Mapping[str, Scope]) -> dict[str, Scope | None]:
     """Return the parent, its parent and so on: what must not change lest a circle arises."""
     if parent is None:
         return {}
     return {name: scopes[name] for name in visible_from(parent, scopes) if name != GLOBAL}
 
 
-def _folded(scopes: Mapping[str, Scope]) -> dict[str, Scope]:
+def _by_folded_name(scopes: Mapping[str, Scope]) -> dict[str, Scope]:
     return {fold_name(name): scope for name, scope in scopes.items()}
 
 
-def _spelled(name: str, scopes: Mapping[str, Scope]) -> str | None:
+def _find_spelling(name: str, scopes: Mapping[str, Scope]) -> str | None:
     """Return how the scope of that name is spelled, None if there is none."""
     if name in scopes:
         return name
@@ -333,5 +333,5 @@ def _means_all(name: str) -> bool:
     return fold_name(name) == fold_name(ALL)
 
 
-def _description(text: object) -> str:
+def _check_description(text: object) -> str:
     return "" if text == "" else check_label(text, "description", max_chars=2000)

@@ -20,8 +20,8 @@ from infinite_memory.operations.undo.removed_scopes import ScopeRestorer
 __all__ = ["MemoryChange", "Reversal", "list_some", "plan_reversal"]
 
 _PAGE = 100
-_LISTED = 5
-_EVER_NEW = frozenset({"revision", "stored_at"})
+_MAX_LISTED = 5
+_ALWAYS_DIFFERENT = frozenset({"revision", "stored_at"})
 _NOT_FORGOTTEN = frozenset(Status) - {Status.FORGOTTEN}
 
 
@@ -43,7 +43,8 @@ class MemoryChange:
         return tuple(
             name
             for name in fields_dict(Memory)
-            if name not in _EVER_NEW and getattr(self.before, name) != getattr(self.after, name)
+            if name not in _ALWAYS_DIFFERENT
+            and getattr(self.before, name) != getattr(self.after, name)
         )
 
 
@@ -75,8 +76,8 @@ def plan_reversal(services: Services, entry: Entry) -> Reversal:
 
 def list_some(ids: Sequence[str]) -> str:
     """Return at most five ids with commas, and how many more there are."""
-    more = f" and {len(ids) - _LISTED:,} more" if len(ids) > _LISTED else ""
-    return f"{', '.join(ids[:_LISTED])}{more}"
+    more = f" and {len(ids) - _MAX_LISTED:,} more" if len(ids) > _MAX_LISTED else ""
+    return f"{', '.join(ids[:_MAX_LISTED])}{more}"
 
 
 class _Planner:
@@ -284,11 +285,11 @@ class _Planner:
             return f"the scope {name!r} is the parent of {list_some(children)}"
         changed = {memory.id: memory for memory in memories}
         criteria = Criteria(scopes=frozenset({name}), statuses=_NOT_FORGOTTEN)
-        held = self._storage.find(criteria, limit=len(changed) + _LISTED + 1).memories
+        held = self._storage.find(criteria, limit=len(changed) + _MAX_LISTED + 1).memories
         ids = [memory.id for memory in held if memory.id not in changed]
         ids += [m.id for m in memories if m.scope == name and m.status is not Status.FORGOTTEN]
-        others = " and others" if len(ids) > _LISTED else ""
-        held_ids = _name_memories(ids[:_LISTED])
+        others = " and others" if len(ids) > _MAX_LISTED else ""
+        held_ids = _name_memories(ids[:_MAX_LISTED])
         return f"the scope {name!r} still holds {held_ids}{others}" if ids else None
 
     def _linked(self) -> Iterator[Link]:

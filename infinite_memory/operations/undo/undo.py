@@ -26,7 +26,7 @@ from infinite_memory.operations.undo.reversal import (
 
 __all__ = ["LastOf", "Undone", "undo"]
 
-_MOST_SKIPPED = 5
+_MAX_LISTED_SKIPS = 5
 
 
 class LastOf(StrEnum):
@@ -204,8 +204,8 @@ def _read_standing(services: Services) -> Iterator[Entry]:
 def _list_skipped(skipped: Sequence[tuple[Entry, str]]) -> str:
     if not skipped:
         return ""
-    reasons = "; ".join(reason for _, reason in skipped[:_MOST_SKIPPED])
-    rest = len(skipped) - _MOST_SKIPPED
+    reasons = "; ".join(reason for _, reason in skipped[:_MAX_LISTED_SKIPS])
+    rest = len(skipped) - _MAX_LISTED_SKIPS
     more = f"; and {rest:,} more" if rest > 0 else ""
     return f", and what cannot be undone was skipped: {reasons}{more}"
 

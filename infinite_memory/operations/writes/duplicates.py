@@ -22,14 +22,14 @@ from infinite_memory.model.memory import GLOBAL, Kind, Memory, Origin, Status
 from infinite_memory.operations.load_memories import load_memories
 from infinite_memory.operations.services import Services
 from infinite_memory.operations.writes.recent_writes import RecentWrites
-from infinite_memory.operations.writes.supersession import with_key
+from infinite_memory.operations.writes.supersession import find_by_key
 from infinite_memory.text.relative_time import is_relative
 
 __all__ = ["Duplicates", "NewMemory", "find_duplicates"]
 
 # How many memories with one content hash are compared, the newest first.
 _MAX_CANDIDATES = 16
-# The same words told later than this say that it happened again.
+# The same words after a longer time say that it happened again.
 _REPEAT_WINDOW = timedelta(hours=1)
 _ECHOED_FIELDS = ("title", "key", "conversation_id", "speaker", "valid_from", "valid_to")
 
@@ -243,5 +243,5 @@ def _holds_key(services: Services, memory: Memory, holder: str | None) -> bool:
     if holder is not None:
         return holder == memory.id
     current = frozenset({Status.CURRENT})
-    holders = with_key(services.storage, [memory.scope], memory.key, current)
+    holders = find_by_key(services.storage, [memory.scope], memory.key, current)
     return [record.id for record in holders] == [memory.id]
