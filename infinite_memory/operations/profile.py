@@ -1,7 +1,7 @@
-"""Profiles: what is known of a user, each value a fact with a key.
+"""Profiles: the known values about a user, stored as facts with keys.
 
-A change is merged into what is there, as a JSON Merge Patch (RFC 7396): objects are merged, null
-takes away, everything else takes the place of what was there, which stays in the history.
+A change is merged into the profile as a JSON Merge Patch (RFC 7396): objects are merged, null
+removes a value, and any other value replaces the earlier value, which stays in the history.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ _Facts: TypeAlias = Mapping[_Path, Sequence[Memory]]
 
 
 def get_profile(services: Services, user: str) -> Profile:
-    """Return what is known of a user; see `Profiles.get`."""
+    """Return the profile of a user; see `Profiles.get`."""
     user = _check_user(services, user)
     return _build_profile(user, _load_facts(services, user))
 
 
 def users(services: Services) -> list[str]:
-    """Return the ids of the users of whom anything is known, in order."""
+    """Return the ids of the users who have a profile, sorted."""
     _check_confinement(services)
     return sorted({_owner_and_path(memory)[0] for memory in _find_facts(services, _TAG)})
 
@@ -88,8 +88,8 @@ def _load_or_build_profile(
     after: Mapping[_Path, JsonValue],
     placed: Placement,
 ) -> Profile:
-    """Return the profile after a commit, as it was committed where it cannot be read any more."""
-    with AfterCommit("the look at the profile"):
+    """Return the profile after a commit; if it cannot be read, build it from the commit."""
+    with AfterCommit("reading the profile"):
         return get_profile(services, user)
     new = {_owner_and_path(memory)[1]: [memory] for memory in placed.memories.values()}
     return _build_profile(user, {path: new.get(path) or facts[path] for path in after})
@@ -102,7 +102,7 @@ def _plan_commit(
     after: Mapping[_Path, JsonValue],
     origin: Origin,
 ) -> tuple[Placement, Commit]:
-    """Return the commit that makes the facts those of `after`."""
+    """Return the commit that changes the facts to the values in `after`."""
     now = services.clock()
     scopes = services.storage.scopes()
     supersession = Supersession(services, now)
@@ -127,7 +127,7 @@ def _plan_commit(
         )
         for memory in gone
     ]
-    # Computed from what was read above: whoever changed one of these since makes it a conflict.
+    # The commit depends on the facts that were read above: a change of them since is a conflict.
     seen = [
         _expect_key(services, user, path, facts.get(path, ()))
         for path in facts.keys() | after.keys()
@@ -137,11 +137,11 @@ def _plan_commit(
 
 
 def _expect_key(services: Services, user: str, path: _Path, facts: Sequence[Memory]) -> ExpectKey:
-    """Return what must hold a key: those facts, and what has it without being of the profile."""
+    """Return the expected holders of a key: `facts`, and memories outside of the profile."""
     key = profile_key(user, path)
     held = find_by_key(services.storage, [GLOBAL], key, frozenset({Status.CURRENT}))
-    others = {memory.id for memory in held if not _is_fact(memory, _tag_of(user))}
-    return ExpectKey(scope=GLOBAL, key=key, ids=frozenset(others | {fact.id for fact in facts}))
+    foreign = {memory.id for memory in held if not _is_fact(memory, _tag_of(user))}
+    return ExpectKey(scope=GLOBAL, key=key, ids=frozenset(foreign | {fact.id for fact in facts}))
 
 
 def _draft(user: str, path: _Path, value: JsonValue, origin: Origin) -> Draft:
@@ -166,17 +166,17 @@ def _describe_value(user: str, path: _Path, value: JsonValue) -> str:
     """Return a value as words that a search can find."""
     section, *names = path
     if isinstance(value, list):
-        said = ", ".join(each if isinstance(each, str) else _dump_json(each) for each in value)
+        text = ", ".join(item if isinstance(item, str) else _dump_json(item) for item in value)
     else:
-        said = value if isinstance(value, str) else _dump_json(value)
+        text = value if isinstance(value, str) else _dump_json(value)
     about = f" ({', '.join(names)})" if names else ""
-    return f"{section.capitalize()} of {user}{about}: {said}"
+    return f"{section.capitalize()} of {user}{about}: {text}"
 
 
 def _load_facts(services: Services, user: str) -> _Facts:
-    """Return the current facts of a profile by their paths, of each path the latest last.
+    """Return the current facts of a profile by path, the latest fact of a path last.
 
-    A path has several where an undo brought one back that another had replaced.
+    A path has several facts if an undo brought back a fact that was replaced.
     """
     facts: defaultdict[_Path, list[Memory]] = defaultdict(list)
     for memory in sorted(_find_facts(services, _tag_of(user)), key=_sort_key):
@@ -197,7 +197,7 @@ def _find_facts(services: Services, tag: str) -> Iterator[Memory]:
     after: str | None = None
     while True:
         page = services.storage.find(criteria, limit=_PAGE, after=after)
-        # Somebody may give the tag to a memory of their own.
+        # A caller may give the tag to an unrelated memory.
         yield from (memory for memory in page.memories if _is_fact(memory, tag))
         after = page.next
         if after is None:
@@ -209,7 +209,7 @@ def _is_fact(memory: Memory, tag: str) -> bool:
         user, path = _owner_and_path(memory)
     except (KeyError, TypeError):
         return False
-    tags = {fold_name(each) for each in memory.tags}
+    tags = {fold_name(name) for name in memory.tags}
     is_tagged = memory.kind is Kind.FACT and fold_name(tag) in tags
     return is_tagged and memory.key == profile_key(user, path) and path[0] in SECTIONS
 
@@ -243,15 +243,15 @@ def _build_profile(user: str, facts: _Facts) -> Profile:
 
 def _build_tree(facts: _Facts) -> dict[str, JsonValue]:
     tree: dict[str, Any] = {}
-    # The shorter path first: a value and one below it can only come from two who wrote at once.
+    # Shorter paths first: only concurrent writers can store both a value and a value below it.
     for path, memories in sorted(facts.items()):
-        place = tree
+        node = tree
         for name in path[:-1]:
-            inner = place.get(name)
+            inner = node.get(name)
             if not isinstance(inner, dict):
-                inner = place[name] = {}
-            place = inner
-        place[path[-1]] = _value_of(memories[-1])
+                inner = node[name] = {}
+            node = inner
+        node[path[-1]] = _value_of(memories[-1])
     return tree
 
 
@@ -282,7 +282,7 @@ def _merge_changes(
 
 
 def _append_text(before: JsonValue, text: str, name: str) -> JsonValue:
-    """Return a list of texts with one more, unless it is there."""
+    """Return the list `before` with `text` added, unless it is in the list."""
     if before is None:
         return [text]
     if not isinstance(before, list):
@@ -325,7 +325,7 @@ def _check_changes(services: Services, changes: object) -> dict[str, JsonValue]:
             if check_label(name, "a name in a profile", max_chars=_MAX_NAME_CHARS) != name:
                 raise InvalidInput(f"a name in a profile {name!r} has white space around it")
         if isinstance(value, str) and not value.strip():
-            raise InvalidInput(f"{'/'.join(path)} is empty: give null to take it away")
+            raise InvalidInput(f"{'/'.join(path)} is empty: give null to remove it")
     return dict(checked)
 
 
