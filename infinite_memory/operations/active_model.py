@@ -148,8 +148,8 @@ class Models:
         note = self.lost
         if model is not self.chosen:
             note = (
-                f"memories that {model.name} has not embedded are compared by words alone: it"
-                f" answers until {self.chosen.name} has embedded all and is ready"
+                f"memories that {model.name} has not embedded are compared by words alone:"
+                f" {model.name} answers until {self.chosen.name} has embedded all and is ready"
             )
         return evolve(ranking, note=note) if note else ranking
 

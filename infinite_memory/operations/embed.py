@@ -86,7 +86,7 @@ def embed_memories(
 
 @frozen(kw_only=True)
 class EmbeddedMemories:
-    """The ids of new memories with vectors; `failure` says why the remaining ones have none."""
+    """The ids of new memories with vectors; `failure` says why the remaining memories have none."""
 
     ids: frozenset[str] = frozenset()
     failure: str | None = None
@@ -118,7 +118,7 @@ def embed_new(services: Services, memories: Sequence[Memory]) -> EmbeddedMemorie
 
 
 def embed_again(services: Services, ids: Sequence[str]) -> int:
-    """Replace the embeddings of these memories; return how many were embedded.
+    """Replace the embeddings of stored memories; return how many were embedded.
 
     Uses the configured model, and also the former model while it answers.
     """
@@ -168,7 +168,7 @@ def catch_up(services: Services, *, limit: int, stop: Stop = never) -> int:
 def _attach_each(
     services: Services, embedder: Embedder, memories: Sequence[Memory], stop: Stop
 ) -> int:
-    """Embed memories, one by one if the batch fails; return how many are done, or refused.
+    """Embed memories, singly if the batch fails; return how many are done, or refused.
 
     Stops at a memory where the model fails with any text, and when `stop` returns True.
     """
@@ -221,8 +221,9 @@ def drop_others(services: Services) -> dict[str, int]:
     storage, model = services.storage, services.models.chosen.name
     if storage.pending(model, limit=1):
         raise Conflict(
-            f"some memories have no vector by {model} yet, so those by other models are kept:"
-            " embed what waits (`infinite-memory embed`, or `catch_up`) and try again"
+            f"some memories have no vector by {model} yet, so the vectors by other models are"
+            " kept: embed the waiting memories (`infinite-memory embed`, or `catch_up`) and try"
+            " again"
         )
     services.models.complete()
     removed = {name: number for name, number in storage.measure().embedded.items() if name != model}
@@ -274,7 +275,7 @@ def _try_to_attach(
 
 
 def _load_batches(services: Services, ids: Sequence[str]) -> Iterator[list[Memory]]:
-    """Yield the memories with these ids in batches of bounded length, without damaged memories."""
+    """Yield the memories in `ids` in batches of bounded length, without damaged memories."""
     batch: list[Memory] = []
     for memory_id in ids:
         try:

@@ -89,7 +89,7 @@ def _load_or_build_profile(
     placed: Placement,
 ) -> Profile:
     """Return the profile after a commit; if it cannot be read, build it from the commit."""
-    with AfterCommit("reading the profile"):
+    with AfterCommit("the reading of the profile"):
         return get_profile(services, user)
     new = {_owner_and_path(memory)[1]: [memory] for memory in placed.memories.values()}
     return _build_profile(user, {path: new.get(path) or facts[path] for path in after})
@@ -139,8 +139,8 @@ def _plan_commit(
 def _expect_key(services: Services, user: str, path: _Path, facts: Sequence[Memory]) -> ExpectKey:
     """Return the expected holders of a key: `facts`, and memories outside of the profile."""
     key = profile_key(user, path)
-    held = find_by_key(services.storage, [GLOBAL], key, frozenset({Status.CURRENT}))
-    foreign = {memory.id for memory in held if not _is_fact(memory, _tag_of(user))}
+    holders = find_by_key(services.storage, [GLOBAL], key, frozenset({Status.CURRENT}))
+    foreign = {memory.id for memory in holders if not _is_fact(memory, _tag_of(user))}
     return ExpectKey(scope=GLOBAL, key=key, ids=frozenset(foreign | {fact.id for fact in facts}))
 
 

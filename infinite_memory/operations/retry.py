@@ -15,7 +15,7 @@ _MAX_PAUSE_SECONDS = 0.01
 
 
 def attempts(seconds: float | None = None) -> Iterator[bool]:
-    """Yield, for every attempt, whether it is the last one.
+    """Yield, for every attempt, whether it is the last.
 
     There are at least 20 attempts, and more until `seconds` have passed, by default five. Give 0
     if the refusal may be permanent.

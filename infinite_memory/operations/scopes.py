@@ -233,8 +233,8 @@ def delete_scope(services: Services, name: str) -> None:
     if children:
         named = ", ".join(sorted(public_names(children))) or "private scopes"
         raise Conflict(f"the scope {scope.name!r} is the parent of {named}")
-    held = services.storage.find(Criteria(scopes=frozenset({scope.name})), limit=1)
-    if held.memories:
+    page = services.storage.find(Criteria(scopes=frozenset({scope.name})), limit=1)
+    if page.memories:
         raise Conflict(
             f"the scope {scope.name!r} still holds memories, forgotten ones included:"
             " move them, or erase them with a hard forget"

@@ -17,7 +17,7 @@ __all__ = ["Stats", "stats", "usage"]
 
 @frozen(kw_only=True)
 class Stats:
-    """Counts of what a store holds.
+    """Counts of the contents of a store.
 
     `memories` omits forgotten memories, as do the counts by scope and kind; `by_status` counts
     every memory. `by_model` counts the embedded memories per model, without forgotten memories, and
@@ -41,7 +41,7 @@ class Stats:
 
 
 def stats(services: Services) -> Stats:
-    """Count what the store holds now."""
+    """Count the current contents of the store."""
     size = services.storage.measure()
     answering = services.models.answering().name
     by_scope: Counter[str] = Counter(dict.fromkeys(services.storage.scopes(), 0))

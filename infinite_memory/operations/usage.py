@@ -26,7 +26,7 @@ _MAX_WAITING = 10_000
 
 
 class UsageCounter:
-    """Counts the use of memories of one store. Every method may be called from any thread."""
+    """Counts the use of the memories of a store. Every method may be called from any thread."""
 
     def __init__(self, storage: Storage, *, seconds: float = _FLUSH_SECONDS) -> None:
         """Store the counts every `seconds`; no thread runs before the first use."""
@@ -39,7 +39,7 @@ class UsageCounter:
         self._closed = threading.Event()
 
     def note(self, ids: Iterable[str], now: datetime) -> None:
-        """Count one use of each memory at the moment `now`; this takes microseconds."""
+        """Add one use at the moment `now` to every memory in `ids`; this takes microseconds."""
         with self._lock:
             for memory_id in ids:
                 self._add(memory_id, Usage(count=1, last=now))
@@ -63,7 +63,7 @@ class UsageCounter:
     def close(self) -> None:
         """Store the remaining counts, and stop counting. Closing twice does nothing.
 
-        This method does not wait for a server that does not answer: those counts are lost.
+        Does not wait for a server that does not answer: the remaining counts are lost.
         """
         self._closed.set()
         with self._lock:

@@ -26,7 +26,7 @@ _PAGE = 100
 class _Removal:
     """The removal of a scope: the scope before it, and the number of the entry.
 
-    `was_private_since` says whether a later scope with the same name was ever private.
+    `was_private_since` says whether the present scope with the same name was ever private.
     """
 
     scope: Scope
@@ -175,7 +175,7 @@ def forgotten_since(services: Services, memory: Memory) -> int:
 
 
 def _read_removals(entries: Iterable[Entry]) -> Mapping[str, _Removal]:
-    """Return the first removal of each scope, by its folded name; `entries` come newest first.
+    """Return the first removal of every scope, by its folded name; `entries` come newest first.
 
     A scope of the same name may have been created and removed again later: that is another scope.
     """

@@ -1,4 +1,4 @@
-"""The reversal of one entry of the journal: the commit, or the reason why it is impossible."""
+"""The reversal of an entry of the journal: the commit, or the reason why it is impossible."""
 
 from __future__ import annotations
 
@@ -287,8 +287,8 @@ class _Planner:
             return f"the scope {name!r} is the parent of {list_some(children)}"
         changed = {memory.id: memory for memory in memories}
         criteria = Criteria(scopes=frozenset({name}), statuses=_NOT_FORGOTTEN)
-        held = self._storage.find(criteria, limit=len(changed) + _MAX_LISTED + 1).memories
-        ids = [memory.id for memory in held if memory.id not in changed]
+        stored = self._storage.find(criteria, limit=len(changed) + _MAX_LISTED + 1).memories
+        ids = [memory.id for memory in stored if memory.id not in changed]
         ids += [m.id for m in memories if m.scope == name and m.status is not Status.FORGOTTEN]
         more = " and others" if len(ids) > _MAX_LISTED else ""
         held_ids = _name_memories(ids[:_MAX_LISTED])
@@ -299,7 +299,7 @@ class _Planner:
             yield from (link for link in (step.before, step.after) if link is not None)
 
     def _restore_link(self, step: LinkStep, present_links: Sequence[Link]) -> Commit:
-        """Return the reversal of a step, empty if the link or one of its memories has changed."""
+        """Return the reversal of a step, empty if its link has changed or a memory is gone."""
         if step.after is not None and step.after not in present_links:
             return Commit()
         if step.before is None:

@@ -27,7 +27,7 @@ from infinite_memory.text.relative_time import is_relative
 
 __all__ = ["Duplicates", "NewMemory", "find_duplicates"]
 
-# How many memories with one content hash are compared, the newest first.
+# How many memories with the same content hash are compared, the newest first.
 _MAX_CANDIDATES = 16
 # The same words after a longer time say that it happened again.
 _REPEAT_WINDOW = timedelta(hours=1)
@@ -67,8 +67,8 @@ def find_duplicates(
     With `assume_none` no stored memory is read to find repeats: `expect` then refuses the commit
     if any memory has the same content.
 
-    A message is always stored: who says "ok" again has said it twice. A memory with an id of its
-    own is always stored as well.
+    A message is always stored: a speaker who says "ok" again has said it twice. A memory whose id
+    the caller gave is always stored as well.
     """
     compared = [item.memory for item in new if _is_compared(item)]
     candidates, expect = _find_candidates(services, compared, assume_none=assume_none)

@@ -32,9 +32,9 @@ def forget(services: Services, memory_id: str, *, hard: bool) -> Receipt:
 
     Forgetting a forgotten memory changes nothing. A soft forget can be reverted with `revise`. A
     hard forget of an erased memory returns `unchanged`, after it has finished the work of a hard
-    forget that was interrupted: of several concurrent calls only the first returns `erased`. If the
-    bytes of the memory cannot be removed from the files at the moment, it is erased all the same,
-    and the receipt says what is pending.
+    forget that was interrupted: of several concurrent calls exactly one returns `erased`. If the
+    bytes of the memory cannot be removed from the files at the moment, the memory is erased anyway,
+    and the receipt names the pending step.
 
     Raises:
         NotFound: the memory does not exist; if `hard`, it was never erased either.

@@ -81,13 +81,13 @@ def remember_many(
         except InfiniteMemoryError as error:
             if not receipts:
                 raise
-            raise _count_stored_in(error, len(receipts), len(wanted)) from error
+            raise _add_stored_count(error, len(receipts), len(wanted)) from error
         if progress is not None:
             progress(len(receipts), len(wanted))
     return receipts
 
 
-def _count_stored_in(error: InfiniteMemoryError, done: int, total: int) -> InfiniteMemoryError:
+def _add_stored_count(error: InfiniteMemoryError, done: int, total: int) -> InfiniteMemoryError:
     """Return an error of the same type whose message adds how many memories were stored."""
     return type(error)(
         f"{error}; the first {done:,} of {total:,} memories are stored: with ids of your own, the"
@@ -173,7 +173,7 @@ class _CommittedBatch:
 def _store_batch(
     services: Services, wanted: Sequence[NewMemory], scopes: Mapping[str, Scope] | None = None
 ) -> list[Receipt]:
-    """Store one batch as a whole, then embed it; `scopes` were read just before, None if not."""
+    """Store a batch as a whole, then embed it; None for `scopes` reads them from the storage."""
     batch = _commit_batch(services, wanted, scopes)
     new = batch.placement.memories
     embedded = embed_new(services, list(new.values()))
@@ -281,7 +281,7 @@ def _receipts_of_duplicates(
 
 def _select_embedded(services: Services, ids: Collection[str]) -> frozenset[str]:
     """Return the `ids` of stored memories that have vectors; none if the storage cannot tell."""
-    with AfterCommit("the look at what is embedded"):
+    with AfterCommit("the check for vectors"):
         records = _load_records(services, ids)
         return frozenset(i for i, record in records.items() if has_vectors(services, record))
     return frozenset()

@@ -103,7 +103,7 @@ def _revise_once(
         # The next attempt reads the text that is stored now.
         raise _Overtaken(str(error)) from error
     embedded = False
-    with AfterCommit("the look at what is embedded"):
+    with AfterCommit("the check for vectors"):
         embedded = has_vectors(services, Record(memory=after, embeddings=kept))
     failure = None
     if not embedded:

@@ -1,4 +1,4 @@
-"""Supersession: of the memories with the same key and scope, the latest replaces the earlier ones.
+"""Supersession: the latest of the memories with the same key and scope replaces the earlier.
 
 The order is that of `Memory.held_from`: the time in the world counts, not the time of storing.
 If a memory begins in the future, its predecessor stays current until then. Two memories that begin
@@ -133,7 +133,7 @@ class Supersession:
         )
 
     def _start_after_predecessors(self, memory: Memory, key: str) -> Memory:
-        """Return `memory`, starting after every memory that had begun when it was stored itself."""
+        """Return `memory`, begun after all memories of its key that held when they were stored."""
         chain = [self._latest(memory_id) for memory_id in self._chain(memory.scope, key).ids]
         starts = [item.held_from for item in chain if item.held_from <= item.stored_at]
         if memory.valid_from is None and starts and max(starts) >= memory.held_from:
