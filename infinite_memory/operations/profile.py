@@ -287,7 +287,7 @@ def _append_text(before: JsonValue, text: str, name: str) -> JsonValue:
         return [text]
     if not isinstance(before, list):
         raise InvalidInput(
-            f"{name} are kept under names here: give an object such as {{{name!r}: {{'name': "
+            f"{name} is an object in this profile: give an object such as {{{name!r}: {{'name': "
             f"{text!r:.60}}}}}"
         )
     return before if text in before else [*before, text]

@@ -209,7 +209,7 @@ def update_scope(
         raise InvalidInput(f"{GLOBAL} is the scope of last resort: always active, without a parent")
     if scope.parent and scope.name in visible_from(scope.parent, scopes):
         raise InvalidInput(
-            f"{scope.parent!r} cannot be the parent of {scope.name!r}: it lies below it already"
+            f"{scope.parent!r} cannot be the parent of {scope.name!r}, its own ancestor"
         )
     seen = {scope.name: scopes[scope.name], **_ancestors_of(scope.parent, scopes)}
     commit = Commit(expect=Expect(scopes=seen), scopes=(scope,))
@@ -236,7 +236,7 @@ def delete_scope(services: Services, name: str) -> None:
     page = services.storage.find(Criteria(scopes=frozenset({scope.name})), limit=1)
     if page.memories:
         raise Conflict(
-            f"the scope {scope.name!r} still holds memories, forgotten ones included:"
+            f"the scope {scope.name!r} still holds memories, and forgotten memories count:"
             " move them, or erase them with a hard forget"
         )
     expect = Expect(scopes={scope.name: scope}, unused=frozenset({scope.name}))

@@ -45,8 +45,8 @@ class Undone:
     `memories` are the ids of the memories that it restored, and `changes` has every memory before
     and after. A memory that `undone` had stored is forgotten now; undoing the undo brings it back.
     `scopes` are names. `erased` are the ids of memories that cannot be restored, because they were
-    erased for good. `skipped` has the later changes that cannot be undone, with the
-    reasons. `entry` is None for a dry run, which changes nothing.
+    erased for good. `skipped` has the later changes that cannot be undone, with the reasons. A dry
+    run changes nothing, and its `entry` is None.
     """
 
     entry: int | None

@@ -49,7 +49,7 @@ def remember(services: Services, draft: Draft, *, similar: bool = True) -> Recei
         InvalidInput: a field cannot be used.
         Conflict: its id belongs to a memory with different content.
     """
-    # `Global` always exists, so its scopes need not be read.
+    # `Global` always exists, so the scopes need not be read.
     scope: object = services.config.default_scope if draft.scope is None else draft.scope
     is_global = isinstance(scope, str) and scope == GLOBAL
     scopes = {GLOBAL: Scope(name=GLOBAL)} if is_global else services.storage.scopes()
@@ -67,7 +67,7 @@ def remember_many(
     at all; after an interruption the same call with the same ids goes on where it stopped.
 
     Raises:
-        InvalidInput: a draft cannot be used; the message says which, counted from 1.
+        InvalidInput: a draft cannot be used; the message has its position, counted from 1.
         Conflict: an id belongs to a memory with different content; earlier batches stay stored.
         StoreClosed, StorageError: later batches could not be stored; the message says how many
             memories are.
@@ -301,7 +301,7 @@ def _order_receipts(ids: Sequence[str], receipts: Mapping[str, Receipt]) -> list
 
 def _place_memories(services: Services, fresh: Sequence[NewMemory]) -> Placement:
     if all(item.memory.key is None and not item.supersedes for item in fresh):
-        return Placement.alone(item.memory for item in fresh)
+        return Placement.without_keys(item.memory for item in fresh)
     supersession = Supersession(services, services.clock())
     for item in fresh:
         supersession.place(item.memory, item.supersedes, timed=item.timed)

@@ -46,7 +46,7 @@ class Placement:
     conflicts: Mapping[str, tuple[str, ...]]
 
     @classmethod
-    def alone(cls, memories: Iterable[Memory]) -> Placement:
+    def without_keys(cls, memories: Iterable[Memory]) -> Placement:
         """Return the placement of new memories without a key, which replace nothing."""
         new = {memory.id: memory for memory in memories}
         puts = tuple([Put(memory=memory, expected=0) for memory in new.values()])
