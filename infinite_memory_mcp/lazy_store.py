@@ -81,7 +81,7 @@ class LazyStore:
             StoreClosed: the server is stopping; nothing was changed.
             InfiniteMemoryError: the store cannot be opened; the next call tries again.
         """
-        with self._calls.one():
+        with self._calls.running():
             yield self.get()
 
     def warm_up_when_quiet(self) -> None:

@@ -1,1 +1,1 @@
-"""Verbs: what the product does, one a file."""
+"""Operations: the verbs of the product, one per file, and the parts that they share."""

@@ -1,9 +1,9 @@
-"""Which model answers: the configured one, or the former one while a change is under way.
+"""The active model: the configured model, or the former model while a change is under way.
 
-The configured model answers once it has embedded no fewer memories than the former one. Until then
-the former one does, with its own vectors, its own embedding of the question and its own index, so
-that vectors of two models never meet. The change is made once in each open store, and not taken
-back.
+The configured model answers once it has embedded at least as many memories as the former model.
+Until then the former model answers, with its own vectors, its own embedding of the question and its
+own index, so that vectors of two models are never compared. An open store makes this change once
+and does not revert it.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from infinite_memory.search.snapshot import Snapshot
 __all__ = ["Former", "Model", "Models", "former_of"]
 
 _log = logging.getLogger(__name__)
-# A search that finds the change complete waits so long for the index of the new model. A larger
-# one is made ready in the background, while the former model goes on answering.
+# How long a search that finds the change complete waits for the index of the new model. A larger
+# index is prepared in the background, while the former model continues to answer.
 _PATIENCE_SECONDS = 0.5
-# So long `close` waits for a model that is being made ready, which it cannot interrupt.
+# How long `close` waits for the preparation of a model, which it cannot interrupt.
 _CLOSING_SECONDS = 5.0
-_COMPARED = (1, 16, 256, 4096)
+_COMPARED_LIMITS = (1, 16, 256, 4096)
 
 Former = Callable[[], AbstractContextManager[Embedder]]
-"""Opens the former model, which is closed with the store. Raises EmbedderError if it cannot be."""
+"""Opens the former model; the store closes it. Raises EmbedderError if that is impossible."""
 
 
 def former_of(
@@ -46,11 +46,11 @@ def former_of(
     plugged_in: bool = False,
     keep: bool = True,
 ) -> Former | None:
-    """Return how the former model is opened, None where it is the configured one itself.
+    """Return a function that opens the former model, None if it is the configured model itself.
 
-    A `given` one stays open; without it the configuration says which. `plugged_in` says that the
-    other embedder is not the one of the configuration. What is measured of a model is written down
-    for the next time if `keep`.
+    A `given` embedder stays open; without it the configuration names the former model. `plugged_in`
+    says that the current embedder does not come from the configuration. With `keep`, measurements
+    of the former model are written to disk for the next time.
     """
     if given is not None:
         return lambda: nullcontext(given)
@@ -83,8 +83,8 @@ class Model:
 class Models:
     """The models of an open store. Every method may be called from any thread.
 
-    `chosen` is the configured one. The former one is not opened before it is needed; `lost` says
-    why it could not be, None otherwise.
+    `chosen` is the configured model. The former model is opened when it is first needed; `lost` is
+    the reason if that failed, None otherwise.
     """
 
     def __init__(
@@ -96,10 +96,10 @@ class Models:
         folder: Path | None = None,
         search: SearchFactory | None = None,
     ) -> None:
-        """Work on `storage`, with snapshots of the indexes in `folder`, None for none.
+        """Use `storage`, with snapshots of the indexes in `folder`, None for no snapshots.
 
         Without `former` the configured model answers from the start. `search` makes the search of
-        each model, None for the index.
+        every model, None for the index.
 
         Raises:
             ConfigurationError: `search` does not make a search.
@@ -109,37 +109,37 @@ class Models:
         self._folder = folder
         self._former = former
         self._owned = ExitStack()
-        self._looking = threading.Lock()
-        self._seen: int | None = None
+        self._deciding = threading.Lock()
+        self._decided_at: int | None = None
         self._taking_over: threading.Thread | None = None
-        self._bereft = False
+        self._former_is_empty = False
         self._closed = threading.Event()
         self.lost: str | None = None
-        self.chosen = self._model_of(embedder)
+        self.chosen = self._build_model(embedder)
         self._answering: Model | None = self.chosen if former is None else None
-        self._settled = former is None
+        self._is_final = former is None
 
     def answering(self) -> Model:
-        """Return the model that answers now; looks at the store only while that may change.
+        """Return the model that answers now; read the store only while that may change.
 
         Raises:
             StorageError: the store cannot be read.
         """
-        if not self._settled:
-            self._look()
-            self._wait_if_bereft()
+        if not self._is_final:
+            self._update_answering()
+            self._wait_if_former_is_empty()
         return self._answering or self.chosen
 
-    def awaited(self) -> Model | None:
-        """Return the model that is being made ready to answer, None where there is none."""
+    def in_preparation(self) -> Model | None:
+        """Return the model that is being prepared to answer, None if there is none."""
         taking_over = self._taking_over
         under_way = taking_over is not None and taking_over.is_alive()
-        return self.chosen if under_way and not self._settled else None
+        return self.chosen if under_way and not self._is_final else None
 
     def search(self, question: Question) -> Ranking:
-        """Return what answers `question` best, by the model that answers now.
+        """Return the ranking for `question` by the model that answers now.
 
-        The note says so where some memories have no vector by that model.
+        A note in the ranking says if some memories have no vector by that model.
         """
         model = self.answering()
         ranking = check_ranking(model.index.search(question), model.index, question)
@@ -148,32 +148,32 @@ class Models:
         note = self.lost
         if model is not self.chosen:
             note = (
-                f"those that {model.name} has not embedded are compared by words alone: it answers"
-                f" until {self.chosen.name} has embedded all and is ready"
+                f"memories that {model.name} has not embedded are compared by words alone:"
+                f" {model.name} answers until {self.chosen.name} has embedded all and is ready"
             )
         return evolve(ranking, note=note) if note else ranking
 
     def complete(self) -> None:
-        """Let the configured model answer from now on, if nothing waits for it any more.
+        """Let the configured model answer from now on, if it has embedded every memory.
 
-        Its index is made first, however long that takes; others go on searching meanwhile.
+        This call first builds the index, however long that takes; other threads keep searching.
         """
-        if not self._settled and not self._storage.pending(self.chosen.name, limit=1):
-            with self._looking:
+        if not self._is_final and not self._storage.pending(self.chosen.name, limit=1):
+            with self._deciding:
                 taking_over = self._take_over()
             if taking_over is not None:
                 taking_over.join()
 
     def save(self) -> None:
-        """Write the snapshot of the index in use, if that is worth it."""
+        """Write the snapshot of the index in use, if the index considers it worthwhile."""
         index = (self._answering or self.chosen).index
         if isinstance(index, SupportsIndex):
             index.save()
 
     def close(self) -> None:
-        """Close the former model, if it was opened here.
+        """Close the former model, if this object opened it, and stop the preparation of a model.
 
-        The chosen one is made ready no further: whoever opened it, and the storage, closes them.
+        The caller that opened the storage and the configured model closes them.
         """
         self._closed.set()
         taking_over = self._taking_over
@@ -181,7 +181,7 @@ class Models:
             taking_over.join(_CLOSING_SECONDS)
         self._owned.close()
 
-    def _model_of(self, given: Embedder) -> Model:
+    def _build_model(self, given: Embedder) -> Model:
         embedder = CheckedEmbedder(given)
         if self._search is not None:
             index = make_search(self._search, self._storage, embedder)
@@ -198,39 +198,39 @@ class Models:
             embedder=embedder, index=SearchIndex(self._storage, embedder, snapshot=snapshot)
         )
 
-    def _look(self) -> None:
-        """Decide which model answers, or look again if the feed has moved since the last look."""
-        # Only the first look is waited for; at a later one the others go on with what there is.
-        if not self._looking.acquire(blocking=self._answering is None):
+    def _update_answering(self) -> None:
+        """Decide which model answers, if the feed has moved since the last decision."""
+        # Threads wait for the first decision only; later they go on with the model in use.
+        if not self._deciding.acquire(blocking=self._answering is None):
             return
         try:
             position = self._storage.position()
-            if self._settled or position == self._seen:
+            if self._is_final or position == self._decided_at:
                 return
             taking_over = None
             former = self._answering
             if not self._storage.pending(self.chosen.name, limit=1):
                 taking_over = self._take_over()
             elif former is None:
-                self._begin()
+                self._choose_first()
             elif former is not self.chosen and not self._has_more(former, counted=False):
                 taking_over = self._take_over()
             if taking_over is not None and former is not None:
-                self._bereft = not self._storage.measure().embedded.get(former.name)
-            self._seen = position
+                self._former_is_empty = not self._storage.measure().embedded.get(former.name)
+            self._decided_at = position
         finally:
-            self._looking.release()
+            self._deciding.release()
         if taking_over is not None:
             taking_over.join(_PATIENCE_SECONDS)
 
-    def _wait_if_bereft(self) -> None:
-        """Wait for the chosen model however long it takes, if the former one has no vector left."""
+    def _wait_if_former_is_empty(self) -> None:
+        """Wait for the chosen model, however long, if the former model has no vectors left."""
         taking_over = self._taking_over
-        if self._bereft and taking_over is not None:
+        if self._former_is_empty and taking_over is not None:
             taking_over.join()
 
-    def _begin(self) -> None:
-        """Choose between the two models, some memories not being embedded by the new one."""
+    def _choose_first(self) -> None:
+        """Choose between the two models, while the new model has not embedded every memory."""
         former = self._open_former()
         if former is not None and self._has_more(former):
             _log.info("%s answers until %s has embedded all", former.name, self.chosen.name)
@@ -238,28 +238,29 @@ class Models:
             return
         self._answering = self.chosen
         if self.lost is None:
-            self._settled = True
+            self._is_final = True
         self._owned.pop_all().close()
 
     def _open_former(self) -> Model | None:
-        assert self._former is not None, "it is settled without a former model"
+        assert self._former is not None, "the model is final without a former model"
         try:
             embedder = self._owned.enter_context(self._former())
         except EmbedderError as error:
             self.lost = (
-                f"those that {self.chosen.name} has not embedded yet are compared by words alone:"
-                f" the former model cannot be opened: {error}"
+                f"memories that {self.chosen.name} has not embedded yet are compared by words"
+                f" alone: the former model cannot be opened: {error}"
             )
             _log.warning("%s", self.lost)
             return None
-        return None if embedder.model == self.chosen.name else self._model_of(embedder)
+        return None if embedder.model == self.chosen.name else self._build_model(embedder)
 
     def _has_more(self, former: Model, *, counted: bool = True) -> bool:
-        """Tell whether `former` has embedded more memories, at the cost of the shorter list.
+        """Return whether `former` has embedded more memories than the chosen model.
 
-        Where both lists are long, everything is `counted`, or it is taken to have more.
+        Reads as many waiting memories as the shorter list has. If both lists are long, counts all
+        vectors if `counted`, and otherwise returns True.
         """
-        for limit in _COMPARED:
+        for limit in _COMPARED_LIMITS:
             waiting = len(self._storage.pending(former.name, limit=limit))
             for_chosen = len(self._storage.pending(self.chosen.name, limit=limit))
             if waiting < limit or for_chosen < limit:
@@ -270,21 +271,21 @@ class Models:
         return embedded.get(former.name, 0) > embedded.get(self.chosen.name, 0)
 
     def _take_over(self) -> threading.Thread | None:
-        """Begin to let the chosen model answer; return the thread that is at it, if it takes one.
+        """Start the change to the chosen model; return the thread that prepares it, if any.
 
         The caller holds the lock.
         """
         if self._answering in (None, self.chosen):
-            self._settle()
+            self._finish_change()
             return None
         if self._taking_over is None or not self._taking_over.is_alive():
             self._taking_over = threading.Thread(
-                target=self._take_over_quietly, name="infinite-memory-model", daemon=True
+                target=self._prepare_and_take_over, name="infinite-memory-model", daemon=True
             )
             self._taking_over.start()
         return self._taking_over
 
-    def _take_over_quietly(self) -> None:
+    def _prepare_and_take_over(self) -> None:
         try:
             for step in (self._warm_up, self._warm_up_index):
                 if self._closed.is_set():
@@ -292,13 +293,13 @@ class Models:
                 step()
         except (StorageError, StoreClosed) as error:
             _log.debug("the change of the model waits: %s", error)
-        # The embedder may be a plug-in of the user's, which can raise anything; the former model
-        # goes on answering.
+        # The embedder may be a plug-in of the user, which can raise anything; the former model
+        # continues to answer.
         except Exception as error:  # noqa: BLE001 -- the boundary to a plug-in, see above
             _log.warning("the change to %s waits: %r", self.chosen.name, error)
         else:
             _log.info("%s answers from now on", self.chosen.name)
-            self._settle()
+            self._finish_change()
 
     def _warm_up(self) -> None:
         self.chosen.embedder.embed_query("warm up")
@@ -307,7 +308,7 @@ class Models:
         if isinstance(self.chosen.index, SupportsIndex):
             self.chosen.index.warm_up()
 
-    def _settle(self) -> None:
-        self._answering, self.lost, self._settled = self.chosen, None, True
-        # Not closed: a search that is under way may need it, and the last one lets go of it.
+    def _finish_change(self) -> None:
+        self._answering, self.lost, self._is_final = self.chosen, None, True
+        # Not closed: a running search may still use the former model.
         self._owned.pop_all()

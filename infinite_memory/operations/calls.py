@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeVar, cast
 from infinite_memory.errors import StoreClosed
 from infinite_memory.operations.writes.after_commit import AfterCommit
 
-__all__ = ["Calls", "counted"]
+__all__ = ["Calls", "count_call"]
 
 
 def _do_nothing() -> None:
@@ -38,7 +38,7 @@ class Calls:
         self._deferred: dict[int, Callable[[], object]] = {}
 
     @contextmanager
-    def one(self) -> Iterator[None]:
+    def running(self) -> Iterator[None]:
         """Count a call for the duration of the block.
 
         Raises:
@@ -111,12 +111,12 @@ class _HasServices(Protocol):
     def _services(self) -> _HasCalls: ...
 
 
-def counted(method: _Method) -> _Method:
+def count_call(method: _Method) -> _Method:
     """Decorate a method of a store, so that closing the store waits for its calls."""
 
     @wraps(method)
     def call(self: _HasServices, /, *args: Any, **kwargs: Any) -> Any:
-        with self._services.calls.one():
+        with self._services.calls.running():
             return method(self, *args, **kwargs)
 
     return cast(_Method, call)

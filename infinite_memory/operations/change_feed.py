@@ -1,4 +1,4 @@
-"""The whole change feed, stretch by stretch."""
+"""The whole change feed, page by page."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _BATCH = 1000
 
 
 def every_change(storage: Storage, after: int, models: Collection[str] | None) -> Iterator[Change]:
-    """Yield everything that changed since the cursor `after`, with embeddings by `models`."""
+    """Yield every change since the cursor `after`, with embeddings by `models`."""
     while True:
         changes = storage.changes(after, limit=_BATCH, models=models)
         yield from changes.items
-        # A stretch in which all is damaged has no items, and leads on all the same.
+        # A page of damaged changes has no items, but its cursor still advances.
         if changes.cursor <= after:
             return
         after = changes.cursor

@@ -1,4 +1,4 @@
-"""Give memories their vectors. Never inside a transaction: the text is durable before."""
+"""Embed memories. Never inside a transaction: the text is durable before."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from infinite_memory.protocols import Embedder, SupportsIndex
 from infinite_memory.storage.preconditions import check_embedding
 
 __all__ = [
-    "EmbeddedNow",
+    "EmbeddedMemories",
     "Stop",
     "Stopped",
     "catch_up",
@@ -36,32 +36,33 @@ _BATCH_MEMORIES = 256
 _BATCH_CHARS = 1 << 20
 _PASSAGES_BETWEEN_STOPS = 128
 _ATTEMPTS = 2
-# A passage of 256 tokens takes up to 50 ms. A longer text than this is found by its words at once
-# and embedded by `catch_up`, so that no write takes minutes.
+# A passage of 256 tokens takes up to 50 ms. `catch_up` embeds longer texts, so that no write takes
+# minutes; until then their words find them.
 _MAX_CHARS_AT_ONCE = 50_000
 
 
 Stop = Callable[[], bool]
-"""Asked now and then during long work whether to leave the rest for later."""
+"""Called during long work; returns whether to leave the remaining work for later."""
 
 
 class Stopped(Exception):
-    """Work was left for later, since `Stop` said so."""
+    """Work was left for later, because `Stop` returned True."""
 
 
 def never() -> bool:
-    """Let the work run to its end."""
+    """Return False, so that the work runs to its end."""
     return False
 
 
 def embed_memories(
     embedder: Embedder, memories: Sequence[Memory], stop: Stop = never
 ) -> list[Embedding]:
-    """Return the embedding of each memory's text.
+    """Return the embeddings of the texts of `memories`, in order.
 
     Raises:
         EmbedderError: the model cannot be loaded or run.
-        Stopped: `stop` said so; it is asked every 128 passages, which take up to some seconds.
+        Stopped: `stop` returned True; it is called every 128 passages, which take up to some
+            seconds.
     """
     embedder = CheckedEmbedder(embedder)
     spans = [embedder.spans(memory.text) for memory in memories]
@@ -84,8 +85,8 @@ def embed_memories(
 
 
 @frozen(kw_only=True)
-class EmbeddedNow:
-    """The ids of new memories that can be found by meaning; `failure` says why others cannot."""
+class EmbeddedMemories:
+    """The ids of new memories with vectors; `failure` says why the remaining memories have none."""
 
     ids: frozenset[str] = frozenset()
     failure: str | None = None
@@ -94,8 +95,8 @@ class EmbeddedNow:
         return memory_id in self.ids
 
 
-def embed_new(services: Services, memories: Sequence[Memory]) -> EmbeddedNow:
-    """Embed memories that were just stored, and return which of them can be found by meaning.
+def embed_new(services: Services, memories: Sequence[Memory]) -> EmbeddedMemories:
+    """Embed memories that were just stored, and return which of them have vectors.
 
     Memories that are too long to wait for, or that the model refuses, are found by their words, and
     `catch_up` embeds them later.
@@ -105,24 +106,25 @@ def embed_new(services: Services, memories: Sequence[Memory]) -> EmbeddedNow:
     with AfterCommit(f"the embedding of {len(short)} memories") as step:
         model = services.models.answering()
         failure = _try_to_attach(services, model.embedder, short)
-        # Another model may have taken over meanwhile, or be about to because nothing waited before
-        # these were stored: nobody would ask it to embed these.
-        for other in {services.models.awaited() or model, services.models.answering()} - {model}:
-            failure = _try_to_attach(services, other.embedder, short)
+        # A second model may have taken over meanwhile, or may be about to, because nothing waited
+        # before these memories were stored. No later call would make it embed them.
+        next_model = services.models.in_preparation() or model
+        for newer in {next_model, services.models.answering()} - {model}:
+            failure = _try_to_attach(services, newer.embedder, short)
     failure = failure or step.failure
     if failure is not None:
-        return EmbeddedNow(failure=f"it is not found by its meaning yet: {failure}")
-    return EmbeddedNow(ids=frozenset(memory.id for memory in short))
+        return EmbeddedMemories(failure=f"it is not found by its meaning yet: {failure}")
+    return EmbeddedMemories(ids=frozenset(memory.id for memory in short))
 
 
 def embed_again(services: Services, ids: Sequence[str]) -> int:
-    """Embed these memories anew, whatever vectors they have; return how many were.
+    """Replace the embeddings of stored memories; return how many were embedded.
 
-    By the configured model, and by the former one while that answers.
+    Uses the configured model, and also the former model while it answers.
     """
     done = 0
     models = dict.fromkeys((services.models.chosen, services.models.answering()))
-    for batch in _batches(services, ids):
+    for batch in _load_batches(services, ids):
         attached = [_attach(services, model.embedder, batch) for model in models]
         if not all(attached):
             break
@@ -133,13 +135,13 @@ def embed_again(services: Services, ids: Sequence[str]) -> int:
 def catch_up(services: Services, *, limit: int, stop: Stop = never) -> int:
     """Embed at most `limit` memories that wait for the configured model; return how many.
 
-    `stop` ends it early; what was being embedded at that moment waits for the next time. Once
-    nothing waits, the configured model answers.
+    `stop` ends the work early; the memories being embedded at that moment wait for the next call.
+    Once nothing waits, the configured model answers.
 
-    Some are left where a text is long, where a process ended between storing a text and embedding
-    it, where the model could not be run, and where another model was configured. A memory that
-    the model refuses, twice and alone, while it embeds other texts, is done as well: it keeps an
-    embedding without passages, and its words find it.
+    A memory waits if its text is long, if a process ended between storing and embedding it, if the
+    model could not run, or if the configured model has changed. If the model refuses a memory
+    twice on its own, but embeds different text, the memory counts as done: it gets an embedding
+    without passages, and its words find it.
     """
     check_count(limit, "limit", low=1, high=2**62)
     embedder = services.models.chosen.embedder
@@ -152,9 +154,9 @@ def catch_up(services: Services, *, limit: int, stop: Stop = never) -> int:
             services.models.complete()
             break
         if pending == unreadable:
-            break  # a storage that gives again what it cannot read
+            break  # a storage that returns unreadable memories again
         before = done
-        for batch in _batches(services, pending):
+        for batch in _load_batches(services, pending):
             done_now = _attach_each(services, embedder, batch, stop)
             done += done_now
             if done_now < len(batch):
@@ -166,52 +168,52 @@ def catch_up(services: Services, *, limit: int, stop: Stop = never) -> int:
 def _attach_each(
     services: Services, embedder: Embedder, memories: Sequence[Memory], stop: Stop
 ) -> int:
-    """Embed memories, one by one where it must be; return how many are done, refused ones too.
+    """Embed memories, singly if the batch fails; return how many are done, or refused.
 
-    It ends at the first where the model fails with any text, and where `stop` says so.
+    Stops at a memory where the model fails with any text, and when `stop` returns True.
     """
     if _attach(services, embedder, memories, stop):
         return len(memories)
     for done, memory in enumerate(memories):
         for _attempt in range(_ATTEMPTS):
-            if stop() or not _works(services, embedder, memory):
+            if stop() or not _can_embed(services, embedder, memory):
                 return done
             if _attach(services, embedder, [memory], stop):
                 break
         else:
-            if stop() or not _works(services, embedder, memory):
+            if stop() or not _can_embed(services, embedder, memory):
                 return done
-            _note_refused(services, embedder, memory)
+            _store_refusal(services, embedder, memory)
     return len(memories)
 
 
-def _works(services: Services, embedder: Embedder, memory: Memory) -> bool:
-    """Tell whether the model embeds a plain text, one that no cache has seen."""
+def _can_embed(services: Services, embedder: Embedder, memory: Memory) -> bool:
+    """Return whether the model embeds a plain text that no cache has seen."""
     plain = evolve(memory, text=f"a plain sentence, number {services.random_bytes(8).hex()}")
     try:
         (embedding,) = embed_memories(embedder, [plain])
         check_embedding(memory.id, embedding)
-    # The embedder may be a plug-in of the user's, which can raise anything.
+    # The embedder may be a plug-in of the user, which can raise anything.
     except Exception:  # noqa: BLE001 -- the boundary to a plug-in, see above
         return False
     return len(embedding.vectors) > 0
 
 
-def _note_refused(services: Services, embedder: Embedder, memory: Memory) -> None:
+def _store_refusal(services: Services, embedder: Embedder, memory: Memory) -> None:
     _log.warning("%s refuses memory %r: its words alone find it", embedder.model, memory.id)
-    nothing = Embedding(
+    empty = Embedding(
         model=embedder.model,
         spans=np.empty((0, 2), np.int32),
         vectors=np.empty((0, embedder.dimensions), np.float32),
     )
-    attach = Attach(id=memory.id, revision=memory.revision, embedding=nothing)
+    attach = Attach(id=memory.id, revision=memory.revision, embedding=empty)
     services.storage.commit(Commit(attaches=(attach,)))
 
 
 def drop_others(services: Services) -> dict[str, int]:
-    """Remove the vectors of every model but the configured one; return how many memories had them.
+    """Remove the vectors of other models; return how many memories had vectors, by model.
 
-    Where it was cut short, doing it again goes on.
+    After an interruption a second call continues the work.
 
     Raises:
         Conflict: some memories wait for the configured model; nothing was removed.
@@ -219,20 +221,21 @@ def drop_others(services: Services) -> dict[str, int]:
     storage, model = services.storage, services.models.chosen.name
     if storage.pending(model, limit=1):
         raise Conflict(
-            f"some memories have no vector by {model} yet, so those by other models are kept:"
-            " embed what waits (`infinite-memory embed`, or `catch_up`) and try again"
+            f"some memories have no vector by {model} yet, so the vectors by other models are"
+            " kept: embed the waiting memories (`infinite-memory embed`, or `catch_up`) and try"
+            " again"
         )
     services.models.complete()
-    had = {name: number for name, number in storage.measure().embedded.items() if name != model}
+    removed = {name: number for name, number in storage.measure().embedded.items() if name != model}
     cursor, end = 0, storage.position()
     while cursor < end:
         changes = storage.changes(cursor, limit=_BATCH_MEMORIES, models=())
         stored = [change.id for change in changes.items if change.record is not None]
-        storage.commit(Commit(detaches=[Detach(id=each, keep=model) for each in stored]))
+        storage.commit(Commit(detaches=[Detach(id=memory_id, keep=model) for memory_id in stored]))
         cursor = max(changes.cursor, cursor + 1)
     if isinstance(services.models.chosen.index, SupportsIndex):
         services.models.chosen.index.discard_others()
-    return had
+    return removed
 
 
 def _attach(
@@ -245,9 +248,9 @@ def _attach(
 def _try_to_attach(
     services: Services, embedder: Embedder, memories: Sequence[Memory], stop: Stop = never
 ) -> str | None:
-    """Embed stored memories and store their vectors; return why that has to wait, if it has to.
+    """Embed stored memories and store their vectors; return why they must wait, None if not.
 
-    The reason is logged as well: what the embedder raised, or the fault of its vectors.
+    The reason is logged as well: the error of the embedder, or the fault of its vectors.
     """
     if not memories:
         return None
@@ -257,12 +260,12 @@ def _try_to_attach(
             check_embedding(memory.id, embedding)
     except Stopped:
         return "it was left for later"
-    # The embedder may be a plug-in of the user's, which can raise anything. The texts are durable
-    # by now, and that is what the receipt answers for.
+    # The embedder may be a plug-in of the user, which can raise anything. The texts are durable
+    # by now, as the receipt promises.
     except Exception as error:  # noqa: BLE001 -- the boundary to a plug-in, see above
-        what = error if isinstance(error, InfiniteMemoryError) else repr(error)
-        _log.warning("%d memories wait to be embedded: %s", len(memories), what)
-        return str(what)
+        reason = str(error) if isinstance(error, InfiniteMemoryError) else repr(error)
+        _log.warning("%d memories wait to be embedded: %s", len(memories), reason)
+        return reason
     attaches = [
         Attach(id=memory.id, revision=memory.revision, embedding=embedding)
         for memory, embedding in zip(memories, embeddings, strict=True)
@@ -271,16 +274,16 @@ def _try_to_attach(
     return None
 
 
-def _batches(services: Services, ids: Sequence[str]) -> Iterator[list[Memory]]:
-    """Yield the memories of these ids in batches of bounded length, without the damaged ones."""
+def _load_batches(services: Services, ids: Sequence[str]) -> Iterator[list[Memory]]:
+    """Yield the memories in `ids` in batches of bounded length, without damaged memories."""
     batch: list[Memory] = []
     for memory_id in ids:
         try:
-            found = services.storage.get([memory_id], models=())
+            records = services.storage.get([memory_id], models=())
         except StoreDamaged as error:
             _log.warning("%s is not embedded: %s", memory_id, error)
             continue
-        batch.extend(record.memory for record in found.values())
+        batch.extend(record.memory for record in records.values())
         if sum(len(memory.text) for memory in batch) >= _BATCH_CHARS:
             yield batch
             batch = []

@@ -1,4 +1,4 @@
-"""The journal: the entry that describes a commit, and the entries that were made."""
+"""The journal: add the entry that describes a commit, and list entries."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def with_entry(
     undoes: int | None = None,
     reason: str = "",
 ) -> Commit:
-    """Return `commit` with the journal entry that says what it does.
+    """Return `commit` with the journal entry that describes it.
 
-    What scopes and links were before is taken from what the commit expects, and from `links`, those
-    that exist now.
+    The entry takes the earlier scopes from `commit.expect`, and the earlier links from `links`,
+    which exist now.
     """
     action = Action(
         at=services.clock(),
@@ -61,12 +61,12 @@ def log(
     check_count(limit, "limit", low=1, high=10_000)
     if before is not None:
         check_count(before, "before", low=1, high=2**62)
-    named = None if memory_id is None else check_id(memory_id)
-    return services.storage.journal(before=before, limit=limit, memory_id=named)
+    checked_id = None if memory_id is None else check_id(memory_id)
+    return services.storage.journal(before=before, limit=limit, memory_id=checked_id)
 
 
 def _memory_steps(commit: Commit) -> Iterable[MemoryStep]:
-    """Return a step for each memory; one that is written twice has its first and last revision."""
+    """Return a step for every memory, from its first to its last revision in the commit."""
     steps: dict[str, MemoryStep] = {}
     for memory_id, expected, revision in commit.revisions():
         first = steps.get(memory_id)

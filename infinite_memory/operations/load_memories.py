@@ -1,4 +1,4 @@
-"""Load memories by their ids, without those that are damaged."""
+"""Load memories by their ids, without damaged memories."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _log = logging.getLogger(__name__)
 
 
 def load_memories(services: Services, ids: Iterable[str]) -> dict[str, Memory]:
-    """Return the memories with these ids; a damaged memory is omitted, and logged."""
+    """Return the memories by id; a damaged memory is omitted, and logged."""
     storage, unique_ids = services.storage, list(dict.fromkeys(ids))
     try:
         records = storage.get(unique_ids, models=())

@@ -1,7 +1,7 @@
-"""Profiles: what is known of a user, each value a fact with a key.
+"""Profiles: the known values about a user, stored as facts with keys.
 
-A change is merged into what is there, as a JSON Merge Patch (RFC 7396): objects are merged, null
-takes away, everything else takes the place of what was there, which stays in the history.
+A change is merged into the profile as a JSON Merge Patch (RFC 7396): objects are merged, null
+removes a value, and any other value replaces the earlier value, which stays in the history.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from infinite_memory.operations.journal import with_entry
 from infinite_memory.operations.retry import attempts
 from infinite_memory.operations.services import Services
 from infinite_memory.operations.writes.after_commit import AfterCommit
-from infinite_memory.operations.writes.supersession import Placement, Superseding, with_key
-from infinite_memory.operations.writes.validation import memory_of
+from infinite_memory.operations.writes.supersession import Placement, Supersession, find_by_key
+from infinite_memory.operations.writes.validation import build_memory
 
 __all__ = ["get_profile", "update_profile", "users"]
 
@@ -42,15 +42,15 @@ _Facts: TypeAlias = Mapping[_Path, Sequence[Memory]]
 
 
 def get_profile(services: Services, user: str) -> Profile:
-    """Return what is known of a user; see `Profiles.get`."""
-    user = _checked_user(services, user)
-    return _profile(user, _facts(services, user))
+    """Return the profile of a user; see `Profiles.get`."""
+    user = _check_user(services, user)
+    return _build_profile(user, _load_facts(services, user))
 
 
 def users(services: Services) -> list[str]:
-    """Return the ids of the users of whom anything is known, in order."""
+    """Return the ids of the users who have a profile, sorted."""
     _check_confinement(services)
-    return sorted({_place(memory)[0] for memory in _tagged(services, _TAG)})
+    return sorted({_owner_and_path(memory)[0] for memory in _find_facts(services, _TAG)})
 
 
 def update_profile(
@@ -61,12 +61,12 @@ def update_profile(
     Raises:
         InvalidInput: a value cannot be used; nothing was changed.
     """
-    user = _checked_user(services, user)
-    wanted = _checked(services, changes)
+    user = _check_user(services, user)
+    wanted = _check_changes(services, changes)
     made_by = check_choice(origin, Origin, "origin")
     for last in attempts():
-        facts = _facts(services, user)
-        after = dict(_leaves(_merged(_tree(facts), wanted)))
+        facts = _load_facts(services, user)
+        after = dict(_leaves(_merge_changes(_build_tree(facts), wanted)))
         placed, commit = _plan_commit(services, user, facts, after, made_by)
         if not commit.changes:
             break
@@ -77,22 +77,22 @@ def update_profile(
                 raise
         else:
             embed_new(services, list(placed.memories.values()))
-            return _profile_after(services, user, facts, after, placed)
+            return _load_or_build_profile(services, user, facts, after, placed)
     return get_profile(services, user)
 
 
-def _profile_after(
+def _load_or_build_profile(
     services: Services,
     user: str,
     facts: _Facts,
     after: Mapping[_Path, JsonValue],
     placed: Placement,
 ) -> Profile:
-    """Return the profile after a commit, as it was committed where it cannot be read any more."""
-    with AfterCommit("the look at the profile"):
+    """Return the profile after a commit; if it cannot be read, build it from the commit."""
+    with AfterCommit("the reading of the profile"):
         return get_profile(services, user)
-    new = {_place(memory)[1]: [memory] for memory in placed.memories.values()}
-    return _profile(user, {path: new.get(path) or facts[path] for path in after})
+    new = {_owner_and_path(memory)[1]: [memory] for memory in placed.memories.values()}
+    return _build_profile(user, {path: new.get(path) or facts[path] for path in after})
 
 
 def _plan_commit(
@@ -102,15 +102,15 @@ def _plan_commit(
     after: Mapping[_Path, JsonValue],
     origin: Origin,
 ) -> tuple[Placement, Commit]:
-    """Return the commit that makes the facts those of `after`."""
+    """Return the commit that changes the facts to the values in `after`."""
     now = services.clock()
     scopes = services.storage.scopes()
-    superseding = Superseding(services, now)
+    supersession = Supersession(services, now)
     for path, value in after.items():
-        if path not in facts or _value(facts[path][-1]) != value:
+        if path not in facts or _value_of(facts[path][-1]) != value:
             draft = _draft(user, path, value, origin)
-            superseding.place(memory_of(draft, services, scopes, now), timed=False)
-    placed = superseding.placement()
+            supersession.place(build_memory(draft, services, scopes, now), timed=False)
+    placed = supersession.placement()
     gone = [memory for path in facts if path not in after for memory in facts[path]]
     records = services.storage.get([memory.id for memory in gone])
     closed = [
@@ -127,21 +127,21 @@ def _plan_commit(
         )
         for memory in gone
     ]
-    # Computed from what was read above: whoever changed one of these since makes it a conflict.
+    # The commit depends on the facts that were read above: a change of them since is a conflict.
     seen = [
-        _expected(services, user, path, facts.get(path, ()))
+        _expect_key(services, user, path, facts.get(path, ()))
         for path in facts.keys() | after.keys()
-        if path not in after or path not in facts or _value(facts[path][-1]) != after[path]
+        if path not in after or path not in facts or _value_of(facts[path][-1]) != after[path]
     ]
     return placed, merge_commits(placed.commit, Commit(expect=Expect(keys=seen), puts=closed))
 
 
-def _expected(services: Services, user: str, path: _Path, facts: Sequence[Memory]) -> ExpectKey:
-    """Return what must hold a key: those facts, and what has it without being of the profile."""
+def _expect_key(services: Services, user: str, path: _Path, facts: Sequence[Memory]) -> ExpectKey:
+    """Return the expected holders of a key: `facts`, and memories outside of the profile."""
     key = profile_key(user, path)
-    held = with_key(services.storage, [GLOBAL], key, frozenset({Status.CURRENT}))
-    others = {memory.id for memory in held if not _is_fact(memory, _tag_of(user))}
-    return ExpectKey(scope=GLOBAL, key=key, ids=frozenset(others | {fact.id for fact in facts}))
+    holders = find_by_key(services.storage, [GLOBAL], key, frozenset({Status.CURRENT}))
+    foreign = {memory.id for memory in holders if not _is_fact(memory, _tag_of(user))}
+    return ExpectKey(scope=GLOBAL, key=key, ids=frozenset(foreign | {fact.id for fact in facts}))
 
 
 def _draft(user: str, path: _Path, value: JsonValue, origin: Origin) -> Draft:
@@ -152,7 +152,7 @@ def _draft(user: str, path: _Path, value: JsonValue, origin: Origin) -> Draft:
             f"{len(key)} characters and the limit is {_MAX_KEY_CHARS}"
         )
     return Draft(
-        text=_sentence(user, path, value),
+        text=_describe_value(user, path, value),
         kind=Kind.FACT,
         scope=GLOBAL,
         key=key,
@@ -162,31 +162,31 @@ def _draft(user: str, path: _Path, value: JsonValue, origin: Origin) -> Draft:
     )
 
 
-def _sentence(user: str, path: _Path, value: JsonValue) -> str:
+def _describe_value(user: str, path: _Path, value: JsonValue) -> str:
     """Return a value as words that a search can find."""
     section, *names = path
     if isinstance(value, list):
-        said = ", ".join(each if isinstance(each, str) else _json(each) for each in value)
+        text = ", ".join(item if isinstance(item, str) else _dump_json(item) for item in value)
     else:
-        said = value if isinstance(value, str) else _json(value)
+        text = value if isinstance(value, str) else _dump_json(value)
     about = f" ({', '.join(names)})" if names else ""
-    return f"{section.capitalize()} of {user}{about}: {said}"
+    return f"{section.capitalize()} of {user}{about}: {text}"
 
 
-def _facts(services: Services, user: str) -> _Facts:
-    """Return the current facts of a profile by their paths, of each path the latest last.
+def _load_facts(services: Services, user: str) -> _Facts:
+    """Return the current facts of a profile by path, the latest fact of a path last.
 
-    A path has several where an undo brought one back that another had replaced.
+    A path has several facts if an undo brought back a fact that was replaced.
     """
     facts: defaultdict[_Path, list[Memory]] = defaultdict(list)
-    for memory in sorted(_tagged(services, _tag_of(user)), key=_order):
-        owner, path = _place(memory)
+    for memory in sorted(_find_facts(services, _tag_of(user)), key=_sort_key):
+        owner, path = _owner_and_path(memory)
         if owner == user:
             facts[path].append(memory)
     return facts
 
 
-def _tagged(services: Services, tag: str) -> Iterator[Memory]:
+def _find_facts(services: Services, tag: str) -> Iterator[Memory]:
     criteria = Criteria(
         scopes=frozenset({GLOBAL}),
         tags=(tag,),
@@ -197,7 +197,7 @@ def _tagged(services: Services, tag: str) -> Iterator[Memory]:
     after: str | None = None
     while True:
         page = services.storage.find(criteria, limit=_PAGE, after=after)
-        # Somebody may give the tag to a memory of their own.
+        # A caller may give the tag to an unrelated memory.
         yield from (memory for memory in page.memories if _is_fact(memory, tag))
         after = page.next
         if after is None:
@@ -206,50 +206,52 @@ def _tagged(services: Services, tag: str) -> Iterator[Memory]:
 
 def _is_fact(memory: Memory, tag: str) -> bool:
     try:
-        user, path = _place(memory)
+        user, path = _owner_and_path(memory)
     except (KeyError, TypeError):
         return False
-    tags = {fold_name(each) for each in memory.tags}
+    tags = {fold_name(name) for name in memory.tags}
     is_tagged = memory.kind is Kind.FACT and fold_name(tag) in tags
     return is_tagged and memory.key == profile_key(user, path) and path[0] in SECTIONS
 
 
-def _order(memory: Memory) -> tuple[object, ...]:
+def _sort_key(memory: Memory) -> tuple[object, ...]:
     return (memory.held_from, memory.stored_at, memory.id)
 
 
-def _place(memory: Memory) -> tuple[str, _Path]:
+def _owner_and_path(memory: Memory) -> tuple[str, _Path]:
     payload: Any = memory.context["profile"]
     return payload["user"], tuple(payload["path"])
 
 
-def _value(memory: Memory) -> JsonValue:
+def _value_of(memory: Memory) -> JsonValue:
     payload: Any = memory.context["profile"]
     value: JsonValue = payload["value"]
     return value
 
 
-def _profile(user: str, facts: _Facts) -> Profile:
+def _build_profile(user: str, facts: _Facts) -> Profile:
     latest = {path: memories[-1] for path, memories in facts.items()}
     return Profile(
         user=user,
-        fields={name: tree for name in SECTIONS if (tree := _tree(facts).get(name)) is not None},
+        fields={
+            name: tree for name in SECTIONS if (tree := _build_tree(facts).get(name)) is not None
+        },
         keys={"/".join(path): str(memory.key) for path, memory in sorted(latest.items())},
         updated_at=max((memory.stored_at for memory in latest.values()), default=None),
     )
 
 
-def _tree(facts: _Facts) -> dict[str, JsonValue]:
+def _build_tree(facts: _Facts) -> dict[str, JsonValue]:
     tree: dict[str, Any] = {}
-    # The shorter path first: a value and one below it can only come from two who wrote at once.
+    # Shorter paths first: only concurrent writers can store both a value and a value below it.
     for path, memories in sorted(facts.items()):
-        place = tree
+        node = tree
         for name in path[:-1]:
-            inner = place.get(name)
+            inner = node.get(name)
             if not isinstance(inner, dict):
-                inner = place[name] = {}
-            place = inner
-        place[path[-1]] = _value(memories[-1])
+                inner = node[name] = {}
+            node = inner
+        node[path[-1]] = _value_of(memories[-1])
     return tree
 
 
@@ -261,7 +263,7 @@ def _leaves(tree: Mapping[str, JsonValue], path: _Path = ()) -> Iterator[tuple[_
             yield (*path, name), value
 
 
-def _merged(
+def _merge_changes(
     tree: Mapping[str, JsonValue], changes: Mapping[str, JsonValue], *, top: bool = True
 ) -> dict[str, JsonValue]:
     merged = dict(tree)
@@ -271,21 +273,21 @@ def _merged(
             merged.pop(name, None)
         elif isinstance(value, dict):
             inner = before if isinstance(before, dict) else {}
-            merged[name] = _merged(inner, value, top=False)
+            merged[name] = _merge_changes(inner, value, top=False)
         elif top and name in _LISTS and isinstance(value, str):
-            merged[name] = _added(before, value, name)
+            merged[name] = _append_text(before, value, name)
         else:
             merged[name] = value
     return merged
 
 
-def _added(before: JsonValue, text: str, name: str) -> JsonValue:
-    """Return a list of texts with one more, unless it is there."""
+def _append_text(before: JsonValue, text: str, name: str) -> JsonValue:
+    """Return the list `before` with `text` added, unless it is in the list."""
     if before is None:
         return [text]
     if not isinstance(before, list):
         raise InvalidInput(
-            f"{name} are kept under names here: give an object such as {{{name!r}: {{'name': "
+            f"{name} is an object in this profile: give an object such as {{{name!r}: {{'name': "
             f"{text!r:.60}}}}}"
         )
     return before if text in before else [*before, text]
@@ -300,12 +302,12 @@ def _check_confinement(services: Services) -> None:
         )
 
 
-def _checked_user(services: Services, user: object) -> str:
+def _check_user(services: Services, user: object) -> str:
     _check_confinement(services)
     return check_label(user, "user", max_chars=_MAX_NAME_CHARS)
 
 
-def _checked(services: Services, changes: object) -> dict[str, JsonValue]:
+def _check_changes(services: Services, changes: object) -> dict[str, JsonValue]:
     if not isinstance(changes, Mapping) or not changes:
         raise InvalidInput(
             f"a profile is changed with an object of {', '.join(SECTIONS)}, not {changes!r:.100}"
@@ -323,7 +325,7 @@ def _checked(services: Services, changes: object) -> dict[str, JsonValue]:
             if check_label(name, "a name in a profile", max_chars=_MAX_NAME_CHARS) != name:
                 raise InvalidInput(f"a name in a profile {name!r} has white space around it")
         if isinstance(value, str) and not value.strip():
-            raise InvalidInput(f"{'/'.join(path)} is empty: give null to take it away")
+            raise InvalidInput(f"{'/'.join(path)} is empty: give null to remove it")
     return dict(checked)
 
 
@@ -331,5 +333,5 @@ def _tag_of(user: str) -> str:
     return f"{_TAG}:{user}"[:128]
 
 
-def _json(value: JsonValue) -> str:
+def _dump_json(value: JsonValue) -> str:
     return json.dumps(value, ensure_ascii=False)

@@ -1,4 +1,4 @@
-"""How often a change is tried again that others keep coming before."""
+"""Retry: how often a change is tried again after conflicts with other writers."""
 
 from __future__ import annotations
 
@@ -8,25 +8,26 @@ from collections.abc import Iterator
 
 __all__ = ["attempts"]
 
-_LEAST = 20
+_MIN_ATTEMPTS = 20
 _SECONDS = 5.0
-_AT_ONCE = 3
-_LONGEST_PAUSE_SECONDS = 0.01
+_ATTEMPTS_WITHOUT_PAUSE = 3
+_MAX_PAUSE_SECONDS = 0.01
 
 
 def attempts(seconds: float | None = None) -> Iterator[bool]:
-    """Yield for each attempt whether it is the last: 20 at least, and until `seconds` have passed.
+    """Yield, for every attempt, whether it is the last.
 
-    Without `seconds` those are five. Give 0 where a refusal may as well be there to stay.
+    There are at least 20 attempts, and more until `seconds` have passed, by default five. Give 0
+    if the refusal may be permanent.
 
-    Whoever changes one thing in a tight loop can come before another many times in a row. So who
-    has lost three times waits a random moment before each attempt, lest the two go on in step.
+    A writer in a tight loop can win against this writer many times in a row. After three lost
+    attempts this writer therefore waits for a random moment, so that the two do not stay in step.
     """
     end = time.monotonic() + (_SECONDS if seconds is None else seconds)
     number = 1
-    while number < _LEAST or time.monotonic() < end:
+    while number < _MIN_ATTEMPTS or time.monotonic() < end:
         yield False
         number += 1
-        if number > _AT_ONCE:
-            time.sleep(_LONGEST_PAUSE_SECONDS * os.urandom(1)[0] / 255)
+        if number > _ATTEMPTS_WITHOUT_PAUSE:
+            time.sleep(_MAX_PAUSE_SECONDS * os.urandom(1)[0] / 255)
     yield True

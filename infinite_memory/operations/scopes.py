@@ -1,4 +1,4 @@
-"""Scopes: find the one that is meant, create, change and remove them."""
+"""Scopes: choose the scopes of a search; create, change and remove scopes."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ __all__ = [
     "delete_scope",
     "known_scope",
     "searched_scopes",
-    "settled",
     "update_scope",
+    "with_known_spelling",
 ]
 
 ALL = "ALL"
 """Asks a search for every scope."""
 
 _MAX_NAME_CHARS = 128
-# A name with a capital that more memories hold than this many, and than this share, opens nothing.
+# A capitalised name opens no scope if more memories than this number and this share contain it.
 _FREQUENT_FROM = 5
 _FREQUENT_SHARE = 0.02
 
@@ -50,7 +50,7 @@ def check_scope_name(name: object) -> str:
     """Return the name of a scope without white space around it.
 
     Raises:
-        InvalidInput: it is empty, longer than 128 characters, not printable, or the word ALL.
+        InvalidInput: the name is empty, longer than 128 characters, not printable, or the word ALL.
     """
     checked = check_label(name, "scope", max_chars=_MAX_NAME_CHARS)
     if _means_all(checked):
@@ -59,10 +59,10 @@ def check_scope_name(name: object) -> str:
 
 
 def check_scope_names(names: str | Iterable[str]) -> tuple[str, ...]:
-    """Return the names of the only scopes that a store is to be opened for; a text is one name.
+    """Return the names of the scopes that a store is opened for; a string is a single name.
 
     Raises:
-        InvalidInput: there is none, or one cannot be the name of a scope.
+        InvalidInput: `names` is empty, or a name cannot be used.
     """
     listed = tuple(map(check_scope_name, [names] if isinstance(names, str) else names))
     if not listed:
@@ -73,13 +73,13 @@ def check_scope_names(names: str | Iterable[str]) -> tuple[str, ...]:
 def known_scope(
     name: str, scopes: Mapping[str, Scope], confinement: Confinement | None = None
 ) -> Scope:
-    """Return the scope of that name, whatever its letter case.
+    """Return the scope with this name, whatever its letter case.
 
     Raises:
-        UnknownScope: there is none; the message names the nearest that is not private. Where
-            there is a `confinement`, it says which scopes there are.
+        UnknownScope: no scope has this name; the message suggests the nearest name that is not
+            private. With a `confinement`, it lists the scopes of the confinement.
     """
-    spelled = _spelled(check_label(name, "scope", max_chars=_MAX_NAME_CHARS), scopes)
+    spelled = _find_spelling(check_label(name, "scope", max_chars=_MAX_NAME_CHARS), scopes)
     if spelled is not None:
         return scopes[spelled]
     if confinement is not None:
@@ -91,10 +91,10 @@ def known_scope(
 
 @frozen(kw_only=True)
 class ScopeChoice:
-    """The scopes that a search sees, None for all.
+    """The scopes that a search reads, None for all.
 
-    `opened` are those that were not asked for and that the question names; `unopened` those whose
-    name stands in the question in a form that may as well mean something else.
+    `opened` are the scopes that were not asked for and that the question names. `unopened` are the
+    scopes whose name occurs in the question in a form that may have a different meaning.
     """
 
     scopes: frozenset[str] | None
@@ -105,17 +105,17 @@ class ScopeChoice:
 def choose_scopes(
     asked: str | Iterable[str] | None, question: str, services: Services
 ) -> ScopeChoice:
-    """Return the scopes that a search sees.
+    """Return the scopes that a search reads.
 
-    Each scope that is asked for opens itself, its parents and `Global`. ALL opens every one that is
-    neither private nor inactive; those open by their own name alone. Where none is asked for, the
-    default scope is searched, and any open one that the question names, by its name or a keyword;
-    `scope_mentions` says in which forms.
+    A scope in `asked` opens itself, its parents and `Global`. ALL opens every scope that is neither
+    private nor inactive; private and inactive scopes open only by name. Without `asked` the search
+    reads the default scope, and every open scope that the question names, by its name or a keyword;
+    `scope_mentions` describes the forms.
     """
     scopes = services.storage.scopes()
     if asked is None:
         # The default scope need not exist before something is stored in it.
-        default = _spelled(services.config.default_scope, scopes)
+        default = _find_spelling(services.config.default_scope, scopes)
         searched = frozenset(visible_from(default or GLOBAL, scopes))
         return _add_named_scopes(searched, question, scopes, services)
     wanted = check_labels(
@@ -139,7 +139,7 @@ def choose_scopes(
 
 
 def searched_scopes(asked: str | Iterable[str] | None, services: Services) -> frozenset[str] | None:
-    """Return the scopes that are seen where there is no question to name one, None for all."""
+    """Return the scopes that a request without a question reads, None for all."""
     return choose_scopes(asked, "", services).scopes
 
 
@@ -152,26 +152,26 @@ def create_scope(
     keywords: Sequence[str],
     sensitivity: str,
 ) -> Scope:
-    """Create a scope; creating it again just as it is does nothing.
+    """Create a scope; creating an equal scope again does nothing.
 
     Raises:
-        Conflict: a scope of that name exists and is different.
-        UnknownScope: there is no such parent.
+        Conflict: a scope with this name exists and is different.
+        UnknownScope: the parent does not exist.
     """
     scopes = services.storage.scopes()
     scope = Scope(
         name=check_scope_name(name),
-        description=_description(description),
+        description=_check_description(description),
         parent=None if parent is None else known_scope(parent, scopes, services.confinement).name,
         keywords=check_labels(keywords, "keywords"),
         sensitivity=check_choice(sensitivity, Sensitivity, "sensitivity"),
     )
-    existing = _folded(scopes).get(fold_name(scope.name))
+    existing = _by_folded_name(scopes).get(fold_name(scope.name))
     if existing == scope:
         return existing
     if existing is not None:
         raise Conflict(f"the scope {existing.name!r} exists and is different: update it instead")
-    seen = {scope.name: None, **_line_of(scope.parent, scopes)}
+    seen = {scope.name: None, **_ancestors_of(scope.parent, scopes)}
     commit = Commit(expect=Expect(scopes=seen), scopes=(scope,))
     services.storage.commit(with_entry(services, Operation.SCOPE, commit))
     return scope
@@ -187,16 +187,16 @@ def update_scope(
     active: bool | None,
     sensitivity: str | None,
 ) -> Scope:
-    """Change what is given of a scope and leave the rest; a `parent` of "" takes the parent away.
+    """Change the given fields of a scope; a `parent` of "" removes the parent.
 
     Raises:
-        UnknownScope: there is no such scope, or no such parent.
+        UnknownScope: the scope or the parent does not exist.
         InvalidInput: the scope would become its own ancestor, or `Global` inactive.
     """
     scopes = services.storage.scopes()
     scope = known_scope(name, scopes, services.confinement)
     if description is not None:
-        scope = evolve(scope, description=_description(description))
+        scope = evolve(scope, description=_check_description(description))
     if parent is not None:
         scope = evolve(scope, parent=_known_parent(services, parent, scopes))
     if keywords is not None:
@@ -209,34 +209,34 @@ def update_scope(
         raise InvalidInput(f"{GLOBAL} is the scope of last resort: always active, without a parent")
     if scope.parent and scope.name in visible_from(scope.parent, scopes):
         raise InvalidInput(
-            f"{scope.parent!r} cannot be the parent of {scope.name!r}: it lies below it already"
+            f"{scope.parent!r} cannot be the parent of {scope.name!r}, its own ancestor"
         )
-    seen = {scope.name: scopes[scope.name], **_line_of(scope.parent, scopes)}
+    seen = {scope.name: scopes[scope.name], **_ancestors_of(scope.parent, scopes)}
     commit = Commit(expect=Expect(scopes=seen), scopes=(scope,))
     services.storage.commit(with_entry(services, Operation.SCOPE, commit))
     return scope
 
 
 def delete_scope(services: Services, name: str) -> None:
-    """Remove a scope that is empty.
+    """Remove an empty scope.
 
     Raises:
-        UnknownScope: there is no such scope.
-        Conflict: memories, or other scopes, are in it.
+        UnknownScope: the scope does not exist.
+        Conflict: it contains memories or is the parent of a scope.
         InvalidInput: it is `Global`.
     """
     scopes = services.storage.scopes()
     scope = known_scope(name, scopes, services.confinement)
     if scope.name == GLOBAL:
         raise InvalidInput(f"{GLOBAL} always exists and cannot be deleted")
-    children = {other.name: other for other in scopes.values() if other.parent == scope.name}
+    children = {child.name: child for child in scopes.values() if child.parent == scope.name}
     if children:
         named = ", ".join(sorted(public_names(children))) or "private scopes"
         raise Conflict(f"the scope {scope.name!r} is the parent of {named}")
-    held = services.storage.find(Criteria(scopes=frozenset({scope.name})), limit=1)
-    if held.memories:
+    page = services.storage.find(Criteria(scopes=frozenset({scope.name})), limit=1)
+    if page.memories:
         raise Conflict(
-            f"the scope {scope.name!r} still holds memories, forgotten ones included:"
+            f"the scope {scope.name!r} still holds memories, and forgotten memories count:"
             " move them, or erase them with a hard forget"
         )
     expect = Expect(scopes={scope.name: scope}, unused=frozenset({scope.name}))
@@ -244,16 +244,16 @@ def delete_scope(services: Services, name: str) -> None:
     services.storage.commit(with_entry(services, Operation.SCOPE, commit))
 
 
-def settled(memory: Memory, scopes: Mapping[str, Scope]) -> Memory:
+def with_known_spelling(memory: Memory, scopes: Mapping[str, Scope]) -> Memory:
     """Return `memory` in the existing spelling of its scope, if there is one."""
-    found = _folded(scopes).get(fold_name(memory.scope))
-    return memory if found is None else evolve(memory, scope=found.name)
+    scope = _by_folded_name(scopes).get(fold_name(memory.scope))
+    return memory if scope is None else evolve(memory, scope=scope.name)
 
 
 def create_missing_scopes(names: Iterable[str], scopes: Mapping[str, Scope]) -> Commit:
-    """Return the part of a commit that puts memories into these scopes: it creates missing ones.
+    """Return the part of a commit that creates the scopes among `names` that are missing.
 
-    It is refused if a scope was made, changed or removed since `scopes` was read.
+    It is refused if a scope was created, changed or removed since `scopes` was read.
     """
     wanted = sorted(set(names) - {GLOBAL})
     return Commit(
@@ -266,19 +266,19 @@ def _known_parent(services: Services, parent: str, scopes: Mapping[str, Scope]) 
     return known_scope(parent, scopes, services.confinement).name if parent else None
 
 
-def _line_of(parent: str | None, scopes: Mapping[str, Scope]) -> dict[str, Scope | None]:
-    """Return the parent, its parent and so on: what must not change lest a circle arises."""
+def _ancestors_of(parent: str | None, scopes: Mapping[str, Scope]) -> dict[str, Scope | None]:
+    """Return `parent` and its ancestors, which must not change, so that no circle arises."""
     if parent is None:
         return {}
     return {name: scopes[name] for name in visible_from(parent, scopes) if name != GLOBAL}
 
 
-def _folded(scopes: Mapping[str, Scope]) -> dict[str, Scope]:
+def _by_folded_name(scopes: Mapping[str, Scope]) -> dict[str, Scope]:
     return {fold_name(name): scope for name, scope in scopes.items()}
 
 
-def _spelled(name: str, scopes: Mapping[str, Scope]) -> str | None:
-    """Return how the scope of that name is spelled, None if there is none."""
+def _find_spelling(name: str, scopes: Mapping[str, Scope]) -> str | None:
+    """Return the stored spelling of a scope name, None if no scope has this name."""
     if name in scopes:
         return name
     folded = fold_name(name)
@@ -288,7 +288,7 @@ def _spelled(name: str, scopes: Mapping[str, Scope]) -> str | None:
 def _add_named_scopes(
     searched: frozenset[str], question: str, scopes: Mapping[str, Scope], services: Services
 ) -> ScopeChoice:
-    """Return `searched` with the open scopes that `question` names, and what they see."""
+    """Return `searched` with the open scopes that `question` names, and their visible scopes."""
     if not question:
         return ScopeChoice(scopes=searched)
     names = services.scope_names.of(scopes, lambda: filter(_is_open, scopes.values()))
@@ -320,7 +320,7 @@ def _reads_as_time(name: str, services: Services) -> bool:
 
 
 def _is_frequent(name: str, searched: frozenset[str], services: Services) -> bool:
-    """Tell whether so many of the memories in these scopes hold a name that it says nothing."""
+    """Return whether so many memories in `searched` contain a name that it identifies no scope."""
     holding, total = count_holding(services.index, name, Criteria(scopes=searched))
     return holding > max(_FREQUENT_FROM, _FREQUENT_SHARE * total)
 
@@ -333,5 +333,5 @@ def _means_all(name: str) -> bool:
     return fold_name(name) == fold_name(ALL)
 
 
-def _description(text: object) -> str:
+def _check_description(text: object) -> str:
     return "" if text == "" else check_label(text, "description", max_chars=2000)

@@ -1,4 +1,4 @@
-"""What every operation works with."""
+"""Services: the parts of an open store, which every operation uses."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from infinite_memory.operations.active_model import Models
 from infinite_memory.operations.calls import Calls
 from infinite_memory.operations.retrieval.recent_recalls import Lately
 from infinite_memory.operations.retrieval.scope_mentions import ScopeNameCache
-from infinite_memory.operations.using import UsageCounter
+from infinite_memory.operations.usage import UsageCounter
 from infinite_memory.protocols import Search, Storage
 from infinite_memory.storage.confined import ConfinedStorage, Confinement
 
@@ -40,7 +40,10 @@ class Services:
 
     @property
     def embedder(self) -> CheckedEmbedder:
-        """The embedder of the model that answers now; ask once where its index is needed too."""
+        """The embedder of the model that answers now.
+
+        If you need its index too, call `models.answering` once instead.
+        """
         return self.models.answering().embedder
 
     @property
@@ -50,14 +53,14 @@ class Services:
 
     @property
     def confinement(self) -> Confinement | None:
-        """The only scopes that exist for this store, None where all do."""
+        """The scopes that this store was opened for, None for all."""
         storage = self.storage
         return storage.confinement if isinstance(storage, ConfinedStorage) else None
 
     def note_returned(self, memories: Iterable[Memory], *, is_recall: bool = False) -> None:
-        """Remember that these memories were returned, so that their echo is recognised.
+        """Note that a call returned `memories`, so that their echo is recognised.
 
-        A recall also counts as a use of each.
+        A recall also counts as a use of every memory.
         """
         now, returned = self.clock(), list(memories)
         self.lately.note(returned, now)

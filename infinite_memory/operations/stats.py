@@ -1,4 +1,4 @@
-"""Stats: how much is stored, and where."""
+"""Stats: how much a store holds, and how often a memory was recalled."""
 
 from __future__ import annotations
 
@@ -8,20 +8,22 @@ from datetime import datetime
 from attrs import frozen
 
 from infinite_memory.model.memory import Status
+from infinite_memory.model.usage import Usage
 from infinite_memory.operations.services import Services
+from infinite_memory.operations.writes.revise import get_record
 
-__all__ = ["Stats", "stats"]
+__all__ = ["Stats", "stats", "usage"]
 
 
 @frozen(kw_only=True)
 class Stats:
-    """Counts of what a store holds.
+    """Counts of the contents of a store.
 
-    `memories` counts all but the forgotten ones, as do the counts by scope and kind; `by_status`
-    counts every memory. `by_model` counts the memories that each model has embedded, without the
-    forgotten ones, and `embedded` those of the model that answers searches. `model` is the
-    configured one; `answering` is another one as long as a change of the model is under way.
-    `revisions` counts the earlier revisions that are kept.
+    `memories` omits forgotten memories, as do the counts by scope and kind; `by_status` counts
+    every memory. `by_model` counts the embedded memories per model, without forgotten memories, and
+    `embedded` is the count of the model that answers searches. `model` is the configured model;
+    `answering` differs from it while a change of the model is under way. `revisions` counts the
+    earlier revisions that are kept.
     """
 
     memories: int
@@ -39,7 +41,7 @@ class Stats:
 
 
 def stats(services: Services) -> Stats:
-    """Count what the store holds now."""
+    """Count the current contents of the store."""
     size = services.storage.measure()
     answering = services.models.answering().name
     by_scope: Counter[str] = Counter(dict.fromkeys(services.storage.scopes(), 0))
@@ -64,3 +66,15 @@ def stats(services: Services) -> Stats:
         model=services.models.chosen.name,
         answering=answering,
     )
+
+
+def usage(services: Services, memory_id: str) -> Usage | None:
+    """Return how often a memory was recalled, and when last; see `MemoryStore.usage`.
+
+    Raises:
+        NotFound: the memory does not exist.
+    """
+    get_record(services, memory_id)
+    if services.usage is not None:
+        services.usage.flush()
+    return services.storage.usage([memory_id]).get(memory_id)

@@ -21,20 +21,19 @@ from infinite_memory.model.receipt import Receipt
 from infinite_memory.model.record import Page
 from infinite_memory.model.search_options import Depth
 from infinite_memory.model.usage import Usage
-from infinite_memory.operations.calls import counted
+from infinite_memory.operations.calls import count_call
 from infinite_memory.operations.retrieval.browse import browse
 from infinite_memory.operations.retrieval.recall_by_time import recall_by_time
 from infinite_memory.operations.retrieval.search import search
 from infinite_memory.operations.retrieval.search_request import Asking
 from infinite_memory.operations.retrieval.why_not import why_not
 from infinite_memory.operations.services import Services
-from infinite_memory.operations.stats import Stats, stats
+from infinite_memory.operations.stats import Stats, stats, usage
 from infinite_memory.operations.undo.undo import Undone, undo
-from infinite_memory.operations.usage import usage
 from infinite_memory.operations.verification.store import verify
 from infinite_memory.operations.writes.forget import forget
 from infinite_memory.operations.writes.remember import Progress, remember, remember_many
-from infinite_memory.operations.writes.revise import existing, revise
+from infinite_memory.operations.writes.revise import get_record, revise
 from infinite_memory.protocols import Embedder, SearchFactory, Storage
 from infinite_memory.store.journal import Journal
 from infinite_memory.store.lifetime import Lifetime
@@ -145,7 +144,7 @@ class MemoryStore:
     def _services(self) -> Services:
         return self._lifetime.services
 
-    @counted
+    @count_call
     def remember(
         self,
         text: str,
@@ -179,7 +178,7 @@ class MemoryStore:
         draft = Draft.of({**fields, "happened_at": happened_at, **details})
         return remember(self._services, draft, similar=check_flag(similar, "similar"))
 
-    @counted
+    @count_call
     def remember_many(
         self, drafts: Iterable[Draft | Mapping[str, Any]], *, progress: Progress | None = None
     ) -> list[Receipt]:
@@ -196,7 +195,7 @@ class MemoryStore:
         checked = (draft if isinstance(draft, Draft) else Draft.of(draft) for draft in drafts)
         return remember_many(self._services, checked, progress)
 
-    @counted
+    @count_call
     def revise(self, memory_id: str, *, revision: int, **changes: Any) -> Receipt:
         """Change fields of a memory whose present revision is `revision`, which is kept.
 
@@ -211,7 +210,7 @@ class MemoryStore:
         """
         return revise(self._services, memory_id, revision=revision, changes=changes)
 
-    @counted
+    @count_call
     def forget(self, memory_id: str, *, hard: bool = False) -> Receipt:
         """Take a memory out of every result; `hard` erases it with its history for good.
 
@@ -224,7 +223,7 @@ class MemoryStore:
         """
         return forget(self._services, memory_id, hard=hard)
 
-    @counted
+    @count_call
     def undo(
         self, entry: int | None = None, *, dry_run: bool = False, last_of: str = "process"
     ) -> Undone:
@@ -378,7 +377,7 @@ class MemoryStore:
         Raises:
             NotFound: there is no such memory.
         """
-        memory = existing(self._services, memory_id).memory
+        memory = get_record(self._services, memory_id).memory
         self._services.note_returned([memory])
         return memory
 

@@ -18,7 +18,7 @@ from infinite_memory.model.ids import RandomBytes
 from infinite_memory.operations.active_model import Models, former_of
 from infinite_memory.operations.scopes import check_scope_names
 from infinite_memory.operations.services import Services
-from infinite_memory.operations.using import UsageCounter
+from infinite_memory.operations.usage import UsageCounter
 from infinite_memory.protocols import Embedder, SearchFactory, Storage
 from infinite_memory.search.snapshot import confined_folder
 from infinite_memory.storage.confined import ConfinedStorage

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from infinite_memory.model.profile import Profile
-from infinite_memory.operations.calls import counted
+from infinite_memory.operations.calls import count_call
 from infinite_memory.operations.profile import get_profile, update_profile, users
 from infinite_memory.store.lifetime import Group
 
@@ -24,7 +24,7 @@ class Profiles(Group):
         """
         return get_profile(self._services, user)
 
-    @counted
+    @count_call
     def update(
         self, changes: Mapping[str, Any], *, user: str = "user", origin: str = "user"
     ) -> Profile:

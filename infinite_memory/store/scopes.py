@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from infinite_memory.model.scope import Scope
-from infinite_memory.operations.calls import counted
+from infinite_memory.operations.calls import count_call
 from infinite_memory.operations.scopes import (
     create_scope,
     delete_scope,
@@ -34,7 +34,7 @@ class Scopes(Group):
         services = self._services
         return known_scope(name, services.storage.scopes(), services.confinement)
 
-    @counted
+    @count_call
     def create(
         self,
         name: str,
@@ -63,7 +63,7 @@ class Scopes(Group):
             sensitivity=sensitivity,
         )
 
-    @counted
+    @count_call
     def update(
         self,
         name: str,
@@ -92,7 +92,7 @@ class Scopes(Group):
             sensitivity=sensitivity,
         )
 
-    @counted
+    @count_call
     def delete(self, name: str) -> None:
         """Remove a scope that is empty.
 

@@ -86,7 +86,7 @@ def test_vectors_that_are_still_needed_are_not_dropped(
     monkeypatch.setenv("INFINITE_MEMORY_EMBEDDER", tiny)
     monkeypatch.setattr("infinite_memory.store.models.catch_up", lambda *_, **__: 0)
     refused = run("embed", "--drop-others", code=5)
-    assert "embed what waits" in refused.stderr
+    assert "embed the waiting memories" in refused.stderr
 
 
 def test_the_doctor_writes_down_nothing_about_a_former_model(

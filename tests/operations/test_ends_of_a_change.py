@@ -146,7 +146,7 @@ def test_an_answer_by_the_former_model_says_when_some_have_no_vector_by_it(
     store.remember("long " * 20_000, id="long")
     note = store.search("memory").note
     assert note is not None
-    assert "those that hashing-64 has not embedded are compared by words alone" in note
+    assert "memories that hashing-64 has not embedded are compared by words alone" in note
     assert store.search("memory", arms=["words"]).note is None
 
 

@@ -149,7 +149,7 @@ def test_what_cannot_be_used_is_refused(store: MemoryStore, changes: Any, why: s
 
 def test_a_text_is_not_added_to_named_notes(store: MemoryStore) -> None:
     store.profile.update({"notes": {"garden": "roses"}})
-    with pytest.raises(InvalidInput, match="under names"):
+    with pytest.raises(InvalidInput, match="an object in this profile"):
         store.profile.update({"notes": "another"})
 
 

@@ -170,7 +170,9 @@ def test_a_deleted_scope_comes_back_with_its_parent(store: MemoryStore) -> None:
     store.scopes.delete("zeus")
     assert store.undo(3).scopes == ("zeus", "ares")
     assert store.scopes["ares"].parent == "zeus"
-    with pytest.raises(Conflict, match="entry 4 cannot be undone: the scope 'zeus' was made anew"):
+    with pytest.raises(
+        Conflict, match="entry 4 cannot be undone: the scope 'zeus' was created again"
+    ):
         store.undo(4)
 
 

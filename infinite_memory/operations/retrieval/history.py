@@ -15,7 +15,7 @@ from infinite_memory.model.link import LinkType
 from infinite_memory.model.memory import Memory, Status
 from infinite_memory.operations.scopes import searched_scopes
 from infinite_memory.operations.services import Services
-from infinite_memory.operations.writes.supersession import with_key
+from infinite_memory.operations.writes.supersession import find_by_key
 
 __all__ = ["conflicts", "history"]
 
@@ -36,7 +36,7 @@ def history(
     key = check_label(id_or_key, "key")
     scopes = searched_scopes(scope, services)
     names = services.storage.scopes() if scopes is None else scopes
-    memories = sorted(with_key(services.storage, names, key, _HELD), key=_order)
+    memories = sorted(find_by_key(services.storage, names, key, _HELD), key=_order)
     if not memories:
         where = "any scope" if scopes is None else f"the scopes {', '.join(sorted(scopes))}"
         raise NotFound(f"no memory has the id {key!r}, and no memory in {where} has that key")

@@ -17,7 +17,7 @@ from infinite_memory.operations.retrieval.search_request import Asking, at_depth
 from infinite_memory.operations.retrieval.validity import in_tense
 from infinite_memory.operations.services import Services
 from infinite_memory.operations.visibility import may_name_scope, may_quote
-from infinite_memory.operations.writes.revise import existing
+from infinite_memory.operations.writes.revise import get_record
 
 __all__ = ["why_not"]
 
@@ -31,7 +31,7 @@ def why_not(services: Services, asking: Asking, memory_id: str) -> Absence:
         NotFound: there is no such memory.
     """
     question = question_of(services, asking)
-    memory = existing(services, memory_id).memory
+    memory = get_record(services, memory_id).memory
     absence = _find_absence(services, question, asking, memory)
     # A memory that does not match is found at no depth.
     if absence.step in (Step.FOUND, Step.MATCH):

@@ -1,7 +1,7 @@
-"""Scopes that were removed: brought back for the memories that come back into them.
+"""Removed scopes: restore them for the memories that come back into them.
 
-A scope can be removed while forgotten memories still name it. A memory that comes back finds it as
-it was before, and never in a less sensitive one.
+A scope can be removed while forgotten memories still name it. If such a memory comes back, its
+scope is restored as it was; the memory never comes back into a less sensitive scope.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ _PAGE = 100
 
 @define
 class _Removal:
-    """The removal of a scope: what it was before, and by which entry.
+    """The removal of a scope: the scope before it, and the number of the entry.
 
-    `was_private_since` says whether the scope of that name that is there now was private once.
+    `was_private_since` says whether the present scope with the same name was ever private.
     """
 
     scope: Scope
@@ -36,10 +36,10 @@ class _Removal:
 
 @define
 class ScopeRestorer:
-    """Finds a scope for each memory that comes back, and collects what a commit needs for that.
+    """Finds the scope of every memory that comes back, and collects the part of the commit for it.
 
-    `scopes` are those that are there, with those that are restored; what was removed is looked for
-    in the entries of the journal from the number `since` on.
+    `scopes` are the existing scopes and the restored scopes. Removals are read from the entries of
+    the journal from the number `since` on.
     """
 
     services: Services
@@ -51,18 +51,18 @@ class ScopeRestorer:
 
     @property
     def commit(self) -> Commit:
-        """The part of a commit that restores the scopes that were found missing."""
+        """The part of a commit that restores the missing scopes."""
         expect = Expect(scopes=dict(self._expected))
         return Commit(expect=expect, scopes=tuple(self._restored))
 
     def find_scope(self, name: str) -> str:
         """Return the name of the scope for a memory that was in the scope `name`.
 
-        That is the same, in the spelling that it has now. If it was removed, it is restored.
+        That is the same scope, in its current spelling. If it was removed, it is restored.
 
         Raises:
-            Conflict: the scope is less sensitive by now than the one that the memory was in, or
-                it is not there and the journal does not tell what it was.
+            Conflict: the scope is less sensitive now than the scope that the memory was in, or it
+                does not exist and the journal does not describe it.
         """
         if name == GLOBAL:
             return name
@@ -72,19 +72,19 @@ class ScopeRestorer:
         return self._find_or_restore(name).name
 
     def find_parent(self, name: str) -> str:
-        """Return the name of the scope `name` as it is spelled now; restore it if it was removed.
+        """Return the current spelling of the scope `name`; restore the scope if it was removed.
 
         Raises:
-            Conflict: it is not there and the journal does not tell what it was.
+            Conflict: it does not exist and the journal does not describe it.
         """
         return self._find_or_restore(name).name
 
     def has_scope(self, name: str) -> bool:
-        """Return whether there is a scope of that name, whatever its letter case."""
+        """Return whether a scope has this name, whatever its letter case."""
         return self._present(name) is not None
 
     def put_scope(self, scope: Scope) -> Scope:
-        """Add a scope that is not there, with those of its parents that were removed."""
+        """Add a scope that does not exist, and restore its ancestors that were removed."""
         self.scopes[scope.name] = scope
         if scope.parent is not None:
             parent = self.find_parent(scope.parent)
@@ -94,7 +94,7 @@ class ScopeRestorer:
         return scope
 
     def replace_scope(self, seen: Scope, scope: Scope) -> None:
-        """Put `scope` in the place of the one that was seen."""
+        """Replace the scope `seen`, as it was read, by `scope`."""
         self.scopes[scope.name] = scope
         self._expect(scope.name, seen)
         self._restored.append(scope)
@@ -107,13 +107,13 @@ class ScopeRestorer:
         removal = self._find_removal(name)
         if removal is None:
             raise Conflict(
-                f"the scope {name!r} is not there and the journal does not tell what it was: "
-                "create it first, as sensitive as it has to be"
+                f"the scope {name!r} does not exist and the journal does not describe it: "
+                "create it first, with the right sensitivity"
             )
         return self.put_scope(removal.scope)
 
     def _expect(self, name: str, scope: Scope | None) -> None:
-        """Refuse the commit if the scope is not as it was seen, before this commit wrote it."""
+        """Refuse the commit if the scope is no longer `scope`, as it was first read."""
         self._expected.setdefault(name, scope)
 
     def _present(self, name: str) -> Scope | None:
@@ -131,7 +131,7 @@ class ScopeRestorer:
         ):
             raise Conflict(
                 f"the scope {present.name!r} was private until entry {removal.number} removed it "
-                "and was made anew without that: make it private first, or choose another scope"
+                "and was created again without that: make it private first, or choose another scope"
             )
 
     def _find_removal(self, name: str) -> _Removal | None:
@@ -158,7 +158,7 @@ def forgotten_since(services: Services, memory: Memory) -> int:
     """Return the number of the entry that forgot a memory, the first if the journal lacks it."""
     revision = memory.revision
     for earlier in sorted(
-        services.storage.history(memory.id), key=lambda known: known.revision, reverse=True
+        services.storage.history(memory.id), key=lambda revision: revision.revision, reverse=True
     ):
         if earlier.status is not Status.FORGOTTEN:
             break
@@ -175,9 +175,9 @@ def forgotten_since(services: Services, memory: Memory) -> int:
 
 
 def _read_removals(entries: Iterable[Entry]) -> Mapping[str, _Removal]:
-    """Return the first removal of each scope, by its folded name; `entries` come newest first.
+    """Return the first removal of every scope, by its folded name; `entries` come newest first.
 
-    A scope may have been made anew and removed again since: that was another one.
+    A scope of the same name may have been created and removed again later: that is another scope.
     """
     removals: dict[str, _Removal] = {}
     private: set[str] = set()

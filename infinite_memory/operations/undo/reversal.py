@@ -1,4 +1,4 @@
-"""The reversal of one entry of the journal: what has to be written, or why it cannot be."""
+"""The reversal of an entry of the journal: the commit, or the reason why it is impossible."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from infinite_memory.operations.undo.removed_scopes import ScopeRestorer
 __all__ = ["MemoryChange", "Reversal", "list_some", "plan_reversal"]
 
 _PAGE = 100
-_LISTED = 5
-_EVER_NEW = frozenset({"revision", "stored_at"})
+_MAX_LISTED = 5
+_ALWAYS_DIFFERENT = frozenset({"revision", "stored_at"})
 _NOT_FORGOTTEN = frozenset(Status) - {Status.FORGOTTEN}
 
 
 @frozen(kw_only=True)
 class MemoryChange:
-    """A memory as it is before an undo, and as it is after it.
+    """A memory before an undo and after it.
 
-    One that `is_private` is or was in a scope that is private, inactive or removed: whoever lists
-    changes leaves its texts out.
+    If `is_private`, the memory is or was in a scope that is private, inactive or removed: a list of
+    changes omits its text.
     """
 
     before: Memory
@@ -39,20 +39,21 @@ class MemoryChange:
 
     @property
     def differing(self) -> tuple[str, ...]:
-        """The names of the fields that differ, without the revision and when it was stored."""
+        """The names of the fields that differ, without `revision` and `stored_at`."""
         return tuple(
             name
             for name in fields_dict(Memory)
-            if name not in _EVER_NEW and getattr(self.before, name) != getattr(self.after, name)
+            if name not in _ALWAYS_DIFFERENT
+            and getattr(self.before, name) != getattr(self.after, name)
         )
 
 
 @frozen(kw_only=True)
 class Reversal:
-    """What reverses an entry: the commit, and what it comes to.
+    """The commit that reverses an entry, and its effect.
 
-    `links` are those that are there now, among the memories that the entry linked. `erased` are the
-    ids of memories that it changed and that were erased since: they stay erased.
+    `links` are the links that exist now among the memories that the entry linked. `erased` are the
+    ids of memories that the entry changed and that were erased since: they stay erased.
     """
 
     commit: Commit
@@ -63,10 +64,10 @@ class Reversal:
 
 
 def plan_reversal(services: Services, entry: Entry) -> Reversal:
-    """Return what reverses `entry`; nothing is written.
+    """Return the reversal of `entry`; nothing is written.
 
     Raises:
-        Conflict: later changes stand in the way, or all that it changed is erased for good.
+        Conflict: later changes prevent the undo, or everything that it changed is erased for good.
     """
     if entry.action.operation is Operation.BEGIN:
         raise Conflict(f"entry {entry.number} begins the journal: it changed nothing")
@@ -75,8 +76,8 @@ def plan_reversal(services: Services, entry: Entry) -> Reversal:
 
 def list_some(ids: Sequence[str]) -> str:
     """Return at most five ids with commas, and how many more there are."""
-    more = f" and {len(ids) - _LISTED:,} more" if len(ids) > _LISTED else ""
-    return f"{', '.join(ids[:_LISTED])}{more}"
+    more = f" and {len(ids) - _MAX_LISTED:,} more" if len(ids) > _MAX_LISTED else ""
+    return f"{', '.join(ids[:_MAX_LISTED])}{more}"
 
 
 class _Planner:
@@ -85,7 +86,7 @@ class _Planner:
         self._storage = services.storage
         self._entry = entry
         self._present = services.storage.scopes()
-        # A memory that comes back was in its scope until this entry at least.
+        # A memory that comes back was in its scope at least until this entry.
         self._restorer = ScopeRestorer(services, dict(self._present), entry.number)
 
     def plan(self) -> Reversal:
@@ -101,7 +102,9 @@ class _Planner:
         self._restore_scopes()
         puts = [self._place_memory(put, change) for put, change in zip(puts, changes, strict=True)]
         removed = {scope.name: scope for scope in self._remove_scopes([p.memory for p in puts])}
-        there = self._storage.links({end for link in self._linked() for end in _ends(link)})
+        present_links = self._storage.links(
+            {end for link in self._entry_links() for end in _ends(link)}
+        )
         commit = merge_commits(
             self._restorer.commit,
             Commit(
@@ -109,13 +112,13 @@ class _Planner:
                 puts=puts,
                 erased_scopes=tuple(removed),
             ),
-            *[self._restore_link(step, there) for step in action.links],
+            *[self._restore_link(step, present_links) for step in action.links],
         )
         if not commit.changes:
-            raise self._nothing_left(erased)
+            raise self._nothing_left_error(erased)
         return Reversal(
             commit=commit,
-            links=tuple(there),
+            links=tuple(present_links),
             changes=tuple(map(self._describe_change, changes, puts)),
             scopes=(*(scope.name for scope in commit.scopes), *commit.erased_scopes),
             erased=tuple(erased),
@@ -133,7 +136,7 @@ class _Planner:
         return step.after == 0 or step.id not in records or self._was_erased(step.id)
 
     def _was_erased(self, memory_id: str) -> bool:
-        """Return whether it was erased after the entry; another may have taken the id since."""
+        """Return whether a memory was erased after the entry; its id may be in use again."""
         before: int | None = None
         while True:
             page = self._storage.journal(before=before, limit=_PAGE, memory_id=memory_id)
@@ -146,7 +149,7 @@ class _Planner:
                 return False
             before = page[-1].number
 
-    def _nothing_left(self, erased: Sequence[str]) -> Conflict:
+    def _nothing_left_error(self, erased: Sequence[str]) -> Conflict:
         number = self._entry.number
         if self._entry.action.operation is Operation.ERASE:
             return Conflict(
@@ -158,12 +161,12 @@ class _Planner:
             return Conflict(
                 f"entry {number} cannot be undone: {_name_memories(erased)} {be} erased since"
             )
-        return Conflict(f"entry {number} cannot be undone: nothing of it is as it left it")
+        return Conflict(f"entry {number} cannot be undone: everything it changed has changed since")
 
     def _restore_memory(self, step: MemoryStep, record: Record) -> Put:
         current = record.memory
         if current.revision != step.after and not self._is_again(step, current):
-            raise self._stands_in_the_way(step)
+            raise self._later_change_error(step)
         before = self._before(step, current)
         now = max(self._services.clock(), current.stored_at)
         after = evolve(before, revision=current.revision + 1, stored_at=now)
@@ -171,11 +174,11 @@ class _Planner:
         return Put(memory=after, expected=current.revision, embeddings=kept)
 
     def _is_again(self, step: MemoryStep, current: Memory) -> bool:
-        """Return whether the memory says what the entry left, as after an undo was undone."""
+        """Return whether the memory has the content that the entry left, as after a redo."""
         left = self._revision(step.id, step.after)
         if left is None or fold_name(left.scope) != fold_name(current.scope):
             return False
-        # A scope that was removed and made anew may have another spelling.
+        # A scope that was removed and created again may have a different spelling.
         return current == evolve(
             left, revision=current.revision, stored_at=current.stored_at, scope=current.scope
         )
@@ -195,7 +198,7 @@ class _Planner:
             )
         return before
 
-    def _stands_in_the_way(self, step: MemoryStep) -> Conflict:
+    def _later_change_error(self, step: MemoryStep) -> Conflict:
         number = self._entry.number
         latest = [
             entry
@@ -204,8 +207,8 @@ class _Planner:
         ]
         if latest and latest[0].action.undoes == number:
             return Conflict(
-                f"entry {number} is undone already, by entry {latest[0].number}: undo that one to "
-                "bring back what it did"
+                f"entry {number} is undone already, by entry {latest[0].number}: undo that entry "
+                "to bring back the change"
             )
         by = f" by entry {latest[0].number}" if latest else ""
         return Conflict(
@@ -214,7 +217,7 @@ class _Planner:
         )
 
     def _place_memory(self, put: Put, change: MemoryChange) -> Put:
-        """Return `put` in a scope that is there, if it brings the memory back into one."""
+        """Return `put` with an existing scope, if it brings the memory back into a scope."""
         memory, before = put.memory, change.before
         stays = before.status is not Status.FORGOTTEN and before.scope == memory.scope
         if memory.status is Status.FORGOTTEN or stays:
@@ -233,7 +236,7 @@ class _Planner:
             try:
                 self._restore_scope(step, step.before)
             except Conflict as error:
-                # With memories the scope is not the point: it is as it is by now.
+                # For an entry with memories the scope is secondary: it stays as it is now.
                 if not self._entry.action.memories:
                     raise Conflict(
                         f"entry {self._entry.number} cannot be undone: {error}"
@@ -243,7 +246,7 @@ class _Planner:
         restorer = self._restorer
         if step.after is None:
             if restorer.has_scope(before.name):
-                raise Conflict(f"the scope {before.name!r} was made anew since")
+                raise Conflict(f"the scope {before.name!r} was created again since")
             restorer.put_scope(before)
             return
         if self._present.get(before.name) != step.after:
@@ -256,11 +259,11 @@ class _Planner:
         restorer.replace_scope(step.after, before)
 
     def _remove_scopes(self, memories: Sequence[Memory]) -> Iterator[Scope]:
-        """Yield the scopes to remove, which the entry made.
+        """Yield the scopes to remove, which the entry created.
 
-        One that was made for memories stays where others use it.
+        A scope that was created for memories stays if other memories use it.
         """
-        # A scope is made after its parent, so that the last one goes first.
+        # A scope is created after its parent, so the last scope is removed first.
         for step in reversed(self._entry.action.scopes):
             if step.before is not None or step.after is None:
                 continue
@@ -273,31 +276,31 @@ class _Planner:
                 raise Conflict(f"entry {self._entry.number} cannot be undone: {reason}")
 
     def _find_use(self, scope: Scope, memories: Sequence[Memory]) -> str | None:
-        """Return why a scope that was made cannot be removed, None if it can."""
+        """Return why a scope that the entry created cannot be removed, None if it can."""
         name, scopes = scope.name, self._restorer.scopes
         if name not in scopes:
             return f"the scope {name!r} was removed since"
         if scopes[name] != scope:
             return f"the scope {name!r} was changed since"
-        children = sorted(other.name for other in scopes.values() if other.parent == name)
+        children = sorted(child.name for child in scopes.values() if child.parent == name)
         if children:
             return f"the scope {name!r} is the parent of {list_some(children)}"
         changed = {memory.id: memory for memory in memories}
         criteria = Criteria(scopes=frozenset({name}), statuses=_NOT_FORGOTTEN)
-        held = self._storage.find(criteria, limit=len(changed) + _LISTED + 1).memories
-        ids = [memory.id for memory in held if memory.id not in changed]
+        stored = self._storage.find(criteria, limit=len(changed) + _MAX_LISTED + 1).memories
+        ids = [memory.id for memory in stored if memory.id not in changed]
         ids += [m.id for m in memories if m.scope == name and m.status is not Status.FORGOTTEN]
-        others = " and others" if len(ids) > _LISTED else ""
-        held_ids = _name_memories(ids[:_LISTED])
-        return f"the scope {name!r} still holds {held_ids}{others}" if ids else None
+        more = " and others" if len(ids) > _MAX_LISTED else ""
+        held_ids = _name_memories(ids[:_MAX_LISTED])
+        return f"the scope {name!r} still holds {held_ids}{more}" if ids else None
 
-    def _linked(self) -> Iterator[Link]:
+    def _entry_links(self) -> Iterator[Link]:
         for step in self._entry.action.links:
             yield from (link for link in (step.before, step.after) if link is not None)
 
-    def _restore_link(self, step: LinkStep, there: Sequence[Link]) -> Commit:
-        """Return what reverses a step: nothing where the link or an end has changed since."""
-        if step.after is not None and step.after not in there:
+    def _restore_link(self, step: LinkStep, present_links: Sequence[Link]) -> Commit:
+        """Return the reversal of a step, empty if its link has changed or a memory is gone."""
+        if step.after is not None and step.after not in present_links:
             return Commit()
         if step.before is None:
             return Commit() if step.after is None else Commit(erased_links=(step.after.key,))

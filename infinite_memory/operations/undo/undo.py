@@ -1,4 +1,4 @@
-"""Undo: reverse one entry of the journal, by a new one."""
+"""Undo: reverse an entry of the journal with a new entry."""
 
 from __future__ import annotations
 
@@ -26,27 +26,27 @@ from infinite_memory.operations.undo.reversal import (
 
 __all__ = ["LastOf", "Undone", "undo"]
 
-_MOST_SKIPPED = 5
+_MAX_LISTED_SKIPS = 5
 
 
 class LastOf(StrEnum):
-    """Whose last change is meant where no entry is named."""
+    """Whose last change an undo without an entry number reverses."""
 
     PROCESS = "process"
-    """That of this process, whatever handle of it made it."""
+    """The last change of this process, whichever of its stores made it."""
     MACHINE = "machine"
-    """That of this client on this machine, in whatever process."""
+    """The last change of this client on this machine, in any process."""
 
 
 @frozen(kw_only=True)
 class Undone:
-    """What was reversed: the entry `undone` of the journal, by the one numbered `entry`.
+    """The result of an undo: entry number `entry` of the journal reverses the entry `undone`.
 
-    `memories` are the ids that it brought back to what they were before, and `changes` what each
-    was and is; one that it had stored is forgotten, and can be brought back by undoing this in
-    turn. `scopes` are names. `erased` are the ids of memories that it could not bring back, since
-    they were erased for good. `skipped` are later changes that cannot be undone, each with the
-    reason. `entry` is None where nothing was changed, as it was asked what an undo would do.
+    `memories` are the ids of the memories that it restored, and `changes` has every memory before
+    and after. A memory that `undone` had stored is forgotten now; undoing the undo brings it back.
+    `scopes` are names. `erased` are the ids of memories that cannot be restored, because they were
+    erased for good. `skipped` has the later changes that cannot be undone, with the reasons. A dry
+    run changes nothing, and its `entry` is None.
     """
 
     entry: int | None
@@ -60,7 +60,7 @@ class Undone:
 
 @frozen(kw_only=True)
 class _Choice:
-    """An entry that can be undone, what reverses it, and the later ones that cannot be."""
+    """An entry that can be undone, its reversal, and the later entries that cannot be undone."""
 
     entry: Entry
     reversal: Reversal
@@ -74,18 +74,18 @@ def undo(
     dry_run: bool = False,
     last_of: str = LastOf.PROCESS,
 ) -> Undone:
-    """Reverse the entry of that number, by default the last change that can be undone.
+    """Reverse the entry with this number, by default the last change that can be undone.
 
     Raises:
-        NotFound: there is no such entry, or nothing that can be undone.
-        Conflict: later changes stand in the way, or what it changed is erased for good.
+        NotFound: the entry does not exist, or nothing can be undone.
+        Conflict: later changes prevent the undo, or everything that it changed is erased for good.
     """
     if number is not None:
         check_count(number, "entry", low=1, high=2**62)
     check_flag(dry_run, "dry_run")
     whose = check_choice(last_of, LastOf, "last_of")
     for last in attempts():
-        # Read before the rest: whoever adds an entry after this makes the commit a conflict.
+        # Read first: an entry that is added after this read makes the commit a conflict.
         end = services.storage.journal_end()
         choice = _choose_last(services, whose) if number is None else _choose(services, number)
         if dry_run:
@@ -104,10 +104,10 @@ def undo(
 
 
 def _commit(services: Services, choice: _Choice, end: JournalEnd) -> int:
-    """Carry out a reversal and return the number of its entry.
+    """Commit a reversal and return the number of its entry.
 
     Raises:
-        Conflict: somebody else committed since `end` was read; nothing was changed.
+        Conflict: another client committed since `end` was read; nothing was changed.
     """
     number = end.number + 1
     reversal = choice.reversal
@@ -144,15 +144,16 @@ def _find_unembedded(reversal: Reversal) -> list[Memory]:
 def _choose(services: Services, number: int) -> _Choice:
     entries = services.storage.journal(before=number + 1, limit=1)
     if not entries or entries[0].number != number:
-        raise NotFound(f"there is no entry {number} in the journal: the log lists those there are")
+        raise NotFound(f"there is no entry {number} in the journal: the log lists the entries")
     return _Choice(entry=entries[0], reversal=plan_reversal(services, entries[0]))
 
 
 def _choose_last(services: Services, whose: LastOf) -> _Choice:
-    """Return the last of the changes that are meant which can be undone.
+    """Return the last change of `whose` that can be undone.
 
     Raises:
-        NotFound: none can be; the message names the last one that the client could undo.
+        NotFound: no change can be undone; the message names the last change that the client could
+            undo with an entry number.
     """
     actor = services.actor
 
@@ -162,20 +163,24 @@ def _choose_last(services: Services, whose: LastOf) -> _Choice:
             return made_by.process == actor.process
         return (made_by.client, made_by.machine) == (actor.client, actor.machine)
 
-    choice, skipped = _try_each(services, is_meant)
+    choice, skipped = _choose_newest(services, is_meant)
     if choice is not None:
         return choice
-    other, _ = _try_each(services, lambda entry: entry.action.actor.client == actor.client)
+    alternative, _ = _choose_newest(
+        services, lambda entry: entry.action.actor.client == actor.client
+    )
     place = "this process" if whose is LastOf.PROCESS else f"{actor.client!r} on this machine"
-    raise NotFound(f"{place} has nothing left to undo{_list_skipped(skipped)}{_name_other(other)}")
+    raise NotFound(
+        f"{place} has nothing left to undo{_list_skipped(skipped)}{_name_alternative(alternative)}"
+    )
 
 
-def _try_each(
+def _choose_newest(
     services: Services, is_meant: Callable[[Entry], bool]
 ) -> tuple[_Choice | None, list[tuple[Entry, str]]]:
-    """Return the newest entry that is meant and can be undone, and what was skipped before it."""
+    """Return the newest entry that is meant and can be undone, and the newer skipped entries."""
     skipped: list[tuple[Entry, str]] = []
-    for entry in _read_standing(services):
+    for entry in _read_undoable(services):
         if not is_meant(entry):
             continue
         try:
@@ -187,14 +192,14 @@ def _try_each(
     return None, skipped
 
 
-def _read_standing(services: Services) -> Iterator[Entry]:
-    """Yield the entries that are neither undone nor undos themselves, newest first."""
+def _read_undoable(services: Services) -> Iterator[Entry]:
+    """Yield the entries that are neither undone nor undos, newest first."""
     undone: set[int] = set()
     for entry in read_entries(services):
         action = entry.action
         if entry.number in undone:
             continue
-        # Newest first: whether an undo is undone itself is known before it is met.
+        # Newest first: an undo that is itself undone is already in `undone` here.
         if action.undoes is not None:
             undone.add(action.undoes)
         elif action.operation is not Operation.BEGIN:
@@ -204,14 +209,14 @@ def _read_standing(services: Services) -> Iterator[Entry]:
 def _list_skipped(skipped: Sequence[tuple[Entry, str]]) -> str:
     if not skipped:
         return ""
-    reasons = "; ".join(reason for _, reason in skipped[:_MOST_SKIPPED])
-    rest = len(skipped) - _MOST_SKIPPED
-    more = f"; and {rest:,} more" if rest > 0 else ""
+    reasons = "; ".join(reason for _, reason in skipped[:_MAX_LISTED_SKIPS])
+    hidden = len(skipped) - _MAX_LISTED_SKIPS
+    more = f"; and {hidden:,} more" if hidden > 0 else ""
     return f", and what cannot be undone was skipped: {reasons}{more}"
 
 
-def _name_other(choice: _Choice | None) -> str:
-    """Return the end of a sentence that names the change which another process made."""
+def _name_alternative(choice: _Choice | None) -> str:
+    """Return the end of a sentence that names the change of another process."""
     if choice is None:
         return ""
     action, number = choice.entry.action, choice.entry.number

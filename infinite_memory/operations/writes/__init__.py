@@ -1,1 +1,1 @@
-"""Write: remember, revise, forget, and what decides duplicates and successors."""
+"""Write: remember, revise and forget memories; detect duplicates and superseded memories."""

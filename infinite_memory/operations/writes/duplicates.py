@@ -22,14 +22,14 @@ from infinite_memory.model.memory import GLOBAL, Kind, Memory, Origin, Status
 from infinite_memory.operations.load_memories import load_memories
 from infinite_memory.operations.services import Services
 from infinite_memory.operations.writes.recent_writes import RecentWrites
-from infinite_memory.operations.writes.supersession import with_key
+from infinite_memory.operations.writes.supersession import find_by_key
 from infinite_memory.text.relative_time import is_relative
 
 __all__ = ["Duplicates", "NewMemory", "find_duplicates"]
 
-# How many memories with one content hash are compared, the newest first.
+# How many memories with the same content hash are compared, the newest first.
 _MAX_CANDIDATES = 16
-# The same words told later than this say that it happened again.
+# The same words after a longer time say that it happened again.
 _REPEAT_WINDOW = timedelta(hours=1)
 _ECHOED_FIELDS = ("title", "key", "conversation_id", "speaker", "valid_from", "valid_to")
 
@@ -67,8 +67,8 @@ def find_duplicates(
     With `assume_none` no stored memory is read to find repeats: `expect` then refuses the commit
     if any memory has the same content.
 
-    A message is always stored: who says "ok" again has said it twice. A memory with an id of its
-    own is always stored as well.
+    A message is always stored: a speaker who says "ok" again has said it twice. A memory whose id
+    the caller gave is always stored as well.
     """
     compared = [item.memory for item in new if _is_compared(item)]
     candidates, expect = _find_candidates(services, compared, assume_none=assume_none)
@@ -243,5 +243,5 @@ def _holds_key(services: Services, memory: Memory, holder: str | None) -> bool:
     if holder is not None:
         return holder == memory.id
     current = frozenset({Status.CURRENT})
-    holders = with_key(services.storage, [memory.scope], memory.key, current)
+    holders = find_by_key(services.storage, [memory.scope], memory.key, current)
     return [record.id for record in holders] == [memory.id]

@@ -1,4 +1,4 @@
-"""Forget: out of every result at once, or erased for good."""
+"""Forget: hide a memory from every result, or erase it for good."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from infinite_memory.operations.retry import attempts
 from infinite_memory.operations.services import Services
 from infinite_memory.operations.writes.after_commit import AfterCommit
 from infinite_memory.operations.writes.remember import receipt_of
-from infinite_memory.operations.writes.revise import existing, not_found
+from infinite_memory.operations.writes.revise import get_record, not_found
 from infinite_memory.protocols import SupportsIndex
 
 __all__ = ["forget"]
@@ -30,22 +30,22 @@ _STILL_READ = (
 def forget(services: Services, memory_id: str, *, hard: bool) -> Receipt:
     """Take a memory out of every result; `hard` erases it with its history and its vectors.
 
-    Forgetting what is forgotten changes nothing. A soft forget can be revised back. A hard one of
-    what was erased before answers `unchanged`, once it has finished what a hard forget that was cut
-    short had left: so of several at once, one says that it erased. Where its bytes cannot be
-    removed from the files at the moment, it is erased all the same, and the receipt says what is
-    pending.
+    Forgetting a forgotten memory changes nothing. A soft forget can be reverted with `revise`. A
+    hard forget of an erased memory returns `unchanged`, after it has finished the work of a hard
+    forget that was interrupted: of several concurrent calls exactly one returns `erased`. If the
+    bytes of the memory cannot be removed from the files at the moment, the memory is erased anyway,
+    and the receipt names the pending step.
 
     Raises:
-        NotFound: there is no such memory; nor was there one that was erased, if `hard`.
-        Conflict: others went on changing it all the while.
+        NotFound: the memory does not exist; if `hard`, it was never erased either.
+        Conflict: other clients kept changing the memory.
     """
     return _erase(services, memory_id) if hard else _hide(services, memory_id)
 
 
 def _hide(services: Services, memory_id: str) -> Receipt:
     for last in attempts():
-        record = existing(services, memory_id)
+        record = get_record(services, memory_id)
         before = record.memory
         if before.status is Status.FORGOTTEN:
             return receipt_of(before, Outcome.UNCHANGED, Searchable.NOT)
@@ -73,7 +73,7 @@ def _erase(services: Services, memory_id: str) -> Receipt:
         except Conflict:
             if last:
                 raise
-    # After a repeat as well: whoever erased it may have been cut off before this.
+    # Also if the memory was erased before: that call may have ended before this step.
     scrubbed = True
     with AfterCommit("removing its bytes from the files of the store") as in_files:
         scrubbed = services.storage.scrub()
@@ -88,11 +88,11 @@ def _erase(services: Services, memory_id: str) -> Receipt:
 
 
 def _erase_once(services: Services, memory_id: str) -> Receipt:
-    """Erase the revision that is there now; its bytes stay in the files until they are scrubbed.
+    """Erase the current revision; its bytes stay in the files until the storage scrubs them.
 
     Raises:
-        NotFound: there is no such memory, and none of that id was erased.
-        Conflict: somebody else changed or erased it at the same moment.
+        NotFound: the memory does not exist, and no memory with this id was erased.
+        Conflict: another client changed or erased it at the same moment.
     """
     storage = services.storage
     try:
@@ -101,26 +101,28 @@ def _erase_once(services: Services, memory_id: str) -> Receipt:
     except StoreDamaged:
         commit = Commit(erases=(Erase(id=memory_id),))
         storage.commit(with_entry(services, Operation.ERASE, commit))
-        # It could not be read, so that its receipt cannot say what it was.
-        return _unknown(
+        # The memory is unreadable, so the receipt cannot describe it.
+        return _receipt_of_unknown(
             services, memory_id, Outcome.ERASED, f"memory {memory_id}, which was damaged"
         )
     if record is None:
         if memory_id not in storage.erased([memory_id]):
             raise not_found(memory_id)
-        return _unknown(services, memory_id, Outcome.UNCHANGED)
+        return _receipt_of_unknown(services, memory_id, Outcome.UNCHANGED)
     erase = Erase(id=memory_id, expected=record.memory.revision)
     storage.commit(with_entry(services, Operation.ERASE, Commit(erases=(erase,))))
-    erased = [f"memory {memory_id}", f"{revisions} revision{'s' if revisions > 1 else ''}"]
+    parts = [f"memory {memory_id}", f"{revisions} revision{'s' if revisions > 1 else ''}"]
     count = sum(len(embedding.vectors) for embedding in record.embeddings)
     if count:
-        erased.append(f"{count} vector{'s' if count > 1 else ''}")
+        parts.append(f"{count} vector{'s' if count > 1 else ''}")
     receipt = receipt_of(record.memory, Outcome.ERASED, Searchable.NOT)
-    return evolve(receipt, erased=tuple(erased))
+    return evolve(receipt, erased=tuple(parts))
 
 
-def _unknown(services: Services, memory_id: str, outcome: Outcome, *erased: str) -> Receipt:
-    """Return the receipt of a memory of which no more than its id is known."""
+def _receipt_of_unknown(
+    services: Services, memory_id: str, outcome: Outcome, *erased: str
+) -> Receipt:
+    """Return the receipt of a memory of which only the id is known."""
     return Receipt(
         id=memory_id,
         outcome=outcome,

@@ -21,7 +21,7 @@ _MAX_MEMORIES = 1000
 
 @frozen
 class _Written:
-    """A memory that an entry wrote; `scopes` are those it was ever in, None where it is gone."""
+    """A memory that an entry wrote; `scopes` are all scopes it was ever in, None if it is gone."""
 
     id: str
     is_new: bool
@@ -41,10 +41,11 @@ class RecentWrites:
         self._unread = self._read_entries()
 
     def stored_last(self, scopes: Collection[str]) -> str | None:
-        """Return the id of the memory whose storing was the last change in any of these scopes.
+        """Return the id of the memory whose storing was the last change in any scope of `scopes`.
 
-        None where the last change was another one, where the memory is erased by now, where 1,000
-        entries, or 1,000 memories, were written elsewhere since, and where the journal is damaged.
+        Return None if the last change was of another kind, if the memory is erased by now, if
+        1,000 entries or 1,000 memories were written in other scopes since, or if the journal is
+        damaged.
         """
         for writes in self._newest_first():
             here = [write for write in writes if write.touches(scopes)]
@@ -74,7 +75,7 @@ class RecentWrites:
                     if step.after > 0
                 ]
         except StoreDamaged:
-            # What was written there is unknown; that must not keep anything from being stored.
+            # The damaged entries are unknown, which must not keep a new memory from being stored.
             return
 
     def _entries(self) -> Iterator[Entry]:
@@ -93,4 +94,4 @@ class RecentWrites:
         if record.memory.revision == 1:
             return frozenset({record.memory.scope})
         # It may have been moved since.
-        return frozenset(each.scope for each in self._storage.history(record.memory.id))
+        return frozenset(revision.scope for revision in self._storage.history(record.memory.id))

@@ -22,39 +22,39 @@ from infinite_memory.operations.embed import embed_new
 from infinite_memory.operations.journal import with_entry
 from infinite_memory.operations.retrieval.similar import add_similar
 from infinite_memory.operations.retry import attempts
-from infinite_memory.operations.scopes import create_missing_scopes, settled
+from infinite_memory.operations.scopes import create_missing_scopes, with_known_spelling
 from infinite_memory.operations.services import Services
 from infinite_memory.operations.visibility import quote_text
 from infinite_memory.operations.writes.after_commit import AfterCommit
 from infinite_memory.operations.writes.duplicates import Duplicates, NewMemory, find_duplicates
-from infinite_memory.operations.writes.supersession import Placement, Superseding
-from infinite_memory.operations.writes.validation import memory_of
+from infinite_memory.operations.writes.supersession import Placement, Supersession
+from infinite_memory.operations.writes.validation import build_memory
 
-__all__ = ["Progress", "found_by_meaning", "receipt_of", "remember", "remember_many"]
+__all__ = ["Progress", "has_vectors", "receipt_of", "remember", "remember_many"]
 
 Progress = Callable[[int, int], None]
-"""Told after each batch how many memories are done, and of how many."""
+"""Called after each batch with the number of memories that are done, and their total."""
 
 _MICROSECOND = timedelta(microseconds=1)
 _BATCH_MEMORIES = 256
 _BATCH_BYTES = 4 << 20
-# Where others go on storing the same, it is stored without a look at the last of them.
-_EXPECTING = 10
+# After this many conflicts a memory is stored even if an equal memory appears meanwhile.
+_MAX_CHECKED_ATTEMPTS = 10
 
 
 def remember(services: Services, draft: Draft, *, similar: bool = True) -> Receipt:
-    """Store one memory and return its receipt; `similar` asks for the memories that are near it.
+    """Store one memory and return its receipt; `similar` adds similar memories to it.
 
     Raises:
         InvalidInput: a field cannot be used.
-        Conflict: its id belongs to a memory with another content.
+        Conflict: its id belongs to a memory with different content.
     """
-    # `Global` is always there, whatever other scopes are.
-    place: object = services.config.default_scope if draft.scope is None else draft.scope
-    general = isinstance(place, str) and place == GLOBAL
-    scopes = {GLOBAL: Scope(name=GLOBAL)} if general else services.storage.scopes()
-    wanted = _prepared(services, [draft], scopes)
-    receipt = _stored(services, wanted, scopes)[0]
+    # `Global` always exists, so the scopes need not be read.
+    scope: object = services.config.default_scope if draft.scope is None else draft.scope
+    is_global = isinstance(scope, str) and scope == GLOBAL
+    scopes = {GLOBAL: Scope(name=GLOBAL)} if is_global else services.storage.scopes()
+    wanted = _prepare_memories(services, [draft], scopes)
+    receipt = _store_batch(services, wanted, scopes)[0]
     return add_similar(services, receipt, wanted[0].memory) if similar else receipt
 
 
@@ -63,31 +63,32 @@ def remember_many(
 ) -> list[Receipt]:
     """Store many memories; return their receipts in the same order.
 
-    All are checked before the first is stored. They are stored in batches, each as a whole; after
-    an interruption the same call with the same ids goes on where it stopped.
+    All drafts are checked before the first memory is stored. A batch is stored as a whole or not
+    at all; after an interruption the same call with the same ids goes on where it stopped.
 
     Raises:
-        InvalidInput: a draft cannot be used; the message says which, counted from 1.
-        Conflict: an id belongs to a memory with another content; earlier batches stay stored.
-        StoreClosed, StorageError: the rest could not be stored; the message says how many are.
+        InvalidInput: a draft cannot be used; the message has its position, counted from 1.
+        Conflict: an id belongs to a memory with different content; earlier batches stay stored.
+        StoreClosed, StorageError: later batches could not be stored; the message says how many
+            memories are.
     """
-    wanted = _prepared(services, list(drafts), services.storage.scopes(), number=True)
+    wanted = _prepare_memories(services, list(drafts), services.storage.scopes(), number=True)
     receipts: list[Receipt] = []
-    for batch in _batches(wanted):
+    for batch in _split_into_batches(wanted):
         try:
             services.calls.check()
-            receipts.extend(_stored(services, batch))
+            receipts.extend(_store_batch(services, batch))
         except InfiniteMemoryError as error:
             if not receipts:
                 raise
-            raise _cut_short(error, len(receipts), len(wanted)) from error
+            raise _add_stored_count(error, len(receipts), len(wanted)) from error
         if progress is not None:
             progress(len(receipts), len(wanted))
     return receipts
 
 
-def _cut_short(error: InfiniteMemoryError, done: int, total: int) -> InfiniteMemoryError:
-    """Return the same kind of error with what was stored before it."""
+def _add_stored_count(error: InfiniteMemoryError, done: int, total: int) -> InfiniteMemoryError:
+    """Return an error of the same type whose message adds how many memories were stored."""
     return type(error)(
         f"{error}; the first {done:,} of {total:,} memories are stored: with ids of your own, the"
         " same call goes on from there"
@@ -95,7 +96,7 @@ def _cut_short(error: InfiniteMemoryError, done: int, total: int) -> InfiniteMem
 
 
 def receipt_of(memory: Memory, outcome: Outcome, searchable: Searchable) -> Receipt:
-    """Return the receipt of a write that left `memory` as it is now."""
+    """Return the receipt of a write whose result is `memory`."""
     return Receipt(
         id=memory.id,
         outcome=outcome,
@@ -106,13 +107,13 @@ def receipt_of(memory: Memory, outcome: Outcome, searchable: Searchable) -> Rece
     )
 
 
-def found_by_meaning(services: Services, record: Record) -> bool:
-    """Tell whether the model in use has given vectors to a memory."""
+def has_vectors(services: Services, record: Record) -> bool:
+    """Return whether a memory has vectors by the model that answers now."""
     embedding = record.embedding_by(services.embedder.model)
     return embedding is not None and len(embedding.vectors) > 0
 
 
-def _prepared(
+def _prepare_memories(
     services: Services,
     drafts: Sequence[Draft],
     scopes: Mapping[str, Scope],
@@ -125,14 +126,14 @@ def _prepared(
     wanted: list[NewMemory] = []
     for position, draft in enumerate(drafts, 1):
         try:
-            # One after the other, so that a conversation keeps the order it was given in.
-            memory = memory_of(draft, services, scopes, now)
+            # Increasing times, so that a conversation keeps the order of its messages.
+            memory = build_memory(draft, services, scopes, now)
             now += _MICROSECOND
-            # The first spelling of a scope that does not exist yet is that of the whole batch.
-            memory = _placed(memory, spelling.setdefault(fold_name(memory.scope), memory.scope))
+            # The whole batch uses the first spelling of a scope that does not exist yet.
+            memory = _with_scope(memory, spelling.setdefault(fold_name(memory.scope), memory.scope))
             timed = draft.happened_at is not None
             first = seen.setdefault(memory.id, memory)
-            if first is not memory and not _same(memory, first, timed=timed):
+            if first is not memory and not _has_same_content(memory, first, timed=timed):
                 raise InvalidInput(f"id {memory.id!r} is given twice, with two contents")
         except InvalidInput as error:
             if not number:
@@ -143,11 +144,11 @@ def _prepared(
     return wanted
 
 
-def _placed(memory: Memory, scope: str) -> Memory:
+def _with_scope(memory: Memory, scope: str) -> Memory:
     return memory if memory.scope == scope else evolve(memory, scope=scope)
 
 
-def _batches(wanted: Sequence[NewMemory]) -> Iterator[list[NewMemory]]:
+def _split_into_batches(wanted: Sequence[NewMemory]) -> Iterator[list[NewMemory]]:
     batch: list[NewMemory] = []
     size = 0
     for item in wanted:
@@ -161,59 +162,66 @@ def _batches(wanted: Sequence[NewMemory]) -> Iterator[list[NewMemory]]:
 
 
 @frozen(kw_only=True)
-class _Committed:
-    """What a commit left: duplicates, the place of what is new, and what was there before."""
+class _CommittedBatch:
+    """The result of a commit; `earlier` has the receipts of memories stored by an earlier call."""
 
     duplicates: Duplicates
-    placed: Placement
+    placement: Placement
     earlier: Mapping[str, Receipt]
 
 
-def _stored(
+def _store_batch(
     services: Services, wanted: Sequence[NewMemory], scopes: Mapping[str, Scope] | None = None
 ) -> list[Receipt]:
-    """Store one batch as a whole, then embed it; `scopes` as they were read a moment ago."""
-    done = _committed(services, wanted, scopes)
-    new = done.placed.memories
+    """Store a batch as a whole, then embed it; None for `scopes` reads them from the storage."""
+    batch = _commit_batch(services, wanted, scopes)
+    new = batch.placement.memories
     embedded = embed_new(services, list(new.values()))
-    first = {each: _first(memory, done, meaning=each in embedded) for each, memory in new.items()}
+    receipts = {
+        memory.id: _receipt_of_new(memory, batch.placement, meaning=memory.id in embedded)
+        for memory in new.values()
+    }
     if embedded.failure is not None:
-        first = {i: evolve(receipt, pending=(embedded.failure,)) for i, receipt in first.items()}
-    again = _again(services, done.duplicates, first)
-    return _in_order([each.memory.id for each in wanted], {**first, **done.earlier, **again})
+        pending = (embedded.failure,)
+        receipts = {i: evolve(receipt, pending=pending) for i, receipt in receipts.items()}
+    duplicates = _receipts_of_duplicates(services, batch.duplicates, receipts)
+    ids = [item.memory.id for item in wanted]
+    return _order_receipts(ids, {**receipts, **batch.earlier, **duplicates})
 
 
-def _committed(
+def _commit_batch(
     services: Services, wanted: Sequence[NewMemory], scopes: Mapping[str, Scope] | None
-) -> _Committed:
-    """Commit one batch, looking again at what is there where others changed it meanwhile."""
+) -> _CommittedBatch:
+    """Commit one batch; after a conflict with another writer, read the store again and retry."""
     for attempt, last in enumerate(attempts(), 1):
         if scopes is None:
             scopes = services.storage.scopes()
-            # Somebody may have made the scope meanwhile, in another spelling.
-            wanted = [evolve(each, memory=settled(each.memory, scopes)) for each in wanted]
-        # An id that was made here is new; the commit refuses it if it is not.
-        known = {each.memory.id for each in wanted if each.named or attempt > 1}
-        existing = _existing(services, known) if known else {}
+            # Another client may have created the scope meanwhile, in another spelling.
+            wanted = [
+                evolve(item, memory=with_known_spelling(item.memory, scopes)) for item in wanted
+            ]
+        # A generated id is new; otherwise the commit refuses it.
+        known = {item.memory.id for item in wanted if item.named or attempt > 1}
+        existing = _load_records(services, known) if known else {}
         earlier = {
-            each.memory.id: _unchanged(services, each.memory, existing[each.memory.id], each.timed)
-            for each in wanted
-            if each.memory.id in existing
+            item.memory.id: _receipt_of_stored(services, item, existing[item.memory.id])
+            for item in wanted
+            if item.memory.id in existing
         }
-        fresh = {each.memory.id: each for each in wanted if each.memory.id not in existing}
-        # One alone is nearly always new: the commit tells if it may not be.
+        fresh = {item.memory.id: item for item in wanted if item.memory.id not in existing}
+        # A single memory is nearly always new; the commit is refused if it may not be.
         assume_none = attempt == 1 and len(wanted) == 1
         duplicates = find_duplicates(services, list(fresh.values()), assume_none=assume_none)
-        expect = duplicates.expect if attempt <= _EXPECTING else Expect()
+        expect = duplicates.expect if attempt <= _MAX_CHECKED_ATTEMPTS else Expect()
         try:
-            placed = _placed_among_others(services, duplicates.fresh)
+            placement = _place_memories(services, duplicates.fresh)
             if duplicates.fresh:
-                names = {memory.scope for memory in placed.memories.values()}
+                names = {memory.scope for memory in placement.memories.values()}
                 commit = merge_commits(
-                    Commit(expect=expect), create_missing_scopes(names, scopes), placed.commit
+                    Commit(expect=expect), create_missing_scopes(names, scopes), placement.commit
                 )
                 services.storage.commit(with_entry(services, Operation.REMEMBER, commit))
-            return _Committed(duplicates=duplicates, placed=placed, earlier=earlier)
+            return _CommittedBatch(duplicates=duplicates, placement=placement, earlier=earlier)
         except Conflict as error:
             if last or isinstance(error, IdTaken):
                 raise
@@ -221,13 +229,12 @@ def _committed(
     raise AssertionError
 
 
-def _existing(services: Services, ids: Collection[str]) -> dict[str, Record]:
+def _load_records(services: Services, ids: Collection[str]) -> dict[str, Record]:
     return services.storage.get(ids, models=(services.embedder.model,))
 
 
-def _first(memory: Memory, done: _Committed, *, meaning: bool) -> Receipt:
-    """Return the receipt of a memory that was stored just now."""
-    placed = done.placed
+def _receipt_of_new(memory: Memory, placement: Placement, *, meaning: bool) -> Receipt:
+    """Return the receipt of a new memory; `meaning` says that it has vectors."""
     return Receipt(
         id=memory.id,
         outcome=Outcome.STORED,
@@ -235,110 +242,115 @@ def _first(memory: Memory, done: _Committed, *, meaning: bool) -> Receipt:
         scope=memory.scope,
         stored_at=memory.stored_at,
         searchable=Searchable.MEANING if meaning else Searchable.WORDS,
-        superseded=placed.superseded.get(memory.id, ()),
-        superseded_by=placed.superseded_by.get(memory.id),
-        conflicts=placed.conflicts.get(memory.id, ()),
+        superseded=placement.superseded.get(memory.id, ()),
+        superseded_by=placement.superseded_by.get(memory.id),
+        conflicts=placement.conflicts.get(memory.id, ()),
     )
 
 
-def _again(
-    services: Services, duplicates: Duplicates, first: Mapping[str, Receipt]
+def _receipts_of_duplicates(
+    services: Services, duplicates: Duplicates, new: Mapping[str, Receipt]
 ) -> dict[str, Receipt]:
-    """Strengthen what was repeated; return the receipts of repeats and echoes."""
+    """Count the repeats of stored memories; return the receipts of repeats and echoes.
+
+    `new` has the receipts of the memories that this batch stored.
+    """
     if not duplicates.repeats and not duplicates.echoes:
         return {}
     counts = Counter(memory.id for memory in duplicates.repeats.values())
     now = services.clock()
     with AfterCommit("the count of repeats"):
         services.storage.count_usage(
-            {each: Usage(count=count, last=now) for each, count in counts.items()}
+            {memory_id: Usage(count=count, last=now) for memory_id, count in counts.items()}
         )
-    told = {
-        **{new: (Outcome.STRENGTHENED, memory) for new, memory in duplicates.repeats.items()},
-        **{new: (Outcome.ECHO, memory) for new, memory in duplicates.echoes.items()},
+    outcomes = {
+        **{i: (Outcome.STRENGTHENED, memory) for i, memory in duplicates.repeats.items()},
+        **{i: (Outcome.ECHO, memory) for i, memory in duplicates.echoes.items()},
     }
-    ids = {memory.id for _, memory in told.values()} - set(first)
-    by_meaning = _found_by_meaning(services, ids) if ids else frozenset()
+    ids = {memory.id for _, memory in outcomes.values()} - set(new)
+    by_meaning = _select_embedded(services, ids) if ids else frozenset()
     receipts = {}
-    for new, (outcome, memory) in told.items():
-        if memory.id in first:
-            receipts[new] = evolve(first[memory.id], outcome=outcome)
+    for duplicate_id, (outcome, memory) in outcomes.items():
+        if memory.id in new:
+            receipts[duplicate_id] = evolve(new[memory.id], outcome=outcome)
             continue
         searchable = Searchable.MEANING if memory.id in by_meaning else Searchable.WORDS
-        receipts[new] = receipt_of(memory, outcome, searchable)
+        receipts[duplicate_id] = receipt_of(memory, outcome, searchable)
     return receipts
 
 
-def _found_by_meaning(services: Services, ids: Collection[str]) -> frozenset[str]:
-    """Return which of these stored memories can be found by meaning; none where that is unknown."""
-    with AfterCommit("the look at what is embedded"):
-        records = _existing(services, ids)
-        return frozenset(i for i, each in records.items() if found_by_meaning(services, each))
+def _select_embedded(services: Services, ids: Collection[str]) -> frozenset[str]:
+    """Return the `ids` of stored memories that have vectors; none if the storage cannot tell."""
+    with AfterCommit("the check for vectors"):
+        records = _load_records(services, ids)
+        return frozenset(i for i, record in records.items() if has_vectors(services, record))
     return frozenset()
 
 
-def _in_order(ids: Sequence[str], receipts: Mapping[str, Receipt]) -> list[Receipt]:
-    """Return the receipt of each id; the second of the same id in a batch changed nothing."""
-    told: set[str] = set()
+def _order_receipts(ids: Sequence[str], receipts: Mapping[str, Receipt]) -> list[Receipt]:
+    """Return the receipts in the order of `ids`; a second receipt of an id is `unchanged`."""
+    seen: set[str] = set()
     ordered = []
     for memory_id in ids:
         receipt = receipts[memory_id]
-        again = memory_id in told
-        ordered.append(evolve(receipt, outcome=Outcome.UNCHANGED) if again else receipt)
-        told.add(memory_id)
+        is_repeated = memory_id in seen
+        ordered.append(evolve(receipt, outcome=Outcome.UNCHANGED) if is_repeated else receipt)
+        seen.add(memory_id)
     return ordered
 
 
-def _placed_among_others(services: Services, fresh: Sequence[NewMemory]) -> Placement:
-    if all(each.memory.key is None and not each.supersedes for each in fresh):
-        return Placement.alone(each.memory for each in fresh)
-    superseding = Superseding(services, services.clock())
-    for each in fresh:
-        superseding.place(each.memory, each.supersedes, timed=each.timed)
-    return superseding.placement()
+def _place_memories(services: Services, fresh: Sequence[NewMemory]) -> Placement:
+    if all(item.memory.key is None and not item.supersedes for item in fresh):
+        return Placement.without_keys(item.memory for item in fresh)
+    supersession = Supersession(services, services.clock())
+    for item in fresh:
+        supersession.place(item.memory, item.supersedes, timed=item.timed)
+    return supersession.placement()
 
 
-def _unchanged(services: Services, memory: Memory, record: Record, timed: bool) -> Receipt:
-    """Return the receipt of a memory that had been stored before under this id.
+def _receipt_of_stored(services: Services, new: NewMemory, record: Record) -> Receipt:
+    """Return the receipt of a memory whose id an earlier call has stored, as `record`.
 
     Raises:
-        Conflict: the id belongs to another content, or what it had was forgotten.
+        Conflict: the stored memory has different content, or was forgotten.
     """
-    current = record.memory
+    memory, current = new.memory, record.memory
     if current.status is Status.FORGOTTEN:
         raise Conflict(
             f"id {memory.id!r} belongs to a memory that was forgotten: revise it to bring it back,"
             " or choose another id"
         )
     if not any(
-        _same(memory, known, timed=timed)
-        for known in (current, *services.storage.history(memory.id))
+        _has_same_content(memory, revision, timed=new.timed)
+        for revision in (current, *services.storage.history(memory.id))
     ):
         text = quote_text(services, current, memory.scope, max_chars=120)
         raise Conflict(
             f"id {memory.id!r} belongs to another memory, {text}: choose another id,"
             f" or revise revision {current.revision}"
         )
-    meaning = found_by_meaning(services, record)
+    meaning = has_vectors(services, record)
     searchable = Searchable.MEANING if meaning else Searchable.WORDS
     return receipt_of(current, Outcome.UNCHANGED, searchable)
 
 
-def _same(one: Memory, other: Memory, *, timed: bool) -> bool:
-    """Tell whether two memories say the same; when it happened counts if the caller gave it.
+def _has_same_content(new: Memory, stored: Memory, *, timed: bool) -> bool:
+    """Return whether two memories have the same content; `happened_at` counts only if `timed`.
 
-    One with a key may have a `valid_from` that nobody gave, as it was put behind another, and a
-    `valid_to`, as it was put before another.
+    The placement among memories with the same key may have given the stored memory a `valid_from`
+    or a `valid_to` that its caller did not give.
     """
-    put_behind = not timed and one.valid_from is None and other.key is not None
-    closed = other.status is Status.SUPERSEDED or (other.key is not None and one.valid_to is None)
-    adopted = evolve(
-        other,
-        stored_at=one.stored_at,
-        valid_from=None if put_behind else other.valid_from,
-        valid_to=one.valid_to if closed else other.valid_to,
-        revision=one.revision,
-        status=one.status,
-        happened_at=other.happened_at if timed else one.happened_at,
+    has_assigned_start = not timed and new.valid_from is None and stored.key is not None
+    has_assigned_end = stored.status is Status.SUPERSEDED or (
+        stored.key is not None and new.valid_to is None
     )
-    return one == adopted
+    adopted = evolve(
+        stored,
+        stored_at=new.stored_at,
+        valid_from=None if has_assigned_start else stored.valid_from,
+        valid_to=new.valid_to if has_assigned_end else stored.valid_to,
+        revision=new.revision,
+        status=new.status,
+        happened_at=stored.happened_at if timed else new.happened_at,
+    )
+    return new == adopted

@@ -1,4 +1,4 @@
-"""Revise: a new revision takes the place of the old one, which stays in the history."""
+"""Revise: store a new revision of a memory; the history keeps the earlier revisions."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from infinite_memory.operations.services import Services
 from infinite_memory.operations.undo.removed_scopes import ScopeRestorer, forgotten_since
 from infinite_memory.operations.visibility import quote_text
 from infinite_memory.operations.writes.after_commit import AfterCommit
-from infinite_memory.operations.writes.remember import found_by_meaning, receipt_of
-from infinite_memory.operations.writes.validation import check_validity, checked, place_of
+from infinite_memory.operations.writes.remember import has_vectors, receipt_of
+from infinite_memory.operations.writes.validation import check_fields, check_validity, resolve_scope
 
-__all__ = ["existing", "not_found", "revise"]
+__all__ = ["get_record", "not_found", "revise"]
 
 
-def existing(services: Services, memory_id: str) -> Record:
-    """Return the record of that id.
+def get_record(services: Services, memory_id: str) -> Record:
+    """Return the record of a memory.
 
     Raises:
-        NotFound: there is none.
+        NotFound: no memory has this id.
     """
     record = services.storage.get([check_id(memory_id)]).get(memory_id)
     if record is None:
@@ -52,13 +52,13 @@ def revise(
 ) -> Receipt:
     """Change the fields in `changes` of a memory whose current revision is `revision`.
 
-    If this very client did that before, as when the outcome of the commit was not known, it is
-    `unchanged`.
+    If this client made the same change before, as after a commit with an unknown outcome, the
+    receipt says `unchanged`.
 
     Raises:
-        NotFound: there is no such memory.
-        Conflict: it has another revision by now; the message shows the text it has, if the caller
-            may see it, and the one that was to take its place.
+        NotFound: the memory does not exist.
+        Conflict: it has another revision by now; the message shows its text, if the caller may see
+            it, and the text of the change.
         InvalidInput: a field cannot be used.
     """
     check_count(revision, "revision", low=1, high=2**62)
@@ -72,43 +72,43 @@ def revise(
 
 
 class _Overtaken(Conflict):
-    """Somebody else committed between the look and the commit."""
+    """Another client committed between the read and the commit."""
 
 
 def _revise_once(
     services: Services, memory_id: str, revision: int, changes: Mapping[str, Any]
 ) -> Receipt:
-    record = existing(services, memory_id)
+    record = get_record(services, memory_id)
     before = record.memory
     if before.revision != revision + 1:
         _check_revision(services, before, revision, changes)
     scopes = services.storage.scopes()
-    values = _values(services, changes, scopes)
+    values = _check_changes(services, changes, scopes)
     if before.revision == revision + 1:
-        return _repeated(services, record, revision, values)
+        return _receipt_of_repeat(services, record, revision, values)
     after = evolve(before, **values)
     check_validity(after.valid_from, after.valid_to)
     kept = record.embeddings if after.text == before.text else ()
     if after == before:
         return receipt_of(
-            before, Outcome.UNCHANGED, _searchable(before, found_by_meaning(services, record))
+            before, Outcome.UNCHANGED, _searchable(before, has_vectors(services, record))
         )
-    after, placing = _place_memory(services, before, after, scopes)
+    after, scope_commit = _place_memory(services, before, after, scopes)
     after = evolve(after, revision=revision + 1, stored_at=max(services.clock(), before.stored_at))
     put = Put(memory=after, expected=revision, embeddings=kept)
     try:
-        commit = merge_commits(placing, Commit(puts=(put,)))
+        commit = merge_commits(scope_commit, Commit(puts=(put,)))
         services.storage.commit(with_entry(services, Operation.REVISE, commit))
     except Conflict as error:
-        # The next look shows the text that is there now.
+        # The next attempt reads the text that is stored now.
         raise _Overtaken(str(error)) from error
     embedded = False
-    with AfterCommit("the look at what is embedded"):
-        embedded = found_by_meaning(services, Record(memory=after, embeddings=kept))
+    with AfterCommit("the check for vectors"):
+        embedded = has_vectors(services, Record(memory=after, embeddings=kept))
     failure = None
     if not embedded:
-        now = embed_new(services, [after])
-        embedded, failure = after.id in now, now.failure
+        result = embed_new(services, [after])
+        embedded, failure = after.id in result, result.failure
     receipt = receipt_of(after, Outcome.REVISED, _searchable(after, embedded))
     return receipt if failure is None else evolve(receipt, pending=(failure,))
 
@@ -116,51 +116,51 @@ def _revise_once(
 def _place_memory(
     services: Services, before: Memory, after: Memory, scopes: Mapping[str, Scope]
 ) -> tuple[Memory, Commit]:
-    """Return `after` in the scope that it goes into, and what the commit needs for that scope.
+    """Return `after` in its scope, and the part of the commit that creates or restores the scope.
 
     Raises:
-        Conflict: it comes back into a scope that is less sensitive than when it was forgotten.
+        Conflict: the scope of a forgotten memory is less sensitive than when it was forgotten.
     """
     comes_back = before.status is Status.FORGOTTEN and after.status is not Status.FORGOTTEN
     if not comes_back or fold_name(after.scope) != fold_name(before.scope):
         moved = {after.scope} - {before.scope}
         return after, create_missing_scopes(moved, scopes)
-    # The scope may have been removed while nothing but what was forgotten was in it.
+    # The scope may have been removed while it held only forgotten memories.
     restorer = ScopeRestorer(services, dict(scopes), forgotten_since(services, before))
     scope = restorer.find_scope(after.scope)
     return evolve(after, scope=scope), restorer.commit
 
 
-def _repeated(
+def _receipt_of_repeat(
     services: Services, record: Record, revision: int, values: Mapping[str, Any]
 ) -> Receipt:
-    """Return the receipt of a change by this client that is what led to the current revision.
+    """Return the receipt of a change that this client has already made as the current revision.
 
     Raises:
-        Conflict: another change did, or another client: both may have counted on being the one.
+        Conflict: the current revision is another change, or the change of another client.
     """
     current = record.memory
     made_by = {
         entry.action.actor for entry in services.storage.journal(limit=1, memory_id=current.id)
     }
     if made_by - {services.actor}:
-        raise _changed(services, current, revision, values)
+        raise _revision_conflict(services, current, revision, values)
     for earlier in services.storage.history(current.id):
-        done = evolve(earlier, **values, revision=revision + 1, stored_at=current.stored_at)
-        if earlier.revision == revision and done == current:
-            embedded = found_by_meaning(services, record)
+        changed = evolve(earlier, **values, revision=revision + 1, stored_at=current.stored_at)
+        if earlier.revision == revision and changed == current:
+            embedded = has_vectors(services, record)
             return receipt_of(current, Outcome.UNCHANGED, _searchable(current, embedded))
-    raise _changed(services, current, revision, values)
+    raise _revision_conflict(services, current, revision, values)
 
 
-def _values(
+def _check_changes(
     services: Services, changes: Mapping[str, Any], scopes: Mapping[str, Scope]
 ) -> dict[str, Any]:
     if not changes:
         raise InvalidInput("nothing to revise: give at least one field and its new value")
-    values = checked({k: v for k, v in changes.items() if k != "scope"}, services)
+    values = check_fields({k: v for k, v in changes.items() if k != "scope"}, services)
     if "scope" in changes:
-        values["scope"] = place_of(changes["scope"], scopes, services)
+        values["scope"] = resolve_scope(changes["scope"], scopes, services)
     return values
 
 
@@ -168,10 +168,10 @@ def _check_revision(
     services: Services, memory: Memory, revision: int, changes: Mapping[str, Any]
 ) -> None:
     if memory.revision != revision:
-        raise _changed(services, memory, revision, changes)
+        raise _revision_conflict(services, memory, revision, changes)
 
 
-def _changed(
+def _revision_conflict(
     services: Services, memory: Memory, revision: int, changes: Mapping[str, Any]
 ) -> Conflict:
     text = quote_text(services, memory, max_chars=500)

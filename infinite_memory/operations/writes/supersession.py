@@ -1,8 +1,8 @@
-"""Supersede: of the memories with one key in one scope the latest holds, the others held before.
+"""Supersession: the latest of the memories with the same key and scope replaces the earlier.
 
-The order is that of `Memory.held_from`: what came later in the world counts, not what was stored
-later. What begins in the future lets the one before be current until then. Two that begin at the
-same moment and say different things have no order: both stay current until somebody decides.
+The order is that of `Memory.held_from`: the time in the world counts, not the time of storing.
+If a memory begins in the future, its predecessor stays current until then. Two memories that begin
+at the same moment and say different things have no order: both stay current until a caller decides.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from infinite_memory.operations.services import Services
 from infinite_memory.operations.visibility import may_name_scope
 from infinite_memory.protocols import Storage
 
-__all__ = ["Placement", "Superseding", "with_key"]
+__all__ = ["Placement", "Supersession", "find_by_key"]
 
 _PAGE = 256
 _CURRENT = frozenset({Status.CURRENT})
 _EVER = _CURRENT | {Status.SUPERSEDED}
-_MOMENT = timedelta(microseconds=1)
+_MICROSECOND = timedelta(microseconds=1)
 
 
 @frozen(kw_only=True)
 class Placement:
-    """What new memories do to those that are there.
+    """The effect of new memories on the stored memories.
 
-    `commit` stores everything. `memories` are the new ones as they are stored, by id; `superseded`,
-    `superseded_by` and `conflicts` are ids, by the id of the new memory.
+    `commit` stores everything. `memories` are the new memories as they are stored, by id;
+    `superseded`, `superseded_by` and `conflicts` are ids, by the id of the new memory.
     """
 
     commit: Commit
@@ -46,8 +46,8 @@ class Placement:
     conflicts: Mapping[str, tuple[str, ...]]
 
     @classmethod
-    def alone(cls, memories: Iterable[Memory]) -> Placement:
-        """Return what new memories without a key come to, which replace nothing."""
+    def without_keys(cls, memories: Iterable[Memory]) -> Placement:
+        """Return the placement of new memories without a key, which replace nothing."""
         new = {memory.id: memory for memory in memories}
         puts = tuple([Put(memory=memory, expected=0) for memory in new.values()])
         return cls(
@@ -55,10 +55,10 @@ class Placement:
         )
 
 
-def with_key(
+def find_by_key(
     storage: Storage, scopes: Iterable[str], key: str, statuses: frozenset[Status]
 ) -> Iterator[Memory]:
-    """Yield the memories with a key in these scopes that have one of these statuses."""
+    """Yield the memories in `scopes` that have `key` and a status among `statuses`."""
     criteria = Criteria(scopes=frozenset(scopes), key=key, statuses=statuses)
     after: str | None = None
     while True:
@@ -71,21 +71,21 @@ def with_key(
 
 @define
 class _Chain:
-    """The ids of the memories with one key in one scope; `held` are those that were there before.
+    """The ids of the memories with the same key and scope; `stored` omits the new memories.
 
-    Until it is `complete` they are the current ones.
+    It has the current memories, and also the superseded memories once it is `complete`.
     """
 
-    held: frozenset[str]
+    stored: frozenset[str]
     ids: list[str]
     complete: bool = False
 
 
-class Superseding:
-    """Places new memories one after the other; what one does is seen by the next."""
+class Supersession:
+    """Places new memories in order; a placement takes the earlier placements into account."""
 
     def __init__(self, services: Services, now: datetime) -> None:
-        """Place them at the moment `now`, by the actor of `services`."""
+        """Use `now` as the time of the placement, and the actor of `services` as its author."""
         self._services = services
         self._storage = services.storage
         self._made_by = services.actor.client
@@ -100,44 +100,44 @@ class Superseding:
         self._conflicts: defaultdict[str, list[str]] = defaultdict(list)
 
     def place(self, memory: Memory, supersedes: Sequence[str] = (), *, timed: bool = True) -> None:
-        """Add a memory; those that it `supersedes` by their ids are replaced whatever their key.
+        """Add a memory; it replaces the memories whose ids are in `supersedes`, whatever their key.
 
-        One that is not `timed` holds from now on, even if the clock of whoever stored the one
-        before was ahead.
+        A memory that is not `timed` holds from now on, even if the clock of the process that stored
+        its predecessor was ahead.
 
         Raises:
-            InvalidInput: one of them is not there, is in another scope, or began later.
+            InvalidInput: a superseded memory does not exist, is in another scope, or began later.
         """
         self._new[memory.id] = memory
         if memory.key is not None:
             if not timed:
-                memory = self._behind(memory, memory.key)
+                memory = self._start_after_predecessors(memory, memory.key)
             self._insert(memory)
-        for each in supersedes:
-            target = self._target(memory, check_id(each))
+        for memory_id in supersedes:
+            target = self._check_target(memory, check_id(memory_id))
             if target.id not in self._superseded[memory.id]:
                 self._close(target, memory)
 
     def placement(self) -> Placement:
-        """Return what all of them come to."""
+        """Return the effect of all memories that were placed."""
         return Placement(
             commit=Commit(
-                expect=Expect(keys=tuple(self._expected())),
+                expect=Expect(keys=tuple(self._expect_keys())),
                 puts=tuple(self._puts()),
                 links=tuple(self._links),
             ),
             memories=self._new,
-            superseded={each: tuple(ids) for each, ids in self._superseded.items()},
+            superseded={new_id: tuple(ids) for new_id, ids in self._superseded.items()},
             superseded_by=self._superseded_by,
-            conflicts={each: tuple(ids) for each, ids in self._conflicts.items()},
+            conflicts={new_id: tuple(ids) for new_id, ids in self._conflicts.items()},
         )
 
-    def _behind(self, memory: Memory, key: str) -> Memory:
-        """Return `memory` so that it begins behind all that had begun when it was stored."""
-        held = [self._now_of(each) for each in self._chain(memory.scope, key).ids]
-        ahead = [each.held_from for each in held if each.held_from <= each.stored_at]
-        if memory.valid_from is None and ahead and max(ahead) >= memory.held_from:
-            begin = max(ahead) + _MOMENT
+    def _start_after_predecessors(self, memory: Memory, key: str) -> Memory:
+        """Return `memory`, begun after all memories of its key that held when they were stored."""
+        chain = [self._latest(memory_id) for memory_id in self._chain(memory.scope, key).ids]
+        starts = [item.held_from for item in chain if item.held_from <= item.stored_at]
+        if memory.valid_from is None and starts and max(starts) >= memory.held_from:
+            begin = max(starts) + _MICROSECOND
             memory = evolve(memory, valid_from=begin, stored_at=max(memory.stored_at, begin))
             self._new[memory.id] = memory
         return memory
@@ -145,37 +145,37 @@ class Superseding:
     def _insert(self, memory: Memory) -> None:
         key = str(memory.key)
         chain = self._chain(memory.scope, key)
-        held = [self._now_of(each) for each in chain.ids]
-        if any(each.held_from > memory.held_from for each in held):
+        same_key = [self._latest(memory_id) for memory_id in chain.ids]
+        if any(item.held_from > memory.held_from for item in same_key):
             self._complete(chain, memory.scope, key)
-            held = [self._now_of(each) for each in chain.ids]
+            same_key = [self._latest(memory_id) for memory_id in chain.ids]
         chain.ids.append(memory.id)
         self._conflicts[memory.id] += [
-            each.id
-            for each in held
-            if each.held_from == memory.held_from
-            and each.status is Status.CURRENT
-            and each.text != memory.text
+            item.id
+            for item in same_key
+            if item.held_from == memory.held_from
+            and item.status is Status.CURRENT
+            and item.text != memory.text
         ]
-        later = [each for each in held if each.held_from > memory.held_from]
+        later = [item for item in same_key if item.held_from > memory.held_from]
         if later:
-            # It is history already: it held until the next one began.
-            self._close(memory, min(later, key=lambda each: each.held_from))
-        for each in held:
-            is_replaced = each.status is Status.CURRENT and not later
-            if each.held_from < memory.held_from and (
-                is_replaced or not each.ended_by(memory.held_from)
+            # The new memory is history already: it held until its successor began.
+            self._close(memory, min(later, key=lambda item: item.held_from))
+        for item in same_key:
+            is_replaced = item.status is Status.CURRENT and not later
+            if item.held_from < memory.held_from and (
+                is_replaced or not item.ended_by(memory.held_from)
             ):
-                self._close(each, self._new[memory.id])
+                self._close(item, self._new[memory.id])
 
     def _close(self, memory: Memory, by: Memory) -> None:
-        """End the validity of `memory` where `by` begins, and link the two."""
+        """End the validity of `memory` where `by` begins, and link the two memories."""
         end = by.held_from if memory.valid_to is None else min(memory.valid_to, by.held_from)
-        now = self._now_of(memory.id)
-        # The clock of whoever stored the other one may have been ahead.
+        latest = self._latest(memory.id)
+        # The clock of the process that stored the successor may have been ahead.
         is_over = end <= max(self._now, by.stored_at)
-        status = Status.SUPERSEDED if is_over else now.status
-        closed = evolve(now, status=status, valid_to=end)
+        status = Status.SUPERSEDED if is_over else latest.status
+        closed = evolve(latest, status=status, valid_to=end)
         if memory.id in self._new:
             self._new[memory.id] = closed
         else:
@@ -190,70 +190,72 @@ class Superseding:
                 target=memory.id,
                 type=LinkType.SUPERSEDES,
                 made_by=self._made_by,
-                # Not the key itself: the journal keeps the link when the memories are erased.
+                # Without the key itself: the journal keeps the link after an erasure.
                 reason="" if by.key is None or by.key != memory.key else "the same key",
                 made_at=self._now,
             )
         )
 
-    def _target(self, memory: Memory, memory_id: str) -> Memory:
+    def _check_target(self, memory: Memory, memory_id: str) -> Memory:
         if memory_id not in self._new and memory_id not in self._known:
-            found = self._storage.get([memory_id], models=()).get(memory_id)
-            if found is None:
+            record = self._storage.get([memory_id], models=()).get(memory_id)
+            if record is None:
                 raise InvalidInput(f"supersedes {memory_id!r}: there is no such memory")
-            self._known[memory_id] = found.memory
-        target = self._now_of(memory_id)
+            self._known[memory_id] = record.memory
+        target = self._latest(memory_id)
         problem = None
         if target.id == memory.id:
             problem = "a memory cannot supersede itself"
         elif target.scope != memory.scope:
             named = may_name_scope(self._services, target.scope, memory.scope)
             where = f"the scope {target.scope!r}" if named else "another scope"
-            problem = f"it is in {where} and the new one in {memory.scope!r}"
+            problem = f"it is in {where} and the new memory in {memory.scope!r}"
         elif target.status is Status.FORGOTTEN:
             problem = "it was forgotten: revise it to bring it back first"
         elif target.held_from >= memory.held_from:
             problem = (
-                f"it holds since {target.held_from.isoformat()} and the new one only since "
+                f"it holds since {target.held_from.isoformat()} and the new memory only since "
                 f"{memory.held_from.isoformat()}: give a later valid_from or happened_at"
             )
         if problem is not None:
-            raise InvalidInput(f"supersedes {memory_id!r} cannot be: {problem}; nothing was stored")
+            raise InvalidInput(
+                f"supersedes {memory_id!r} is not possible: {problem}; nothing was stored"
+            )
         return target
 
     def _chain(self, scope: str, key: str) -> _Chain:
         chain = self._chains.get((scope, key))
         if chain is None:
-            current = list(with_key(self._storage, [scope], key, _CURRENT))
-            self._note(current)
+            current = list(find_by_key(self._storage, [scope], key, _CURRENT))
+            self._remember_known(current)
             ids = [memory.id for memory in current]
-            chain = self._chains[scope, key] = _Chain(held=frozenset(ids), ids=ids)
+            chain = self._chains[scope, key] = _Chain(stored=frozenset(ids), ids=ids)
             if not ids:
-                # Nobody holds it, as after a forget: those before may end later than the new one
-                # begins.
+                # No memory has the key now, as after a forget. Superseded memories may end later
+                # than the new memory begins.
                 self._complete(chain, scope, key)
         return chain
 
     def _complete(self, chain: _Chain, scope: str, key: str) -> None:
-        """Add those that held before; they matter to what is told late, or when nobody holds."""
+        """Add the superseded memories; they matter if a new memory is late, or none is current."""
         if not chain.complete:
-            earlier = list(with_key(self._storage, [scope], key, frozenset({Status.SUPERSEDED})))
-            self._note(earlier)
+            earlier = list(find_by_key(self._storage, [scope], key, frozenset({Status.SUPERSEDED})))
+            self._remember_known(earlier)
             chain.ids.extend(memory.id for memory in earlier if memory.id not in chain.ids)
-            chain.held |= {memory.id for memory in earlier}
+            chain.stored |= {memory.id for memory in earlier}
             chain.complete = True
 
-    def _note(self, memories: Iterable[Memory]) -> None:
+    def _remember_known(self, memories: Iterable[Memory]) -> None:
         for memory in memories:
             self._known.setdefault(memory.id, memory)
 
-    def _now_of(self, memory_id: str) -> Memory:
+    def _latest(self, memory_id: str) -> Memory:
         return self._new[memory_id] if memory_id in self._new else self._known[memory_id]
 
-    def _expected(self) -> Iterator[ExpectKey]:
+    def _expect_keys(self) -> Iterator[ExpectKey]:
         for (scope, key), chain in self._chains.items():
             statuses = _EVER if chain.complete else _CURRENT
-            yield ExpectKey(scope=scope, key=key, ids=chain.held, statuses=statuses)
+            yield ExpectKey(scope=scope, key=key, ids=chain.stored, statuses=statuses)
 
     def _puts(self) -> Iterator[Put]:
         for memory in self._new.values():

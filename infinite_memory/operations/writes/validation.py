@@ -1,4 +1,4 @@
-"""From what a caller gave to a memory that can be stored."""
+"""Validation: build a memory from the values of a caller."""
 
 from __future__ import annotations
 
@@ -26,71 +26,71 @@ from infinite_memory.model.scope import Scope
 from infinite_memory.operations.scopes import check_scope_name, known_scope
 from infinite_memory.operations.services import Services
 
-__all__ = ["check_validity", "checked", "memory_of", "place_of"]
+__all__ = ["build_memory", "check_fields", "check_validity", "resolve_scope"]
 
 _MAX_TITLE_CHARS = 500
-# What a field is where the caller said nothing of it.
+# The value of a field that the caller left out.
 _UNSET: Mapping[str, object] = {
     **dict.fromkeys(("title", "conversation_id", "speaker", "valid_from", "valid_to", "key")),
     **dict.fromkeys(("tags", "sources", "attachments"), ()),
     "important": False,
 }
-_GIVEN = object()
-_AS_GIVEN = (
+_NOT_UNSET = object()
+_DRAFT_FIELDS = (
     *("text", "kind", "title", "tags", "context", "conversation_id", "speaker", "origin"),
     *("happened_at", "valid_from", "valid_to", "key", "important", "sources", "attachments"),
 )
-_given = attrgetter(*_AS_GIVEN)
+_read_fields = attrgetter(*_DRAFT_FIELDS)
 
 
-def memory_of(
+def build_memory(
     draft: Draft, services: Services, scopes: Mapping[str, Scope], now: datetime
 ) -> Memory:
     """Return the memory that `draft` describes.
 
     Raises:
         InvalidInput: a field cannot be used.
-        UnknownScope: scopes are strict and there is none of that name.
+        UnknownScope: scopes are strict and no scope has that name.
     """
     scope = draft.scope if draft.scope is not None else services.config.default_scope
-    fields = dict(zip(_AS_GIVEN, _given(draft), strict=True))
+    fields = dict(zip(_DRAFT_FIELDS, _read_fields(draft), strict=True))
     if draft.happened_at is None:
         fields["happened_at"] = now
-    values = _checked(fields, services.config.limits)
+    values = _normalize_fields(fields, services.config.limits)
     check_validity(values["valid_from"], values["valid_to"])
     return Memory(
         id=new_id(now, services.random_bytes) if draft.id is None else check_id(draft.id),
-        scope=place_of(scope, scopes, services),
+        scope=resolve_scope(scope, scopes, services),
         stored_at=now,
         **values,
     )
 
 
-def checked(values: Mapping[str, Any], services: Services) -> dict[str, Any]:
-    """Return the fields of a memory in `values`, each as it is stored.
+def check_fields(values: Mapping[str, Any], services: Services) -> dict[str, Any]:
+    """Return `values`, which are fields of a memory, in their stored form.
 
     Raises:
         InvalidInput: a field cannot be used.
     """
     for name in values:
         check_field(name, _CHECKS)
-    return _checked(values, services.config.limits)
+    return _normalize_fields(values, services.config.limits)
 
 
-def _checked(values: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
-    done = dict(values)
+def _normalize_fields(values: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
+    normalized = dict(values)
     for name, value in values.items():
-        if value is not _UNSET.get(name, _GIVEN):
-            done[name] = _CHECKS[name](value, limits)
-    return done
+        if value is not _UNSET.get(name, _NOT_UNSET):
+            normalized[name] = _CHECKS[name](value, limits)
+    return normalized
 
 
-def place_of(name: str, scopes: Mapping[str, Scope], services: Services) -> str:
+def resolve_scope(name: str, scopes: Mapping[str, Scope], services: Services) -> str:
     """Return the scope that a memory goes into: the existing spelling, or a new name.
 
     Raises:
-        UnknownScope: scopes are strict and there is none of that name, or it is one that this
-            store was not opened for.
+        UnknownScope: scopes are strict and no scope has that name, or this store was not opened
+            for the scope.
     """
     if isinstance(name, str) and name in scopes:
         return name
@@ -98,8 +98,8 @@ def place_of(name: str, scopes: Mapping[str, Scope], services: Services) -> str:
     try:
         return known_scope(wanted, scopes, services.confinement).name
     except UnknownScope:
-        outside = services.confinement is not None and not services.confinement.allows(wanted)
-        if services.config.strict_scopes or outside:
+        is_outside = services.confinement is not None and not services.confinement.allows(wanted)
+        if services.config.strict_scopes or is_outside:
             raise
         return wanted
 
