@@ -20,6 +20,7 @@ __all__ = ["ERASED", "erased_fits", "read_changes", "read_pending", "seal_erased
 
 _KIND = b"erased"
 # A check of a row takes some microseconds, so `read_pending` checks only the first rows of a list.
+# Later rows are checked by a later call, once they are among the first.
 _MOST_CHECKED = 64
 
 _SETS_OF_MODELS = """
