@@ -81,7 +81,7 @@ class ConfinedStorage:
             return self._inner.commit(translated)
         except (Conflict, RecordDamaged) as error:
             refused = error
-        # A writer outside may have taken an id meanwhile: then this raises IdTaken, no details.
+        # A writer outside may have taken an id meanwhile: if so, raise IdTaken, no details.
         self._translate(commit)
         raise refused
 

@@ -51,7 +51,7 @@ _CHECKPOINT_BYTES = 4 << 20
 # The longest wait of an opening and a closing for the writers' lock, which they can do without.
 _OPENING_SECONDS = 1.0
 _CLOSING_SECONDS = 2.0
-# The longest wait of a scrub for readers of further processes, and the pause between attempts.
+# The longest wait of a scrub for readers of different processes, and the pause between attempts.
 _SCRUB_SECONDS = 3.0
 _SCRUB_PAUSE_SECONDS = 5.0
 
@@ -139,7 +139,7 @@ class Database:
         return connection
 
     def _check_other_handles(self, files: LiveFiles) -> None:
-        """Refuse a database if this process still uses a removed log, or index, of it.
+        """Refuse a database whose removed log, or its index, this process still uses.
 
         All connections of a process share the same index of the log of a database.
         """
@@ -248,7 +248,7 @@ class Database:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Keep all processes from writing to the database and the files beside it meanwhile."""
+        """Hold the writers' lock: no process writes to the database or the files beside it."""
         self._check_open()
         with self._lock.hold():
             yield
@@ -385,7 +385,7 @@ class Database:
             self._remember(error)
             raise storage_error(error, self.path) from error
         except UnicodeDecodeError as error:
-            # Columns are read as the types that they were written with; not so foreign content.
+            # Columns are cast to the types that they were written with; foreign content may not be.
             raise damaged_database(
                 self.path, f"holds bytes that are not a text ({error})"
             ) from error

@@ -107,7 +107,7 @@ class WriterLock:
 
     @contextmanager
     def hold_in_thread(self, seconds: float) -> Iterator[None]:
-        """Exclude the threads that share this object, but no process.
+        """Exclude all threads that share this object, but no different process.
 
         Raises:
             WriterBusy: a thread held the lock for all of `seconds`.
