@@ -1,4 +1,4 @@
-"""Where records are kept: `inmemory` is the reference, `sqlite` the embedded default."""
+"""The storage backends: `inmemory` is the reference, `sqlite` the embedded default."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one open store has found damaged: remembered, said once, and never returned."""
+"""The damage that an open store has found: logged once, and left out of every result."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from infinite_memory.errors import StoreDamaged
 from infinite_memory.model.commit import Commit
 from infinite_memory.model.findings import Finding, RecordKind
 
-__all__ = ["USAGE", "DamageLog", "RecordDamaged", "link_name", "name_of", "unlogged"]
+__all__ = ["USAGE", "DamageLog", "RecordDamaged", "link_name", "name_of", "silence_damage_log"]
 
 USAGE = "usage of "
-"""Begins the name of a damaged record that says how often a memory was used."""
+"""The prefix of the name of a damaged usage record; the id of its memory follows."""
 
 _PARTS = {"scope ": RecordKind.SCOPE, "link ": RecordKind.LINK, USAGE: RecordKind.USAGE}
 
@@ -24,14 +24,14 @@ _silent: ContextVar[bool] = ContextVar("silent", default=False)
 
 
 class RecordDamaged(StoreDamaged):
-    """One memory that was asked for by its id is damaged; the others can still be read."""
+    """A memory that was requested by its id is damaged; all sound memories can still be read."""
 
 
 @contextmanager
-def unlogged() -> Iterator[None]:
-    """Keep the damage that is met meanwhile, in this thread, out of the log.
+def silence_damage_log() -> Iterator[None]:
+    """Log no damage that this thread finds within the block.
 
-    The log names damaged records, and not everybody who reads may know of every record.
+    The log names damaged records, and not every reader may know of every record.
     """
     token = _silent.set(True)
     try:
@@ -41,7 +41,7 @@ def unlogged() -> Iterator[None]:
 
 
 def name_of(value: object) -> str:
-    """Return the name in a row that may be damaged, where it can even be of another type."""
+    """Return the name in a row that may be damaged, even where it is not a text."""
     if isinstance(value, bytes):
         return str(value, errors="replace")
     return "without a name" if value is None else str(value)
@@ -53,10 +53,10 @@ def link_name(source: str, target: str, kind: str) -> str:
 
 
 class DamageLog:
-    """Ids of damaged memories, and of sound ones with a damaged embedding. Thread-safe."""
+    """The names of damaged records, and the ids of damaged embeddings. Thread-safe."""
 
     def __init__(self, place: str) -> None:
-        """Speak of the store as `place`, its path or its address."""
+        """Make an empty log; messages name the store as `place`, its path or its address."""
         self._place = place
         self._lock = threading.Lock()
         self._records: set[str] = set()
@@ -64,23 +64,24 @@ class DamageLog:
 
     @property
     def records(self) -> frozenset[str]:
-        """Names of the damaged records, each the id of its memory, or `scope` and its name.
+        """The names of the damaged records.
 
-        Likewise `link` with its ends, and `usage of` with the id.
+        A memory has its id as the name, a scope `scope` and its name, a link `link` with its ends,
+        and a usage record `usage of` and the id of its memory.
         """
         with self._lock:
             return frozenset(self._records)
 
     def embeddings(self, model: str) -> list[str]:
-        """Return the ids of memories that lost their embedding by `model`, in order.
+        """Return the ids of memories whose embedding by `model` is damaged, in order.
 
-        They can be embedded again from their text.
+        A memory can be embedded again from its text.
         """
         with self._lock:
             return sorted(memory_id for memory_id, by in self._embeddings if by == model)
 
     def findings(self) -> tuple[Finding, ...]:
-        """Return what was found so far, in the order of the names."""
+        """Return a finding for every damaged record and embedding so far, in the order of names."""
         with self._lock:
             records, embeddings = sorted(self._records), sorted(self._embeddings)
         lost = [
@@ -88,30 +89,30 @@ class DamageLog:
                 part=RecordKind.EMBEDDING,
                 id=memory_id,
                 what=f"the vectors of memory {memory_id!r} by {model} are not as they were written",
-                way_out="they are made anew from its text: infinite-memory verify --mend",
+                way_out="they can be made again from its text: infinite-memory verify --mend",
             )
             for memory_id, model in embeddings
         ]
         return (*map(_finding, records), *lost)
 
     def skip_record(self, name: str) -> None:
-        """Remember a damaged record that the others are returned without."""
+        """Note a damaged record, which results leave out."""
         with self._lock:
             known = name in self._records
             self._records.add(name)
         if not known:
-            self._say(name, "was not written like this: it is left out of every result")
+            self._warn(name, "was not written like this: it is left out of every result")
 
     def skip_embedding(self, memory_id: str, model: str) -> None:
-        """Remember a damaged embedding, whose memory counts as one that has none by `model`."""
+        """Note a damaged embedding, so that its memory counts as not embedded by `model`."""
         with self._lock:
             known = (memory_id, model) in self._embeddings
             self._embeddings.add((memory_id, model))
         if not known:
-            self._say(memory_id, f"has a damaged embedding by {model}: it will be embedded anew")
+            self._warn(memory_id, f"has a damaged embedding by {model}: it will be embedded again")
 
     def refuse_record(self, name: str) -> RecordDamaged:
-        """Remember a damaged record that was asked for by name, and return the error to raise."""
+        """Note a damaged memory that was requested by id, and return the error to raise."""
         self.skip_record(name)
         return RecordDamaged(
             f"memory {name!r} in {self._place} is not as it was written, so it is not returned; "
@@ -119,7 +120,7 @@ class DamageLog:
         )
 
     def note_commit(self, commit: Commit) -> None:
-        """Forget what was noted of memories that are erased, and of embeddings made anew."""
+        """Drop the notes about erased memories and about embeddings that `commit` replaces."""
         with self._lock:
             if not self._records and not self._embeddings:
                 return
@@ -133,20 +134,20 @@ class DamageLog:
             for key in [*commit.erased_links, *(link.key for link in commit.links)]:
                 self._records.discard(link_name(*key))
 
-    def replaced(self, name: str) -> None:
-        """Forget what was noted of a record, not a memory, that was written anew or removed."""
+    def discard_record(self, name: str) -> None:
+        """Drop the note about a scope, link or usage record that was rewritten or removed."""
         with self._lock:
             self._records.discard(name)
 
     def _renew(self, memory_id: str, model: str | None) -> None:
         if self._embeddings:
             self._embeddings = {
-                noted
-                for noted in self._embeddings
-                if noted[0] != memory_id or model not in (None, noted[1])
+                embedding
+                for embedding in self._embeddings
+                if embedding[0] != memory_id or model not in (None, embedding[1])
             }
 
-    def _say(self, name: str, finding: str) -> None:
+    def _warn(self, name: str, finding: str) -> None:
         if _silent.get():
             return
         _logger.warning("%s: the record %r %s", self._place, name, finding)

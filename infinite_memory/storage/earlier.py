@@ -1,4 +1,4 @@
-"""Stores of the development versions before schema 1, which no program reads any more."""
+"""The refusal of stores that a development version before schema 1 has written."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ _LIST = "infinite-memory list --scope ALL --mode history --limit 1000 --json"
 def earlier_store(place: str, *, option: str, put_away: str, discard: str) -> SchemaTooOld:
     """Return the error for the store at `place`, which says how to move or to discard it.
 
-    `option` is what names the store on the command line, `put_away` what makes room for a new one.
+    `option` is the command-line option that names the store. `put_away` and `discard` are the
+    sentences that tell the user how to make room for a new store.
     """
     return SchemaTooOld(
         f"{place} is the store of an earlier development version, which this version does not read;"

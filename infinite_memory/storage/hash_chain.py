@@ -1,30 +1,30 @@
-"""The chain of the journal: an entry is believed only if it continues the one before it."""
+"""The hash chain of the journal: an entry is valid only if it continues the previous entry."""
 
 from __future__ import annotations
 
 from infinite_memory.errors import InvalidInput, StoreDamaged
 from infinite_memory.model.entry import Action, Entry, JournalEnd, entry_digest
 
-__all__ = ["EntryDamaged", "action_text", "chained"]
+__all__ = ["EntryDamaged", "action_text", "check_entry"]
 
 
 class EntryDamaged(StoreDamaged):
-    """An entry of the journal is not as it was written; `number` says which."""
+    """The journal entry `number` is not as it was written."""
 
-    def __init__(self, place: str, number: int, found: str) -> None:
+    def __init__(self, place: str, number: int, problem: str) -> None:
         super().__init__(
-            f"entry {number} of the journal in {place} {found}, so it is not returned; memories "
+            f"entry {number} of the journal in {place} {problem}, so it is not returned; memories "
             "still work. Keep a copy of the whole store, then restore a backup"
         )
         self.number = number
-        self.found = found
+        self.problem = problem
 
 
 def action_text(action: Action) -> str:
-    """Return the text of an action, as an entry keeps it.
+    """Return the text of an action, as its journal entry keeps it.
 
     Raises:
-        InvalidInput: it holds what no database can keep, such as a lone surrogate.
+        InvalidInput: the text holds a character that no database can keep: a lone surrogate.
     """
     text = action.to_text()
     try:
@@ -34,16 +34,16 @@ def action_text(action: Action) -> str:
     return text
 
 
-def chained(
+def check_entry(
     place: str, number: int, text: bytes, digest: bytes, previous: bytes | None, end: JournalEnd
 ) -> Entry:
     """Return the entry that was stored as `text` with `digest` in the store at `place`.
 
-    `previous` is the digest of the entry before it, None where that is missing; for the first one
-    it does not matter. `end` is the end of the journal as it was noted.
+    `previous` is the digest of the previous entry, None where that entry is missing; for entry 1 it
+    is ignored. `end` is the end of the journal as the store recorded it.
 
     Raises:
-        EntryDamaged: it is not as it was written, or does not belong to this journal.
+        EntryDamaged: the entry is not as it was written, or does not belong to this journal.
     """
     if not 1 <= number <= end.number:
         last = f"the last one is noted as {end.number}"
@@ -54,13 +54,13 @@ def chained(
         raise EntryDamaged(
             place, number, f"cannot be checked, since entry {number - 1} before it is missing"
         )
-    action = _decoded(previous, number, text, digest)
+    action = _decode_action(previous, number, text, digest)
     if action is None or (number == end.number and digest != end.digest):
         raise EntryDamaged(place, number, "is not as it was written, or does not continue it")
     return Entry(number=number, action=action, digest=digest)
 
 
-def _decoded(previous: bytes, number: int, text: bytes, digest: bytes) -> Action | None:
+def _decode_action(previous: bytes, number: int, text: bytes, digest: bytes) -> Action | None:
     try:
         written = text.decode()
     except UnicodeDecodeError:

@@ -1,7 +1,7 @@
-"""Whether a stored record is the one that was written: its checksum, and what must hold beside it.
+"""Checks whether a stored record is still as it was written.
 
-The checksum is over all fields of a record, so an altered or swapped one is noticed. The embeddings
-of a record must also fit its text, in every backend.
+The checksum covers all fields of a record, so an altered or swapped record is noticed. The
+embeddings of a record must also fit its text, in every backend.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from infinite_memory.storage.preconditions import check_embedding
 
 __all__ = ["EMBED_AGAIN", "check_record", "seal", "seal_fits"]
 
-EMBED_AGAIN = "nothing is lost: it can be embedded anew from its text"
+EMBED_AGAIN = "nothing is lost: it can be embedded again from its text"
 
 _HEADS = [struct.Struct(f"<{count}q") for count in range(32)]
 _NO_NUMBER = -(2**63)
@@ -31,8 +31,8 @@ _UNIT_TOLERANCE = 1e-3
 def seal(kind: bytes, numbers: Sequence[int | None], blobs: Sequence[bytes | None]) -> bytes:
     """Return 16 bytes of BLAKE2b over `numbers` and `blobs` in an encoding without ambiguity.
 
-    The encoding is every number and then every length as 64 bits, little-endian, then the bytes;
-    `kind`, at most 16 bytes, keeps the records of two tables apart.
+    The encoding writes every number and then the length of every blob as 64 bits, little-endian,
+    then the bytes of the blobs. `kind`, at most 16 bytes, keeps the records of two tables apart.
     """
     head = _HEADS[len(numbers) + len(blobs)].pack(
         *[_NO_NUMBER if number is None else number for number in numbers],
@@ -44,7 +44,7 @@ def seal(kind: bytes, numbers: Sequence[int | None], blobs: Sequence[bytes | Non
 def seal_fits(
     kind: bytes, numbers: Sequence[int | None], blobs: Sequence[bytes | None], checksum: object
 ) -> bool:
-    """Return whether `checksum` is the seal of the values; values of a wrong type never fit."""
+    """Return whether `checksum` is the seal of the values; False for values of a wrong type."""
     try:
         return seal(kind, numbers, blobs) == checksum
     except (TypeError, struct.error):

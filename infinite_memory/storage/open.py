@@ -1,4 +1,4 @@
-"""From the address of a store to the backend that keeps it."""
+"""Opens the backend that the address of a store names."""
 
 from __future__ import annotations
 
@@ -45,11 +45,12 @@ def address_of(config: Config) -> str:
 def open_storage(address: str, *, home: Path, mongod: Path | None = None) -> Storage:
     """Open the storage at `address`.
 
-    That is a folder, "memory://", the address of a MongoDB, or "mongodb+managed://" for one that is
-    kept in `home` by the program `mongod`, None for the one that is found.
+    The address is a folder, "memory://", the address of a MongoDB server, or "mongodb+managed://"
+    for a server that this package runs with its data in `home`. `mongod` is the program of that
+    server; None searches for it.
 
     Raises:
-        ConfigurationError: no backend serves addresses of that form, or this one cannot be used.
+        ConfigurationError: no backend serves the address, or its backend cannot be used.
         StorageError: the database cannot be opened; nothing was changed.
     """
     _refuse_unserved(address)
@@ -71,7 +72,7 @@ def open_existing(address: str, *, home: Path, mongod: Path | None = None) -> St
     """Open the storage at `address` as `open_storage` does, but return None where there is none.
 
     Raises:
-        ConfigurationError: no backend serves addresses of that form, or this one cannot be used.
+        ConfigurationError: no backend serves the address, or its backend cannot be used.
         StorageError: the database cannot be opened; nothing was changed.
     """
     _refuse_unserved(address)
@@ -91,13 +92,13 @@ def open_existing(address: str, *, home: Path, mongod: Path | None = None) -> St
 def diagnose_unopened(
     address: str, *, home: Path, mongod: Path | None = None
 ) -> Iterator[Diagnosis]:
-    """Yield what is found out about the store at `address` before it is opened.
+    """Yield the diagnoses of the store at `address` that need no open store.
 
     The first diagnosis that is not OK is the last.
 
     Raises:
-        ConfigurationError: this backend cannot be used.
-        StorageError: the store cannot be kept there, or its files are suspect.
+        ConfigurationError: the backend cannot be used.
+        StorageError: the store cannot be kept at `address`, or its files are suspect.
     """
     if is_folder(address):
         yield from diagnose_files(Path(address))
@@ -113,9 +114,10 @@ def diagnose_unopened(
 
 
 def snapshot_folder(address: str, storage: Storage, *, home: Path) -> Path | None:
-    """Return where the index of the store at `address` is kept, None where it is not.
+    """Return the folder of the search index of the store at `address`, None where it has none.
 
-    Beside a store in a folder; otherwise in `home`, by the identity of the store.
+    A store in a folder keeps its index in that folder. The index of any other store is in `home`,
+    under the identity of the store. A store in memory keeps no index on disk.
     """
     if is_folder(address):
         return Path(address) / "index"
@@ -123,14 +125,16 @@ def snapshot_folder(address: str, storage: Storage, *, home: Path) -> Path | Non
 
 
 def resolve(target: str | os.PathLike[str] | None, config: Config | None) -> tuple[Config, str]:
-    """Return the configuration in force and the address of the store, a folder being absolute.
+    """Return the configuration in force and the address of the store, with an absolute folder.
 
     Raises:
-        ConfigurationError: `target` looks like an address, and is none that is served.
+        ConfigurationError: `target` looks like an address that no backend serves.
     """
     address = None if target is None else os.fspath(target)
     if address == "":
-        raise ConfigurationError("the store '' is no folder: give one, or None for the home folder")
+        raise ConfigurationError(
+            "the store '' is not a folder: give a folder, or None for the home folder"
+        )
     if address is not None:
         _refuse_unserved(address)
     if config is None:

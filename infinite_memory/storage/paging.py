@@ -20,13 +20,13 @@ __all__ = [
 ]
 
 Position = tuple[int, str]
-"""Where a memory stands in the order of `find`: microseconds of `happened_at`, then the id."""
+"""The position of a memory in the order of `find`: microseconds of `happened_at`, then the id."""
 
-_PLACE = re.compile(r"(-?[0-9]{1,18})@([A-Za-z0-9._:/-]{1,128})")
+_POSITION = re.compile(r"(-?[0-9]{1,18})@([A-Za-z0-9._:/-]{1,128})")
 
 
 def position_of(memory: Memory) -> Position:
-    """Return where `memory` stands in the order of `find`."""
+    """Return the position of `memory` in the order of `find`."""
     return to_micros(memory.happened_at), memory.id
 
 
@@ -36,7 +36,7 @@ def encode_cursor(memory: Memory) -> str:
 
 
 def encode_position(position: Position) -> str:
-    """Return the cursor of the page that begins after that position."""
+    """Return the cursor of the page that begins after `position`."""
     micros, memory_id = position
     return base64.urlsafe_b64encode(f"{micros}@{memory_id}".encode("ascii")).decode("ascii")
 
@@ -45,13 +45,13 @@ def decode_cursor(cursor: str) -> Position:
     """Return the position that `encode_cursor` wrote.
 
     Raises:
-        InvalidInput: `cursor` is not one.
+        InvalidInput: `cursor` is not a cursor that `encode_cursor` wrote.
     """
     try:
-        place = base64.b64decode(cursor, altchars=b"-_", validate=True).decode("ascii")
+        text = base64.b64decode(cursor, altchars=b"-_", validate=True).decode("ascii")
     except (TypeError, ValueError, binascii.Error):
-        place = ""
-    match = _PLACE.fullmatch(place)
+        text = ""
+    match = _POSITION.fullmatch(text)
     if match is None:
         raise InvalidInput(
             f"page cursor {cursor!r:.80} cannot be used: give the `next` of an earlier page"
@@ -63,7 +63,7 @@ def check_limit(limit: int) -> None:
     """Refuse a limit under 1.
 
     Raises:
-        InvalidInput: it is.
+        InvalidInput: `limit` is under 1.
     """
     if limit < 1:
         raise InvalidInput(f"limit {limit!r} cannot be used: give a whole number from 1")

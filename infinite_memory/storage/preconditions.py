@@ -1,4 +1,4 @@
-"""What a storage refuses, the same for every backend: checked before anything is written."""
+"""The checks of a commit that every backend makes before it writes."""
 
 from __future__ import annotations
 
@@ -25,30 +25,30 @@ __all__ = [
 
 
 class Present(Protocol):
-    """What a storage holds before a commit."""
+    """The content of a storage before a commit."""
 
     @property
     def journal_end(self) -> JournalEnd:
         """The end of the journal."""
 
     def revision(self, memory_id: str) -> int:
-        """Return the current revision of a memory, 0 if there is none of that id."""
+        """Return the current revision of a memory, 0 if no memory has the id."""
 
     def scopes(self) -> Mapping[str, Scope]:
         """Return every scope by name."""
 
     def holds(self, scope: str, besides: Collection[str]) -> bool:
-        """Return whether the scope has a memory that is not forgotten, `besides` those ids."""
+        """Return whether a memory of the scope is not forgotten and its id is not in `besides`."""
 
     def holders(self, expected: ExpectKey) -> Collection[str]:
-        """Return the ids of the memories with that key in that scope that have its statuses."""
+        """Return the ids of the memories with the key, the scope and a status of `expected`."""
 
     def with_content(self, expected: ExpectContent) -> Collection[str]:
-        """Return the ids of the memories that meet its criteria; one more than it has will do."""
+        """Return the ids that meet the criteria of `expected`; one more than it expects will do."""
 
 
 def check_commit(commit: Commit) -> None:
-    """Refuse a commit that no storage could carry out, whatever it holds.
+    """Refuse a commit that no storage could carry out, regardless of its content.
 
     Raises:
         InvalidInput: a revision does not go forward, an embedding could not be read back, a weight
@@ -74,7 +74,7 @@ def check_commit(commit: Commit) -> None:
 
 
 def _check_repeats(action: str, names: Sequence[object]) -> None:
-    """Refuse a name that comes twice, of which the order of the commit would keep one."""
+    """Refuse a name that occurs twice: only the last of its two writes would have an effect."""
     if len(set(names)) < len(names):
         repeated = next(name for name, count in Counter(names).items() if count > 1)
         raise InvalidInput(f"a commit cannot {action} {repeated!r} twice: leave one out")
@@ -92,15 +92,15 @@ def _check_revision(put: Put) -> None:
     if put.expected < 0 or put.memory.revision <= put.expected:
         raise InvalidInput(
             f"memory {put.memory.id!r}: revision {put.memory.revision} cannot replace "
-            f"{put.expected}: a new revision is higher than the one it expects"
+            f"{put.expected}: a new revision is higher than the revision it expects"
         )
 
 
 def check_embedding(memory_id: str, embedding: Embedding) -> None:
-    """Refuse an embedding of another shape or dtype than its class says, or not finite.
+    """Refuse an embedding that is not finite, or whose shape or dtype is not as documented.
 
     Raises:
-        InvalidInput: with the id of the memory and what is wrong.
+        InvalidInput: with the id of the memory and the problem.
     """
     spans, vectors = embedding.spans, embedding.vectors
     problem = None
@@ -119,10 +119,10 @@ def check_embedding(memory_id: str, embedding: Embedding) -> None:
 
 
 def refuse_changes(commit: Commit, present: Present) -> None:
-    """Refuse a commit whose caller saw anything else than what is `present`.
+    """Refuse a commit whose expectations do not match the storage as it is `present`.
 
     Raises:
-        Conflict: with what is not as expected.
+        Conflict: with the expectations that do not hold.
     """
     refuse_conflicts(commit, present.revision)
     expect = commit.expect
@@ -142,13 +142,13 @@ def refuse_changes(commit: Commit, present: Present) -> None:
 
 
 def refuse_conflicts(commit: Commit, revision_of: Callable[[str], int]) -> None:
-    """Refuse a commit of which an erase or a put would not find the revision that it expects.
+    """Refuse a commit if an erase or a put would not find the revision that it expects.
 
-    `revision_of` returns the current revision of an id, 0 where there is none. What else is
-    expected is left to `refuse_changes`.
+    `revision_of` returns the current revision of an id, 0 where no memory has it. `refuse_changes`
+    checks the remaining expectations.
 
     Raises:
-        Conflict: with the ids, and the first expected and found revision of each.
+        Conflict: with every such id, and its first expected and its current revision.
     """
     revisions: dict[str, int] = {}
     conflicts: dict[str, str] = {}
@@ -169,14 +169,14 @@ def _refuse_changed_scopes(
     expected: Mapping[str, Scope | None], scopes: Mapping[str, Scope]
 ) -> None:
     folded = {fold_name(name) for name in scopes}
-    for name, seen in expected.items():
-        changed = fold_name(name) in folded if seen is None else scopes.get(name) != seen
+    for name, scope in expected.items():
+        changed = fold_name(name) in folded if scope is None else scopes.get(name) != scope
         if changed:
             raise _conflict([f"the scope {name!r}"])
 
 
 def _refuse_used_scopes(commit: Commit, present: Present) -> None:
-    """Refuse a scope that is to be unused and has a memory or another scope after the commit."""
+    """Refuse a scope that must be unused but holds a memory or a scope after the commit."""
     scopes = {**present.scopes(), **{scope.name: scope for scope in commit.scopes}}
     used = {scope.parent for name, scope in scopes.items() if name not in commit.erased_scopes}
     memories = {put.memory.id: put.memory for put in commit.puts}

@@ -113,7 +113,7 @@ def test_a_fresh_handle_finds_that_nothing_waits_but_what_is_damaged(
 def test_a_memory_that_is_found_damaged_only_when_it_is_read_does_not_stop_the_work(
     reopen: Reopen, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("infinite_memory.storage.sqlite.feed._LOOKED_AT", 0)
+    monkeypatch.setattr("infinite_memory.storage.sqlite.feed._MOST_CHECKED", 0)
     fill(reopen(OLD))
     damage(tmp_path, "UPDATE memories SET text = 'lies' WHERE number = 1")
     store = reopen(NEW, OLD)

@@ -59,7 +59,7 @@ def test_an_address_that_no_backend_serves_is_refused(address: str) -> None:
 
 
 def test_an_empty_address_is_not_the_working_directory() -> None:
-    with pytest.raises(ConfigurationError, match="is no folder"):
+    with pytest.raises(ConfigurationError, match="is not a folder"):
         MemoryStore.open("")
 
 

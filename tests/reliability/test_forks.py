@@ -115,7 +115,7 @@ def refused():
 held = threading.Event()
 def hold():  # a thread that is gone in the child, with all of the locks of the store
     with store._services.usage._lock, store._services.usage._storing:
-        with store._services.storage._database._lock.held():
+        with store._services.storage._database._lock.hold():
             held.set()
             done.wait()
 done = threading.Event()

@@ -238,7 +238,7 @@ def _altered_counter(home: Path) -> None:
     ("spoil", "kind", "sentence"),
     [
         (_folder, StoreDamaged, "is a folder where a file should be"),
-        (_pipe, StoreDamaged, "is no regular file"),
+        (_pipe, StoreDamaged, "is not a regular file"),
         (_link, StorageUnavailable, r"is a link to .*elsewhere.db.*give --home the folder"),
         (_dangling, StorageUnavailable, "is a link to"),
         (_pipe_for_marker, StoreDamaged, "does not read as the marker"),

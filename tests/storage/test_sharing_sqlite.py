@@ -285,7 +285,7 @@ def test_a_lock_that_is_not_given_in_time_can_be_asked_for_again() -> None:
 
 @contextmanager
 def _held(path: Path) -> Iterator[None]:
-    with WriterLock(path, timeout_seconds=60).held():
+    with WriterLock(path, timeout_seconds=60).hold():
         yield
 
 
@@ -294,15 +294,15 @@ def test_a_writer_that_hangs_is_named_after_the_wait(tmp_path: Path) -> None:
     late = WriterLock(path, timeout_seconds=0.05)
     others = set(threading.enumerate())
     with _held(path), pytest.raises(StorageUnavailable, match="another writer has held"):
-        late.held().__enter__()
+        late.hold().__enter__()
     # Whoever gave up still stands in the queue of the kernel, and lets go when it is its turn.
     for waiting in set(threading.enumerate()) - others:
         waiting.join(60)
-    with late.held():
+    with late.hold():
         pass
     impatient = WriterLock(path, timeout_seconds=0.05)
-    with impatient.held(), pytest.raises(StorageUnavailable, match="another writer has held"):
-        impatient.held().__enter__()
+    with impatient.hold(), pytest.raises(StorageUnavailable, match="another writer has held"):
+        impatient.hold().__enter__()
 
 
 class _Interrupted(BaseException):
@@ -356,13 +356,13 @@ def test_a_writer_that_is_interrupted_while_it_waits_keeps_nobody_out(
 
     with _held(path):
         interrupt(waits)
-        with pytest.raises(_Interrupted), lock.held():
+        with pytest.raises(_Interrupted), lock.hold():
             pass
     for each in waiting:
         each.join(60)  # it has had its turn
     with _held(path), pytest.raises(StorageUnavailable, match="another writer has held"):
-        WriterLock(path, timeout_seconds=0.05).held().__enter__()
-    with lock.held():
+        WriterLock(path, timeout_seconds=0.05).hold().__enter__()
+    with lock.hold():
         pass
 
 
@@ -410,10 +410,10 @@ def test_a_writer_that_is_interrupted_as_it_locks_the_file_keeps_nobody_out(
         raise _Interrupted
 
     monkeypatch.setattr(locks, "_try_lock", interrupted)
-    with pytest.raises(_Interrupted), WriterLock(path, timeout_seconds=1).held():
+    with pytest.raises(_Interrupted), WriterLock(path, timeout_seconds=1).hold():
         pass
     monkeypatch.setattr(locks, "_try_lock", take)
-    with WriterLock(path, timeout_seconds=1).held():
+    with WriterLock(path, timeout_seconds=1).hold():
         pass
 
 
@@ -422,7 +422,7 @@ def test_a_waiting_writer_gets_the_lock_as_soon_as_it_is_free(tmp_path: Path) ->
     got = threading.Event()
 
     def wait() -> None:
-        with WriterLock(path, timeout_seconds=30).held():
+        with WriterLock(path, timeout_seconds=30).hold():
             got.set()
 
     thread = threading.Thread(target=wait)
@@ -435,7 +435,7 @@ def test_a_waiting_writer_gets_the_lock_as_soon_as_it_is_free(tmp_path: Path) ->
 def test_a_lock_file_that_cannot_be_opened_is_named(tmp_path: Path) -> None:
     lock = WriterLock(tmp_path / "no folder" / "store.lock", timeout_seconds=1)
     with pytest.raises(StorageUnavailable, match=r"store\.lock cannot be used"):
-        lock.held().__enter__()
+        lock.hold().__enter__()
 
 
 def test_a_write_that_waited_while_the_store_was_closed_is_refused(tmp_path: Path) -> None:
@@ -451,7 +451,7 @@ def test_a_write_that_waited_while_the_store_was_closed_is_refused(tmp_path: Pat
     closing = threading.Thread(target=storage.close)
     writing = threading.Thread(target=write)
     lock = storage._database._lock
-    with lock.held():
+    with lock.hold():
         writing.start()
         # Whoever waits gives up after 30 s, and after that this would never be so.
         assert wait_until(lambda: len(lock._threads._waiting) >= 1)

@@ -152,7 +152,7 @@ class _NoCheckpoint(_RaisesAfterCommit):
         (apsw.ReadOnlyError("x"), StorageUnavailable, "check the permissions"),
         (apsw.PermissionsError("x"), StorageUnavailable, "access was denied"),
         (apsw.CantOpenError("x"), StorageUnavailable, "cannot be opened"),
-        (apsw.BusyError("x"), StorageUnavailable, "others kept it busy"),
+        (apsw.BusyError("x"), StorageUnavailable, "other connections kept it busy"),
         (apsw.IOError("x"), StorageUnavailable, "check the disk"),
         (apsw.NoMemError("x"), StorageUnavailable, "NoMemError"),
         (apsw.CorruptError("x"), StoreDamaged, "restore a backup"),

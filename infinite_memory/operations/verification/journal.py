@@ -96,7 +96,7 @@ class _Walk:
                 later = None
             expected = entry.number - 1
             if isinstance(entry, EntryDamaged):
-                yield f"entry {entry.number} of the journal {entry.found}"
+                yield f"entry {entry.number} of the journal {entry.problem}"
                 later = None
                 continue
             if entry.number == self.end.number and entry.digest != self.end.digest:

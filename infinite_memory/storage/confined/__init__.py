@@ -1,4 +1,4 @@
-"""A storage of which only some scopes exist, over any other one."""
+"""A storage that shows only some scopes of the storage that it wraps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which scopes exist for a confined store, and how what hints at another one is hidden."""
+"""The scopes that exist for a confined store, and the masking of hints at hidden scopes."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ from infinite_memory.model.scope import Scope, fold_name
 __all__ = ["Confinement", "changed_by_others", "touched_ids", "touched_scopes"]
 
 
-def changed_by_others(what: str) -> Conflict:
-    """Return the refusal of a commit whose caller saw something else of `what`."""
+def changed_by_others(subject: str) -> Conflict:
+    """Return the refusal of a commit whose caller saw an outdated state of `subject`."""
     return Conflict(
-        f"nothing was stored, since others changed {what}: read again what is there and repeat the"
-        " change on it"
+        f"nothing was stored, since others changed {subject}: read again what is there and repeat"
+        " the change on it"
     )
 
 
 def _distinct(names: Iterable[str]) -> tuple[str, ...]:
-    """Return each name once, in its first spelling.
+    """Return the names without repeats, each name in its first spelling.
 
     Raises:
-        InvalidInput: there is none, or one is empty.
+        InvalidInput: there is no name, or a name is empty.
     """
-    first: dict[str, str] = {}
+    spellings: dict[str, str] = {}
     for name in names:
-        first.setdefault(fold_name(name), name.strip())
-    if not first or "" in first:
+        spellings.setdefault(fold_name(name), name.strip())
+    if not spellings or "" in spellings:
         raise InvalidInput(
-            f"scopes {list(first.values())!r:.160} cannot be used: name at least one scope, or"
+            f"scopes {list(spellings.values())!r:.160} cannot be used: name at least one scope, or"
             " leave it out to open every scope"
         )
-    return tuple(first.values())
+    return tuple(spellings.values())
 
 
 @frozen
@@ -53,15 +53,15 @@ class Confinement:
 
     @property
     def digest(self) -> str:
-        """What tells these scopes from others, as part of the name of a file."""
+        """A digest of the scopes, for the name of a file that belongs to them."""
         return blake2b(self._sorted_names().encode(), digest_size=8).hexdigest()
 
     def allows(self, scope: str) -> bool:
-        """Return whether the scope of that name may exist."""
+        """Return whether a scope with the name `scope` may exist."""
         return fold_name(scope) in self._folded
 
     def unknown(self, scope: str) -> UnknownScope:
-        """Return the error for a scope outside, the same whether there is one or not."""
+        """Return the error for a scope outside; it does not reveal whether that scope exists."""
         return UnknownScope(
             f"there is no scope {scope!r:.160} here: this store was opened for"
             f" {', '.join(self.names)} alone"
@@ -71,13 +71,13 @@ class Confinement:
         """Refuse a scope outside.
 
         Raises:
-            UnknownScope: it is.
+            UnknownScope: `scope` is outside.
         """
         if not self.allows(scope):
             raise self.unknown(scope)
 
     def identity_of(self, identity: str) -> str:
-        """Return the UUID of what is inside of the store with that `identity`."""
+        """Return the UUID of the confined view of the store with the `identity`."""
         return str(uuid5(NAMESPACE_OID, f"{identity}\n{self._sorted_names()}"))
 
     def mask_scope(self, scope: Scope) -> Scope:
@@ -87,7 +87,7 @@ class Confinement:
         return evolve(scope, parent=None)
 
     def hides_change(self, action: Action) -> bool:
-        """Return whether all that an action changed of scopes are parents outside."""
+        """Return whether `action` changes nothing about scopes but parents that are outside."""
         return bool(action.scopes) and all(
             step.before is not None
             and step.after is not None
@@ -99,7 +99,7 @@ class Confinement:
     def mask_entry(self, entry: Entry) -> Entry:
         """Return an entry of the journal as it is shown inside.
 
-        Its digest is of what is shown alone: the chained one depends on entries outside.
+        Its digest covers only the masked entry: the digest in the chain depends on entries outside.
         """
         steps = tuple(
             ScopeStep(
@@ -117,7 +117,7 @@ class Confinement:
 
 
 def touched_ids(action: Action) -> Iterator[str]:
-    """Yield the ids of the memories that an action changed or linked."""
+    """Yield the ids of the memories that `action` changed or linked."""
     for step in action.memories:
         yield step.id
     for link_step in action.links:
@@ -127,7 +127,7 @@ def touched_ids(action: Action) -> Iterator[str]:
 
 
 def touched_scopes(action: Action) -> Iterator[str]:
-    """Yield the names of the scopes that an action made, changed or removed."""
+    """Yield the names of the scopes that `action` made, changed or removed."""
     for step in action.scopes:
         for scope in (step.before, step.after):
             if scope is not None:

@@ -1,4 +1,4 @@
-"""Counts what a confined store holds, by a walk over it."""
+"""Measures a confined store by reading all of it."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ _PAGE = 256
 
 
 def measure(storage: Storage) -> Size:
-    """Return how much `storage` holds; `size_bytes` counts the texts alone, earlier ones too."""
+    """Return the size of `storage`; `size_bytes` counts only texts, with earlier revisions."""
     memories: Counter[tuple[str, str, str]] = Counter()
     embedded: Counter[str] = Counter()
     revisions = links = size_bytes = 0
     oldest = newest = None
     for page in _pages(storage):
         ids = {memory.id for memory in page}
-        # Each link is met from both ends, and counted from where it begins.
+        # Both ends of a link report it; only its source counts it.
         links += sum(link.source in ids for link in storage.links(ids))
         records = storage.get(ids)
         for memory in page:
             memories[memory.scope, str(memory.kind), str(memory.status)] += 1
-            # The first revision has none before it.
-            texts = storage.history(memory.id) if memory.revision > 1 else [memory]
-            revisions += max(0, len(texts) - 1)
-            size_bytes += sum(len(each.text.encode()) for each in texts)
+            # The first revision has no history.
+            revisions_of_memory = storage.history(memory.id) if memory.revision > 1 else [memory]
+            revisions += max(0, len(revisions_of_memory) - 1)
+            size_bytes += sum(len(m.text.encode()) for m in revisions_of_memory)
             newest = newest or memory.happened_at
             oldest = memory.happened_at
             if memory.id in records and memory.status is not Status.FORGOTTEN:
-                embedded.update(each.model for each in records[memory.id].embeddings)
+                embedded.update(e.model for e in records[memory.id].embeddings)
     return Size(
         memories=dict(memories),
         revisions=revisions,

@@ -1,4 +1,4 @@
-"""A storage of which only some scopes exist: everything above it works as on a store of its own."""
+"""A storage that shows only some scopes; layers above use it like a separate store."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from infinite_memory.storage.confined.confinement import (
 )
 from infinite_memory.storage.confined.size import measure
 from infinite_memory.storage.confined.writes import Translation, mentioned_ids, needs_scopes
-from infinite_memory.storage.damage import RecordDamaged, unlogged
+from infinite_memory.storage.damage import RecordDamaged, silence_damage_log
 from infinite_memory.storage.hash_chain import EntryDamaged
 from infinite_memory.storage.paging import check_limit
 from infinite_memory.storage.preconditions import check_commit
@@ -37,23 +37,23 @@ _FIRST_PENDING = 64
 
 
 class ConfinedStorage:
-    """Implements `Storage` over another one, and lets only some scopes exist.
+    """Implements `Storage` over a second storage, and lets only some scopes exist.
 
-    Whatever lies in another scope is not there: memories, their ids, links to them, entries of the
-    journal that touch them, and the scopes themselves. A memory that was moved out is gone, one
+    Hidden scopes do not exist, and neither do their memories, the ids of those memories, links to
+    them, and entries of the journal that touch them. A memory that was moved out is gone. A memory
     that was moved in begins with its first revision inside. `Global` exists only if it is named.
 
-    Two things are shared with the rest of the store: the ids of memories, so that a new memory
-    cannot have one that is taken, and the numbers of the journal, which therefore have gaps.
+    The rest of the store shares two things with this storage: the ids of memories, so that a new
+    memory cannot have a taken id, and the numbers of the journal, which therefore have gaps.
 
-    A damaged memory does not exist here, since nobody can say which scope it was in.
+    A damaged memory does not exist here, since its scope is unknown.
     """
 
     def __init__(self, inner: Storage, scopes: Iterable[str]) -> None:
-        """Show of `inner` the `scopes` alone; one that does not exist yet can be written to.
+        """Show only `scopes` of `inner`; a scope that does not exist yet can be written to.
 
         Raises:
-            InvalidInput: there is no scope, or one has no name.
+            InvalidInput: `scopes` is empty, or a scope has no name.
         """
         self._inner = inner
         self.confinement = Confinement(scopes)
@@ -62,16 +62,16 @@ class ConfinedStorage:
 
     @property
     def identity(self) -> str:
-        """A UUID that belongs to this store and these scopes; it never changes."""
+        """The UUID of the pair of store and scopes; it never changes."""
         return self.confinement.identity_of(self._inner.identity)
 
-    @unlogged()
+    @silence_damage_log()
     def commit(self, commit: Commit) -> int:
         """Carry out all of `commit`, or nothing; see `Storage.commit`.
 
         Raises:
-            UnknownScope: it is about a scope outside.
-            IdTaken: the id for a new memory belongs to one outside.
+            UnknownScope: the commit names a scope outside.
+            IdTaken: the id for a new memory belongs to a memory outside.
         """
         check_commit(commit)
         translated = self._translate(commit)
@@ -81,15 +81,15 @@ class ConfinedStorage:
             return self._inner.commit(translated)
         except (Conflict, RecordDamaged) as error:
             refused = error
-        # Somebody outside may have taken an id meanwhile: then this says so, and no more.
+        # A writer outside may have taken an id meanwhile: if so, raise IdTaken, no details.
         self._translate(commit)
         raise refused
 
-    @unlogged()
+    @silence_damage_log()
     def get(
         self, ids: Collection[str], *, models: Collection[str] | None = None
     ) -> dict[str, Record]:
-        """Return the records with these ids that are inside; see `Storage.get`."""
+        """Return the records of the `ids` that are inside; see `Storage.get`."""
         records = self._sound_records(ids, models)
         return {
             memory_id: record
@@ -97,14 +97,14 @@ class ConfinedStorage:
             if self.confinement.allows(record.memory.scope)
         }
 
-    @unlogged()
+    @silence_damage_log()
     def find(self, criteria: Criteria, *, limit: int, after: str | None = None) -> Page:
         """Return a page of memories, newest first; see `Storage.find`."""
         scopes = self._spellings() if criteria.scopes is None else criteria.scopes
         allowed = frozenset(filter(self.confinement.allows, scopes))
         return self._inner.find(evolve(criteria, scopes=allowed), limit=limit, after=after)
 
-    @unlogged()
+    @silence_damage_log()
     def history(self, memory_id: str) -> list[Memory]:
         """Return the revisions of a memory that are inside; see `Storage.history`."""
         if not self.get([memory_id], models=()):
@@ -115,19 +115,19 @@ class ConfinedStorage:
         return [memory for memory in revisions if self.confinement.allows(memory.scope)]
 
     def erased(self, ids: Collection[str]) -> frozenset[str]:
-        """Return those of `ids` that were erased through this object; see `Storage.erased`.
+        """Return the ids among `ids` that this object erased; see `Storage.erased`.
 
-        Of others that were erased nobody can say which scope they were in.
+        The scope of a memory that was erased elsewhere is unknown.
         """
         with self._lock:
             erased_here = self._erased_here.intersection(ids)
         return self._inner.erased(erased_here)
 
-    @unlogged()
+    @silence_damage_log()
     def changes(self, after: int, *, limit: int, models: Collection[str] | None = None) -> Changes:
-        """Return what changed since the cursor `after`; see `Storage.changes`.
+        """Return the changes since the cursor `after`; see `Storage.changes`.
 
-        What is outside comes as gone, since it may have been inside before.
+        A memory outside is reported as gone, since it may have been inside before.
         """
         changes = self._inner.changes(after, limit=limit, models=())
         ids = [
@@ -145,52 +145,52 @@ class ConfinedStorage:
         """Return the cursor behind the last change."""
         return self._inner.position()
 
-    @unlogged()
+    @silence_damage_log()
     def pending(self, model: str, *, limit: int) -> list[str]:
         """Return ids of memories without an embedding by `model`; see `Storage.pending`.
 
-        Those outside that wait as well are passed over, which takes longer the more they are.
+        Pending memories outside are skipped, which takes longer the more of them there are.
         """
         check_limit(limit)
-        asked = max(limit, _FIRST_PENDING)
+        page_size = max(limit, _FIRST_PENDING)
         waiting: list[str] = []
         seen: set[str] = set()
         while True:
-            ids = self._inner.pending(model, limit=asked)
+            ids = self._inner.pending(model, limit=page_size)
             news = [memory_id for memory_id in ids if memory_id not in seen]
             inside = self.get(news, models=())
             waiting += [memory_id for memory_id in news if memory_id in inside]
-            if len(waiting) >= limit or len(ids) < asked:
+            if len(waiting) >= limit or len(ids) < page_size:
                 return waiting[:limit]
             seen.update(news)
-            asked *= 2
+            page_size *= 2
 
-    @unlogged()
+    @silence_damage_log()
     def scopes(self) -> dict[str, Scope]:
-        """Return the scopes inside that exist, by name; a parent outside is left out."""
+        """Return the existing scopes inside by name; a parent outside is left out."""
         return {
             name: self.confinement.mask_scope(scope)
             for name, scope in self._inner.scopes().items()
             if self.confinement.allows(name)
         }
 
-    @unlogged()
+    @silence_damage_log()
     def links(self, ids: Collection[str]) -> list[Link]:
-        """Return the links of these memories that have both ends inside; see `Storage.links`."""
+        """Return the links of the `ids` that have both ends inside; see `Storage.links`."""
         starts = self.get(ids, models=())
         links = self._inner.links(list(starts))
         ends = {end for link in links for end in (link.source, link.target)}
         inside = {*starts, *self.get(ends - starts.keys(), models=())}
         return [link for link in links if {link.source, link.target} <= inside]
 
-    @unlogged()
+    @silence_damage_log()
     def journal(
         self, *, before: int | None = None, limit: int, memory_id: str | None = None
     ) -> list[Entry]:
-        """Return entries that touch nothing but what is inside now; see `Storage.journal`.
+        """Return entries that touch only memories and scopes inside; see `Storage.journal`.
 
-        An entry about a memory that was erased is among them if that was done through this object.
-        One that is damaged is left out.
+        An entry about an erased memory is included if this object erased the memory. A damaged
+        entry is left out.
         """
         check_limit(limit)
         if memory_id is not None and not self._existing([memory_id]):
@@ -205,33 +205,33 @@ class ConfinedStorage:
         return [self.confinement.mask_entry(entry) for entry in visible[:limit]]
 
     def journal_end(self) -> JournalEnd:
-        """Return the number of the last entry of the whole store, which the next one follows.
+        """Return the number of the last entry of the whole store, which the next entry follows.
 
-        The digest is that of the last entry that `journal` returns.
+        The digest is the digest of the last entry that `journal` returns.
         """
         last = self.journal(limit=1)
         digest = last[0].digest if last else JournalEnd().digest
         return JournalEnd(number=self._inner.journal_end().number, digest=digest)
 
     def usage(self, ids: Collection[str]) -> dict[str, Usage]:
-        """Return how often these memories were used; see `Storage.usage`."""
+        """Return how often the memories in `ids` were used; see `Storage.usage`."""
         return self._inner.usage(list(self.get(ids, models=())))
 
     def count_usage(self, used: Mapping[str, Usage]) -> None:
-        """Add these counts; see `Storage.count_usage`."""
+        """Add the counts in `used`; see `Storage.count_usage`."""
         inside = self.get(list(used), models=())
         self._inner.count_usage({memory_id: used[memory_id] for memory_id in inside})
 
     def measure(self) -> Size:
-        """Count what is inside, by a walk over it; `size_bytes` counts the texts alone."""
+        """Measure the memories inside by reading them; `size_bytes` counts only texts."""
         return measure(self)
 
     def scrub(self) -> bool:
-        """Make sure that no byte of what was erased is left in the files of the store."""
+        """Make sure that the files of the store keep no byte of an erased memory."""
         return self._inner.scrub()
 
     def brief_calls(self) -> AbstractContextManager[None]:
-        """Let the calls of this thread not wait for a server; see `SupportsBriefCalls`."""
+        """Keep the calls of this thread from waiting for a server; see `SupportsBriefCalls`."""
         return limit_to_brief_calls(self._inner)
 
     def close(self) -> None:
@@ -248,7 +248,7 @@ class ConfinedStorage:
         return translation.translate(commit)
 
     def _outside(self, ids: Sequence[str]) -> frozenset[str]:
-        """Return those of `ids` that belong to a memory outside, or to a damaged one."""
+        """Return the ids among `ids` that belong to a memory outside or to a damaged memory."""
         if not ids:
             return frozenset()
         outside: set[str] = set()
@@ -267,7 +267,7 @@ class ConfinedStorage:
         *,
         damaged: set[str] | None = None,
     ) -> dict[str, Record]:
-        """Return the records with these ids; the ids of damaged ones are added to `damaged`."""
+        """Return the sound records of `ids`; add the ids of damaged records to `damaged`."""
         try:
             return self._inner.get(ids, models=models)
         except RecordDamaged:
@@ -281,15 +281,15 @@ class ConfinedStorage:
         return records
 
     def _spellings(self) -> frozenset[str]:
-        """Return the names of the scopes inside as they are spelled, also before they exist."""
+        """Return the spellings of the scopes inside, including scopes that do not exist yet."""
         return frozenset({*self._inner.scopes(), *self.confinement.names})
 
     def _existing(self, ids: Collection[str]) -> frozenset[str]:
-        """Return those of `ids` that are inside, or were until they were erased from here."""
+        """Return the ids among `ids` that are inside, or that this object erased."""
         return frozenset(self.get(ids, models=())) | self.erased(ids)
 
     def _sound_entries(self, before: int | None, memory_id: str | None) -> list[Entry]:
-        """Return the next entries of the whole journal that are sound, [] at its beginning."""
+        """Return the next sound entries of the whole journal, [] at its beginning."""
         try:
             return self._inner.journal(before=before, limit=_PAGE, memory_id=memory_id)
         except EntryDamaged:
@@ -301,7 +301,7 @@ class ConfinedStorage:
                 before = error.number
 
     def _visible(self, entries: Sequence[Entry]) -> Iterator[Entry]:
-        """Yield those of `entries` that touch what is inside, and nothing else."""
+        """Yield the `entries` that touch memories and scopes inside, and nothing outside."""
         existing = self._existing(
             {memory_id for entry in entries for memory_id in touched_ids(entry.action)}
         )
@@ -316,11 +316,11 @@ class ConfinedStorage:
                 map(self.confinement.allows, names)
             )
             return inside and (bool(ids) or not self.confinement.hides_change(entry.action))
-        # An undo may find that there is nothing left to reverse. It belongs to what it undoes.
+        # An undo may find nothing left to reverse. It is visible where the undone entry is.
         undone = entry.action.undoes
         if undone is None:
             return False
         with suppress(EntryDamaged):
             earlier = self._inner.journal(before=undone + 1, limit=1)
-            return any(self._visible([each for each in earlier if each.number == undone]))
+            return any(self._visible([entry for entry in earlier if entry.number == undone]))
         return False

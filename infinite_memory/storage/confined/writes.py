@@ -1,4 +1,4 @@
-"""What a confined store may commit, as the storage below carries it out."""
+"""Translates a commit by a confined store into a commit for the storage below."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Translation", "mentioned_ids", "needs_scopes"]
 
 
 def mentioned_ids(commit: Commit) -> Iterator[str]:
-    """Yield the id of each memory that `commit` writes, or links."""
+    """Yield the id of every memory that `commit` writes or links."""
     for memory_id, _, _ in commit.revisions():
         yield memory_id
     yield from (attach.id for attach in commit.attaches)
@@ -37,9 +37,9 @@ def needs_scopes(commit: Commit) -> bool:
 class Translation:
     """Turns a commit by a confined store into the commit for the storage below it.
 
-    `scopes` are all that exist, and `outside` the ids of those mentioned memories that exist
-    outside. A memory outside is treated as if it did not exist, except that its id cannot be given
-    to a new memory.
+    `scopes` has every scope of the storage below, and `outside` the ids of the memories that the
+    commit mentions and that exist outside. A memory outside is treated as if it did not exist,
+    except that a new memory cannot have its id.
     """
 
     confinement: Confinement
@@ -47,14 +47,14 @@ class Translation:
     outside: Collection[str]
 
     def translate(self, commit: Commit) -> Commit:
-        """Return the commit for the storage below; what would change nothing is left out.
+        """Return the commit for the storage below, without writes to memories outside.
 
         Raises:
-            UnknownScope: it writes or expects a scope outside.
-            Conflict: it expects a memory that is not there, or scopes that are not so.
-            IdTaken: the id for a new memory belongs to one outside.
+            UnknownScope: the commit writes or expects a scope outside.
+            Conflict: it expects a memory that does not exist, or a scope that has changed.
+            IdTaken: the id for a new memory belongs to a memory outside.
         """
-        # Every field is named: one that is not considered here must not pass.
+        # Every field is listed, so that a field which is not handled here cannot pass.
         return Commit(
             expect=self._expectation(commit.expect),
             erases=[erase for erase in commit.erases if self._may_erase(erase)],
@@ -65,7 +65,7 @@ class Translation:
             links=[link for link in commit.links if self._is_inside(link.key)],
             erased_scopes=[self._checked_name(name) for name in commit.erased_scopes],
             scopes=[self._with_hidden_parent(scope) for scope in commit.scopes],
-            entry=None if commit.entry is None else self._unmasked(commit.entry),
+            entry=None if commit.entry is None else self._unmask_action(commit.entry),
         )
 
     def _may_erase(self, erase: Erase) -> bool:
@@ -106,7 +106,7 @@ class Translation:
         return changed_by_others(f"{memory_id!r} (expected revision {expected}, found none)")
 
     def _with_hidden_parent(self, scope: Scope) -> Scope:
-        """Return `scope` as it is to be stored: a parent that is hidden stays its parent."""
+        """Return `scope` as it must be stored: with its hidden parent, if it has one."""
         self.confinement.check(scope.name)
         if scope.parent is not None:
             self.confinement.check(scope.parent)
@@ -116,10 +116,10 @@ class Translation:
             return scope
         return evolve(scope, parent=stored.parent)
 
-    def _stored_scopes(self, seen: Mapping[str, Scope | None]) -> dict[str, Scope | None]:
-        """Return the scopes that a confined store saw as they are stored."""
+    def _stored_scopes(self, shown: Mapping[str, Scope | None]) -> dict[str, Scope | None]:
+        """Return the scopes that were shown to a confined store as they are stored."""
         expected: dict[str, Scope | None] = {}
-        for name, scope in seen.items():
+        for name, scope in shown.items():
             self.confinement.check(name)
             stored = self.scopes.get(name)
             if scope is None:
@@ -133,16 +133,16 @@ class Translation:
     def _unused_inside(self, unused: frozenset[str]) -> frozenset[str]:
         """Return the scopes that must be unused, without the parents of a scope outside.
 
-        A scope outside does not exist here, so it cannot keep its parent in use; the storage below
-        would count it. Memories in the parent were looked for before.
+        A scope outside does not exist here, so it cannot keep its parent in use, but the storage
+        below would count it. The caller has already checked for memories in the parent.
         """
         for name in unused:
             self.confinement.check(name)
         hidden = [s for s in self.scopes.values() if not self.confinement.allows(s.name)]
         return unused - {scope.parent for scope in hidden}
 
-    def _unmasked(self, action: Action) -> Action:
-        """Return an action with the scopes as they are stored, so that its undo restores them."""
+    def _unmask_action(self, action: Action) -> Action:
+        """Return `action` with the scopes as they are stored, so that an undo restores them."""
         if not action.scopes:
             return action
         steps = tuple(

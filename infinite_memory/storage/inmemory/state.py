@@ -1,4 +1,4 @@
-"""Everything that the reference storage holds, and what each write does to it."""
+"""The content of the reference storage, and how a commit changes it."""
 
 from __future__ import annotations
 
@@ -27,10 +27,11 @@ __all__ = ["State"]
 
 @attrs.define
 class State:
-    """Everything stored; `changed` has the sequence of the last change by id, latest last.
+    """Everything stored.
 
-    `links` are by source, target and type; `content_hashes` has the hash of each memory by id, and
-    `ids_by_hash` the ids of the memories with each hash.
+    `changed` maps an id to the sequence number of its last change, the latest last. `links` has
+    source, target and type as its key. `content_hashes` maps an id to the content hash of its
+    memory, and `ids_by_hash` a content hash to the ids of its memories.
     """
 
     sequence: int = 0
@@ -45,12 +46,12 @@ class State:
     ids_by_hash: dict[bytes, set[str]] = attrs.Factory(dict)
 
     def revision(self, memory_id: str) -> int:
-        """Return the current revision of a memory, 0 if there is none of that id."""
+        """Return the current revision of a memory, 0 if no memory has the id."""
         record = self.records.get(memory_id)
         return 0 if record is None else record.memory.revision
 
     def memories(self, content_hashes: Collection[bytes] | None = None) -> list[Memory]:
-        """Return every memory, or those that have one of these content hashes."""
+        """Return every memory, or only the memories with a hash in `content_hashes`."""
         if content_hashes is None:
             return [record.memory for record in self.records.values()]
         ids = [
@@ -61,11 +62,11 @@ class State:
         return [self.records[memory_id].memory for memory_id in ids]
 
     def scopes(self) -> dict[str, Scope]:
-        """Return every scope by name, and `Global` in any case."""
+        """Return every scope by name, always with `Global`."""
         return {GLOBAL: Scope(name=GLOBAL), **self.made_scopes}
 
     def holds(self, scope: str, besides: Collection[str]) -> bool:
-        """Return whether the scope has a memory that is not forgotten, `besides` those ids."""
+        """Return whether a memory of the scope is not forgotten and its id is not in `besides`."""
         return any(
             record.memory.scope == scope
             and record.memory.status is not Status.FORGOTTEN
@@ -74,16 +75,16 @@ class State:
         )
 
     def holders(self, expected: ExpectKey) -> list[str]:
-        """Return the ids of the memories with that key in that scope that have its statuses."""
+        """Return the ids of the memories with the key, the scope and a status of `expected`."""
         return [
-            each
-            for each, record in self.records.items()
+            memory_id
+            for memory_id, record in self.records.items()
             if (record.memory.scope, record.memory.key) == (expected.scope, expected.key)
             and record.memory.status in expected.statuses
         ]
 
     def with_content(self, expected: ExpectContent) -> list[str]:
-        """Return the ids of the memories that meet its criteria."""
+        """Return the ids of the memories that meet the criteria of `expected`."""
         criteria = expected.criteria
         candidates = self.memories(criteria.content_hashes)
         return [memory.id for memory in candidates if criteria.admit(memory)]
@@ -103,7 +104,7 @@ class State:
                 self.usage[memory_id] = usage if known is None else known.plus(usage)
 
     def apply(self, commit: Commit) -> None:
-        """Carry out `commit`, which cannot fail once conflicts were ruled out."""
+        """Carry out `commit`; it cannot fail once conflicts are ruled out."""
         for erase in commit.erases:
             self._erase(erase.id)
         for put in commit.puts:
@@ -140,8 +141,8 @@ class State:
         record = self.records.get(attach.id)
         if record is not None and record.memory.revision == attach.revision:
             new = attach.embedding
-            others = (e for e in record.embeddings if e.model != new.model)
-            self._keep(record.memory, (*others, _own(new)))
+            unchanged = (e for e in record.embeddings if e.model != new.model)
+            self._keep(record.memory, (*unchanged, _own(new)))
 
     def _detach(self, detach: Detach) -> None:
         record = self.records.get(detach.id)
@@ -175,7 +176,7 @@ class State:
             del self.ids_by_hash[content_hash]
 
     def _keep(self, memory: Memory, embeddings: tuple[Embedding, ...]) -> None:
-        in_order = tuple(sorted(embeddings, key=lambda each: each.model))
+        in_order = tuple(sorted(embeddings, key=lambda embedding: embedding.model))
         self.records[memory.id] = Record(memory=memory, embeddings=in_order)
         self._touch(memory.id)
 

@@ -1,4 +1,4 @@
-"""`Storage` in dictionaries under one lock: the model that every other backend is compared with."""
+"""`Storage` in dictionaries under one lock: the reference for every backend."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ __all__ = ["InMemoryStorage"]
 class InMemoryStorage:
     """A storage for tests and for memories that need not outlive the process.
 
-    Another object on the same store cannot be opened: it ends with `close`.
+    No second object can open the same store, which ends with `close`.
     """
 
     def __init__(self) -> None:
@@ -63,28 +63,32 @@ class InMemoryStorage:
     def get(
         self, ids: Collection[str], *, models: Collection[str] | None = None
     ) -> dict[str, Record]:
-        """Return the records with these ids; see `Storage.get`."""
+        """Return the records of `ids`; see `Storage.get`."""
         with self._lock:
             records = self._open().records
-            return {each: _only(records[each], models) for each in ids if each in records}
+            return {
+                memory_id: _only(records[memory_id], models)
+                for memory_id in ids
+                if memory_id in records
+            }
 
     def find(self, criteria: Criteria, *, limit: int, after: str | None = None) -> Page:
         """Return a page of memories, newest first; see `Storage.find`."""
         check_limit(limit)
         bound = None if after is None else decode_cursor(after)
         with self._lock:
-            everything = self._open().memories(criteria.content_hashes)
-        found = sorted(
+            candidates = self._open().memories(criteria.content_hashes)
+        memories = sorted(
             (
                 memory
-                for memory in everything
+                for memory in candidates
                 if criteria.admit(memory) and (bound is None or position_of(memory) < bound)
             ),
             key=position_of,
             reverse=True,
         )
-        page = tuple(found[:limit])
-        return Page(memories=page, next=encode_cursor(page[-1]) if len(found) > limit else None)
+        page = tuple(memories[:limit])
+        return Page(memories=page, next=encode_cursor(page[-1]) if len(memories) > limit else None)
 
     def history(self, memory_id: str) -> list[Memory]:
         """Return every revision of a memory; see `Storage.history`."""
@@ -95,26 +99,30 @@ class InMemoryStorage:
             return [*state.earlier.get(memory_id, ()), state.records[memory_id].memory]
 
     def erased(self, ids: Collection[str]) -> frozenset[str]:
-        """Return those of `ids` that were erased; see `Storage.erased`."""
+        """Return the ids among `ids` that were erased; see `Storage.erased`."""
         with self._lock:
             state = self._open()
             return frozenset(
-                each for each in ids if each in state.changed and each not in state.records
+                memory_id
+                for memory_id in ids
+                if memory_id in state.changed and memory_id not in state.records
             )
 
     def changes(self, after: int, *, limit: int, models: Collection[str] | None = None) -> Changes:
-        """Return what changed since the cursor `after`; see `Storage.changes`."""
+        """Return the changes since the cursor `after`; see `Storage.changes`."""
         check_limit(limit)
         with self._lock:
             state = self._open()
-            newest_first = takewhile(lambda each: each[1] > after, reversed(state.changed.items()))
+            newest_first = takewhile(lambda item: item[1] > after, reversed(state.changed.items()))
             news = list(newest_first)[::-1]
             items = tuple(
                 Change(
-                    id=each,
-                    record=_only(state.records[each], models) if each in state.records else None,
+                    id=memory_id,
+                    record=_only(state.records[memory_id], models)
+                    if memory_id in state.records
+                    else None,
                 )
-                for each, _ in news[:limit]
+                for memory_id, _ in news[:limit]
             )
             cursor = news[limit - 1][1] if len(news) > limit else state.sequence
             return Changes(items=items, cursor=cursor)
@@ -130,12 +138,12 @@ class InMemoryStorage:
         with self._lock:
             state = self._open()
             waiting = sorted(
-                (state.changed[each], each)
-                for each, record in state.records.items()
+                (state.changed[memory_id], memory_id)
+                for memory_id, record in state.records.items()
                 if record.memory.status is not Status.FORGOTTEN
                 and record.embedding_by(model) is None
             )
-            return [each for _, each in waiting[:limit]]
+            return [memory_id for _, memory_id in waiting[:limit]]
 
     def scopes(self) -> dict[str, Scope]:
         """Return every scope by name; `Global` is always among them."""
@@ -143,10 +151,10 @@ class InMemoryStorage:
             return self._open().scopes()
 
     def links(self, ids: Collection[str]) -> list[Link]:
-        """Return every link from or to one of these memories; see `Storage.links`."""
+        """Return every link from or to a memory in `ids`; see `Storage.links`."""
         with self._lock:
             links = self._open().links
-            return [links[each] for each in sorted(links) if not set(ids).isdisjoint(each[:2])]
+            return [links[key] for key in sorted(links) if not set(ids).isdisjoint(key[:2])]
 
     def journal(
         self, *, before: int | None = None, limit: int, memory_id: str | None = None
@@ -174,18 +182,18 @@ class InMemoryStorage:
             return self._open().journal_end
 
     def usage(self, ids: Collection[str]) -> dict[str, Usage]:
-        """Return how often these memories were used; see `Storage.usage`."""
+        """Return how often the memories in `ids` were used; see `Storage.usage`."""
         with self._lock:
             usage = self._open().usage
-            return {each: usage[each] for each in ids if each in usage}
+            return {memory_id: usage[memory_id] for memory_id in ids if memory_id in usage}
 
     def count_usage(self, used: Mapping[str, Usage]) -> None:
-        """Add these counts; see `Storage.count_usage`."""
+        """Add the counts in `used`; see `Storage.count_usage`."""
         with self._lock:
             self._open().count_usage(used)
 
     def measure(self) -> Size:
-        """Count what is stored; `size_bytes` counts texts and vectors alone."""
+        """Return the size of the store; `size_bytes` counts texts and vectors alone."""
         with self._lock:
             state = self._open()
             memories = [record.memory for record in state.records.values()]
@@ -210,13 +218,13 @@ class InMemoryStorage:
             )
 
     def scrub(self) -> bool:
-        """Do nothing more: there are no files."""
+        """Do nothing, since the store has no files."""
         with self._lock:
             self._open()
         return True
 
     def verify(self, walked: Walked | None = None) -> Verification:
-        """Look at everything that is stored; see `SupportsVerify.verify`."""
+        """Check everything that is stored; see `SupportsVerify.verify`."""
         with self._lock:
             records = list(self._open().records.values())
         if walked is not None:
@@ -227,7 +235,7 @@ class InMemoryStorage:
         )
 
     def close(self) -> None:
-        """Let go of everything that is stored. Closing twice does nothing."""
+        """Discard everything that is stored. Closing twice does nothing."""
         with self._lock:
             self._closed = True
             self._state = State()
@@ -244,5 +252,5 @@ def _only(record: Record, models: Collection[str] | None) -> Record:
         return record
     return Record(
         memory=record.memory,
-        embeddings=tuple(each for each in record.embeddings if each.model in models),
+        embeddings=tuple(e for e in record.embeddings if e.model in models),
     )

@@ -13,7 +13,7 @@ from pymongo.database import Database
 
 from infinite_memory.model.codec import iso
 from infinite_memory.model.entry import Action, Entry, JournalEnd, entry_digest
-from infinite_memory.storage.hash_chain import EntryDamaged, action_text, chained
+from infinite_memory.storage.hash_chain import EntryDamaged, action_text, check_entry
 from infinite_memory.storage.mongodb.documents import Document, check_size
 from infinite_memory.storage.mongodb.metadata import journal_end
 from infinite_memory.storage.mongodb.schema import JOURNAL
@@ -106,7 +106,7 @@ class JournalReader:
         if not isinstance(body, str) or not isinstance(digest, bytes):
             raise EntryDamaged(self._place, number, "is not as it was written")
         known = before if isinstance(before, bytes) else None
-        entry = chained(self._place, number, body.encode(), digest, known, end)
+        entry = check_entry(self._place, number, body.encode(), digest, known, end)
         if encode_entry(entry) != document:
             raise EntryDamaged(self._place, number, "has fields that are not those of its body")
         return entry

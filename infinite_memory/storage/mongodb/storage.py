@@ -209,7 +209,7 @@ class MongoStorage:
         if counts:
             self._run(lambda: self._committer.count_usage(counts), again=False)
             for memory_id in counts:
-                self._damage.replaced(USAGE + memory_id)
+                self._damage.discard_record(USAGE + memory_id)
 
     def measure(self) -> Size:
         """Count what is stored."""

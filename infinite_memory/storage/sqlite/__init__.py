@@ -1,4 +1,4 @@
-"""The embedded default: one SQLite database that any number of processes share."""
+"""The embedded default: a SQLite database that any number of processes share."""
 
 from __future__ import annotations
 

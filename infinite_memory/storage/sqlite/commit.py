@@ -1,4 +1,4 @@
-"""`Storage.commit` inside its transaction: what each field of a commit writes."""
+"""`Storage.commit` inside its transaction: the writes of every field of a commit."""
 
 from __future__ import annotations
 
@@ -62,10 +62,10 @@ class Encoded:
 
 
 def encode_commit(commit: Commit) -> Encoded:
-    """Return what `commit` writes into the tables, made before any lock is held.
+    """Return the rows and the journal text of `commit`, encoded before any lock is held.
 
     Raises:
-        InvalidInput: it holds what cannot be stored.
+        InvalidInput: the commit holds a value that cannot be stored.
     """
     return Encoded(
         commit=commit,
@@ -78,7 +78,7 @@ def encode_commit(commit: Commit) -> Encoded:
 
 
 class _Place(NamedTuple):
-    """The row of an id and its revision, None and 0 without one, and whether it was erased."""
+    """The row number and the revision of an id, None and 0 without a row, and if it was erased."""
 
     number: int | None
     revision: int
@@ -89,9 +89,9 @@ _NO_PLACE = _Place(None, 0, 0)
 
 
 class CommitWriter:
-    """Carries out a commit in one transaction.
+    """Carries out a commit in a transaction.
 
-    `sequence` is the number of the last change, `journal_end` the end of the journal. `logged` are
+    `sequence` is the number of the last change, `journal_end` the end of the journal. `logged` has
     the ids that the journal entry of the commit names.
     """
 
@@ -112,21 +112,21 @@ class CommitWriter:
         self.sequence = ledger.sequence
         self.journal_end = ledger.end
         self._places: dict[str, _Place] = {}
-        # The ids whose own row does not say yet that this entry made it.
-        self._unnamed = set(logged)
+        # The ids that the entry names and that neither their row nor `journal_memories` lists yet.
+        self._unlisted = set(logged)
 
     def revision(self, memory_id: str) -> int:
-        """Return the current revision of a memory, 0 if there is none of that id."""
+        """Return the current revision of a memory, 0 if no memory has the id."""
         place = self._places[memory_id] = self._find_place(memory_id)
         return place.revision
 
     def scopes(self) -> dict[str, Scope]:
         """Return every scope by name."""
-        with closing(Snapshot(self._connection)) as seen:
-            return self._scopes.read(seen)
+        with closing(Snapshot(self._connection)) as snapshot:
+            return self._scopes.read(snapshot)
 
     def holds(self, scope: str, besides: Collection[str]) -> bool:
-        """Return whether the scope has a memory that is not forgotten, `besides` those ids."""
+        """Return whether a memory of the scope is not forgotten and its id is not in `besides`."""
         rows: list[Any] = self._connection.execute(
             "SELECT id FROM memories WHERE scope = ? AND status <> ? LIMIT ?",
             (scope, Status.FORGOTTEN.value, len(besides) + 1),
@@ -134,7 +134,7 @@ class CommitWriter:
         return any(memory_id not in besides for (memory_id,) in rows)
 
     def holders(self, expected: ExpectKey) -> list[str]:
-        """Return the ids of the memories with that key in that scope that have its statuses."""
+        """Return the ids of the memories with the key, the scope and a status of `expected`."""
         rows: list[Any] = self._connection.execute(
             "SELECT id, status FROM memories INDEXED BY memories_by_key "
             'WHERE "key" = ? AND scope = ?',
@@ -143,20 +143,20 @@ class CommitWriter:
         return [memory_id for memory_id, status in rows if status in expected.statuses]
 
     def with_content(self, expected: ExpectContent) -> list[str]:
-        """Return the ids of the memories that meet its criteria, one more than it has at most."""
+        """Return the ids that meet the criteria of `expected`, at most one more than it expects."""
         if not has_content(self._connection, expected.content_hashes):
             return []  # nearly always
-        with closing(Snapshot(self._connection)) as seen:
+        with closing(Snapshot(self._connection)) as snapshot:
             limit = len(expected.ids) + 1
-            page = find_page(seen, expected.criteria, None, limit=limit, damage=self._damage)
+            page = find_page(snapshot, expected.criteria, None, limit=limit, damage=self._damage)
         return [memory.id for memory in page.memories]
 
     def apply(self, encoded: Encoded) -> None:
         """Carry out a commit.
 
         Raises:
-            StoreDamaged: it would put a damaged memory into the history, or give it an embedding;
-                or the place of the next entry of the journal is taken.
+            StoreDamaged: the commit would put a damaged memory into the history, or give it an
+                embedding; or a foreign row has the number of the next journal entry.
         """
         commit = encoded.commit
         for erase in commit.erases:
@@ -170,7 +170,7 @@ class CommitWriter:
         self._apply_links(commit)
         self._apply_scopes(commit)
         if encoded.entry is not None:
-            self._log(encoded.entry)
+            self._append_entry(encoded.entry)
 
     def _apply_links(self, commit: Commit) -> None:
         for key in commit.erased_links:
@@ -187,11 +187,11 @@ class CommitWriter:
     def _put(self, put: Put, row: MemoryRow) -> None:
         memory = put.memory
         place = self._places.pop(memory.id, None) or self._find_place(memory.id)
-        number, bindings = place.number, row.bindings(self._next())
+        number, bindings = place.number, row.bindings(self._next_sequence())
         if number is None:
             if place.was_erased:
                 self._connection.execute("DELETE FROM erased WHERE id = ?", (memory.id,))
-            self._connection.execute(INSERT, (*bindings, self._entry(memory.id)))
+            self._connection.execute(INSERT, (*bindings, self._entry_number(memory.id)))
             number = self._connection.last_insert_rowid()
         else:
             self._archive(number, memory.id)
@@ -206,7 +206,7 @@ class CommitWriter:
         number, revision, _ = self._find_place(attach.id)
         if number is None or revision != attach.revision:
             return
-        row = self._row(number)
+        row = self._read_row(number)
         self._name_models(attach.id, number, row, {*models_of(row), attach.embedding.model})
         self._embed(attach.id, revision, number, attach.embedding)
 
@@ -214,7 +214,7 @@ class CommitWriter:
         number = self._find_place(detach.id).number
         if number is None:
             return
-        row = self._row(number)
+        row = self._read_row(number)
         models = set(models_of(row))
         if models <= {detach.keep}:
             return
@@ -226,7 +226,7 @@ class CommitWriter:
     def _name_models(
         self, memory_id: str, number: int, row: tuple[Any, ...], models: set[str]
     ) -> None:
-        bindings = with_models(row, models, self._next())
+        bindings = with_models(row, models, self._next_sequence())
         if bindings is None:
             raise self._damage.refuse_record(memory_id)
         self._connection.execute(UPDATE_MODELS, (*bindings, number))
@@ -236,8 +236,8 @@ class CommitWriter:
         number = self._find_place(memory_id).number
         if number is None:
             return
-        self._list_maker(memory_id, number)
-        sequence = self._next()
+        self._list_creation(memory_id, number)
+        sequence = self._next_sequence()
         self._connection.execute("DELETE FROM memories WHERE number = ?", (number,))
         self._connection.execute("DELETE FROM revisions WHERE id = ?", (memory_id,))
         erase_links(self._connection, memory_id)
@@ -250,33 +250,33 @@ class CommitWriter:
         rows: list[Any] = self._connection.execute(_FIND_PLACE, (memory_id,)).fetchall()
         return _Place(*rows[0]) if rows else _NO_PLACE
 
-    def _entry(self, memory_id: str) -> int | None:
-        """Return the entry that makes a row, None where none names it or it is listed already."""
-        if memory_id not in self._unnamed:
+    def _entry_number(self, memory_id: str) -> int | None:
+        """Return the entry that makes a row, None if no entry names it or it is already listed."""
+        if memory_id not in self._unlisted:
             return None
-        self._unnamed.remove(memory_id)
+        self._unlisted.remove(memory_id)
         return self.journal_end.number + 1
 
-    def _list_maker(self, memory_id: str, number: int) -> None:
-        """Keep what entry made a row, which is about to go."""
+    def _list_creation(self, memory_id: str, number: int) -> None:
+        """Copy the number of the entry that made a row to the list, before the row is deleted."""
         self._connection.execute(
             "INSERT OR IGNORE INTO journal_memories (id, number) "
             "SELECT ?, CAST(entry AS INTEGER) FROM memories WHERE number = ? AND entry IS NOT NULL",
             (memory_id, number),
         )
 
-    def _log(self, text: str) -> None:
+    def _append_entry(self, text: str) -> None:
         self.journal_end = append_entry(self._connection, self.journal_end, text, self._path)
-        if self._unnamed:
-            self._list(self._unnamed)
+        if self._unlisted:
+            self._list_entry(self._unlisted)
 
-    def _list(self, ids: Iterable[str]) -> None:
+    def _list_entry(self, ids: Iterable[str]) -> None:
         self._connection.executemany(
             "INSERT OR IGNORE INTO journal_memories (id, number) VALUES (?, ?)",
             [(memory_id, self.journal_end.number) for memory_id in ids],
         )
 
-    def _row(self, number: int) -> tuple[Any, ...]:
+    def _read_row(self, number: int) -> tuple[Any, ...]:
         rows: list[Any] = self._connection.execute(
             f"SELECT {SELECTED} FROM memories m WHERE m.number = ?", (number,)
         ).fetchall()
@@ -284,7 +284,7 @@ class CommitWriter:
         return row
 
     def _archive(self, number: int, memory_id: str) -> None:
-        memory = decode_memory(self._row(number))
+        memory = decode_memory(self._read_row(number))
         if memory is None:
             raise self._damage.refuse_record(memory_id)
         body = json.dumps(to_json(memory), ensure_ascii=False, separators=(",", ":"))
@@ -308,6 +308,6 @@ class CommitWriter:
         bindings = encode_embedding(memory_id, revision, embedding)
         self._connection.execute(INSERT_EMBEDDING, (number, *bindings))
 
-    def _next(self) -> int:
+    def _next_sequence(self) -> int:
         self.sequence += 1
         return self.sequence

@@ -1,4 +1,4 @@
-"""How a connection to the database is opened: one set of rules for all of them."""
+"""Opens connections to the database, all under the same rules."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = [
 ]
 
 BUSY_SECONDS = 30.0
-"""How long a call waits for others before it gives up."""
+"""How long a call waits for a lock before it gives up."""
 
 RULES = {
     "trusted_schema": 0,
@@ -34,10 +34,10 @@ RULES = {
     "temp_store": 2,
     **({"fullfsync": 1, "checkpoint_fullfsync": 1} if sys.platform == "darwin" else {}),
 }
-"""The pragmas of every connection: durable, wary of the file, and nothing left of what is erased.
+"""The pragmas of every connection: durable, cautious with the file, and erased bytes overwritten.
 
-`synchronous` 2 is FULL and `temp_store` 2 is MEMORY. Checkpoints are made under the writers' lock
-alone, hence no automatic ones.
+`synchronous` 2 is FULL and `temp_store` 2 is MEMORY. Automatic checkpoints are off, since a
+checkpoint needs the writers' lock.
 """
 
 _FIXED_BRANCHES = {(3, 44): 6, (3, 50): 7, (3, 51): 3}
@@ -46,11 +46,11 @@ _FIXED_BRANCHES = {(3, 44): 6, (3, 50): 7, (3, 51): 3}
 def check_library(version: str) -> None:
     """Refuse a SQLite that corrupts databases shared by processes.
 
-    The defect, a race between a checkpoint and a writer that resets the log, is in 3.7.0 to 3.51.2
-    and was mended in 3.51.3, 3.50.7 and 3.44.6.
+    The defect, a race between a checkpoint and a writer that resets the log, is in 3.7.0 to 3.51.2.
+    It was fixed in 3.51.3, 3.50.7 and 3.44.6.
 
     Raises:
-        StorageUnavailable: `version` has it.
+        StorageUnavailable: `version` has the defect.
     """
     numbers = tuple(int(part) for part in version.split("."))
     branch, patch = numbers[:2], (*numbers, 0)[2]
@@ -67,7 +67,7 @@ def connect(path: Path, *, vfs: str | None, create: bool = False) -> apsw.Connec
     flags = apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if create else 0)
     connection = TrackedConnection(path, flags=flags, vfs=vfs)
     # The last connection to close would write the log back without holding the writers' lock, and
-    # remove it. Who is the last follows from locks that other code in the process can lose.
+    # remove it. SQLite finds the last connection by locks that other code in the process can drop.
     connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
     connection.set_busy_timeout(int(BUSY_SECONDS * 1000))
     # One by one: a script would stop at the first pragma that answers with a row.
@@ -77,7 +77,7 @@ def connect(path: Path, *, vfs: str | None, create: bool = False) -> apsw.Connec
 
 
 def connect_reading(path: Path, *, vfs: str | None) -> apsw.Connection:
-    """Open the database with its log for reading alone, to look at a suspect one."""
+    """Open the database with its log read-only, to inspect a suspect database."""
     connection = TrackedConnection(path, flags=apsw.SQLITE_OPEN_READONLY, vfs=vfs)
     connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
     connection.set_busy_timeout(int(BUSY_SECONDS * 1000))
@@ -85,10 +85,10 @@ def connect_reading(path: Path, *, vfs: str | None) -> apsw.Connection:
 
 
 def connect_alone(path: Path, *, vfs: str | None) -> apsw.Connection:
-    """Open the database with its log to look at it, adding no file beside it and changing none.
+    """Open the database with its log to inspect it, without adding or changing any file.
 
-    A connection that has the database for itself keeps the index of the log in its own memory. The
-    first statement raises `apsw.BusyError` if anybody else has it open.
+    An exclusive connection keeps the index of the log in its own memory. The first statement raises
+    `apsw.BusyError` if a second connection has the database open.
     """
     connection = TrackedConnection(path, flags=apsw.SQLITE_OPEN_READWRITE, vfs=vfs)
     connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
@@ -100,7 +100,7 @@ def connect_alone(path: Path, *, vfs: str | None) -> apsw.Connection:
 
 
 def connect_immutable(path: Path, *, vfs: str | None) -> apsw.Connection:
-    """Open the main file alone, without locks, log or any change: to look at a suspect file."""
+    """Open only the main file, without locks, log or any change, to inspect a suspect file."""
     return TrackedConnection(
         path,
         uri=f"{path.absolute().as_uri()}?immutable=1",

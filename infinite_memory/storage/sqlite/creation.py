@@ -1,8 +1,8 @@
-"""Which database a folder holds, and how a new one is made: a suspect one is never touched.
+"""Finds the database of a folder, or creates it; a suspect database is never changed.
 
-A new database is built under another name and renamed, so `memory.db` is there whole or not at
-all, and the marker is written after it. Hence a database that is empty, foreign or missing beside
-its marker is never one that is being made.
+A new database is built under a temporary name and renamed, so `memory.db` exists whole or not at
+all, and the marker is written after it. Hence an empty, foreign or missing database beside a marker
+is never a database under construction.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from infinite_memory.storage.sqlite.schema import create_tables
 __all__ = ["PAGE_BYTES", "Places", "ensure_store", "find_sound_store", "prepare_folder"]
 
 PAGE_BYTES = 2048
-"""The pages of a new database: a commit writes each one that it touches whole, some ten of them."""
+"""The page size of a new database. A commit writes all of every page that it changes, about ten."""
 
 
 def prepare_folder(places: Places, vfs: str | None) -> None:
-    """Make the folder of a store, or check it if it is there, up to where the lock can be taken.
+    """Make or check the folder of a store, so that its lock can be taken.
 
     Raises:
         StoreDamaged, SchemaTooNew, SchemaTooOld, StorageUnavailable: as `ensure_store`.
@@ -48,13 +48,13 @@ def prepare_folder(places: Places, vfs: str | None) -> None:
 
 
 def ensure_store(places: Places, vfs: str | None) -> str:
-    """Check the store in the folder, or make one where there is none; return its identity.
+    """Check the store in the folder, or create it; return its identity.
 
     The caller holds the writers' lock.
 
     Raises:
-        StoreDamaged: what is there is suspect; nothing was changed.
-        SchemaTooNew: a newer version made it; nothing was changed.
+        StoreDamaged: the files of the store are suspect; nothing was changed.
+        SchemaTooNew: a newer version made the store; nothing was changed.
         SchemaTooOld: a development version before schema 1 made it; nothing was changed.
         StorageUnavailable: the folder cannot be used.
     """
@@ -68,10 +68,10 @@ def ensure_store(places: Places, vfs: str | None) -> str:
 
 
 def find_sound_store(places: Places, vfs: str | None) -> str | None:
-    """Return the identity of a store that can be opened beside whoever holds the writers' lock.
+    """Return the identity of a store that can be opened without the writers' lock.
 
-    None says that only a look under the lock can decide: there is no store, or no marker, or what
-    was read while others write looks damaged.
+    None means that the lock is needed to decide: there is no store or no marker, or the files
+    looked damaged, possibly because a process was writing to them.
     """
     try:
         identity = inspect_store(places, vfs)
@@ -93,21 +93,21 @@ def _typed_errors(places: Places) -> Iterator[None]:
             raise
         raise StorageUnavailable(
             f"the folder {places.folder} cannot be used: {error.strerror}: "
-            "choose another, or check its permissions and the space on its disk"
+            "choose another folder, or check its permissions and the space on its disk"
         ) from error
 
 
 def _make_folder(folder: Path) -> None:
-    """Make the folder for its owner alone, with the names of new ones above it durable."""
-    missing = [each for each in (folder, *folder.parents) if not each.exists()]
+    """Make the folder for its owner alone, and make the names of all new folders durable."""
+    missing = [path for path in (folder, *folder.parents) if not path.exists()]
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    for each in reversed(missing):
-        with suppress(PermissionError):  # a folder may be passed through and yet not be read
-            sync_folder(each.parent)
+    for path in reversed(missing):
+        with suppress(PermissionError):  # a folder may be searchable and yet not readable
+            sync_folder(path.parent)
 
 
 def _create(places: Places, vfs: str | None) -> str:
-    """Make the database under another name, then give it its own; nobody else sees half of it."""
+    """Make the database under a temporary name, then rename it, so that nobody sees half of it."""
     partial = places.database.with_name("memory.db.new")
     for suffix in ("", "-journal", "-wal", "-shm"):
         partial.with_name(partial.name + suffix).unlink(missing_ok=True)

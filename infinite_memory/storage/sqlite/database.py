@@ -1,4 +1,4 @@
-"""The connections to one database: a writer under the lock, and readers of snapshots."""
+"""The connections to a database: a writer under the lock, and readers of snapshots."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ __all__ = ["Database", "Snapshot"]
 _Result = TypeVar("_Result")
 
 _CHECKPOINT_BYTES = 4 << 20
-# So long an opening and a closing wait for the writers' lock, which they can do without.
+# The longest wait of an opening and a closing for the writers' lock, which they can do without.
 _OPENING_SECONDS = 1.0
 _CLOSING_SECONDS = 2.0
-# So long a scrub waits for the readers of other processes, and so often later commits try again.
+# The longest wait of a scrub for readers of different processes, and the pause between attempts.
 _SCRUB_SECONDS = 3.0
 _SCRUB_PAUSE_SECONDS = 5.0
 
@@ -60,7 +60,7 @@ _open_databases: weakref.WeakSet[Database] = weakref.WeakSet()
 
 
 class Database:
-    """One open database. Any thread may use it; a forked child may not."""
+    """An open database. Any thread may use it; a forked child may not."""
 
     def __init__(
         self, folder: Path, *, vfs: str | None, checkpoint_pages: int | None = None
@@ -79,16 +79,16 @@ class Database:
         self._scrub_mark = ScrubMark(self.places.scrub_due)
         self._scrub_again_at = 0.0
         prepare_folder(self.places, vfs)
-        with self._lock.held_within(_OPENING_SECONDS) as held:
+        with self._lock.hold_within(_OPENING_SECONDS) as held:
             find = ensure_store if held else find_sound_store
             started = self._start(find(self.places, vfs), checkpoint_pages, locked=held)
         if not started:
-            with self._lock.held():
+            with self._lock.hold():
                 self._start(ensure_store(self.places, vfs), checkpoint_pages, locked=True)
         _open_databases.add(self)
 
     def _start(self, identity: str | None, checkpoint_pages: int | None, *, locked: bool) -> bool:
-        """Open the writer; tell whether that could be done without the lock, if it is not held."""
+        """Open the writer; return False if that needs the lock and it is not `locked`."""
         if identity is None:
             return False
         self.identity = identity
@@ -102,15 +102,15 @@ class Database:
             self._writer = Writer(connection, self.path, pages)
             if locked:
                 self._bring_forward()
-        except apsw.Error as error:  # not remembered: whoever opens it next looks again
+        except apsw.Error as error:  # not remembered: the next opening checks again
             raise storage_error(error, self.path) from error
-        if locked and self._suspicion.found is None:
+        if locked and self._suspicion.error is None:
             self._scrub_if_due()
             self._reserve.fill()
         return True
 
     def _open_first(self, *, locked: bool) -> apsw.Connection:
-        """Open the writer; on a full disk with a part of the reserve, which it needs to start."""
+        """Open the writer; on a full disk, free a part of the reserve for the start of SQLite."""
         try:
             return self._open_writer()
         except (apsw.FullError, apsw.IOError):
@@ -129,7 +129,7 @@ class Database:
             if identity != self.identity:
                 raise damaged_database(self.path, f"is the store {identity}, not {self.identity}")
             self._usual_pages = _CHECKPOINT_BYTES // connection.pragma("page_size")
-            # SQLite has opened its files by now, and made those that were not there.
+            # By now SQLite has opened its files, and has made the missing ones.
             self._files = look_at_files(self.places)
             if before.database != self._files.database or before.log not in (None, self._files.log):
                 raise moved_files(self.places, self.path.name, NOTHING_STORED)
@@ -139,14 +139,15 @@ class Database:
         return connection
 
     def _check_other_handles(self, files: LiveFiles) -> None:
-        """Refuse a database of which this process still uses a log, or an index, that is gone.
+        """Refuse a database whose removed log, or its index, this process still uses.
 
-        All connections of a process share one index of the log of a database.
+        All connections of a process share the same index of the log of a database.
         """
-        for other in list(_open_databases):
-            if other is self or other._files.database != files.database or other._is_released():
+        for database in list(_open_databases):
+            same_file = database._files.database == files.database
+            if database is self or not same_file or database._is_released():
                 continue
-            name = other._files.missing_from(files)
+            name = database._files.missing_from(files)
             if name is not None:
                 raise moved_files(self.places, name, NOTHING_STORED)
 
@@ -154,8 +155,8 @@ class Database:
         return self._closed and self._writer.is_closed and self._readers.are_released
 
     def _bring_forward(self) -> None:
-        """Migrate an older store, without the reserve, which is too small to be of use."""
-        if self._suspicion.found is not None:
+        """Migrate an older store, without the reserve, which is too small for a migration."""
+        if self._suspicion.error is not None:
             return
         try:
             migrated = migrate(self._writer.connection, self.path)
@@ -172,12 +173,12 @@ class Database:
 
         Raises:
             StoreClosed: the store was closed, or opened before a fork.
-            StorageUnavailable: it cannot be read.
+            StorageUnavailable: the database cannot be read.
             StoreDamaged: SQLite found the file damaged; from then on no handle of this process
                 writes to it.
         """
         self._check_open()
-        with self._faults():
+        with self._translate_errors():
             self._check_log("nothing was read", locked=False)
             with self._readers.snapshot() as snapshot:
                 yield snapshot
@@ -190,16 +191,15 @@ class Database:
         erasing: bool = False,
         wait_seconds: float = BUSY_SECONDS,
     ) -> _Result:
-        """Run `work` in one durable transaction, or leave everything as it was.
+        """Run `work` in a durable transaction, or leave everything as it was.
 
-        `work` writes the token that it is given into the ledger, by which the outcome is looked
-        up if the commit itself reports an error. On a full disk it is run again with the reserve
-        given back, if it is `forgetting`, which is only asked then. One that is `erasing` is to be
-        followed by a scrub.
+        `work` gets a token and writes it into the ledger; if the commit itself reports an error,
+        the token shows the outcome. On a full disk, `forgetting` is called; if it returns True,
+        the reserve is freed and `work` runs again. `erasing` notes that a scrub is due.
 
         Raises:
-            StoreClosed, StorageUnavailable, StoreDamaged: as for `read`. A commit whose log is no
-                longer the file of that name raises StorageUnavailable: it was most likely lost.
+            StoreClosed, StorageUnavailable, StoreDamaged: as for `read`. If the log was removed or
+                replaced during the commit, StorageUnavailable: the commit was most likely lost.
         """
         with self._writing(wait_seconds):
             if erasing:
@@ -223,19 +223,19 @@ class Database:
     def _writing(self, wait_seconds: float = BUSY_SECONDS) -> Iterator[None]:
         """Hold the writers' lock of a database that may be written."""
         self._check_open()
-        with self._lock.held(wait_seconds):
+        with self._lock.hold(wait_seconds):
             try:
-                with self._faults():
+                with self._translate_errors():
                     self._check_open()
                     self._suspicion.check()
                     self._check_files(NOTHING_STORED)
                     yield
             finally:
-                if self._closed:  # meanwhile, by a thread that did not wait for the end
+                if self._closed:  # meanwhile, by a thread that did not wait for this block
                     self._writer.close()
 
     def _checkpoint_if_due(self) -> None:
-        """Copy the log into the database once it has grown; if that fails, nothing is lost."""
+        """Copy the log into the database if it has grown; a failure is logged and loses nothing."""
         if not self._writer.checkpoint_is_due:
             return
         try:
@@ -248,16 +248,16 @@ class Database:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Keep every other process from writing meanwhile, to the files beside the database too."""
+        """Hold the writers' lock: no process writes to the database or the files beside it."""
         self._check_open()
-        with self._lock.held():
+        with self._lock.hold():
             yield
 
     def scrub(self) -> bool:
-        """Empty the log into the database, so that no byte of what was erased stays in a file.
+        """Empty the log into the database, so that no erased byte stays in a file.
 
-        Return whether that is done. If a reader of another process holds the log back, whoever
-        commits, opens or closes once it has ended does it.
+        Return False if a reader of a different process prevents it. The first commit, opening or
+        closing after that reader has ended then empties the log.
         """
         with self._writing():
             self._scrub_mark.set()
@@ -277,7 +277,7 @@ class Database:
             return True
 
     def _scrub_if_due(self) -> None:
-        """Do what a scrub had to leave, if no reader is in the way; if that fails, a later one."""
+        """Finish an earlier scrub if no reader prevents it; a later call retries a failure."""
         if not self._scrub_mark.is_set or time.monotonic() < self._scrub_again_at:
             return
         self._scrub_again_at = time.monotonic() + _SCRUB_PAUSE_SECONDS
@@ -295,32 +295,32 @@ class Database:
         return self.path.stat().st_size + (log.stat().st_size if log.exists() else 0)
 
     def close(self) -> None:
-        """Close every connection, the log emptied if nobody reads from it; never wait for long.
+        """Close every connection, and empty the log if nobody reads from it; never wait for long.
 
-        What is committed is durable in the log as well, so that nothing is lost where a process
-        that is stopped has the writers' lock.
+        Commits are durable in the log as well, so nothing is lost if a stopped process holds the
+        writers' lock.
         """
         if self._process != os.getpid() or self._closed:
             return
         self._closed = True
         self._readers.close()
         try:
-            with self._lock.held_within(_CLOSING_SECONDS) as held:
+            with self._lock.hold_within(_CLOSING_SECONDS) as held:
                 if held:
                     self._empty_log_at_end()
                     self._writer.close()
                     return
-            with self._lock.held_by_thread(_CLOSING_SECONDS):
+            with self._lock.hold_in_thread(_CLOSING_SECONDS):
                 self._writer.close()
         except WriterBusy:
-            _logger.info("%s: another thread that still writes closes it at the end", self.path)
-        except StorageUnavailable as error:  # the lock file cannot be used any more
+            _logger.info("%s: a thread that still writes closes it at the end", self.path)
+        except StorageUnavailable as error:  # the lock file is no longer usable
             _logger.warning("%s: it was closed with its log as it is: %s", self.path, error)
             self._writer.close()
 
     def _empty_log_at_end(self) -> None:
-        """Copy the log into the database, or at least what a later reader needs of a lost log."""
-        if self._suspicion.found is not None or self._writer.is_closed:
+        """Copy the log into the database, also if the log was removed while it was open."""
+        if self._suspicion.error is not None or self._writer.is_closed:
             return
         if self._lost is not None or look_at_files(self.places) != self._files:
             self._rescue()
@@ -330,7 +330,7 @@ class Database:
             self._scrub_if_due()
             self._writer.truncate_log(0.0)
         except apsw.BusyError:
-            _logger.debug("%s: others read from the log, which stays", self.path)
+            _logger.debug("%s: the log stays, since it still has readers", self.path)
         except apsw.Error as error:
             self._remember(error)
             _logger.warning("%s: the log could not be copied yet: %s", self.path, error)
@@ -344,14 +344,14 @@ class Database:
             raise self._lost
 
     def _check_log(self, outcome: str, *, locked: bool = True) -> None:
-        """Look at the log alone, at the cost of one look; see `_check_files`."""
+        """Check only the identity of the log, which is cheap; see `_check_files`."""
         if file_identity(self._log_name) != self._files.log:
             self._check_files(outcome, locked=locked)
 
     def _check_files(self, outcome: str, *, locked: bool = True) -> None:
-        """Refuse, now and in every later call, files that are no longer those of their names.
+        """Refuse, now and in every later call, files that were removed or replaced.
 
-        `outcome` says in the StorageUnavailable that is raised what that means for the caller.
+        `outcome` is the part of the StorageUnavailable that tells the caller the consequence.
         """
         name = self._files.missing_from(look_at_files(self.places))
         if name is not None:
@@ -361,7 +361,7 @@ class Database:
             raise moved_files(self.places, name, outcome)
 
     def _rescue(self) -> None:
-        """Copy a log that was removed into the database, unless somebody has begun another one.
+        """Copy a removed log into the database, unless a process has begun a new log.
 
         The caller holds the writers' lock.
         """
@@ -378,19 +378,21 @@ class Database:
             _logger.warning("%s: the log that was removed is lost: %s", self.path, error)
 
     @contextmanager
-    def _faults(self) -> Iterator[None]:
+    def _translate_errors(self) -> Iterator[None]:
         try:
             yield
         except apsw.Error as error:
             self._remember(error)
             raise storage_error(error, self.path) from error
         except UnicodeDecodeError as error:
-            # Columns are read as the types they were written with; this is for what is not ours.
-            raise damaged_database(self.path, f"holds what is no text ({error})") from error
+            # Columns are cast to the types that they were written with; foreign content may not be.
+            raise damaged_database(
+                self.path, f"holds bytes that are not a text ({error})"
+            ) from error
 
-    def suspect(self, found: str) -> None:
-        """Write nothing from now on, since the file was `found` damaged."""
-        self._suspicion.note(damaged_database(self.path, f"is damaged ({found})"))
+    def suspect(self, problem: str) -> None:
+        """Refuse all further writes, since the file is damaged; `problem` describes the damage."""
+        self._suspicion.note(damaged_database(self.path, f"is damaged ({problem})"))
 
     def _remember(self, error: apsw.Error) -> None:
         if isinstance(error, DAMAGE):

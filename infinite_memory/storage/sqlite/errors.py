@@ -1,4 +1,4 @@
-"""SQLite's errors as the errors of this package, with what a person can do."""
+"""Translates the errors of SQLite into the errors of this package, with a way out."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from infinite_memory.errors import StorageError, StorageUnavailable, StoreDamage
 __all__ = ["DAMAGE", "damaged_database", "full_disk", "is_full", "storage_error"]
 
 DAMAGE = (apsw.CorruptError, apsw.NotADBError)
-"""What SQLite raises when a file is not as it was written."""
+"""The errors that SQLite raises for a damaged file."""
 
 _UNAVAILABLE: tuple[tuple[type[apsw.Error], str], ...] = (
     (apsw.ReadOnlyError, "it cannot be written: check the permissions of the file and its folder"),
     (apsw.PermissionsError, "access was denied: check the permissions of the file and its folder"),
     (apsw.CantOpenError, "it cannot be opened: check that it exists and may be read and written"),
-    (apsw.BusyError, "others kept it busy for too long: look for a process that hangs"),
+    (apsw.BusyError, "other connections kept it busy for too long: look for a process that hangs"),
     (apsw.IOError, "the disk reported an error: check the disk before you go on"),
 )
 
 
-def damaged_database(path: Path, found: str) -> StoreDamaged:
-    """Return the error that says what was `found` instead of a sound database at `path`."""
+def damaged_database(path: Path, problem: str) -> StoreDamaged:
+    """Return the error for a damaged database at `path`; `problem` completes "PATH ..."."""
     return StoreDamaged(
-        f"{path} {found}. Nothing was changed. Keep a copy of the whole folder, then restore a "
+        f"{path} {problem}. Nothing was changed. Keep a copy of the whole folder, then restore a "
         "backup into a folder that is empty"
     )
 
@@ -37,9 +37,9 @@ _NO_ROOM = frozenset(
 
 
 def is_full(error: apsw.Error, connection: apsw.Connection | None = None) -> bool:
-    """Tell whether there was no room on the disk, in a quota, or under a limit on files.
+    """Return whether the disk was full, or a quota or a limit on file sizes was reached.
 
-    SQLite calls only the first of them full; of the others `connection` has the number.
+    SQLite reports only a full disk as such; for a quota or a limit, `connection` has the `errno`.
     """
     if isinstance(error, apsw.FullError):
         return True
@@ -59,7 +59,7 @@ def full_disk(error: apsw.Error, path: Path) -> StorageUnavailable:
 
 
 def storage_error(error: apsw.Error, path: Path) -> StorageError:
-    """Return the typed error for what SQLite raised about the database at `path`."""
+    """Return the typed error for `error`, which SQLite raised about the database at `path`."""
     if isinstance(error, DAMAGE):
         return damaged_database(path, f"is damaged ({error})")
     if is_full(error):

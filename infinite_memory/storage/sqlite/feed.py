@@ -1,9 +1,10 @@
-"""The change feed: memories by their last change, and the ids of erased ones among them."""
+"""The change feed: memories and the ids of erased memories, by their last change."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from heapq import merge
+from operator import itemgetter
 from pathlib import Path
 
 from infinite_memory.model.record import Change, Changes
@@ -18,9 +19,9 @@ from infinite_memory.storage.sqlite.rows import SEQUENCE
 __all__ = ["ERASED", "erased_fits", "read_changes", "read_pending", "seal_erased", "was_erased"]
 
 _KIND = b"erased"
-# To look at a row takes some microseconds; those far down a long list are looked at once they are
-# asked for.
-_LOOKED_AT = 64
+# A check of a row takes some microseconds, so `read_pending` checks only the first rows of a list.
+# Later rows are checked by a later call, once they are among the first.
+_MOST_CHECKED = 64
 
 _SETS_OF_MODELS = """
 WITH RECURSIVE seen (models) AS (
@@ -58,9 +59,9 @@ def read_changes(
     items: list[Change] = []
     cursor = after
     news = merge(
-        _stored(snapshot, after, damage, models),
-        _erased(snapshot, after, damage),
-        key=lambda each: each[0],
+        _read_stored(snapshot, after, damage, models),
+        _read_erased(snapshot, after, damage),
+        key=itemgetter(0),
     )
     for sequence, change in news:
         if len(items) == limit:
@@ -70,7 +71,7 @@ def read_changes(
     return Changes(items=tuple(items), cursor=position)
 
 
-def _stored(
+def _read_stored(
     snapshot: Snapshot, after: int, damage: DamageLog, models: Collection[str] | None
 ) -> Iterator[tuple[int, Change]]:
     condition = "WHERE m.sequence > ? ORDER BY m.sequence"
@@ -82,11 +83,11 @@ def _stored(
 
 
 def was_erased(snapshot: Snapshot, memory_id: str, damage: DamageLog) -> bool:
-    """Tell whether a memory of that id was erased and none is there now."""
+    """Return whether a memory was erased and no memory has its id now."""
     return any(_notes(snapshot, "id = ?", memory_id, damage))
 
 
-def _erased(snapshot: Snapshot, after: int, damage: DamageLog) -> Iterator[tuple[int, Change]]:
+def _read_erased(snapshot: Snapshot, after: int, damage: DamageLog) -> Iterator[tuple[int, Change]]:
     return _notes(snapshot, "sequence > ? ORDER BY sequence", after, damage)
 
 
@@ -102,35 +103,35 @@ def _notes(
 
 
 def seal_erased(memory_id: str, sequence: int) -> bytes:
-    """Return the checksum of the line that an erased memory leaves."""
+    """Return the checksum of the row that notes an erased memory."""
     return seal(_KIND, (sequence,), (memory_id.encode(),))
 
 
 def erased_fits(sequence: int, memory_id: bytes, checksum: object) -> bool:
-    """Tell whether the line that an erased memory left is as it was written."""
+    """Return whether the row that notes an erased memory is as it was written."""
     return seal_fits(_KIND, (sequence,), (memory_id,), checksum)
 
 
 def read_pending(snapshot: Snapshot, model: str, *, limit: int, damage: DamageLog) -> list[str]:
     """Return ids of memories that are not embedded by `model`, by their last change.
 
-    Each set of models is a range of an index that is in order already, so nothing is sorted, and
-    there are only as many as sets are in use. The first ones are looked at, so that a damaged one,
-    which is noted, does not keep what waits from ever coming to an end.
+    A set of models is a range of an index in the right order, so that merging the few ranges needs
+    no sort. The first rows are checked: a damaged memory, which is noted and left out, would
+    otherwise stay pending for ever.
     """
     sets = [names for (names,) in snapshot.rows(_SETS_OF_MODELS)]
-    others = [None, *(names for names in sets if model.encode() not in names.split(b"\n"))]
-    ranges = (snapshot.rows(_WAITING, (names,)) for names in others)
-    waiting = merge(*ranges, key=lambda each: each[0])
-    left_out = damage.records
+    unembedded = [None, *(names for names in sets if model.encode() not in names.split(b"\n"))]
+    ranges = (snapshot.rows(_WAITING, (names,)) for names in unembedded)
+    waiting = merge(*ranges, key=itemgetter(0))
+    damaged = damage.records
     ids: list[str] = []
-    looked_at = 0
+    checked = 0
     for _, blob, number in waiting:
         memory_id = name_of(blob)
-        if memory_id in left_out:
+        if memory_id in damaged:
             continue
-        looked_at += 1
-        if looked_at > _LOOKED_AT or _is_sound(snapshot, number, damage):
+        checked += 1
+        if checked > _MOST_CHECKED or _is_sound(snapshot, number, damage):
             ids.append(memory_id)
         else:
             damage.skip_record(memory_id)
@@ -140,9 +141,9 @@ def read_pending(snapshot: Snapshot, model: str, *, limit: int, damage: DamageLo
 
 
 def _is_sound(snapshot: Snapshot, number: int, damage: DamageLog) -> bool:
-    """Tell whether the memory in that row is as it was written, as far as it can be read."""
+    """Return whether the memory in a row is as it was written, True if SQLite cannot read it."""
     try:
-        found = select_records(snapshot, damage, "WHERE m.number = ?", number, models=())
-        return all(record is not None for _, record in found)
+        rows = select_records(snapshot, damage, "WHERE m.number = ?", number, models=())
+        return all(record is not None for _, record in rows)
     except DAMAGE:
-        return True  # a page is malformed: whoever reads the memory is told
+        return True  # a page is malformed: reading the memory raises the error

@@ -1,4 +1,4 @@
-"""The journal as rows: a chain of digests, and which entries changed a memory."""
+"""The journal as rows: a chain of digests, and the list of entries of every memory."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from infinite_memory.model.entry import Action, Entry, JournalEnd
 from infinite_memory.storage.damage import name_of
-from infinite_memory.storage.hash_chain import EntryDamaged, chained
+from infinite_memory.storage.hash_chain import EntryDamaged, check_entry
 from infinite_memory.storage.sqlite.database import Snapshot
 from infinite_memory.storage.sqlite.metadata import read_ledger
 
@@ -45,39 +45,39 @@ def read_journal(
     """Return at most `limit` entries, newest first; see `Storage.journal`.
 
     Raises:
-        EntryDamaged: one of them is not as it was written.
+        EntryDamaged: an entry is not as it was written.
     """
     end = read_ledger(snapshot.connection, path).end
-    # Cut to what SQLite can bind: no entry has such a number.
+    # Limited to numbers that SQLite can bind; no entry has a greater number.
     bound = _LAST if before is None else max(-_LAST, min(before, _LAST))
     if memory_id is None:
         rows = snapshot.rows(_ALL, (bound, limit))
-        return [_entry(str(path), row, end) for row in rows]
+        return [_decode_entry(str(path), row, end) for row in rows]
     rows = snapshot.rows(_OF_MEMORY, (memory_id, bound, limit))
-    entries = [_entry(str(path), row, end) for row in rows]
+    entries = [_decode_entry(str(path), row, end) for row in rows]
     for entry in entries:
         if all(step.id != memory_id for step in entry.action.memories):
             raise EntryDamaged(str(path), entry.number, f"does not name memory {memory_id!r}")
     return entries
 
 
-def _entry(place: str, row: tuple[Any, ...], end: JournalEnd) -> Entry:
+def _decode_entry(place: str, row: tuple[Any, ...], end: JournalEnd) -> Entry:
     number, text, digest, previous = row
     if text is None or digest is None:
         raise EntryDamaged(place, number, "is missing")
-    return chained(place, number, text, digest, previous, end)
+    return check_entry(place, number, text, digest, previous, end)
 
 
 def misnamed_entries(snapshot: Snapshot) -> Iterator[tuple[int, str]]:
-    """Yield the entries, and ids, in which the journal and what was derived from it differ."""
+    """Yield the number and id of entries whose derived list differs from the journal."""
     named = 0
     rows = snapshot.rows("SELECT number, CAST(body AS BLOB) FROM journal ORDER BY number")
     for number, body in rows:
         action = None if body is None else Action.of(name_of(body))
         for memory_id in sorted({step.id for step in action.memories}) if action else ():
-            found = snapshot.connection.execute(_IS_NAMED, (memory_id, number)).fetchall()
-            named += len(found)
-            if len(found) != 1:
+            rows_of_name = snapshot.connection.execute(_IS_NAMED, (memory_id, number)).fetchall()
+            named += len(rows_of_name)
+            if len(rows_of_name) != 1:
                 yield number, memory_id
     ((listed,),) = snapshot.rows(f"SELECT count(*) FROM ({_NAMES})")
     if listed != named:

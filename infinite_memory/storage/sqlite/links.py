@@ -1,4 +1,4 @@
-"""Links as rows, with a checksum over each."""
+"""Links as rows, every row with a checksum."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _LINKS = (
 
 
 def put_link(connection: apsw.Connection, link: Link) -> None:
-    """Create or replace a link if both ends are there, inside the transaction of the caller.
+    """Create or replace a link if both ends exist, inside the transaction of the caller.
 
     Raises:
-        InvalidInput: it holds what no database can keep, such as a lone surrogate.
+        InvalidInput: a text holds a character that no database can keep: a lone surrogate.
     """
     texts = (link.source, link.target, link.type.value, link.made_by, link.reason)
     try:
@@ -63,17 +63,17 @@ def erase_links(connection: apsw.Connection, memory_id: str) -> None:
 
 
 def read_links(snapshot: Snapshot, ids: Collection[str], damage: DamageLog) -> list[Link]:
-    """Return every sound link from or to one of these memories, in order."""
-    found: dict[tuple[str, str, str], Link] = {}
+    """Return every sound link from or to a memory in `ids`, in order."""
+    links: dict[tuple[str, str, str], Link] = {}
     for memory_id in ids:
         for end in ("source", "target"):
             for row in snapshot.rows(f"{_LINKS} WHERE {end} = ?", (memory_id,)):
                 if _fits(row):
                     link = _decode(row)
-                    found[link.source, link.target, link.type.value] = link
+                    links[link.source, link.target, link.type.value] = link
                 else:
                     damage.skip_record(_name(row))
-    return [found[each] for each in sorted(found)]
+    return [links[key] for key in sorted(links)]
 
 
 def damaged_links(snapshot: Snapshot) -> Iterator[str]:

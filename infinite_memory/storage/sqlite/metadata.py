@@ -1,4 +1,4 @@
-"""The one row of `ledger`: the identity of the store, the ends of its feed and journal."""
+"""The single row of `ledger`: the identity of the store, the ends of its feed and journal."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _KIND = b"ledger"
 
 @frozen(kw_only=True)
 class Ledger:
-    """`token` is random and new with every commit, so that the outcome of one can be looked up."""
+    """`token` is random and new with every commit, so that its outcome can be looked up."""
 
     identity: str
     sequence: int
@@ -36,16 +36,16 @@ class Ledger:
     end: JournalEnd = field(factory=JournalEnd)
 
     def after(self, *, token: bytes, sequence: int, end: JournalEnd) -> Ledger:
-        """Return the row that a commit leaves behind."""
+        """Return the row after a commit."""
         return Ledger(identity=self.identity, sequence=sequence, token=token, end=end)
 
-    def touched(self, token: bytes) -> Ledger:
-        """Return the row that a commit leaves behind which moves neither feed nor journal."""
+    def with_token(self, token: bytes) -> Ledger:
+        """Return the row after a commit that extends neither feed nor journal."""
         return self.after(token=token, sequence=self.sequence, end=self.end)
 
 
 def read_identity(connection: apsw.Connection, path: Path) -> str:
-    """Return which store it is.
+    """Return the identity of the store.
 
     Raises:
         StoreDamaged: the row is missing, or is not as it was written.
@@ -57,7 +57,7 @@ def read_ledger(connection: apsw.Connection, path: Path) -> Ledger:
     """Return the row as it is in the snapshot or transaction of `connection`.
 
     Raises:
-        StoreDamaged: it is missing, or is not as it was written.
+        StoreDamaged: the row is missing, or is not as it was written.
     """
     rows: list[Any] = connection.execute(
         "SELECT CAST(identity AS BLOB), CAST(sequence AS INTEGER), CAST(token AS BLOB), "
@@ -68,10 +68,10 @@ def read_ledger(connection: apsw.Connection, path: Path) -> Ledger:
         if seal_fits(_KIND, (sequence, entries), (identity, token, digest), checksum):
             end = JournalEnd(number=entries, digest=digest)
             return Ledger(identity=identity.decode(), sequence=sequence, token=token, end=end)
-    raise _damaged(path)
+    raise _damaged_ledger(path)
 
 
-def _damaged(path: Path) -> StoreDamaged:
+def _damaged_ledger(path: Path) -> StoreDamaged:
     return damaged_database(path, "has lost or altered the row that counts its changes")
 
 
@@ -93,10 +93,10 @@ def update_ledger(connection: apsw.Connection, ledger: Ledger) -> None:
 
 
 def append_entry(connection: apsw.Connection, end: JournalEnd, text: str, path: Path) -> JournalEnd:
-    """Add an entry behind `end`, inside the transaction of the caller; return the new end.
+    """Add an entry after `end`, inside the transaction of the caller; return the new end.
 
     Raises:
-        EntryDamaged: an entry is in its place that does not belong to the journal.
+        EntryDamaged: a row that does not belong to the journal has the number of the entry.
     """
     number = end.number + 1
     digest = entry_digest(end.digest, number, text)
@@ -105,8 +105,8 @@ def append_entry(connection: apsw.Connection, end: JournalEnd, text: str, path: 
             "INSERT INTO journal (number, body, digest) VALUES (?, ?, ?)", (number, text, digest)
         )
     except apsw.ConstraintError as error:
-        found = f"does not belong to it (the last one is noted as {end.number})"
-        raise EntryDamaged(str(path), number, found) from error
+        problem = f"does not belong to it (the last one is noted as {end.number})"
+        raise EntryDamaged(str(path), number, problem) from error
     return JournalEnd(number=number, digest=digest)
 
 

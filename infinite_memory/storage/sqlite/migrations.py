@@ -1,4 +1,4 @@
-"""Steps that bring the tables of an older schema forward, one version at a time."""
+"""Steps that migrate the tables of an older schema, version by version."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from infinite_memory.storage.sqlite.schema import SCHEMA_VERSION
 __all__ = ["STEPS", "Step", "check_version", "migrate"]
 
 Step = Callable[[apsw.Connection], None]
-"""Changes tables of one version into those of the next, inside the transaction of the caller.
+"""Migrates the tables of a version to the next version, inside the transaction of the caller.
 
-A step gives a new name to every table whose meaning it changes, so that a process of the older
-version which still runs is refused and writes nothing wrong.
+A step renames every table whose meaning it changes, so that a process of the older version that
+still runs is refused and writes nothing wrong.
 """
 
 STEPS: dict[int, Step] = {}
-"""The step that leads on from each older version. Schema 1 is the first, so there is none."""
+"""The step from every older version to its next. Schema 1 is the first, so there are no steps."""
 
 
 def check_version(version: int, path: Path) -> None:
     """Refuse a database of a newer schema.
 
     Raises:
-        SchemaTooNew: it has one.
+        SchemaTooNew: `version` is newer than `SCHEMA_VERSION`.
     """
     if version > SCHEMA_VERSION:
         raise SchemaTooNew(
@@ -39,13 +39,13 @@ def check_version(version: int, path: Path) -> None:
 
 
 def migrate(connection: apsw.Connection, path: Path, steps: Mapping[int, Step] = STEPS) -> bool:
-    """Bring the tables to the current schema in one transaction; return whether any step ran.
+    """Bring the tables to the current schema in a transaction; return whether any step ran.
 
-    The caller holds the writers' lock. Where a step fails, the log that it filled is emptied.
+    The caller holds the writers' lock. If a step fails, the log that it filled is emptied.
 
     Raises:
         SchemaTooNew: the database has a newer schema.
-        StoreDamaged: it names a version that no store ever had.
+        StoreDamaged: the database names a version that no store ever had.
     """
     version = connection.pragma("user_version")
     check_version(version, path)
@@ -69,6 +69,6 @@ def migrate(connection: apsw.Connection, path: Path, steps: Mapping[int, Step] =
 
 
 def _empty_log(connection: apsw.Connection) -> None:
-    """Give the space of the log back where nobody reads from it; a failure loses nothing."""
+    """Free the space of the log if nobody reads from it; a failure loses nothing."""
     with suppress(apsw.Error):
         connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)

@@ -1,4 +1,4 @@
-"""`Storage.find` as one query that streams in order, each result checked once more."""
+"""`Storage.find` as a query that streams in order, with a second check of every result."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def find_page(
     limit: int,
     damage: DamageLog,
 ) -> Page:
-    """Return the page of at most `limit` memories that come behind `after`."""
-    one_of = (criteria.scopes, criteria.kinds, criteria.statuses, criteria.content_hashes)
-    if any(values is not None and not values for values in one_of):
+    """Return the page of at most `limit` memories that come after `after`."""
+    allowed = (criteria.scopes, criteria.kinds, criteria.statuses, criteria.content_hashes)
+    if any(values is not None and not values for values in allowed):
         return Page(memories=(), next=None)  # SQLite finds no plan for "in nothing" by an index
     sql, bindings = _query(criteria, after)
     memories: list[Memory] = []
@@ -50,15 +50,15 @@ def find_page(
 
 
 def has_content(connection: apsw.Connection, content_hashes: Collection[bytes]) -> bool:
-    """Return whether any row has one of these content hashes."""
+    """Return whether any row has a hash in `content_hashes`."""
     if not content_hashes:
         return False
-    query = f"{_CONTENT}{_one_of(content_hashes)} LIMIT 1"
+    query = f"{_CONTENT}{_matches_any(content_hashes)} LIMIT 1"
     return connection.execute(query, (*content_hashes,)).fetchone() is not None
 
 
 def _query(criteria: Criteria, after: Position | None) -> tuple[str, tuple[Any, ...]]:
-    """Return the query and what it binds: no value is ever part of the text."""
+    """Return the query and its bindings: no value is ever part of the text."""
     table, source, conditions, bindings = _narrowest(criteria)
     for column, values in (
         ("scope", criteria.scopes),
@@ -66,7 +66,7 @@ def _query(criteria: Criteria, after: Position | None) -> tuple[str, tuple[Any, 
         ("status", criteria.statuses),
     ):
         if values is not None:
-            conditions.append(f"m.{column} {_one_of(values)}")
+            conditions.append(f"m.{column} {_matches_any(values)}")
             bindings += sorted(str(value) for value in values)
     if criteria.conversation_id is not None:
         conditions.append("m.conversation_id = ?")
@@ -90,11 +90,11 @@ def _query(criteria: Criteria, after: Position | None) -> tuple[str, tuple[Any, 
 
 
 def _narrowest(criteria: Criteria) -> tuple[str, str, list[str], list[Any]]:
-    """Return the table that gives the order, what is read, and the conditions of the narrowest."""
+    """Return the ordering table, the FROM clause, and the conditions of the narrowest index."""
     if criteria.content_hashes is not None:
-        # The narrowest of all, as a key is, which SQLite cannot know.
+        # A content hash, like a key, selects the fewest rows, which SQLite cannot know.
         source = "memories m INDEXED BY memories_by_content"
-        condition = f"m.content_hash {_one_of(criteria.content_hashes)}"
+        condition = f"m.content_hash {_matches_any(criteria.content_hashes)}"
         return "m", source, [condition], [*criteria.content_hashes]
     if criteria.key is not None:
         source = "memories m INDEXED BY memories_by_key"
@@ -106,7 +106,7 @@ def _narrowest(criteria: Criteria) -> tuple[str, str, list[str], list[Any]]:
 
 
 def _by_time(criteria: Criteria, table: str) -> Iterator[tuple[str, list[datetime]]]:
-    """Yield the conditions on times, each with the moments that it binds."""
+    """Yield the conditions on times with the moments that they bind."""
     if criteria.since is not None:
         yield f"{table}.happened_at >= ?", [criteria.since]
     if criteria.until is not None:
@@ -118,7 +118,7 @@ def _by_time(criteria: Criteria, table: str) -> Iterator[tuple[str, list[datetim
         )
 
 
-def _one_of(values: Iterable[object]) -> str:
+def _matches_any(values: Iterable[object]) -> str:
     marks = ", ".join("?" for _ in values)
     # Equality with one value lets SQLite read an index in order; IN would have it sort.
     return f"= {marks}" if marks == "?" else f"IN ({marks})"

@@ -1,4 +1,4 @@
-"""The connections that read: each gives a snapshot, and is kept for the next one."""
+"""The pool of reading connections, which give snapshots."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ _logger = logging.getLogger("infinite_memory.storage")
 
 
 class Snapshot:
-    """The database as it was when the first row was read; every cursor ends with it."""
+    """The database as it was at the first read; closing the snapshot ends its cursors."""
 
     def __init__(self, connection: apsw.Connection) -> None:
         self.connection = connection
         self._cursors: list[apsw.Cursor] = []
 
     def rows(self, sql: str, bindings: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-        """Run a query and return its rows, which are read as they are asked for."""
+        """Run a query and return its rows, which are read on demand."""
         cursor = self.connection.cursor()
         self._cursors.append(cursor)
         return cursor.execute(sql, bindings)
 
     def close(self) -> None:
-        """End every query: an unfinished one would hold the connection in the past."""
+        """End every query: an unfinished query would keep the connection at an old state."""
         for cursor in self._cursors:
             cursor.close(True)
 
 
 class Readers:
-    """The reading connections of one open database. Any thread may use them."""
+    """The reading connections of an open database. Any thread may use them."""
 
     def __init__(self, path: Path, vfs: str | None) -> None:
         self._path = path
@@ -52,7 +52,7 @@ class Readers:
 
     @property
     def are_released(self) -> bool:
-        """Whether they were closed, and no thread has a snapshot any more."""
+        """Whether the connections were closed, and no thread has a snapshot."""
         return self._closed and not self._borrowed
 
     @contextmanager
@@ -64,12 +64,14 @@ class Readers:
             connection.execute("BEGIN")
             yield snapshot
         finally:
-            if self._process == os.getpid():  # else it is the parent's, which goes on with it
+            if (
+                self._process == os.getpid()
+            ):  # else the parent owns the connection, and still uses it
                 snapshot.close()
                 self._give_back(connection)
 
     def close(self) -> None:
-        """Close those that are idle; the others are closed at the end of their snapshots."""
+        """Close all idle connections; a borrowed connection is closed with its snapshot."""
         self._closed = True
         while self._idle:
             release(self._idle.pop(), self._path)
@@ -94,7 +96,7 @@ class Readers:
 
 
 def release(connection: apsw.Connection, path: Path) -> None:
-    """Close a connection; what is committed is durable, whatever the disk says by then."""
+    """Close a connection; log an error of the disk, since every commit is already durable."""
     try:
         connection.close()
     except apsw.Error as error:

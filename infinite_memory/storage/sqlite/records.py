@@ -1,4 +1,4 @@
-"""Records and their histories, read and verified."""
+"""Reads records and their histories, and verifies their checksums."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _MODEL = _NUMBER + 1
 _JOINED = "LEFT JOIN vectors e ON e.number = m.number"
 
 SELECTED_REVISION = "CAST(revision AS INTEGER), CAST(body AS BLOB), CAST(checksum AS BLOB)"
-"""What `revision_fits` takes after the id, of the table of revisions."""
+"""The columns of `revisions` that `revision_fits` takes after the id."""
 
 
 def select_records(
@@ -43,10 +43,10 @@ def select_records(
     *bindings: int | str,
     models: Collection[str] | None = None,
 ) -> Iterator[tuple[tuple[Any, ...], Record | None]]:
-    """Yield each memory that meets `condition`: its row, and its record with what `models` made.
+    """Yield the row and the record, with embeddings by `models`, of memories under `condition`.
 
     The record is None where the memory is not as it was written. A damaged embedding is noted and
-    left out: it can be made anew from the text.
+    left out: it can be made again from the text.
     """
     columns, tables = f"{SELECTED}, m.number, {SELECTED_EMBEDDING}", f"memories m {_JOINED}"
     if models is not None:
@@ -58,14 +58,14 @@ def select_records(
         f"SELECT {columns} FROM {tables} {condition}", (*(models or ()), *bindings)
     )
     for _, group in groupby(rows, key=itemgetter(_NUMBER)):
-        of_memory = list(group)
-        yield of_memory[0], _decode_record(of_memory, damage, models)
+        memory_rows = list(group)
+        yield memory_rows[0], _decode_record(memory_rows, damage, models)
 
 
 def _decode_record(
     rows: Sequence[tuple[Any, ...]], damage: DamageLog, models: Collection[str] | None
 ) -> Record | None:
-    """Return the record in the rows of one memory, which differ in the embedding alone."""
+    """Return the record in the rows of a memory, which differ only in the embedding."""
     memory = decode_memory(rows[0][:_NUMBER])
     if memory is None:
         return None
@@ -90,26 +90,26 @@ def read_records(
     damage: DamageLog,
     models: Collection[str] | None = None,
 ) -> dict[str, Record]:
-    """Return the records with these ids, and the embeddings by `models`, None for all.
+    """Return the records of `ids` with their embeddings by `models`, by all models if None.
 
     Raises:
-        StoreDamaged: one of them is not as it was written.
+        StoreDamaged: a record is not as it was written.
     """
-    found = {}
+    records = {}
     for memory_id in ids:
         condition = "WHERE m.id = ?"
         for _, record in select_records(snapshot, damage, condition, memory_id, models=models):
             if record is None or record.memory.id != memory_id:
                 raise damage.refuse_record(memory_id)
-            found[memory_id] = record
-    return found
+            records[memory_id] = record
+    return records
 
 
 def read_history(snapshot: Snapshot, memory_id: str, damage: DamageLog) -> list[Memory]:
-    """Return every revision of a memory, the current one last.
+    """Return every revision of a memory, the current revision last.
 
     Raises:
-        StoreDamaged: one of them is not as it was written.
+        StoreDamaged: a revision is not as it was written.
     """
     current = read_records(snapshot, [memory_id], damage, models=())
     if not current:
@@ -132,7 +132,7 @@ def _decode_revision(memory_id: str, row: tuple[Any, ...]) -> Memory:
 
 
 def revision_fits(memory_id: bytes, revision: int, body: bytes, checksum: object) -> bool:
-    """Tell whether a row of `revisions` is as it was written."""
+    """Return whether a row of `revisions` is as it was written."""
     return seal_fits(_KIND, (revision,), (memory_id, body), checksum)
 
 

@@ -1,7 +1,7 @@
-"""Memories as rows: one column a field, and a checksum over all of them.
+"""Memories as rows: a column for every field, and a checksum over all columns.
 
-Text is read back as bytes, since a damaged row may hold what is no UTF-8; and every other column as
-the type that it was written with, since a damaged row may say that it holds a text.
+Texts are read as bytes, since a damaged row may not be valid UTF-8. All further columns are cast to
+the type that they were written with, since a damaged row may hold a text in any column.
 """
 
 from __future__ import annotations
@@ -67,13 +67,13 @@ SELECTED = ", ".join(
     + [f'CAST(m."{name}" AS INTEGER)' for name in _NUMBERS]
     + ["CAST(m.checksum AS BLOB)"]
 )
-"""The columns that `decode_memory` takes, of a table of memories called m."""
+"""The columns that `decode_memory` takes, of a table of memories with the alias m."""
 
 SELECTED_COUNT = _CHECKSUM + 1
 """The number of columns in `SELECTED`."""
 
 SEQUENCE = len(_BLOBS) + _NUMBERS.index("sequence")
-"""The place of the number of the last change in a row of `SELECTED`."""
+"""The index of the number of the last change in a row of `SELECTED`."""
 
 _INSERTED = (*_COLUMNS, "entry")
 INSERT = f"INSERT INTO memories ({', '.join(_INSERTED)}) VALUES ({', '.join('?' * len(_INSERTED))})"
@@ -82,19 +82,19 @@ INSERT = f"INSERT INTO memories ({', '.join(_INSERTED)}) VALUES ({', '.join('?' 
 UPDATE = f"UPDATE memories SET {', '.join(f'{name} = ?' for name in _COLUMNS)} WHERE number = ?"
 
 UPDATE_MODELS = "UPDATE memories SET sequence = ?, embedded_by = ?, checksum = ? WHERE number = ?"
-"""Binds what `with_models` returns, then the number of the row; few indexes need to be touched."""
+"""Binds what `with_models` returns, then the number of the row; it changes few indexes."""
 
 # Looked up, since `Enum.value` is ten times slower.
-_VALUES: dict[str, str] = {each: each.value for kinds in (Kind, Status, Origin) for each in kinds}
+_VALUES: dict[str, str] = {member: member.value for e in (Kind, Status, Origin) for member in e}
 _DECODER = json.JSONDecoder()
-_KINDS = {each.value.encode(): each for each in Kind}
-_STATUSES = {each.value.encode(): each for each in Status}
-_ORIGINS = {each.value.encode(): each for each in Origin}
+_KINDS = {kind.value.encode(): kind for kind in Kind}
+_STATUSES = {status.value.encode(): status for status in Status}
+_ORIGINS = {origin.value.encode(): origin for origin in Origin}
 
 
 @frozen
 class MemoryRow:
-    """A memory ready to be written, but for what only the transaction knows."""
+    """A memory as column values, without the sequence number, which the transaction assigns."""
 
     texts: tuple[str | None, ...]
     blobs: tuple[bytes | None, ...]
@@ -105,22 +105,22 @@ class MemoryRow:
         """Return the row of `memory`, which `models` have embedded.
 
         Raises:
-            InvalidInput: it holds what no database can keep, such as a lone surrogate.
+            InvalidInput: a field holds a value that no database can keep, such as a lone surrogate.
         """
         try:
-            texts = _texts(memory, _embedded_by(models))
+            texts = _encode_texts(memory, _join_models(models))
             blobs = tuple([None if text is None else text.encode() for text in texts])
         except (TypeError, ValueError, RecursionError) as error:
             raise InvalidInput(f"memory {memory.id!r} cannot be stored: {error}") from error
-        return cls(texts, (*blobs, content_hash), _numbers(memory))
+        return cls(texts, (*blobs, content_hash), _encode_numbers(memory))
 
     def bindings(self, sequence: int) -> tuple[Any, ...]:
-        """Return what `UPDATE` binds before the number, with the checksum, for that change."""
+        """Return the bindings of `UPDATE` before the row number, for the change `sequence`."""
         numbers = (self.numbers[0], sequence, *self.numbers[1:])
         return (*self.texts, self.blobs[-1], *numbers, seal(_KIND, numbers, self.blobs))
 
 
-def _embedded_by(models: Iterable[str]) -> str | None:
+def _join_models(models: Iterable[str]) -> str | None:
     return "\n".join(sorted(models)) or None
 
 
@@ -132,21 +132,21 @@ def models_of(row: tuple[Any, ...]) -> tuple[str, ...]:
 def with_models(
     row: tuple[Any, ...], models: Iterable[str], sequence: int
 ) -> tuple[int, str | None, bytes] | None:
-    """Return what `UPDATE_MODELS` binds so that a row of `SELECTED` names these models.
+    """Return the bindings of `UPDATE_MODELS` that make a row of `SELECTED` name `models`.
 
-    None where the row is not as it was written.
+    None if the row is not as it was written.
     """
     blobs, numbers = row[: len(_BLOBS)], row[len(_BLOBS) : _CHECKSUM]
     if not seal_fits(_KIND, numbers, blobs, row[_CHECKSUM]):
         return None
-    embedded_by = _embedded_by(models)
+    embedded_by = _join_models(models)
     encoded = None if embedded_by is None else embedded_by.encode()
     blobs = (*blobs[:_EMBEDDED_BY], encoded, *blobs[_EMBEDDED_BY + 1 :])
     numbers = (numbers[0], sequence, *numbers[2:])
     return sequence, embedded_by, seal(_KIND, numbers, blobs)
 
 
-def _texts(memory: Memory, embedded_by: str | None) -> tuple[str | None, ...]:
+def _encode_texts(memory: Memory, embedded_by: str | None) -> tuple[str | None, ...]:
     return (
         memory.id,
         _VALUES[memory.kind],
@@ -154,19 +154,19 @@ def _texts(memory: Memory, embedded_by: str | None) -> tuple[str | None, ...]:
         memory.scope,
         memory.title,
         memory.text,
-        _list(memory.tags),
+        _dump_list(memory.tags),
         _dump(dict(memory.context)) if memory.context else "{}",
         memory.conversation_id,
         memory.speaker,
         _VALUES[memory.origin],
         memory.key,
-        _list(memory.sources),
-        _list(memory.attachments),
+        _dump_list(memory.sources),
+        _dump_list(memory.attachments),
         embedded_by,
     )
 
 
-def _list(values: tuple[str, ...]) -> str:
+def _dump_list(values: tuple[str, ...]) -> str:
     return _dump(list(values)) if values else "[]"
 
 
@@ -174,7 +174,7 @@ def _dump(value: list[str] | dict[str, JsonValue]) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
-def _numbers(memory: Memory) -> tuple[int | None, ...]:
+def _encode_numbers(memory: Memory) -> tuple[int | None, ...]:
     return (
         memory.revision,
         to_micros(memory.happened_at),
@@ -198,7 +198,7 @@ def decode_memory(row: tuple[Any, ...]) -> Memory | None:
         kind=_KINDS[blobs[1]],
         title=None if title is None else title.decode(),
         scope=blobs[3].decode(),
-        tags=_names(blobs[6]),
+        tags=_load_list(blobs[6]),
         context={} if blobs[7] == b"{}" else _DECODER.raw_decode(blobs[7].decode())[0],
         conversation_id=None if conversation_id is None else conversation_id.decode(),
         speaker=None if speaker is None else speaker.decode(),
@@ -210,11 +210,11 @@ def decode_memory(row: tuple[Any, ...]) -> Memory | None:
         key=None if key is None else key.decode(),
         status=_STATUSES[blobs[2]],
         important=bool(numbers[6]),
-        sources=_names(blobs[12]),
-        attachments=_names(blobs[13]),
+        sources=_load_list(blobs[12]),
+        attachments=_load_list(blobs[13]),
         revision=numbers[0],
     )
 
 
-def _names(blob: bytes) -> tuple[str, ...]:
+def _load_list(blob: bytes) -> tuple[str, ...]:
     return () if blob == b"[]" else tuple(_DECODER.raw_decode(blob.decode())[0])

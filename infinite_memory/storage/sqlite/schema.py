@@ -1,13 +1,13 @@
-"""The tables. Their readable columns hold one field each, times in microseconds since 1970.
+"""The tables. A readable column holds a single field; times are in microseconds since 1970.
 
-`checksum` is `seal` over every other column of its row, but for those that are derived from
-something else: `entry` comes from the journal. `embedded_by` names the
-models that have embedded a memory, a line each in their order, so that what waits for one is found
-without reading vectors: each set of models is a range of an index. `memory_tags` and the indexes
-are derived from the rows of `memories`, against which every result is checked again. What entries
-changed a memory is derived from the journal: `entry` is the one that made the row, so that no other
-table is written for it, and the others are in `journal_memories`. The digests of the journal are a
-chain, whose end is in the one row of `ledger`.
+`checksum` is `seal` over all columns of its row except derived columns, such as `entry`.
+`embedded_by` names the models that have embedded a memory, sorted, a line for every model. A set of
+models is thus a range of an index, so that pending memories are found without reading vectors.
+
+`memory_tags` and the indexes are derived from the rows of `memories`, against which every result is
+checked again. The entries that changed a memory are derived from the journal. `entry` is the entry
+that made the row, so that a new memory needs no row in `journal_memories`, which lists all later
+entries. The digests of the journal are a chain, whose end is in the single row of `ledger`.
 """
 
 from __future__ import annotations
@@ -19,14 +19,9 @@ from infinite_memory.model.memory import Kind
 __all__ = [
     "APPLICATION_ID",
     "COMMON_KINDS",
-    "DERIVED",
     "EARLIER_APPLICATION_ID",
-    "INDEX_EMBEDDED",
-    "INDEX_TIME",
-    "JOURNAL",
     "SCHEMA_VERSION",
     "UNCOMMON",
-    "VECTORS",
     "create_tables",
 ]
 
@@ -38,11 +33,11 @@ EARLIER_APPLICATION_ID = 0x494E464D
 
 SCHEMA_VERSION = 1
 
-INDEX_EMBEDDED = """
+_INDEX_EMBEDDED = """
 CREATE INDEX memories_by_embedding ON memories (embedded_by, status = 'forgotten', sequence);
 """
 
-VECTORS = """
+_VECTORS = """
 CREATE TABLE vectors (
     number INTEGER NOT NULL REFERENCES memories (number) ON DELETE CASCADE,
     model TEXT NOT NULL,
@@ -54,7 +49,7 @@ CREATE TABLE vectors (
 ) STRICT;
 """
 
-JOURNAL = """
+_JOURNAL = """
 CREATE TABLE ledger (
     one INTEGER PRIMARY KEY CHECK (one = 1),
     identity TEXT NOT NULL,
@@ -98,22 +93,17 @@ CREATE TABLE usage (
 ) STRICT;
 """
 
-DERIVED = """
-ALTER TABLE memories ADD COLUMN entry INTEGER;
-"""
-"""Which entry made a row."""
-
 COMMON_KINDS = frozenset({Kind.MESSAGE, Kind.NOTE})
-"""What most memories are; they are in no index of kinds."""
+"""The kinds of most memories; the index of kinds leaves them out."""
 
 UNCOMMON = "kind NOT IN ('message', 'note')"
-"""The kinds of all others; SQLite uses their index if a query says so in these words."""
+"""The condition for all further kinds; SQLite uses their index if a query has this text."""
 
-INDEX_TIME = f"""
+_INDEX_TIME = f"""
 CREATE INDEX memories_by_time ON memories (happened_at, id, kind);
 CREATE INDEX memories_by_kind ON memories (kind, happened_at, id) WHERE {UNCOMMON};
 """
-"""Every index that a new memory is in is a page more for its commit."""
+"""Every index that contains a new memory adds a page to its commit."""
 
 _TABLES = """
 CREATE TABLE memories (
@@ -141,7 +131,8 @@ CREATE TABLE memories (
     attachments TEXT NOT NULL,
     embedded_by TEXT,
     content_hash BLOB NOT NULL,
-    checksum BLOB NOT NULL
+    checksum BLOB NOT NULL,
+    entry INTEGER
 ) STRICT;
 CREATE INDEX memories_by_scope ON memories (scope, happened_at, id, kind, status);
 CREATE INDEX memories_by_conversation ON memories (conversation_id, happened_at, id)
@@ -188,4 +179,4 @@ def create_tables(connection: apsw.Connection) -> None:
     """Create every table in a new database, inside the transaction of the caller."""
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-    connection.execute(_TABLES + INDEX_EMBEDDED + VECTORS + JOURNAL + DERIVED + INDEX_TIME)
+    connection.execute(_TABLES + _INDEX_EMBEDDED + _VECTORS + _JOURNAL + _INDEX_TIME)

@@ -1,4 +1,4 @@
-"""Scopes as rows, with a checksum over each."""
+"""Scopes as rows, every row with a checksum."""
 
 from __future__ import annotations
 
@@ -27,27 +27,27 @@ _CHECKSUMS = "SELECT group_concat(hex(checksum)) FROM scopes"
 
 
 class ScopeReader:
-    """Reads the scopes of one database; every search asks, so they are decoded once a change.
+    """Reads the scopes of a database, and decodes them only after a change.
 
-    A checksum covers all of a row, and whoever writes a row writes its checksum: while the
-    checksums are the same, whichever process wrote, so are the scopes. What is damaged is noted in
-    `damage` when it is decoded; `verify` looks at the rows themselves.
+    Every search needs the scopes. The checksum of a row covers the whole row, and every writer of
+    any process updates it, so the scopes are unchanged while the checksums are. Damaged rows are
+    noted in `damage` when they are decoded; `verify` checks the rows themselves.
     """
 
     def __init__(self, damage: DamageLog) -> None:
-        """Know of no scope yet."""
+        """Make a reader that has decoded no scope yet."""
         self._damage = damage
         self._known: tuple[str | None, dict[str, Scope]] | None = None
 
     def read(self, snapshot: Snapshot) -> dict[str, Scope]:
-        """Return every sound scope by name, and `Global` in any case; the caller may change it."""
+        """Return every sound scope by name, always with `Global`, in a new dictionary."""
         checksums: str | None = next(snapshot.rows(_CHECKSUMS))[0]
         known = self._known
         if known is None or known[0] != checksums:
-            self._known = known = checksums, self._decoded(snapshot)
+            self._known = known = checksums, self._decode_all(snapshot)
         return dict(known[1])
 
-    def _decoded(self, snapshot: Snapshot) -> dict[str, Scope]:
+    def _decode_all(self, snapshot: Snapshot) -> dict[str, Scope]:
         scopes = {GLOBAL: Scope(name=GLOBAL)}
         for *blobs, active, checksum in snapshot.rows(_SCOPES):
             if seal_fits(_KIND, (active,), blobs, checksum):
@@ -83,7 +83,7 @@ def put_scope(connection: apsw.Connection, scope: Scope) -> None:
     """Create or replace a scope, inside the transaction of the caller.
 
     Raises:
-        InvalidInput: it holds what no database can keep, such as a lone surrogate.
+        InvalidInput: a text holds a character that no database can keep: a lone surrogate.
     """
     keywords = json.dumps(list(scope.keywords), ensure_ascii=False)
     texts = (scope.name, scope.description, scope.parent, keywords, scope.sensitivity.value)

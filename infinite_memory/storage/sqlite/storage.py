@@ -1,4 +1,4 @@
-"""`Storage` in one SQLite database, shared by any number of threads and processes."""
+"""`Storage` in a SQLite database that any number of threads and processes share."""
 
 from __future__ import annotations
 
@@ -43,16 +43,16 @@ from infinite_memory.storage.sqlite.verify import RESTORE, verify_database
 __all__ = ["SqliteStorage"]
 
 
-# The end of a process waits for the counts of its last moments, which are not worth more.
+# How long the end of a process may wait to store its last usage counts.
 _USAGE_SECONDS = 2.0
-# What a datetime can hold, in microseconds: a damaged column may have anything.
+# The range of a datetime in microseconds: a damaged column may hold any number.
 _REAL_TIME = "happened_at BETWEEN -62135596800000000 AND 253402300799999999"
 
 
 class SqliteStorage:
-    """The embedded default. A record that is damaged is left out of what is listed, never returned.
+    """The embedded default. It never returns a damaged record, and leaves it out of every list.
 
-    `damaged` names the records that were found damaged so far; asking for one of them by its id
+    `damaged` names the damaged records that were found so far; requesting such a memory by its id
     raises `StoreDamaged`.
     """
 
@@ -65,14 +65,14 @@ class SqliteStorage:
     def open(
         cls, folder: Path, *, vfs: str | None = None, checkpoint_pages: int | None = None
     ) -> SqliteStorage:
-        """Open the store in `folder`, or make one where there is nothing yet.
+        """Open the store in `folder`, or create a store in a folder without one.
 
         `vfs` names a virtual file system that was registered with apsw, to simulate faults. The
         log is copied into the database whenever it has grown to `checkpoint_pages`, 4 MiB if None.
 
         Raises:
-            StoreDamaged: what is in the folder is suspect; nothing was changed.
-            SchemaTooNew: a newer version wrote it; nothing was changed.
+            StoreDamaged: the files in the folder are suspect; nothing was changed.
+            SchemaTooNew: a newer version wrote the store; nothing was changed.
             StorageUnavailable: the folder cannot be used.
         """
         return cls(Database(folder, vfs=vfs, checkpoint_pages=checkpoint_pages))
@@ -84,19 +84,19 @@ class SqliteStorage:
 
     @property
     def damaged(self) -> frozenset[str]:
-        """Names of what was found damaged so far: the id of a memory, or what else it is."""
+        """The names of the damaged records found so far; a memory is named by its id."""
         return self._damage.records
 
     def damage(self) -> tuple[Finding, ...]:
-        """Return what was found damaged so far; see `SupportsDamage.damage`."""
+        """Return the damage found so far; see `SupportsDamage.damage`."""
         return self._damage.findings()
 
     def copy_mark(self) -> CopyMark | None:
-        """Return of which store this is the copy; see `SupportsCopyMark`."""
+        """Return the mark that this store is a copy; see `SupportsCopyMark`."""
         return read_copy_mark(self._database.places.copy_mark)
 
     def mark_copy(self, mark: CopyMark) -> None:
-        """Write of which store this is the copy; see `SupportsCopyMark`."""
+        """Mark this store as a copy; see `SupportsCopyMark`."""
         with self._database.alone():
             write_copy_mark(self._database.places.copy_mark, mark)
 
@@ -130,7 +130,7 @@ class SqliteStorage:
     def get(
         self, ids: Collection[str], *, models: Collection[str] | None = None
     ) -> dict[str, Record]:
-        """Return the records with these ids; see `Storage.get`."""
+        """Return the records of `ids`; see `Storage.get`."""
         with self._database.read() as snapshot:
             return read_records(snapshot, ids, self._damage, models)
 
@@ -147,12 +147,14 @@ class SqliteStorage:
             return read_history(snapshot, memory_id, self._damage)
 
     def erased(self, ids: Collection[str]) -> frozenset[str]:
-        """Return those of `ids` that were erased; see `Storage.erased`."""
+        """Return the ids among `ids` that were erased; see `Storage.erased`."""
         with self._database.read() as snapshot:
-            return frozenset(each for each in ids if was_erased(snapshot, each, self._damage))
+            return frozenset(
+                memory_id for memory_id in ids if was_erased(snapshot, memory_id, self._damage)
+            )
 
     def changes(self, after: int, *, limit: int, models: Collection[str] | None = None) -> Changes:
-        """Return what changed since the cursor `after`; see `Storage.changes`."""
+        """Return the changes since the cursor `after`; see `Storage.changes`."""
         check_limit(limit)
         with self._database.read() as snapshot:
             return read_changes(
@@ -173,9 +175,9 @@ class SqliteStorage:
         """Return ids of memories without an embedding by `model`; see `Storage.pending`."""
         check_limit(limit)
         with self._database.read() as snapshot:
-            again = list(_unsound(snapshot, model, self._damage))
+            damaged = list(_damaged_embeddings(snapshot, model, self._damage))
             waiting = read_pending(snapshot, model, limit=limit, damage=self._damage)
-        return list(dict.fromkeys([*again, *waiting]))[:limit]
+        return list(dict.fromkeys([*damaged, *waiting]))[:limit]
 
     def scopes(self) -> dict[str, Scope]:
         """Return every scope by name; `Global` is always among them."""
@@ -183,7 +185,7 @@ class SqliteStorage:
             return self._scopes.read(snapshot)
 
     def links(self, ids: Collection[str]) -> list[Link]:
-        """Return every link from or to one of these memories; see `Storage.links`."""
+        """Return every link from or to a memory in `ids`; see `Storage.links`."""
         with self._database.read() as snapshot:
             return read_links(snapshot, ids, self._damage)
 
@@ -203,57 +205,57 @@ class SqliteStorage:
             return read_ledger(snapshot.connection, self._database.path).end
 
     def usage(self, ids: Collection[str]) -> dict[str, Usage]:
-        """Return how often these memories were used; see `Storage.usage`."""
+        """Return how often the memories in `ids` were used; see `Storage.usage`."""
         with self._database.read() as snapshot:
             return read_usage(snapshot, ids, self._damage)
 
     def count_usage(self, used: Mapping[str, Usage]) -> None:
-        """Add these counts; see `Storage.count_usage`."""
+        """Add the counts in `used`; see `Storage.count_usage`."""
 
         def work(connection: apsw.Connection, token: bytes) -> None:
             ledger = read_ledger(connection, self._database.path)
             count_usage(connection, used, self._damage)
-            update_ledger(connection, ledger.touched(token))
+            update_ledger(connection, ledger.with_token(token))
 
         if used:
             self._database.transaction(work, wait_seconds=_USAGE_SECONDS)
             for memory_id in used:
-                self._damage.replaced(USAGE + memory_id)
+                self._damage.discard_record(USAGE + memory_id)
 
     def measure(self) -> Size:
-        """Count what is stored; `size_bytes` is the database with its log."""
+        """Return the size of the store; `size_bytes` is the database with its log."""
         with self._database.read() as snapshot:
-            oldest, newest = _bounds(snapshot)
+            oldest, newest = _time_bounds(snapshot)
             return Size(
-                memories=_counts(snapshot),
+                memories=_count_memories(snapshot),
                 revisions=next(snapshot.rows("SELECT count(*) FROM revisions"))[0],
                 links=next(snapshot.rows("SELECT count(*) FROM links"))[0],
                 entries=read_ledger(snapshot.connection, self._database.path).end.number,
-                embedded=_embedded(snapshot),
+                embedded=_count_embedded(snapshot),
                 size_bytes=self._database.size_bytes(),
                 oldest=oldest,
                 newest=newest,
             )
 
     def scrub(self) -> bool:
-        """Empty the log into the database, where erased bytes were overwritten with zeros."""
+        """Empty the log into the database, whose erased bytes SQLite overwrites with zeros."""
         return self._database.scrub()
 
     def verify(self, walked: Walked | None = None) -> Verification:
-        """Look at everything that is stored; see `SupportsVerify.verify`."""
+        """Check everything that is stored; see `SupportsVerify.verify`."""
         path = self._database.path
         try:
             with self._database.read() as snapshot:
-                found = verify_database(snapshot, path, self._damage, walked)
+                verification = verify_database(snapshot, path, self._damage, walked)
         except StoreDamaged as error:
-            found = Verification(
+            verification = Verification(
                 counts={},
                 findings=(Finding(part=RecordKind.DATABASE, what=str(error), way_out=RESTORE),),
             )
-        for finding in found.findings:
+        for finding in verification.findings:
             if finding.part is RecordKind.DATABASE:
                 self._database.suspect(finding.what)
-        return found
+        return verification
 
     def close(self) -> None:
         """Close every connection. Closing twice does nothing."""
@@ -261,27 +263,27 @@ class SqliteStorage:
 
 
 def _only_removes(commit: Commit) -> bool:
-    """Return whether a commit does nothing but take away, which a full disk must not prevent.
+    """Return whether a commit only removes, which a full disk must not prevent.
 
-    Its expectations, and the entry that describes it, take little or nothing.
+    Expectations need no space, and the journal entry of the commit needs little.
     """
     adds = commit.attaches or commit.links or commit.scopes
     hides = all(put.memory.status is Status.FORGOTTEN for put in commit.puts)
     return bool(commit.changes) and hides and not adds
 
 
-def _unsound(snapshot: Snapshot, model: str, damage: DamageLog) -> Iterator[str]:
-    """Yield the ids of sound memories whose embedding by `model` was found damaged."""
+def _damaged_embeddings(snapshot: Snapshot, model: str, damage: DamageLog) -> Iterator[str]:
+    """Yield the ids of sound memories whose embedding by `model` is damaged."""
     for memory_id in damage.embeddings(model):
-        found = select_records(snapshot, damage, "WHERE m.id = ?", memory_id, models=(model,))
-        for _, record in found:
+        rows = select_records(snapshot, damage, "WHERE m.id = ?", memory_id, models=(model,))
+        for _, record in rows:
             if record is None or record.memory.status is Status.FORGOTTEN:
                 continue
             if record.embedding_by(model) is None:
                 yield memory_id
 
 
-def _counts(snapshot: Snapshot) -> dict[tuple[str, str, str], int]:
+def _count_memories(snapshot: Snapshot) -> dict[tuple[str, str, str], int]:
     rows = snapshot.rows(
         "SELECT CAST(scope AS BLOB), CAST(kind AS BLOB), CAST(status AS BLOB), count(*) "
         "FROM memories GROUP BY scope, kind, status"
@@ -296,7 +298,7 @@ def _counts(snapshot: Snapshot) -> dict[tuple[str, str, str], int]:
     }
 
 
-def _embedded(snapshot: Snapshot) -> dict[str, int]:
+def _count_embedded(snapshot: Snapshot) -> dict[str, int]:
     rows = snapshot.rows(
         "SELECT CAST(embedded_by AS BLOB), count(*) FROM memories "
         "WHERE embedded_by IS NOT NULL AND (status = 'forgotten') = 0 GROUP BY embedded_by"
@@ -307,7 +309,7 @@ def _embedded(snapshot: Snapshot) -> dict[str, int]:
     return dict(counts)
 
 
-def _bounds(snapshot: Snapshot) -> tuple[datetime | None, datetime | None]:
+def _time_bounds(snapshot: Snapshot) -> tuple[datetime | None, datetime | None]:
     bounds = (
         next(snapshot.rows(f"SELECT min(happened_at) FROM memories WHERE {_REAL_TIME}"))[0],
         next(snapshot.rows(f"SELECT max(happened_at) FROM memories WHERE {_REAL_TIME}"))[0],

@@ -1,4 +1,4 @@
-"""Usage as rows beside the memories, with a checksum over each."""
+"""Usage as rows beside the memories, every row with a checksum."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ _OF_MEMORY = (
 
 
 def read_usage(snapshot: Snapshot, ids: Collection[str], damage: DamageLog) -> dict[str, Usage]:
-    """Return how often these memories were used, as far as it is sound."""
-    found = {}
+    """Return how often the memories in `ids` were used, without damaged rows."""
+    usage_by_id = {}
     for memory_id in ids:
         for _, *row in snapshot.rows(_OF_MEMORY, (memory_id,)):
             usage = _decode(memory_id, row, damage)
             if usage is not None:
-                found[memory_id] = usage
-    return found
+                usage_by_id[memory_id] = usage
+    return usage_by_id
 
 
 def count_usage(connection: apsw.Connection, used: Mapping[str, Usage], damage: DamageLog) -> None:
     """Add to the usage of the memories that exist, inside the transaction of the caller.
 
-    A damaged one is counted anew.
+    Where the row of a memory is damaged, its count starts again.
     """
     for memory_id, usage in used.items():
         rows: list[Any] = connection.execute(_OF_MEMORY, (memory_id,)).fetchall()

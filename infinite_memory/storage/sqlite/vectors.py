@@ -1,6 +1,6 @@
 """Embeddings as rows: raw little-endian buffers, bound to their memory by a checksum.
 
-A row counts only if its memory knows of its model.
+A row counts only if its memory names its model in `embedded_by`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SELECTED_EMBEDDING = (
     "CAST(e.model AS BLOB), CAST(e.dimensions AS INTEGER), "
     "CAST(e.spans AS BLOB), CAST(e.vectors AS BLOB), CAST(e.checksum AS BLOB)"
 )
-"""The columns that `decode_embedding` takes, of the table `vectors` called e."""
+"""The columns that `decode_embedding` takes, of the table `vectors` with the alias e."""
 
 INSERT_EMBEDDING = (
     "INSERT OR REPLACE INTO vectors (number, model, dimensions, spans, vectors, checksum) "
@@ -32,7 +32,7 @@ INSERT_EMBEDDING = (
 
 
 def encode_embedding(memory_id: str, revision: int, embedding: Embedding) -> tuple[Any, ...]:
-    """Return what `INSERT_EMBEDDING` binds after the number of the row."""
+    """Return the bindings of `INSERT_EMBEDDING` after the number of the row."""
     spans = embedding.spans.astype(_SPANS, copy=False).tobytes()
     vectors = embedding.vectors.astype(_VECTORS, copy=False).tobytes()
     dimensions = embedding.vectors.shape[1]
@@ -47,7 +47,7 @@ def encode_embedding(memory_id: str, revision: int, embedding: Embedding) -> tup
 def decode_embedding(memory_id: str, revision: int, row: tuple[Any, ...]) -> Embedding | None:
     """Return the embedding in a row of `SELECTED_EMBEDDING`, or None if it is damaged.
 
-    The arrays are read-only views of what SQLite returned.
+    The arrays are read-only views of the bytes that SQLite returned.
     """
     model, dimensions, spans_blob, vectors_blob, checksum = row
     blobs = (memory_id.encode(), model, spans_blob, vectors_blob)
@@ -55,10 +55,10 @@ def decode_embedding(memory_id: str, revision: int, row: tuple[Any, ...]) -> Emb
         return None
     passages = len(spans_blob) // 8
     if len(spans_blob) != passages * 8 or len(vectors_blob) != passages * dimensions * 4:
-        return None  # sealed like this by a faulty writer: the text is the truth
+        return None  # a faulty writer sealed it: the text is the truth
     spans = np.ndarray((passages, 2), _SPANS, spans_blob)
     vectors = np.ndarray((passages, dimensions), _VECTORS, vectors_blob)
-    # The squared length is quicker than a look at every number, and finite only if they all are.
+    # The squared length is faster than a check of every number, and finite only if all are.
     if not (isfinite(np.vdot(vectors, vectors)) or np.isfinite(vectors).all()):
         return None
     return Embedding(model=model.decode(), spans=spans, vectors=vectors)

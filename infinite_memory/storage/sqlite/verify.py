@@ -1,4 +1,4 @@
-"""A walk through one database: every page, row, checksum and number, in one snapshot."""
+"""Verifies a database in a single snapshot: every page, row, checksum and number."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ RESTORE = (
 )
 _FORGET = "restore it from a backup, or erase it for good: everything else still works"
 _LINK_AGAIN = "remove it and make it again: the memories that it links are not touched"
-_COUNTED_ANEW = "nothing to do: it is counted anew once the memory is recalled"
+_COUNTED_AGAIN = "nothing to do: it is counted again once the memory is recalled"
 _MOST_LINES = 100
 _PROGRESS_EVERY = 1000
 
@@ -51,7 +51,7 @@ _TAGGED = (
 _SCALES = (
     (
         "SELECT CAST(m.id AS BLOB) FROM memories m JOIN erased e ON e.sequence = m.sequence",
-        "memory {!r} shares its number in the feed with one that was erased",
+        "memory {!r} shares its number in the feed with an erased memory",
     ),
     (
         "SELECT CAST(m.id AS BLOB) FROM memories m JOIN erased e ON e.id = m.id",
@@ -79,7 +79,7 @@ _SCALES = (
 def verify_database(
     snapshot: Snapshot, path: Path, damage: DamageLog, walked: Walked | None
 ) -> Verification:
-    """Look at everything in `snapshot`; what is found damaged is noted in `damage` as well."""
+    """Check everything in `snapshot`, and note the damage in `damage` as well."""
     walk = _Walk(snapshot, path, damage, walked)
     for step in (
         walk.pages,
@@ -106,7 +106,7 @@ def _broken(path: Path, what: str) -> Finding:
 
 
 class _Walk:
-    """The steps of the walk; each yields what it found, and what it knew when a page failed."""
+    """The steps of a verification; a step that fails on a page keeps its findings so far."""
 
     def __init__(
         self, snapshot: Snapshot, path: Path, damage: DamageLog, walked: Walked | None
@@ -129,14 +129,14 @@ class _Walk:
         self.counts["pages"] = next(self._snapshot.rows("PRAGMA page_count"))[0]
 
     def ledger(self) -> Iterator[Finding]:
-        """Look at the row that counts the changes."""
+        """Check the row that counts the changes."""
         try:
             self._ledger = read_ledger(self._snapshot.connection, self._path)
         except StoreDamaged as error:
             yield Finding(part=RecordKind.FEED, what=str(error), way_out=RESTORE)
 
     def memories(self) -> Iterator[Finding]:
-        """Look at every memory with its embeddings."""
+        """Check every memory with its embeddings."""
         total = next(self._snapshot.rows("SELECT count(*) FROM memories"))[0]
         for row, record in select_records(self._snapshot, self._damage, "ORDER BY m.number"):
             self.counts["memories"] += 1
@@ -167,7 +167,7 @@ class _Walk:
             yield Finding(part=RecordKind.FEED, id=name, what=what, way_out=RESTORE)
 
     def revisions(self) -> Iterator[Finding]:
-        """Look at every earlier revision."""
+        """Check every earlier revision."""
         rows = self._snapshot.rows(f"SELECT CAST(id AS BLOB), {SELECTED_REVISION} FROM revisions")
         for blob, revision, body, checksum in rows:
             self.counts["revisions"] += 1
@@ -178,11 +178,11 @@ class _Walk:
                 continue
             memory = from_json(json.loads(body))
             if (memory.id.encode(), memory.revision) != (blob, revision):
-                what = f"revision {revision} of memory {memory.id!r} holds another one"
+                what = f"revision {revision} of memory {memory.id!r} holds a different revision"
                 yield Finding(part=RecordKind.REVISION, id=memory.id, what=what, way_out=_FORGET)
 
     def tags(self) -> Iterator[Finding]:
-        """Compare the table of tags with the memories that they were taken from."""
+        """Compare the table of tags with the tags of the memories."""
         listed = groupby(
             self._snapshot.rows(
                 "SELECT number, CAST(folded AS BLOB), CAST(happened_at AS INTEGER), "
@@ -193,19 +193,19 @@ class _Walk:
         entry = next(listed, None)
         for row in self._snapshot.rows(_TAGGED):
             number, memory = row[0], decode_memory(row[1:])
-            found: set[tuple[Any, ...]] = set()
+            stored_tags: set[tuple[Any, ...]] = set()
             while entry is not None and entry[0] <= number:
                 if entry[0] == number:
-                    found = {each[1:] for each in entry[1]}
+                    stored_tags = {tag_row[1:] for tag_row in entry[1]}
                 entry = next(listed, None)
-            self.counts["tags"] += len(found)
-            if memory is not None and found != _expected_tags(memory):
+            self.counts["tags"] += len(stored_tags)
+            if memory is not None and stored_tags != _expected_tags(memory):
                 name = memory.id
                 what = f"the list of tags does not agree with memory {name!r}"
                 yield Finding(part=RecordKind.TAGS, id=name, what=what, way_out=RESTORE)
 
     def erased(self) -> Iterator[Finding]:
-        """Look at what erased memories leave behind."""
+        """Check the notes that erased memories leave behind."""
         rows = self._snapshot.rows(ERASED)
         for sequence, blob, checksum in rows:
             self.counts["erased"] += 1
@@ -216,7 +216,7 @@ class _Walk:
             yield from self._number(sequence, name)
 
     def scopes(self) -> Iterator[Finding]:
-        """Look at every scope."""
+        """Check every scope."""
         self.counts["scopes"] = next(self._snapshot.rows("SELECT count(*) FROM scopes"))[0]
         for name in damaged_scopes(self._snapshot):
             what = f"the scope {name!r} is not as it was written"
@@ -224,7 +224,7 @@ class _Walk:
             yield Finding(part=RecordKind.SCOPE, id=name, what=what, way_out=way_out)
 
     def links(self) -> Iterator[Finding]:
-        """Look at every link."""
+        """Check every link."""
         self.counts["links"] = next(self._snapshot.rows("SELECT count(*) FROM links"))[0]
         for name in damaged_links(self._snapshot):
             self._damage.skip_record(name)
@@ -232,24 +232,24 @@ class _Walk:
             yield Finding(part=RecordKind.LINK, what=what, way_out=_LINK_AGAIN)
 
     def usage(self) -> Iterator[Finding]:
-        """Look at how often each memory was used."""
+        """Check the usage of every memory."""
         self.counts["usage"] = next(self._snapshot.rows("SELECT count(*) FROM usage"))[0]
         for name in damaged_usage(self._snapshot):
             self._damage.skip_record(USAGE + name)
             what = f"the usage of memory {name!r} is not as it was written"
-            yield Finding(part=RecordKind.USAGE, id=name, what=what, way_out=_COUNTED_ANEW)
+            yield Finding(part=RecordKind.USAGE, id=name, what=what, way_out=_COUNTED_AGAIN)
 
     def journal(self) -> Iterator[Finding]:
-        """Compare the list of the entries of each memory with the journal it was taken from.
+        """Compare the list of the entries of every memory with the journal.
 
-        The chain of the journal is looked at by `check_journal`, which does so for every backend.
+        `check_journal` checks the chain of the journal, for every backend.
         """
         for number, name in misnamed_entries(self._snapshot):
             what = f"the list of what changed {name!r} does not agree with entry {number}"
             yield Finding(part=RecordKind.JOURNAL, id=name, what=what, way_out=RESTORE)
 
     def scales(self) -> Iterator[Finding]:
-        """Compare the tables with each other."""
+        """Compare the tables to find rows that contradict rows of a different table."""
         for sql, what in _SCALES:
             for (blob,) in self._snapshot.rows(sql):
                 name = name_of(blob)

@@ -1,4 +1,4 @@
-"""The connection that writes: transactions whose outcome is known, and the log that they fill."""
+"""The writing connection: transactions with a certain outcome, and checkpoints of their log."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _Result = TypeVar("_Result")
 
 
 class Writer:
-    """The writing connection of one open database. Used under the writers' lock."""
+    """The writing connection of an open database. Used under the writers' lock."""
 
     def __init__(self, connection: apsw.Connection, path: Path, checkpoint_pages: int) -> None:
-        """Write through `connection`; a checkpoint is due whenever the log has so many pages."""
+        """Write through `connection`; a checkpoint is due at `checkpoint_pages` of log."""
         self.connection = connection
         self.is_closed = False
         self._path = path
@@ -35,15 +35,15 @@ class Writer:
 
     @property
     def checkpoint_is_due(self) -> bool:
-        """Whether the log has grown so large that it is to be copied into the database."""
+        """Whether the log is large enough to be copied into the database."""
         return self._log_pages >= self._checkpoint_at
 
     def hasten_checkpoint(self) -> None:
-        """Let the next checkpoint be due now."""
+        """Make the next checkpoint due now."""
         self._checkpoint_at = 0
 
     def run(self, work: Callable[[apsw.Connection, bytes], _Result]) -> _Result:
-        """Run `work` in a transaction with a token that it writes, and commit it."""
+        """Run `work` in a transaction, with a token that it must write, and commit it."""
         token = os.urandom(16)
         self.connection.execute("BEGIN IMMEDIATE")
         try:
@@ -62,10 +62,10 @@ class Writer:
                 raise
 
     def _is_durable(self, token: bytes, cause: apsw.Error) -> bool:
-        """Tell whether a commit that reported an error took place all the same.
+        """Return whether a commit that reported an error took place anyway.
 
-        What it wrote may be in the log whole and yet not count; a crash at this moment would make
-        it count. So another transaction is written over it, or behind it, to settle the question.
+        The log may hold all of the commit although SQLite does not count it, and a crash now would
+        make it count. So a second transaction overwrites the commit in the log, or follows it.
         """
         try:
             self.roll_back()
@@ -74,7 +74,7 @@ class Writer:
             self.roll_back()
             at_sync = getattr(cause, "extendedresult", 0) == apsw.SQLITE_IOERR_FSYNC
             if is_full(cause, self.connection) and not at_sync:
-                return False  # what ended the log was never written whole
+                return False  # the end of the log was never written completely
             raise StorageUnavailable(
                 f"{storage_error(cause, self._path)}; most likely nothing was stored, but that "
                 "could not be made certain: look for the memory before you store it again"
@@ -87,22 +87,22 @@ class Writer:
             self.connection.execute("ROLLBACK")
 
     def checkpoint(self) -> None:
-        """Copy the log into the database, as far as its readers let it.
+        """Copy the log into the database, as far as its readers allow.
 
         Raises:
-            apsw.Error: the disk did not; nothing is lost.
+            apsw.Error: the disk reported an error; nothing is lost.
         """
         later = self._checkpoint_pages // 2
         self._checkpoint_at = self._log_pages + later
         pages, done = self.connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
-        # A reader holds the rest back: try again a little later, not at every commit.
+        # A reader prevents a complete copy: try again a little later, not at every commit.
         self._checkpoint_at = self._checkpoint_pages if done == pages else pages + later
 
     def truncate_log(self, wait_seconds: float) -> None:
-        """Copy the log into the database and empty it; wait for its readers at most so long.
+        """Copy the log into the database and empty it; wait at most `wait_seconds` for readers.
 
         Raises:
-            apsw.BusyError: they hold it back; what they let has been copied.
+            apsw.BusyError: readers prevent it; the pages that they allow were copied.
         """
         self.roll_back()
         self.connection.set_busy_timeout(int(wait_seconds * 1000))
@@ -113,13 +113,13 @@ class Writer:
         self._checkpoint_at = self._checkpoint_pages
 
     def scrub_log(self, wait_seconds: float) -> None:
-        """Empty the log so that a cut of the power cannot bring it back.
+        """Empty the log so that a power cut cannot bring its content back.
 
-        Emptying a log is not durable by itself; what is written to it next is synced, so that only
-        this can come back.
+        Emptying a log is not durable by itself. The next write to the log is synced, so that only
+        that write can come back.
 
         Raises:
-            apsw.BusyError: readers hold it back.
+            apsw.BusyError: readers prevent it.
         """
         self.truncate_log(wait_seconds)
         self.write_token()
@@ -132,10 +132,10 @@ class Writer:
             release(self.connection, self._path)
 
     def write_token(self) -> Ledger:
-        """Make a commit that changes nothing but the token; return the ledger before it."""
+        """Make a commit that only changes the token; return the ledger before it."""
         self.connection.execute("BEGIN IMMEDIATE")
         ledger = read_ledger(self.connection, self._path)
-        update_ledger(self.connection, ledger.touched(os.urandom(16)))
+        update_ledger(self.connection, ledger.with_token(os.urandom(16)))
         self.connection.execute("COMMIT")
         return ledger
 

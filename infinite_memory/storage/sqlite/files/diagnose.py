@@ -1,4 +1,4 @@
-"""What can be found out about a SQLite store without opening its database for writing."""
+"""Diagnoses of a SQLite store that do not open its database for writing."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def diagnose_library() -> Diagnosis:
 
 
 def diagnose_files(folder: Path) -> Iterator[Diagnosis]:
-    """Yield what the files in `folder` show; the first diagnosis that is not OK is the last.
+    """Yield the diagnoses of the files in `folder`; the first that is not OK is the last.
 
     Raises:
         StorageError: the folder cannot hold a store, or the files are suspect.
@@ -57,11 +57,11 @@ def diagnose_files(folder: Path) -> Iterator[Diagnosis]:
 
 
 def _identify(places: Places) -> str | None:
-    """Return the identity of the store, None without one; writers wait meanwhile."""
+    """Return the identity of the store, None if there is no store; writers wait meanwhile."""
     try:
         if not places.lock.exists():
             return inspect_store(places, None)
-        with WriterLock(places.lock, timeout_seconds=BUSY_SECONDS).held():
+        with WriterLock(places.lock, timeout_seconds=BUSY_SECONDS).hold():
             return inspect_store(places, None)
     except apsw.Error as error:
         raise storage_error(error, places.database) from error

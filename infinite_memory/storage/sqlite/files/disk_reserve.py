@@ -1,4 +1,4 @@
-"""Space that is held back, so that a full disk does not keep anybody from forgetting."""
+"""Disk space held in reserve, so that memories can be forgotten on a full disk."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ RESERVE_BYTES = 8 << 20
 then in the database."""
 
 OPENING_BYTES = 256 << 10
-"""Enough for what SQLite needs beside a database that it opens."""
+"""Enough for the files that SQLite adds to a database when it opens it."""
 
 _MARGIN_BYTES = 1 << 20
 _BLOCK = 1 << 16
@@ -23,21 +23,21 @@ _logger = logging.getLogger("infinite_memory.storage")
 
 
 class Reserve:
-    """A file that holds nothing but its place on the disk. Used under the writers' lock."""
+    """A file that only occupies disk space. Used under the writers' lock."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def fill(self) -> bool:
-        """Make the reserve whole where the disk has room for it and a little more; tell if it is.
+        """Fill the reserve if the disk has room for it and a margin; return whether it is full.
 
-        That it cannot be made is no reason to refuse anything else.
+        A failure is logged, since it must not prevent the operation of the caller.
         """
         try:
-            held = self._held()
-            if held >= RESERVE_BYTES:
+            held_bytes = self._held_bytes()
+            if held_bytes >= RESERVE_BYTES:
                 return True
-            if _free_bytes(self._path.parent) < RESERVE_BYTES - held + _MARGIN_BYTES:
+            if _free_bytes(self._path.parent) < RESERVE_BYTES - held_bytes + _MARGIN_BYTES:
                 return False
             self._allocate()
         except OSError as error:
@@ -48,21 +48,21 @@ class Reserve:
         return True
 
     def give(self, size_bytes: int) -> bool:
-        """Give `size_bytes` of the reserve back to the disk; return whether there were any."""
-        held = self._held()
-        if not held:
+        """Give `size_bytes` of the reserve back to the disk; return whether it held any."""
+        held_bytes = self._held_bytes()
+        if not held_bytes:
             return False
         try:
-            if held <= size_bytes:
+            if held_bytes <= size_bytes:
                 self._path.unlink()
             else:
-                os.truncate(self._path, held - size_bytes)
+                os.truncate(self._path, held_bytes - size_bytes)
         except OSError as error:
             _logger.warning("%s could not be given back: %s", self._path, error)
             return False
         return True
 
-    def _held(self) -> int:
+    def _held_bytes(self) -> int:
         try:
             return self._path.stat().st_size
         except FileNotFoundError:
@@ -74,7 +74,7 @@ class Reserve:
             if hasattr(os, "posix_fallocate"):
                 os.posix_fallocate(descriptor, 0, RESERVE_BYTES)
             else:  # pragma: no cover
-                # Not zeros, which a file system may keep as a hole.
+                # Not zeros, which a file system may store as a hole.
                 for start in range(0, RESERVE_BYTES, _BLOCK):
                     os.lseek(descriptor, start, os.SEEK_SET)
                     os.write(descriptor, os.urandom(_BLOCK))

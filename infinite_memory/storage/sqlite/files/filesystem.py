@@ -1,6 +1,6 @@
-"""What is around a store: whose folder, on which file system, and may it be written.
+"""Checks the owner, the permissions and the file system of the folder of a store.
 
-Each of these would otherwise end in an error that names none of them, or in a damaged store.
+Without the checks, an unsuitable folder would lead to an unclear error or to a damaged store.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _NETWORK = frozenset(
 
 @frozen
 class Mount:
-    """A file system, where it is mounted, and what it is mounted from."""
+    """A file system of type `kind`, mounted from `source` at `point`."""
 
     point: str
     kind: str
@@ -40,42 +40,42 @@ class Mount:
 
 
 def check_surroundings(folder: Path, *, mounts: Path = _MOUNTS) -> None:
-    """Refuse a folder in which a store could not be written, or not be kept whole.
+    """Refuse a folder in which a store could not be written, or would be damaged.
 
-    `folder` exists. `mounts` is the list of mounts as Linux writes it; where there is none, as on
-    other systems, network file systems are not noticed.
+    `mounts` is the list of mounts as Linux writes it. Where that file does not exist, as outside
+    Linux, network file systems are not noticed.
 
     Raises:
-        StorageUnavailable: with what was found and what to do; nothing was changed.
+        StorageUnavailable: with the problem and the way out; nothing was changed.
     """
     _check_network(folder, mounts)
     if not folder.is_dir():
-        return  # said when it is used
+        return  # reported when the folder is used
     _check_owner(folder)
     _check_writable(folder)
 
 
 def read_mounts(text: str) -> list[Mount]:
     """Return the mounts in the text of /proc/self/mountinfo, in its order (see proc(5))."""
-    found = []
+    mounts = []
     for line in text.splitlines():
-        fields, _, rest = line.partition(" - ")
-        places, kinds = fields.split(" "), rest.split(" ")
+        fields, _, suffix = line.partition(" - ")
+        places, kinds = fields.split(" "), suffix.split(" ")
         if len(places) > 4 and len(kinds) > 1:
-            found.append(Mount(_unescaped(places[4]), kinds[0], _unescaped(kinds[1])))
-    return found
+            mounts.append(Mount(_unescape(places[4]), kinds[0], _unescape(kinds[1])))
+    return mounts
 
 
 def mount_of(folder: Path, mounts: list[Mount]) -> Mount | None:
-    """Return the file system that `folder` lies on, None where that cannot be told."""
+    """Return the file system that holds `folder`, None if no mount in `mounts` contains it."""
     real = folder.resolve()
     containing = [mount for mount in mounts if real.is_relative_to(mount.point)]
-    # Of two mounts on one point the later one is seen.
+    # Of two mounts on the same point, the later mount is visible.
     return max(reversed(containing), key=lambda mount: len(mount.point), default=None)
 
 
-def _unescaped(field: str) -> str:
-    return _ESCAPE.sub(lambda found: chr(int(found[1], 8)), field)
+def _unescape(field: str) -> str:
+    return _ESCAPE.sub(lambda match: chr(int(match[1], 8)), field)
 
 
 def _check_network(folder: Path, mounts: Path) -> None:
@@ -84,7 +84,7 @@ def _check_network(folder: Path, mounts: Path) -> None:
     except OSError:
         return
     mount = mount_of(folder, read_mounts(text))
-    # A machine or a container that lives on the network has nothing more local than its root.
+    # A machine or a container with a network root has no storage that is more local.
     if mount is None or mount.kind not in _NETWORK or mount.point == "/":
         return
     raise StorageUnavailable(

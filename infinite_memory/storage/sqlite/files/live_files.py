@@ -1,11 +1,12 @@
-"""Whether the files that SQLite has open are still those of their names.
+"""Detects that files which SQLite has open were removed or replaced.
 
-SQLite goes on with a file that was removed or replaced, and whatever it writes there is lost. That
-happens when somebody removes the log, and when the locks of this process are lost: any code in it
-that opens and closes the database past SQLite, as a copy of the folder does, drops them all, and
-the next program that closes the database takes itself for its last user and removes the log.
+SQLite continues to use a file that was removed or replaced, and its writes to that file are lost.
+This happens when a user removes the log, and when this process loses its locks: any code in the
+process that opens and closes the database without SQLite, as a copy of the folder does, drops all
+locks. The next program that closes the database then takes itself for its last user and removes the
+log.
 
-No connection of this package ever removes a log; see `connections`.
+No connection of this package ever removes a log; see `connection`.
 """
 
 from __future__ import annotations
@@ -27,14 +28,14 @@ UNKNOWN_OUTCOME = (
 
 @frozen(kw_only=True)
 class LiveFiles:
-    """Which files a database, its log and the index of its log are; None stands for no file."""
+    """The identities of a database, its log and the index of its log; None means no file."""
 
     database: FileIdentity | None
     log: FileIdentity | None
     index: FileIdentity | None
 
     def missing_from(self, later: LiveFiles) -> str | None:
-        """Return the name of the first file that is another one, or none, in `later`."""
+        """Return the name of the first file that is missing or different in `later`."""
         if self.database != later.database:
             return "memory.db"
         if self.log != later.log:
@@ -43,7 +44,7 @@ class LiveFiles:
 
 
 def look_at_files(places: Places) -> LiveFiles:
-    """Return which files have the names of the store now."""
+    """Return the identities of the files that currently have the names of the store."""
     path = str(places.database)
     return LiveFiles(
         database=file_identity(path),
@@ -53,7 +54,7 @@ def look_at_files(places: Places) -> LiveFiles:
 
 
 def moved_files(places: Places, name: str, outcome: str) -> StorageUnavailable:
-    """Return the error that says that the file `name` was removed or replaced under SQLite."""
+    """Return the error for a file `name` that was removed or replaced while SQLite had it open."""
     return StorageUnavailable(
         f"{places.folder / name} was removed or replaced while this process had it open: {outcome}."
         " Close this store and open it again. It happens when the files are removed, or copied or"

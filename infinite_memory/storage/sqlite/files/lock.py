@@ -16,11 +16,11 @@ __all__ = ["FairLock", "WriterBusy", "WriterLock"]
 
 
 class WriterBusy(StorageUnavailable):
-    """Another writer did not release the lock in time."""
+    """A different writer did not release the lock in time."""
 
 
 class FairLock:
-    """A lock between threads, which get it in the order in which they asked for it."""
+    """A lock between threads, which get it in the order in which they request it."""
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
@@ -39,8 +39,8 @@ class FairLock:
                 self._waiting.append(gate)
             if gate.acquire(timeout=timeout_seconds):
                 return True
-            return not self._leave(gate)  # it may be handed over at the very end of the wait
-        except BaseException:  # interrupted, as by Ctrl-C: nobody would ever give it back
+            return not self._leave(gate)  # `release` may hand it over at the very end of the wait
+        except BaseException:  # interrupted, as by Ctrl-C: nobody would ever release the lock
             if not self._leave(gate) and self._holder is gate:
                 self.release()
             raise
@@ -62,7 +62,7 @@ class FairLock:
 
 
 class WriterLock:
-    """Excludes every other writer of the store, in this process and in all processes."""
+    """Excludes all further writers of the store, in this process and in every process."""
 
     def __init__(self, path: Path, *, timeout_seconds: float) -> None:
         self.path = path
@@ -70,54 +70,56 @@ class WriterLock:
         self._threads = FairLock()
 
     @contextmanager
-    def held(self, seconds: float | None = None) -> Iterator[None]:
-        """Hold the lock for the length of a block; wait for it for `seconds`, None for the usual.
+    def hold(self, seconds: float | None = None) -> Iterator[None]:
+        """Hold the lock for the length of a block.
+
+        `seconds` is the longest wait for the lock; None takes the timeout of this object.
 
         Raises:
-            WriterBusy: it was not free in time.
-            StorageUnavailable: its file cannot be opened.
+            WriterBusy: the lock was not free in time.
+            StorageUnavailable: the lock file cannot be opened.
         """
         seconds = self._timeout_seconds if seconds is None else seconds
         deadline = time.monotonic() + seconds
-        with self.held_by_thread(seconds):
+        with self.hold_in_thread(seconds):
             lock = FileLock(self.path)
             if not lock.acquire(deadline - time.monotonic()):
-                raise self._late(seconds)
+                raise self._busy(seconds)
             try:
                 yield
             finally:
                 lock.release()
 
     @contextmanager
-    def held_within(self, seconds: float) -> Iterator[bool]:
-        """Hold the lock if it is free within `seconds`; the block gets whether it is held.
+    def hold_within(self, seconds: float) -> Iterator[bool]:
+        """Hold the lock if it is free within `seconds`; yield whether it is held.
 
         Raises:
-            StorageUnavailable: its file cannot be opened.
+            StorageUnavailable: the lock file cannot be opened.
         """
         with ExitStack() as stack:
             try:
-                stack.enter_context(self.held(seconds))
+                stack.enter_context(self.hold(seconds))
                 held = True
             except WriterBusy:
                 held = False
             yield held
 
     @contextmanager
-    def held_by_thread(self, seconds: float) -> Iterator[None]:
-        """Exclude the threads of this process that use this lock, but no other process.
+    def hold_in_thread(self, seconds: float) -> Iterator[None]:
+        """Exclude all threads that share this object, but no different process.
 
         Raises:
-            WriterBusy: another thread held it for that long.
+            WriterBusy: a thread held the lock for all of `seconds`.
         """
         if not self._threads.acquire(seconds):
-            raise self._late(seconds)
+            raise self._busy(seconds)
         try:
             yield
         finally:
             self._threads.release()
 
-    def _late(self, seconds: float) -> WriterBusy:
+    def _busy(self, seconds: float) -> WriterBusy:
         return WriterBusy(
             f"another writer has held {self.path} for {seconds:g} s: look for a "
             "process that is stopped or hangs, end it, and try again; nothing was stored"

@@ -1,4 +1,4 @@
-"""Small files beside the database: that a store exists, and which; and of which it is the copy."""
+"""Small files beside the database: the marker of a store, and the mark of a copy."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _EARLIER_LINE = re.compile(rb"infinite-memory store [0-9a-f-]{36}\n")
 
 
 def read_marker(path: Path) -> str | None:
-    """Return the identity of the store that `path` marks, or None where there is no marker.
+    """Return the identity of the store that `path` marks, or None if there is no marker.
 
     Raises:
         StoreDamaged: the file does not read as a marker.
@@ -49,10 +49,10 @@ def is_earlier_marker(path: Path) -> bool:
 
 
 def _read(path: Path) -> bytes | None:
-    """Return what is in the file `path`, None where there is no file."""
+    """Return the content of the file `path`, None if there is no file."""
     try:
         mode = path.lstat().st_mode
-        # A pipe would be waited on for ever.
+        # Reading a pipe would block for ever.
         return path.read_bytes() if stat.S_ISREG(mode) or stat.S_ISDIR(mode) else b""
     except FileNotFoundError:
         return None
@@ -68,7 +68,7 @@ def write_marker(path: Path, identity: str) -> None:
 
 
 def read_copy_mark(path: Path) -> CopyMark | None:
-    """Return the mark in the file `path`, None where there is none that can be read."""
+    """Return the mark in the file `path`, None if there is no readable mark."""
     try:
         return CopyMark.of(path.read_text("utf-8")) if path.is_file() else None
     except (OSError, UnicodeDecodeError):
@@ -79,7 +79,7 @@ def write_copy_mark(path: Path, mark: CopyMark) -> None:
     """Write the mark of a copy, whole or not at all, durably.
 
     Raises:
-        StorageUnavailable: the disk does not let it.
+        StorageUnavailable: the disk refuses the write.
     """
     try:
         write_atomically(path, f"{mark.to_text()}\n".encode("ascii"))

@@ -1,11 +1,11 @@
-"""Which databases this process has open, so that a forked child opens none of them again.
+"""The databases that this process has open, so that a forked child does not open them again.
 
-The kernel gives locks on a file to a process, and a forked child gets none of its parent's. But the
-child inherits SQLite's table of open files, in which they are still held. A database that the child
-opened again would be used without locks, and the log could be removed or written over under it.
+The kernel gives file locks to a process, and a forked child gets none of its parent's locks. But
+the child inherits SQLite's table of open files, in which the locks are still held. If the child
+opened a database again, it would use it without locks, and its log could be removed or overwritten.
 
-A database counts as open from before SQLite opens a file of it until after SQLite has closed it, so
-that a fork at any moment in between, by whichever thread, is noticed.
+A database counts as open from before SQLite opens its files until after SQLite has closed them, so
+that a fork at any moment in between, by any thread, is noticed.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from attrs import frozen
 from infinite_memory.errors import StorageUnavailable
 from infinite_memory.storage.forks import crossed_fork
 
-__all__ = ["TrackedConnection", "check_not_inherited", "file_identity", "tracked"]
+__all__ = ["TrackedConnection", "check_not_inherited", "file_identity", "track_database"]
 
 FileIdentity = tuple[int, int]
-"""The device and the number of a file there."""
+"""The device of a file and its inode number."""
 
 
 @frozen
@@ -37,7 +37,8 @@ class _OpenDatabase:
     file: FileIdentity | None
 
 
-# No lock guards these: each change is one step of a dictionary, so that a fork finds them whole.
+# No lock guards these: every change is a single operation on a dictionary, so that a fork never
+# copies a half-made change.
 _open: dict[int, _OpenDatabase] = {}
 _connections: dict[int, weakref.ref[apsw.Connection]] = {}
 _inherited_folders: set[str] = set()
@@ -45,7 +46,7 @@ _inherited_files: set[FileIdentity] = set()
 
 
 def file_identity(path: str | os.PathLike[str]) -> FileIdentity | None:
-    """Return which file has the name `path`, None where none has."""
+    """Return the identity of the file at `path`, None if there is no file."""
     try:
         status = os.stat(path)  # noqa: PTH116 -- a third of the time of Path.stat, at every commit
     except OSError:
@@ -54,10 +55,10 @@ def file_identity(path: str | os.PathLike[str]) -> FileIdentity | None:
 
 
 def check_not_inherited(path: Path) -> None:
-    """Refuse the database at `path` if it was open when this process, or one above it, was forked.
+    """Refuse the database at `path` if it was open when this process or an ancestor was forked.
 
     Raises:
-        StorageUnavailable: it was.
+        StorageUnavailable: the database was open.
     """
     if not _inherited_folders:
         return
@@ -66,11 +67,11 @@ def check_not_inherited(path: Path) -> None:
 
 
 @contextmanager
-def tracked(path: Path) -> Iterator[None]:
+def track_database(path: Path) -> Iterator[None]:
     """Count the database at `path` as open for the length of a block.
 
     Raises:
-        StorageUnavailable: this process inherited it from its parent.
+        StorageUnavailable: this process inherited the open database from its parent.
     """
     check_not_inherited(path)
     token = object()
@@ -85,10 +86,10 @@ class TrackedConnection(apsw.Connection):
     """A connection whose database counts as open for as long as the connection is."""
 
     def __init__(self, path: Path, *, flags: int, vfs: str | None, uri: str | None = None) -> None:
-        """Open the database at `path`, by the address `uri` if there is one.
+        """Open the database at `path`, with the address `uri` unless it is None.
 
         Raises:
-            StorageUnavailable: this process inherited it from its parent.
+            StorageUnavailable: this process inherited the open database from its parent.
         """
         check_not_inherited(path)
         key = id(self)
@@ -120,10 +121,10 @@ def _forget(key: int) -> None:
 
 
 def _inherit() -> None:
-    """In a forked child: refuse what was open, and never close it, which would touch the files.
+    """In a forked child: refuse the databases of the parent, and never close its connections.
 
     Closing a connection in the middle of a transaction writes to the shared index of the log. A
-    reference that nobody gives back keeps it open even while the interpreter ends.
+    reference that is never released keeps the connection open even while the interpreter ends.
     """
     for database in list(_open.values()):
         _inherited_folders.add(database.folder)

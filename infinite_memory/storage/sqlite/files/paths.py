@@ -22,12 +22,12 @@ class Places:
 
     @property
     def log(self) -> Path:
-        """The write-ahead log, which SQLite names."""
+        """The write-ahead log, whose name SQLite chooses."""
         return self.folder / "memory.db-wal"
 
     @property
     def marker(self) -> Path:
-        """The file that says that a store exists here."""
+        """The file that marks the folder as a store, with the identity of the store."""
         return self.folder / "memory.db.marker"
 
     @property
@@ -37,15 +37,15 @@ class Places:
 
     @property
     def scrub_due(self) -> Path:
-        """The file that says that bytes of what was erased are still in the database or its log."""
+        """The file that notes that erased bytes may still be in the database or its log."""
         return self.folder / "store.scrub"
 
     @property
     def reserve(self) -> Path:
-        """The space that is kept for forgetting on a full disk."""
+        """The file that reserves space for forgetting on a full disk."""
         return self.folder / "store.reserve"
 
     @property
     def copy_mark(self) -> Path:
-        """The file that says of which other store this one is the copy."""
+        """The file that names the original if this store is a copy."""
         return self.folder / "memory.db.copy"

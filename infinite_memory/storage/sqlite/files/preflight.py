@@ -1,4 +1,4 @@
-"""A look at the files of a store before anything opens them for writing; nothing is changed."""
+"""Inspects the files of a store before they are opened for writing, without changing them."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from infinite_memory.storage.sqlite.connection import (
 )
 from infinite_memory.storage.sqlite.errors import DAMAGE, damaged_database
 from infinite_memory.storage.sqlite.files.marker import is_earlier_marker, read_marker
-from infinite_memory.storage.sqlite.files.open_files import tracked
+from infinite_memory.storage.sqlite.files.open_files import track_database
 from infinite_memory.storage.sqlite.files.paths import Places
-from infinite_memory.storage.sqlite.files.wal import passed_over
+from infinite_memory.storage.sqlite.files.wal import count_skipped_pages
 from infinite_memory.storage.sqlite.metadata import read_identity
 from infinite_memory.storage.sqlite.migrations import check_version
 from infinite_memory.storage.sqlite.schema import APPLICATION_ID, EARLIER_APPLICATION_ID
@@ -37,15 +37,15 @@ _EARLIER_APPLICATION = EARLIER_APPLICATION_ID.to_bytes(4, "big")
 
 
 def inspect_store(places: Places, vfs: str | None) -> str | None:
-    """Return the identity of the store that is there, None where there is nothing at all.
+    """Return the identity of the store at `places`, None if none of its files exists.
 
     Raises:
-        StoreDamaged: what is there is suspect.
-        SchemaTooNew: a newer version made it.
-        SchemaTooOld: a development version before schema 1 made it.
-        StorageUnavailable: it is not for us to use, such as a link, or inherited over a fork.
+        StoreDamaged: the files are suspect.
+        SchemaTooNew: a newer version made the store.
+        SchemaTooOld: a development version before schema 1 made the store.
+        StorageUnavailable: the database must not be used: it is a link, or inherited over a fork.
     """
-    with tracked(places.database):
+    with track_database(places.database):
         _refuse_earlier(places, vfs)
         return _inspect(places, vfs)
 
@@ -53,16 +53,16 @@ def inspect_store(places: Places, vfs: str | None) -> str | None:
 def _refuse_earlier(places: Places, vfs: str | None) -> None:
     """Refuse the store of a development version before schema 1.
 
-    Its database says so in the header; where there is no database, its marker does.
+    The header of its database shows the version, or its marker if there is no database.
 
     Raises:
-        SchemaTooOld: it is one.
+        SchemaTooOld: the store is of such a version.
     """
     if _size(places.database):
         try:
             header = _read_header(places.database, vfs)
         except DAMAGE:
-            return  # what is wrong is found out by the inspection
+            return  # `_inspect` reports the damage
         is_earlier = header[_APPLICATION] == _EARLIER_APPLICATION
     else:
         is_earlier = is_earlier_marker(places.marker)
@@ -95,7 +95,7 @@ def _inspect(places: Places, vfs: str | None) -> str | None:
         identity = _identify(places.database, vfs, has_log=bool(log_size))
     except DAMAGE as error:
         if log_size and isinstance(error, apsw.CorruptError) and marked is not None:
-            # A checkpoint may have been cut short: then the log has the pages that are missing.
+            # A checkpoint may have been interrupted: then the log has the missing pages.
             _check_with_log(places.database, vfs, marked, whole=True)
             return marked
         raise damaged_database(places.database, f"is damaged ({error})") from error
@@ -110,32 +110,32 @@ def _inspect(places: Places, vfs: str | None) -> str | None:
 
 
 def _size(path: Path) -> int | None:
-    """Return the size of a regular file, None where there is nothing.
+    """Return the size of a regular file, None if nothing has that path.
 
     Raises:
-        StorageUnavailable: it is a link, to which SQLite would give a log in another folder.
-        StoreDamaged: it is no file.
+        StorageUnavailable: the path is a link, whose log SQLite would keep in a different folder.
+        StoreDamaged: the path is not a regular file.
     """
     try:
-        found = path.lstat()
+        status = path.lstat()
     except FileNotFoundError:
         return None
-    if stat.S_ISLNK(found.st_mode):
+    if stat.S_ISLNK(status.st_mode):
         raise StorageUnavailable(
             f"{path} is a link to {path.readlink()}, and the log of a database must lie beside it: "
             "give --home the folder that holds the database itself"
         )
-    if stat.S_ISDIR(found.st_mode):
+    if stat.S_ISDIR(status.st_mode):
         raise damaged_database(path, "is a folder where a file should be")
-    if not stat.S_ISREG(found.st_mode):
-        raise damaged_database(path, "is no regular file")
-    return found.st_size
+    if not stat.S_ISREG(status.st_mode):
+        raise damaged_database(path, "is not a regular file")
+    return status.st_size
 
 
 def _check_header(path: Path, vfs: str | None) -> int:
-    """Look at what is the same in every database of ours, and return the size of its pages.
+    """Check the header fields that every database of this package shares; return the page size.
 
-    A single altered bit there would have SQLite change the file when it opens it.
+    SQLite would change the file on opening it if a single bit of those fields were altered.
     """
     header = _read_header(path, vfs)
     if len(header) < _HEADER_BYTES or not header.startswith(_MAGIC):
@@ -150,7 +150,7 @@ def _check_header(path: Path, vfs: str | None) -> int:
 def _read_header(path: Path, vfs: str | None) -> bytes:
     """Return the first bytes of a file, read through SQLite.
 
-    The locks of SQLite on the file would be lost if anybody else closed it.
+    An ordinary `open` and `close` of the file would drop the locks of SQLite on it.
     """
     file = apsw.VFSFile(
         vfs or "", str(path), [apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY, 0]
@@ -162,7 +162,7 @@ def _read_header(path: Path, vfs: str | None) -> bytes:
 
 
 def _identify(path: Path, vfs: str | None, *, has_log: bool) -> str:
-    """Return the identity in the main file of a database of ours."""
+    """Return the identity in the main file of a database of this package."""
     connection = connect_immutable(path, vfs=vfs)
     try:
         version = connection.pragma("user_version")
@@ -184,8 +184,8 @@ def _identify(path: Path, vfs: str | None, *, has_log: bool) -> str:
 
 
 def _check_log_header(places: Places, page_bytes: int, vfs: str | None) -> None:
-    """Refuse a log that SQLite would not read, if it holds what the database does not."""
-    lost = passed_over(places.database, places.log, page_bytes, vfs)
+    """Refuse a log that SQLite would ignore, if it holds pages that the database lacks."""
+    lost = count_skipped_pages(places.database, places.log, page_bytes, vfs)
     if lost:
         raise StoreDamaged(
             f"{places.log} has a damaged header, so {lost} pages that {places.database.name} has "
@@ -196,35 +196,36 @@ def _check_log_header(places: Places, page_bytes: int, vfs: str | None) -> None:
 
 
 def _check_with_log(path: Path, vfs: str | None, identity: str, *, whole: bool) -> None:
-    """Refuse a database that is not sound, or is another store, once its log is applied to it.
+    """Refuse a database that is damaged, or is a different store, with its log applied.
 
-    `whole` looks at every page. Where others have it open, they vouch for the log; where nobody
-    has, it is looked at without even an index of the log being made beside it.
+    `whole` checks every page. A database that is open elsewhere already uses its log, so that only
+    `whole` reads it again. A database that nobody has open is read without adding a file: not even
+    an index of the log.
     """
     alone = connect_alone(path, vfs=vfs)
     try:
         if alone.readonly("main"):
-            return  # said when it is opened for writing
-        found = _look(alone, path, whole=whole)
+            return  # reported when the database is opened for writing
+        stored = _read_checked_identity(alone, path, whole=whole)
     except apsw.BusyError:
         if not whole:
             return
         beside = connect_reading(path, vfs=vfs)
         try:
-            found = _look(beside, path, whole=True)
+            stored = _read_checked_identity(beside, path, whole=True)
         finally:
             beside.close()
     finally:
         alone.close()
-    if found != identity:
-        raise damaged_database(path, f"is the store {found} with its log, not {identity}")
+    if stored != identity:
+        raise damaged_database(path, f"is the store {stored} with its log, not {identity}")
 
 
-def _look(connection: apsw.Connection, path: Path, *, whole: bool) -> str:
+def _read_checked_identity(connection: apsw.Connection, path: Path, *, whole: bool) -> str:
     try:
-        checked = str(connection.execute("PRAGMA quick_check(1)").get) if whole else "ok"
-        if checked != "ok":
-            raise apsw.CorruptError(checked)
+        result = str(connection.execute("PRAGMA quick_check(1)").get) if whole else "ok"
+        if result != "ok":
+            raise apsw.CorruptError(result)
         return read_identity(connection, path)
     except (*DAMAGE, apsw.SQLError) as error:
-        raise damaged_database(path, f"is damaged, even with its log ({error})") from (error)
+        raise damaged_database(path, f"is damaged, even with its log ({error})") from error

@@ -1,4 +1,4 @@
-"""Which databases this process has found damaged, so that nobody in it writes to them any more."""
+"""The databases that this process has found damaged, and therefore no longer writes to."""
 
 from __future__ import annotations
 
@@ -8,40 +8,41 @@ from infinite_memory.errors import StoreDamaged
 
 __all__ = ["Suspicion"]
 
-# No lock guards it, which a forked child could find held: each use is one step of a dictionary.
-_found: dict[tuple[str, int, int], StoreDamaged] = {}
+# No lock guards the dictionary, since a forked child could inherit a held lock: every use is a
+# single operation on it.
+_errors: dict[tuple[str, int, int], StoreDamaged] = {}
 
 
 class Suspicion:
-    """What was found wrong with one file, through whichever handle and by whichever thread.
+    """The damage that any handle or thread of this process has found in a database file.
 
-    It holds until the process ends: that a later look finds nothing proves nothing, since it may
-    not read the page that was damaged. The file counts, not its name: a sound one that is put in
-    its place, such as a restored backup, may be written.
+    The suspicion lasts until the process ends. A later check that finds no damage proves nothing,
+    since it may not read the damaged page. The suspicion belongs to the file, not to its name: a
+    sound file that replaces it, such as a restored backup, may be written.
     """
 
     def __init__(self, path: Path, identity: str) -> None:
-        """Look at the store `identity` in the file at `path`, which exists."""
+        """Track the store `identity` in the file at `path`, which exists."""
         status = path.stat()
         self._file = (identity, status.st_dev, status.st_ino)
 
     @property
-    def found(self) -> StoreDamaged | None:
-        """The error that says what was found, None if nothing was."""
-        return _found.get(self._file)
+    def error(self) -> StoreDamaged | None:
+        """The error that describes the damage, None if none was found."""
+        return _errors.get(self._file)
 
     def note(self, error: StoreDamaged) -> None:
-        """Remember what was found; what was found first stays."""
-        _found.setdefault(self._file, error)
+        """Remember the damage that `error` describes, unless damage was noted before."""
+        _errors.setdefault(self._file, error)
 
     def check(self) -> None:
         """Refuse to write.
 
         Raises:
-            StoreDamaged: something was found.
+            StoreDamaged: damage was found.
         """
-        found = self.found
-        if found is not None:
+        error = self.error
+        if error is not None:
             raise StoreDamaged(
-                f"nothing is written any more by this process, which goes on reading: {found}"
+                f"nothing is written any more by this process, which goes on reading: {error}"
             )

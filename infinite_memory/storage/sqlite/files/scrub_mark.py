@@ -1,7 +1,8 @@
-"""A file that says that bytes of what was erased may still be in the database or its log.
+"""A file that notes that erased bytes may still be in the database or its log.
 
-It is there from before an erasure until the log has been emptied after it. Whoever commits, opens
-or closes meanwhile empties the log once no reader holds it back any more, also after a kill.
+The file exists from before an erasure until the log is emptied after it. Every commit, opening or
+closing in between empties the log if no reader prevents it, also after the erasing process was
+killed.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ _logger = logging.getLogger("infinite_memory.storage")
 
 
 class ScrubMark:
-    """The mark of one store. Used under the writers' lock."""
+    """The mark of a store. Used under the writers' lock."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -29,7 +30,7 @@ class ScrubMark:
         return os.path.exists(self._path)  # noqa: PTH110 -- a third of the time of Path.exists
 
     def set(self) -> None:
-        """Make the mark, durably. A disk that has no room for it must not prevent an erasure."""
+        """Make the mark durably; log a failure, since a full disk must not prevent an erasure."""
         if self.is_set:
             return
         try:
@@ -39,7 +40,7 @@ class ScrubMark:
             _logger.warning("%s could not be made: %s", self._path, error)
 
     def clear(self) -> None:
-        """Remove the mark; one that comes back after a cut of the power costs a second look."""
+        """Remove the mark; if a power cut brings it back, the log is only emptied again."""
         try:
             self._path.unlink(missing_ok=True)
         except OSError as error:

@@ -1,11 +1,11 @@
-"""The write-ahead log as a file: what SQLite would pass over in it without a word.
+"""Finds pages in a write-ahead log that SQLite would skip silently.
 
-SQLite reads nothing of a log whose header is damaged. That is right after a power cut in the middle
-of writing that header, which is written anew only once all of the log is in the database and before
-anything else is written behind it. If the log holds pages that the database does not, then the
-header was damaged in another way, and what was acknowledged would be gone.
+SQLite ignores a log whose header is damaged. That is correct after a power cut during a write of
+the header, because SQLite rewrites the header only after all of the log is in the database, and
+before it appends to the log. If the log holds pages that the database lacks, the header was damaged
+differently, and acknowledged commits would be lost.
 
-Format and checksum are those of "WAL File Format", https://sqlite.org/fileformat2.html#walformat.
+Format and checksum follow "WAL File Format", https://sqlite.org/fileformat2.html#walformat.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 
 import apsw
 
-__all__ = ["passed_over"]
+__all__ = ["count_skipped_pages"]
 
 _HEADER = struct.Struct(">8I")
 _FRAME = struct.Struct(">6I")
@@ -29,8 +29,8 @@ _32_BITS = 0xFFFFFFFF
 _Sums = tuple[int, int]
 
 
-def passed_over(database: Path, log: Path, page_bytes: int, vfs: str | None) -> int:
-    """Return how many pages are in a log that SQLite will not read and not in the database.
+def count_skipped_pages(database: Path, log: Path, page_bytes: int, vfs: str | None) -> int:
+    """Return how many pages of a log that SQLite ignores are missing from the database.
 
     Both files are read through SQLite. The caller holds the writers' lock.
     """
@@ -38,7 +38,7 @@ def passed_over(database: Path, log: Path, page_bytes: int, vfs: str | None) -> 
     try:
         if with_log.size <= _HEADER.size or _is_sound(with_log.read(_HEADER.size, 0)):
             return 0
-        committed = dict(_committed(with_log, page_bytes))
+        committed = dict(_committed_pages(with_log, page_bytes))
         if not committed:
             return 0
         main = _Reader(database, apsw.SQLITE_OPEN_MAIN_DB, vfs)
@@ -54,14 +54,14 @@ def passed_over(database: Path, log: Path, page_bytes: int, vfs: str | None) -> 
 
 
 class _Reader:
-    """A file that is read through SQLite, whose locks on it would be lost otherwise."""
+    """Reads a file through SQLite; an ordinary `open` and `close` would drop its locks."""
 
     def __init__(self, path: Path, kind: int, vfs: str | None) -> None:
         self._file = apsw.VFSFile(vfs or "", str(path), [kind | apsw.SQLITE_OPEN_READONLY, 0])
         self.size: int = self._file.xFileSize()
 
     def read(self, length: int, offset: int) -> bytes:
-        """Return so many bytes, or as many as there are."""
+        """Return `length` bytes from `offset`, or fewer at the end of the file."""
         wanted = max(0, min(length, self.size - offset))
         return bytes(self._file.xRead(wanted, offset)) if wanted else b""
 
@@ -75,13 +75,14 @@ def _is_sound(header: bytes) -> bool:
     if magic not in _MAGIC or version != _VERSION:
         return False
     order = ">" if magic & 1 else "<"
-    return _summed(header[:24], (0, 0), order) == (first, second)
+    return _update_checksum(header[:24], (0, 0), order) == (first, second)
 
 
-def _committed(log: _Reader, page_bytes: int) -> Iterator[tuple[int, int]]:
-    """Yield the number of each page in the commits of the log, and where it is, oldest first.
+def _committed_pages(log: _Reader, page_bytes: int) -> Iterator[tuple[int, int]]:
+    """Yield the number and the offset of every committed page in the log, oldest first.
 
-    The first frame says how those behind it begin: its own checksum follows from the header.
+    The salts and the checksum of the first frame are taken as correct, since its checksum depends
+    on the damaged header; all later frames are checked against them.
     """
     waiting: list[tuple[int, int]] = []
     salts: tuple[int, int] | None = None
@@ -93,7 +94,8 @@ def _committed(log: _Reader, page_bytes: int) -> Iterator[tuple[int, int]]:
         if salts is None:
             salts, sums = (pair[0], pair[1]), (first, second)
         else:
-            sums = _summed(frame[_FRAME.size :], _summed(frame[:8], sums, _NATIVE), _NATIVE)
+            head_sums = _update_checksum(frame[:8], sums, _NATIVE)
+            sums = _update_checksum(frame[_FRAME.size :], head_sums, _NATIVE)
         if not page or salts != (pair[0], pair[1]) or sums != (first, second):
             return
         waiting.append((page, offset + _FRAME.size))
@@ -102,11 +104,11 @@ def _committed(log: _Reader, page_bytes: int) -> Iterator[tuple[int, int]]:
             waiting = []
 
 
-def _summed(content: bytes, sums: _Sums, order: str) -> _Sums:
-    """Go on with the checksum of a log over whole pairs of 32 bits."""
-    one, two = sums
+def _update_checksum(content: bytes, sums: _Sums, order: str) -> _Sums:
+    """Return the checksum of a log after `content`, a whole number of pairs of 32-bit words."""
+    first, second = sums
     words = struct.unpack(f"{order}{len(content) // 4}I", content)
     for even, odd in zip(words[::2], words[1::2], strict=True):
-        one = (one + even + two) & _32_BITS
-        two = (two + odd + one) & _32_BITS
-    return one, two
+        first = (first + even + second) & _32_BITS
+        second = (second + odd + first) & _32_BITS
+    return first, second
