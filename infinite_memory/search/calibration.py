@@ -6,7 +6,7 @@ import math
 
 from attrs import frozen
 
-from infinite_memory.search.weights import Weights
+from infinite_memory.search.scoring import Weights
 
 __all__ = ["Calibration", "choose_calibration"]
 

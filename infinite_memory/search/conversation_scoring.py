@@ -23,9 +23,8 @@ from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from infinite_memory.search.bm25 import QueryTerms, count_terms, saturate_counts
-from infinite_memory.search.neighbours import NONE, Neighbours
-from infinite_memory.search.scoring import SegmentScores
-from infinite_memory.search.weights import Weights
+from infinite_memory.search.conversation_turns import NONE, ConversationTurns
+from infinite_memory.search.scoring import SegmentScores, Weights
 
 __all__ = ["ConversationScores", "score_in_conversations"]
 
@@ -44,7 +43,7 @@ class ConversationScores:
     `total` is everything together.
     """
 
-    near: Neighbours
+    turns: ConversationTurns
     parts: Scores
     around: Scores
     quoted: Scores
@@ -55,7 +54,7 @@ class ConversationScores:
 
 
 @frozen(kw_only=True, eq=False)
-class _Own:
+class _OwnScores:
     """What each row has by itself: float32, shape (m,); the counts of the terms (m, terms)."""
 
     meaning: Scores
@@ -68,9 +67,9 @@ class _Own:
 
 
 def score_in_conversations(
-    scored: Sequence[SegmentScores],
-    near: Neighbours,
-    asked: QueryTerms,
+    scores: Sequence[SegmentScores],
+    turns: ConversationTurns,
+    query: QueryTerms,
     weights: Weights,
     *,
     parts: Scores,
@@ -83,47 +82,49 @@ def score_in_conversations(
     arms were added up with. The scores of rows that are not wanted mean nothing: their own
     neighbours may be missing.
     """
-    own = _own(scored, near, asked)
+    own = _score_alone(scores, turns, query)
     own = evolve(own, meaning=own.meaning + parts)
     alone = weights.meaning * own.meaning + weights.words * own.words
-    surrounded = weights.meaning * _meaning_around(own, near, weights)
-    surrounded += weights.words * _words_around(own, near, asked, weights)
+    surrounded = weights.meaning * _meaning_around(own, turns, weights)
+    surrounded += weights.words * _words_around(own, turns, query, weights)
     said = (weights.quoted * quoted).astype(np.float32)
-    found = surrounded + said + weights.speaker * own.speaker * (surrounded > 0)
-    lost = -weights.asks * own.asks * found
-    found += lost
-    important = weights.important * own.important * found
-    conversation = weights.conversation * _best_of_conversations(found, near)
+    totals = surrounded + said + weights.speaker * own.speaker * (surrounded > 0)
+    lost = -weights.asks * own.asks * totals
+    totals += lost
+    important = weights.important * own.important * totals
+    conversation = weights.conversation * _best_of_conversations(totals, turns)
     return ConversationScores(
-        near=near,
+        turns=turns,
         parts=weights.meaning * parts,
         around=surrounded - alone,
         quoted=said,
         asks=lost,
         important=important,
         conversation=conversation,
-        total=found + important + conversation,
+        total=totals + important + conversation,
     )
 
 
-def _own(scored: Sequence[SegmentScores], near: Neighbours, asked: QueryTerms) -> _Own:
-    columns = np.zeros((6, len(near)), np.float32)
-    counts = np.zeros((len(near), len(asked.terms)), np.float32)
-    for part in np.unique(near.part):
-        s, rows = scored[part], np.flatnonzero(near.part == part)
-        docs = near.doc[rows].astype(np.int32)
-        places = s.selection.places(docs)
+def _score_alone(
+    scores: Sequence[SegmentScores], turns: ConversationTurns, query: QueryTerms
+) -> _OwnScores:
+    columns = np.zeros((6, len(turns)), np.float32)
+    counts = np.zeros((len(turns), len(query.terms)), np.float32)
+    for number in np.unique(turns.segment_index):
+        segment_scores, rows = scores[number], np.flatnonzero(turns.segment_index == number)
+        docs = turns.doc[rows].astype(np.int32)
+        positions = segment_scores.doc_filter.positions_of(docs)
         columns[:, rows] = (
-            s.meaning(places),
-            s.words(places),
-            s.speaker(places),
-            s.segment.asks[docs],
-            s.segment.important[docs],
-            s.segment.length[docs],
+            segment_scores.meaning(positions),
+            segment_scores.words(positions),
+            segment_scores.speaker(positions),
+            segment_scores.segment.asks[docs],
+            segment_scores.segment.important[docs],
+            segment_scores.segment.length[docs],
         )
-        counts[rows] = count_terms(s.segment, asked.terms, docs)
+        counts[rows] = count_terms(segment_scores.segment, query.terms, docs)
     meaning, words, speaker, asks, important, length = columns
-    return _Own(
+    return _OwnScores(
         meaning=meaning,
         words=words,
         speaker=speaker,
@@ -134,34 +135,36 @@ def _own(scored: Sequence[SegmentScores], near: Neighbours, asked: QueryTerms) -
     )
 
 
-def _meaning_around(own: _Own, near: Neighbours, weights: Weights) -> Scores:
-    before = np.where(near.before == NONE, own.meaning, own.meaning[near.before])
-    after = np.where(near.after == NONE, own.meaning, own.meaning[near.after])
+def _meaning_around(own: _OwnScores, turns: ConversationTurns, weights: Weights) -> Scores:
+    before = np.where(turns.before == NONE, own.meaning, own.meaning[turns.before])
+    after = np.where(turns.after == NONE, own.meaning, own.meaning[turns.after])
     around: Scores = own.meaning + weights.around * (before + after - 2 * own.meaning)
     return around
 
 
-def _words_around(own: _Own, near: Neighbours, asked: QueryTerms, weights: Weights) -> Scores:
+def _words_around(
+    own: _OwnScores, turns: ConversationTurns, query: QueryTerms, weights: Weights
+) -> Scores:
     counts, length = own.counts.copy(), own.length.copy()
-    texts = np.ones(len(near), np.float32)
-    for neighbour, weight in ((near.before, weights.before), (near.after, weights.after)):
+    texts = np.ones(len(turns), np.float32)
+    for neighbour, weight in ((turns.before, weights.before), (turns.after, weights.after)):
         there = np.flatnonzero(neighbour != NONE)
         counts[there] += np.float32(weight) * own.counts[neighbour[there]]
         length[there] += np.float32(weight) * own.length[neighbour[there]]
         texts[there] += np.float32(weight)
     # A long stretch of a conversation is no longer than others if it has as many texts.
-    return saturate_counts(counts, length / texts, asked)
+    return saturate_counts(counts, length / texts, query)
 
 
-def _best_of_conversations(found: Scores, near: Neighbours) -> Scores:
+def _best_of_conversations(totals: Scores, turns: ConversationTurns) -> Scores:
     """Return for each row the mean of the best three wanted rows of its conversation.
 
     One that was not wanted scores too little to be looked at, and counts as 0.
     """
-    rows = near.wanted[np.lexsort((-found[near.wanted], near.conversation[near.wanted]))]
-    code = near.conversation[rows]
+    rows = turns.wanted[np.lexsort((-totals[turns.wanted], turns.conversation[turns.wanted]))]
+    code = turns.conversation[rows]
     first = np.searchsorted(code, code)
     best = np.arange(len(code)) - first < _BEST
-    total = np.bincount(code[best], found[rows[best]], minlength=len(near.size))
-    mean: Scores = (total / np.minimum(near.size, _BEST)).astype(np.float32)
-    return mean[near.conversation]
+    total = np.bincount(code[best], totals[rows[best]], minlength=len(turns.size))
+    mean: Scores = (total / np.minimum(turns.size, _BEST)).astype(np.float32)
+    return mean[turns.conversation]

@@ -61,17 +61,17 @@ class QueryVector:
         return cls(planes=np.concatenate([high, low]), scale=float(scale))
 
 
-def approximate_cosines(query: QueryVector, segment: Segment, selection: DocFilter) -> Scores:
+def approximate_cosines(query: QueryVector, segment: Segment, doc_filter: DocFilter) -> Scores:
     """Return the cosine of each selected document's best passage with `query`, float32, shape (k,).
 
     `ABSENT` where a document has no vector. Only the high planes are compared.
     """
-    return _by_document(segment, selection.docs, partial(_rough_products, segment, query))
+    return _score_documents(segment, doc_filter.docs, partial(_rough_products, segment, query))
 
 
 def cosines(query: QueryVector, segment: Segment, docs: NDArray[np.int32]) -> Scores:
     """Return the cosines of these documents, in any order, off by less than 0.0001."""
-    return _by_document(segment, docs, partial(_products, segment, query))
+    return _score_documents(segment, docs, partial(_products, segment, query))
 
 
 def best_passage(query: QueryVector, segment: Segment, doc: int) -> tuple[int, int] | None:
@@ -83,20 +83,20 @@ def best_passage(query: QueryVector, segment: Segment, doc: int) -> tuple[int, i
     return int(start), int(end)
 
 
-def _by_document(
-    segment: Segment, docs: NDArray[np.int32] | None, of_rows: Callable[[Rows | None], Scores]
+def _score_documents(
+    segment: Segment, docs: NDArray[np.int32] | None, score_rows: Callable[[Rows | None], Scores]
 ) -> Scores:
     """Return the greatest value of a passage of each document, `ABSENT` where it has none.
 
     `of_rows` returns the values of some passages; None stands for all, of documents as well.
     """
     if segment.one_passage_each:
-        return of_rows(docs)
+        return score_rows(docs)
     if docs is None:
         scores = np.full(len(segment), ABSENT, np.float32)
-        owners = segment.embedded
+        owners = segment.embedded_docs
         if len(owners):
-            scores[owners] = np.maximum.reduceat(of_rows(None), segment.passage_start[owners])
+            scores[owners] = np.maximum.reduceat(score_rows(None), segment.passage_start[owners])
         return scores
     scores = np.full(len(docs), ABSENT, np.float32)
     starts = segment.passage_start[docs]
@@ -106,7 +106,7 @@ def _by_document(
         starts, counts = starts[owners], counts[owners]
         offsets = np.cumsum(counts) - counts
         rows = np.repeat(starts - offsets, counts) + np.arange(int(counts.sum()))
-        scores[owners] = np.maximum.reduceat(of_rows(rows), offsets)
+        scores[owners] = np.maximum.reduceat(score_rows(rows), offsets)
     return scores
 
 
@@ -115,8 +115,8 @@ def _products(segment: Segment, query: QueryVector, rows: Rows) -> Scores:
     products = np.empty(len(rows), np.float32)
     for start in range(0, len(rows), _GATHERED_ROWS):
         wanted = rows[start : start + _GATHERED_ROWS]
-        high = _multiplied(query.planes, segment.high[wanted], "float64")
-        low = _multiplied(query.planes, segment.low_of(wanted), "float64")
+        high = _dot_products(query.planes, segment.high[wanted], "float64")
+        low = _dot_products(query.planes, segment.low_of(wanted), "float64")
         whole = 65_536 * high[0] + 256 * (high[1] + low[0]) + low[1]
         products[start : start + len(wanted)] = whole * (segment.scale[wanted] * query.scale)
     return products
@@ -135,8 +135,10 @@ def _rough_products(segment: Segment, query: QueryVector, rows: Rows | None) -> 
     for start in range(0, len(rows), _GATHERED_ROWS):
         wanted = rows[start : start + _GATHERED_ROWS]
         # Any other mode than "raise" writes into the buffer directly; no row is out of range.
-        taken = np.take(segment.high, wanted, axis=0, out=buffer[: len(wanted)], mode="clip")
-        _multiply(taken, segment.scale[wanted], high, unit, products[start : start + len(wanted)])
+        gathered = np.take(segment.high, wanted, axis=0, out=buffer[: len(wanted)], mode="clip")
+        _multiply(
+            gathered, segment.scale[wanted], high, unit, products[start : start + len(wanted)]
+        )
     return products
 
 
@@ -145,14 +147,14 @@ def _all_products(segment: Segment, query: Bytes, unit: np.float32) -> Scores:
     products = np.empty(len(high), np.float32)
     threads = max(1, min(len(high) // _ROWS_A_THREAD, os.cpu_count() or 1, _MOST_THREADS))
     cuts = [len(high) * number // threads for number in range(threads + 1)]
-    first, *others = [
+    first, *further = [
         partial(_multiply, high[a:b], scale[a:b], query, unit, products[a:b])
         for a, b in pairwise(cuts)
     ]
-    started = [_pool().submit(other) for other in others]
+    futures = [_pool().submit(task) for task in further]
     first()
-    for each in started:
-        each.result()
+    for future in futures:
+        future.result()
     return products
 
 
@@ -171,11 +173,11 @@ if hasattr(os, "register_at_fork"):
 def _multiply(high: Bytes, scale: Scores, query: Bytes, unit: np.float32, products: Scores) -> None:
     """Write `high @ query` in units of each row's scale times `unit` into `products`."""
     if len(high):
-        np.multiply(_multiplied(query, high, "float32")[0], scale, out=products)
+        np.multiply(_dot_products(query, high, "float32")[0], scale, out=products)
         products *= unit
 
 
-def _multiplied(
+def _dot_products(
     queries: Bytes, rows: Bytes, dtype: Literal["float32", "float64"]
 ) -> NDArray[np.floating]:
     """Return `queries @ rows.T`, summed up in integers, as this type."""

@@ -39,32 +39,32 @@ class DocFilter:
     def __len__(self) -> int:
         return self.size if self.docs is None else len(self.docs)
 
-    def doc(self, place: int) -> int:
+    def doc_at(self, position: int) -> int:
         """Return the number of the document at a place of the selection."""
-        return place if self.docs is None else int(self.docs[place])
+        return position if self.docs is None else int(self.docs[position])
 
-    def docs_at(self, places: NDArray[np.intp]) -> NDArray[np.int32]:
+    def docs_at(self, positions: NDArray[np.intp]) -> NDArray[np.int32]:
         """Return the numbers of the documents at these places of the selection."""
-        return (places if self.docs is None else self.docs[places]).astype(np.int32)
+        return (positions if self.docs is None else self.docs[positions]).astype(np.int32)
 
     def take(self, column: NDArray[_Scalar]) -> NDArray[_Scalar]:
         """Return the values of the selected documents in a column of the segment, shape (k,)."""
         return column if self.docs is None else column[self.docs]
 
-    def among(self, docs: NDArray[np.integer]) -> NDArray[np.bool_]:
+    def contains(self, docs: NDArray[np.integer]) -> NDArray[np.bool_]:
         """Return which of these documents are selected: bool, of the same shape."""
         return np.ones(len(docs), np.bool_) if self.mask is None else self.mask[docs]
 
-    def places(self, docs: NDArray[np.int32]) -> NDArray[Any]:
+    def positions_of(self, docs: NDArray[np.int32]) -> NDArray[Any]:
         """Return the places of documents that are selected, all of them, in the selection."""
         if self.docs is None:
             return docs
         if len(docs) < _LOOK_UP_BELOW * self.size:
             return np.searchsorted(self.docs, docs)
-        return self._place[docs]
+        return self._positions[docs]
 
     @cached_property
-    def _place(self) -> NDArray[np.int32]:
+    def _positions(self) -> NDArray[np.int32]:
         mask = np.ones(self.size, np.bool_) if self.mask is None else self.mask
         counted: NDArray[np.int32] = np.cumsum(mask, dtype=np.int32)
         counted -= 1

@@ -88,7 +88,7 @@ def describe(record: Record, *, model: str, dimensions: int) -> Document:
         asks=memory.text.rstrip().endswith(_QUESTION_MARKS),
         important=memory.important,
         twin=_hash_canonical(memory),
-        terms=Counter(hash_term(term) for term in _words_of(memory)),
+        terms=Counter(hash_term(term) for term in _index_terms(memory)),
         labels=frozenset(hash_tag(tag) for tag in memory.tags),
         spans=_NO_SPANS if embedding is None else embedding.spans,
         vectors=(np.empty((0, dimensions), np.float32) if embedding is None else embedding.vectors),
@@ -126,7 +126,7 @@ def _hash_canonical(memory: Memory) -> int:
     return _hash("f", "\0".join(parts))
 
 
-def _words_of(memory: Memory) -> Iterator[str]:
+def _index_terms(memory: Memory) -> Iterator[str]:
     """Yield the terms by which a memory can be found: its text, and what is known about it."""
     yield from terms(memory.text)
     for extra in (memory.title, memory.speaker, memory.key, *memory.tags):

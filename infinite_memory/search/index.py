@@ -21,7 +21,7 @@ from infinite_memory.model.record import Change
 from infinite_memory.protocols import Embedder, Storage
 from infinite_memory.search.cosine import QueryVector
 from infinite_memory.search.document import Document, describe
-from infinite_memory.search.nearest import nearest_documents, vectors_of
+from infinite_memory.search.nearest import find_nearest, load_vectors
 from infinite_memory.search.ranking import rank
 from infinite_memory.search.reader import Reader
 from infinite_memory.search.similarity import find_similar
@@ -56,7 +56,7 @@ class SearchIndex:
         self._embedder = CheckedEmbedder(embedder)
         self._snapshot = snapshot
         self._refreshing = threading.Lock()
-        self._view: Reader | None = None
+        self._reader: Reader | None = None
         self._saved_at: int | None = None
         self._folded_at = 0
         self._starting = threading.Lock()
@@ -64,10 +64,10 @@ class SearchIndex:
 
     def refresh(self) -> Reader:
         """Fold in everything that was committed before this call, by whichever process."""
-        view = self._refresh_reader()
-        if self._fold_is_due(view):
+        reader = self._refresh_reader()
+        if self._fold_is_due(reader):
             self._start_folding()
-        return view
+        return reader
 
     def search(self, question: Question) -> Ranking:
         """Return the memories that answer `question` best, as of now.
@@ -89,10 +89,10 @@ class SearchIndex:
         Raises:
             NotFound: there is no memory with the id `to`.
         """
-        vectors = vectors_of(self._storage, to, self._embedder.model)
+        vectors = load_vectors(self._storage, to, self._embedder.model)
         queries = [QueryVector.of(vector) for vector in vectors]
         without = to if isinstance(to, str) else None
-        return nearest_documents(self.refresh(), queries, criteria, limit=limit, without=without)
+        return find_nearest(self.refresh(), queries, criteria, limit=limit, without=without)
 
     def find_similar(
         self,
@@ -142,8 +142,8 @@ class SearchIndex:
         """
         if self._snapshot is not None:
             with self._refreshing:
-                if self._view is None:
-                    self._view = self._map_snapshot()
+                if self._reader is None:
+                    self._reader = self._map_snapshot()
             self._snapshot.remove_everywhere()
         self._saved_at = self._folded_at = 0
 
@@ -156,7 +156,7 @@ class SearchIndex:
         if self._snapshot is not None:
             self._snapshot.remove(others=True)
 
-    def mapped(self) -> Reader | None:
+    def load_snapshot(self) -> Reader | None:
         """Return the snapshot that the next process would map, every byte of it verified.
 
         None where there is none for this store and model.
@@ -164,56 +164,56 @@ class SearchIndex:
         Raises:
             ValueError: it is damaged; the message says how.
         """
-        return None if self._snapshot is None else self._snapshot.verified()
+        return None if self._snapshot is None else self._snapshot.load_verified()
 
     def rebuild(self) -> None:
         """Let go of the snapshot and of what was read from it; the next search reads the store."""
         with self._starting, self._refreshing:
-            self._view = None
+            self._reader = None
         self._wait_for_folding()
         with self._refreshing:
             self._remove()
-            self._view = None
+            self._reader = None
 
     def _texts(self, ids: Collection[str]) -> dict[str, str]:
         return {i: record.memory.text for i, record in self._storage.get(ids).items()}
 
     def _refresh_reader(self) -> Reader:
         position = self._storage.position()
-        view = self._view
-        if view is not None and view.cursor >= position:
-            return view
+        reader = self._reader
+        if reader is not None and reader.cursor >= position:
+            return reader
         with self._refreshing:
-            view = self._view if self._view is not None else self._map_snapshot()
-            self._view = view = self._catch_up(view, position)
-            return view
+            reader = self._reader if self._reader is not None else self._map_snapshot()
+            self._reader = reader = self._catch_up(reader, position)
+            return reader
 
     def _map_snapshot(self) -> Reader:
-        view = self._snapshot.read() if self._snapshot is not None else None
-        if view is None:
+        reader = self._snapshot.read() if self._snapshot is not None else None
+        if reader is None:
             return Reader()
         position = self._storage.position()
-        if view.cursor > position:
+        if reader.cursor > position:
             # The feed of an older copy reaches that cursor again, with other memories.
             _log.warning(
                 "the index had seen %d changes and the store has only %d: is it an older copy?",
-                view.cursor,
+                reader.cursor,
                 position,
             )
             self._remove()
             return Reader()
-        self._saved_at = self._folded_at = view.cursor
-        if self._erased_since(view):
+        self._saved_at = self._folded_at = reader.cursor
+        if self._erased_since(reader):
             # Whoever wrote the file ended before it could look.
             self._remove()
-        return view
+        return reader
 
-    def _catch_up(self, view: Reader, position: int) -> Reader:
+    def _catch_up(self, reader: Reader, position: int) -> Reader:
         """Return `view` with all changes up to the cursor `position`, and perhaps later ones."""
         # The name of the model is made of parts at each look.
         model, dimensions = self._embedder.model, self._embedder.dimensions
-        while view.cursor < position:
-            cursor = view.cursor
+        while reader.cursor < position:
+            cursor = reader.cursor
             latest: dict[str, Document | None] = {}
             while cursor < position and len(latest) < _SEGMENT_DOCUMENTS:
                 changes = self._storage.changes(cursor, limit=_FEED_BATCH, models=(model,))
@@ -227,14 +227,14 @@ class SearchIndex:
                     # The store is an older copy by now: its cursor will never get there.
                     position = cursor
                 cursor = max(cursor, changes.cursor)
-            view = view.changed(
+            reader = reader.apply_changes(
                 [document for document in latest.values() if document is not None],
                 [memory_id for memory_id, document in latest.items() if document is None],
                 cursor=cursor,
                 dimensions=dimensions,
             )
-            _log.debug("index at %d with %d memories", view.cursor, len(view))
-        return view
+            _log.debug("index at %d with %d memories", reader.cursor, len(reader))
+        return reader
 
     def _remove(self) -> None:
         if self._snapshot is not None:
@@ -258,20 +258,20 @@ class SearchIndex:
         behind = self._storage.position() - self._saved_at
         return behind >= max(_SNAPSHOT_CHANGES, self._saved_at // _SHARE)
 
-    def _erased_since(self, view: Reader) -> bool:
+    def _erased_since(self, reader: Reader) -> bool:
         """Tell whether a memory that is in `view` was erased after it, or may have been."""
-        cursor = view.cursor
+        cursor = reader.cursor
         while True:
             changes = self._storage.changes(cursor, limit=_FEED_BATCH, models=())
-            if any(_may_be_erased(view, change) for change in changes.items):
+            if any(_may_be_erased(reader, change) for change in changes.items):
                 return True
             # A stretch in which all is damaged has no items, and leads on all the same.
             if changes.cursor <= cursor:
                 return False
             cursor = changes.cursor
 
-    def _fold_is_due(self, view: Reader) -> bool:
-        return view.cursor - self._folded_at >= max(_FOLD_CHANGES, self._folded_at // _SHARE)
+    def _fold_is_due(self, reader: Reader) -> bool:
+        return reader.cursor - self._folded_at >= max(_FOLD_CHANGES, self._folded_at // _SHARE)
 
     def _start_folding(self) -> None:
         with self._starting:
@@ -299,27 +299,27 @@ class SearchIndex:
     def _fold(self) -> None:
         """Bring all segments together in one: a new snapshot, or one in memory without a folder."""
         with self._refreshing:
-            if self._view is None:
+            if self._reader is None:
                 return
-            self._view = view = evolve(self._view, sealed=len(self._view.parts))
-            self._folded_at = view.cursor
+            self._reader = reader = evolve(self._reader, sealed=len(self._reader.segment_readers))
+            self._folded_at = reader.cursor
         snapshot = self._snapshot
-        if snapshot is not None and self._fold_is_spared(snapshot, view):
+        if snapshot is not None and self._fold_is_spared(snapshot, reader):
             self._adopt()
             return
-        compact = view.compact()
+        compact = reader.compact()
         if snapshot is not None and self._write(snapshot, compact):
             del compact
             self._adopt()
             return
         with self._refreshing:
-            if self._view is not None:
-                self._view = self._view.folded(view, compact)
+            if self._reader is not None:
+                self._reader = self._reader.replace_folded(reader, compact)
 
-    def _fold_is_spared(self, snapshot: Snapshot, view: Reader) -> bool:
+    def _fold_is_spared(self, snapshot: Snapshot, reader: Reader) -> bool:
         """Tell whether another process has written a snapshot that has nearly all of `view`."""
         cursor = snapshot.cursor()
-        return view.cursor >= cursor > view.cursor - max(_FOLD_CHANGES, cursor // _SHARE) // 2
+        return reader.cursor >= cursor > reader.cursor - max(_FOLD_CHANGES, cursor // _SHARE) // 2
 
     def _adopt(self) -> None:
         """Map the snapshot in the place of what this process holds in its own memory."""
@@ -328,22 +328,27 @@ class SearchIndex:
             return
         mapped = self._catch_up(mapped, self._storage.position())
         with self._refreshing:
-            if self._view is not None:
-                self._view = self._catch_up(mapped, max(self._view.cursor, mapped.cursor))
+            if self._reader is not None:
+                self._reader = self._catch_up(mapped, max(self._reader.cursor, mapped.cursor))
 
 
-def _may_be_erased(view: Reader, change: Change) -> bool:
+def _may_be_erased(reader: Reader, change: Change) -> bool:
     """Tell whether what `view` has under the id of a later change was erased by then.
 
     A memory in its first revision that was stored at another time is another one under that id.
     One that was stored at the same time was given a vector, or lost one.
     """
-    found = ((part.segment, part.segment.find(change.id)) for part in view.parts)
-    held = [int(segment.stored[doc]) for segment, doc in found if doc is not None]
-    if change.record is None or not held:
-        return bool(held)
+    docs = (
+        (segment_reader.segment, segment_reader.segment.find(change.id))
+        for segment_reader in reader.segment_readers
+    )
+    stored_times = [int(segment.stored[doc]) for segment, doc in docs if doc is not None]
+    if change.record is None or not stored_times:
+        return bool(stored_times)
     memory = change.record.memory
-    return memory.revision == 1 and any(each != to_micros(memory.stored_at) for each in held)
+    return memory.revision == 1 and any(
+        stored != to_micros(memory.stored_at) for stored in stored_times
+    )
 
 
 def release_memory() -> None:

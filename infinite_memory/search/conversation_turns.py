@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from infinite_memory.search.doc_filter import DocFilter
 from infinite_memory.search.segment import Segment
 
-__all__ = ["NONE", "Neighbours", "find_neighbours"]
+__all__ = ["NONE", "ConversationTurns", "find_conversation_turns"]
 
 NONE = -1
 """Stands for the row of a neighbour that there is none of."""
@@ -21,7 +21,7 @@ Rows = NDArray[np.intp]
 
 
 @frozen(kw_only=True, eq=False)
-class Neighbours:
+class ConversationTurns:
     """Some documents of several segments, and those near them in their conversations.
 
     Columns of shape (m,): `part` and `doc` say which document a row is about; `before` and `after`
@@ -31,7 +31,7 @@ class Neighbours:
     neighbours of these.
     """
 
-    part: Rows
+    segment_index: Rows
     doc: Rows
     before: Rows
     after: Rows
@@ -40,43 +40,45 @@ class Neighbours:
     wanted: Rows
 
     def __len__(self) -> int:
-        return len(self.part)
+        return len(self.segment_index)
 
 
-def find_neighbours(
-    segments: Sequence[Segment], selections: Sequence[DocFilter], part: Rows, doc: Rows
-) -> Neighbours:
+def find_conversation_turns(
+    segments: Sequence[Segment], doc_filters: Sequence[DocFilter], segment_index: Rows, doc: Rows
+) -> ConversationTurns:
     """Return the documents `doc` of the segments `part`, with what was said around them.
 
     The order in a conversation is that of `happened`, then `stored`. Only selected documents are
     seen, so what a search may not see does not move its scores.
     """
-    spoken = np.zeros(len(part), np.bool_)
+    in_conversation = np.zeros(len(segment_index), np.bool_)
     for number, segment in enumerate(segments):
-        here = np.flatnonzero(part == number)
-        spoken[here] = segment.conversation[doc[here]] != segment.code_of.get("", NONE)
-    lone_part, lone_doc = part[~spoken], doc[~spoken]
-    members = _members(segments, selections, part[spoken], doc[spoken])
-    asked = np.isin(members.key, _keys(part[spoken], doc[spoken]))
-    near = _widen(asked, members.code)
-    kept = np.flatnonzero(_widen(near, members.code))
+        here = np.flatnonzero(segment_index == number)
+        in_conversation[here] = segment.conversation[doc[here]] != segment.code_of.get("", NONE)
+    lone_segment_index, lone_doc = segment_index[~in_conversation], doc[~in_conversation]
+    members = _find_members(
+        segments, doc_filters, segment_index[in_conversation], doc[in_conversation]
+    )
+    is_candidate = np.isin(members.key, _keys(segment_index[in_conversation], doc[in_conversation]))
+    wanted = _widen(is_candidate, members.code)
+    kept = np.flatnonzero(_widen(wanted, members.code))
     row_of = np.full(len(members.key) + 1, NONE, np.intp)
     row_of[kept] = np.arange(len(kept))
-    lone = np.arange(len(lone_part), dtype=np.intp)
+    lone = np.arange(len(lone_segment_index), dtype=np.intp)
     alone = np.full(len(lone), NONE, np.intp)
     same = members.code[1:] == members.code[:-1]
     previous = np.where(np.append(False, same), np.arange(len(members.key)) - 1, NONE)
     following = np.where(np.append(same, False), np.arange(len(members.key)) + 1, NONE)
     codes, conversation = np.unique(members.code[kept], return_inverse=True)
     sizes = np.bincount(members.code, minlength=len(codes))[codes]
-    return Neighbours(
-        part=np.append(members.part[kept], lone_part),
+    return ConversationTurns(
+        segment_index=np.append(members.segment_index[kept], lone_segment_index),
         doc=np.append(members.doc[kept], lone_doc),
         before=np.append(row_of[previous[kept]], alone),
         after=np.append(row_of[following[kept]], alone),
         conversation=np.append(conversation, len(codes) + lone),
         size=np.append(sizes, np.ones(len(lone), np.intp)),
-        wanted=np.append(row_of[np.flatnonzero(near)], len(kept) + lone),
+        wanted=np.append(row_of[np.flatnonzero(wanted)], len(kept) + lone),
     )
 
 
@@ -84,52 +86,59 @@ def find_neighbours(
 class _Members:
     """Every selected document of some conversations, in the order in which it was said."""
 
-    part: Rows
+    segment_index: Rows
     doc: Rows
     code: Rows
     key: NDArray[np.int64]
 
 
-def _members(
-    segments: Sequence[Segment], selections: Sequence[DocFilter], part: Rows, doc: Rows
+def _find_members(
+    segments: Sequence[Segment], doc_filters: Sequence[DocFilter], segment_index: Rows, doc: Rows
 ) -> _Members:
-    names = sorted(_conversations(segments, part, doc))
+    names = sorted(_conversation_names(segments, segment_index, doc))
     columns: list[tuple[NDArray[Any], ...]] = []
-    for number, (segment, selection) in enumerate(zip(segments, selections, strict=True)):
-        held = [(segment.code_of.get(name, NONE), place) for place, name in enumerate(names)]
-        held = sorted(each for each in held if each[0] != NONE)
-        codes, places = np.array(held, np.int32).reshape(-1, 2).T
-        docs = segment.said_in(codes).astype(np.intp)
-        docs = docs[selection.among(docs)]
+    for number, (segment, doc_filter) in enumerate(zip(segments, doc_filters, strict=True)):
+        code_pairs = [
+            (segment.code_of.get(name, NONE), name_number) for name_number, name in enumerate(names)
+        ]
+        code_pairs = sorted(pair for pair in code_pairs if pair[0] != NONE)
+        codes, name_numbers = np.array(code_pairs, np.int32).reshape(-1, 2).T
+        docs = segment.find_in_conversations(codes).astype(np.intp)
+        docs = docs[doc_filter.contains(docs)]
         columns.append(
             (
                 np.full(len(docs), number, np.intp),
                 docs,
-                places[np.searchsorted(codes, segment.conversation[docs])].astype(np.intp),
+                name_numbers[np.searchsorted(codes, segment.conversation[docs])].astype(np.intp),
                 segment.happened[docs],
                 segment.stored[docs],
                 # Decides between those that are otherwise equal, the same in each process.
                 segment.id_hash[docs],
             )
         )
-    all_parts, all_docs, code, happened, stored, hashes = (
+    all_segment_indexes, all_docs, code, happened, stored, hashes = (
         np.concatenate(column) for column in zip(*columns, strict=True)
     )
     order = np.lexsort((hashes, stored, happened, code))
-    all_parts, all_docs = all_parts[order], all_docs[order]
-    return _Members(part=all_parts, doc=all_docs, code=code[order], key=_keys(all_parts, all_docs))
+    all_segment_indexes, all_docs = all_segment_indexes[order], all_docs[order]
+    return _Members(
+        segment_index=all_segment_indexes,
+        doc=all_docs,
+        code=code[order],
+        key=_keys(all_segment_indexes, all_docs),
+    )
 
 
-def _conversations(segments: Sequence[Segment], part: Rows, doc: Rows) -> set[str]:
+def _conversation_names(segments: Sequence[Segment], segment_index: Rows, doc: Rows) -> set[str]:
     return {
         segment.names[code]
         for number, segment in enumerate(segments)
-        for code in np.unique(segment.conversation[doc[part == number]])
+        for code in np.unique(segment.conversation[doc[segment_index == number]])
     }
 
 
-def _keys(part: Rows, doc: Rows) -> NDArray[np.int64]:
-    return (part.astype(np.int64) << 32) + doc
+def _keys(segment_index: Rows, doc: Rows) -> NDArray[np.int64]:
+    return (segment_index.astype(np.int64) << 32) + doc
 
 
 def _widen(marked: NDArray[np.bool_], code: Rows) -> NDArray[np.bool_]:
