@@ -1,4 +1,4 @@
-"""The arm of words: BM25 over postings."""
+"""Scores by words: BM25 over the postings of the index."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ K3 = 1.0
 SPELLED_SHARE = 0.5
 _TELLING_TERMS = 10
 _MAX_RELATIVE_LENGTH = 4.0
-# With this many postings a selected document, each document is looked up among the postings.
+# From this number of postings per selected document, each document is looked up in the postings.
 _LOOK_UP_FROM = 32
 
 Scores = NDArray[np.float32]
@@ -31,10 +31,11 @@ _Postings = tuple[NDArray[np.int32], NDArray[Any], NDArray[np.uint16]]
 
 @frozen(kw_only=True, eq=False)
 class QueryTerms:
-    """The terms of a question, with what each counts among the documents that were looked at.
+    """The terms of a question, with the weight of every term among the selected documents.
 
-    `terms` are their hashes and `weights` float32, of the same length; `mean_length` is that of the
-    documents, `ideal` the BM25 score of an ideal one, 0 where there is no term or no document.
+    `terms` are hashes and `weights` float32, of the same length. `mean_length` is the mean length
+    of the selected documents. `ideal` is the BM25 score of an ideal document, 0 without any term or
+    document.
     """
 
     terms: tuple[int, ...]
@@ -50,20 +51,20 @@ def bm25(
     *,
     spelled: Sequence[str] = (),
 ) -> tuple[list[Scores], QueryTerms]:
-    """Return the BM25 score of every selected document, and what it was made with.
+    """Return the BM25 score of every selected document, and the weighted terms of the question.
 
     Okapi BM25 with k1 = 1.2, b = 0.75, k3 = 1 and the idf log(1 + (N - n + 0.5) / (n + 0.5)) of
     Robertson and Zaragoza, "The Probabilistic Relevance Framework" (2009). N, n and the mean length
-    count the selected documents alone, so that what a search may not see does not move its scores.
-    One float32 array a segment, of the length of its selection.
+    count only the selected documents, so that hidden documents do not change the scores. Returns a
+    float32 array per segment, with a score per selected document.
 
-    A name that the question may spell, of `spelled`, counts half, and only where a document has it.
-    A text counts as at most four times as long as the mean, so that a rare word in a long document
-    is still found among short notes.
+    The names in `spelled`, which the question may spell out, have half the weight, and only if a
+    document contains them. A text counts as at most four times as long as the mean, so that a
+    search still finds a rare word in a long document among short notes.
 
-    The ideal document has the mean length and the terms of the question once each, where the i-th
-    of them, most telling first, counts 10 / (10 + i): nothing answers every word of a long
-    question, and a text that answers the ten most telling ones is no worse a match for it.
+    The ideal document has the mean length and contains every term of the question once. Its i-th
+    term, in descending order of weight, counts 10 / (10 + i): no text answers every word of a long
+    question, and a text with the ten most distinctive words is as good a match.
     """
     pairs = list(zip(segments, doc_filters, strict=True))
     scores = [np.zeros(len(doc_filter), np.float32) for doc_filter in doc_filters]
@@ -77,7 +78,7 @@ def bm25(
     saturations = [_saturation_by_length(segment, mean_length) for segment in segments]
     weights: dict[int, float] = {}
     for term, share in shares.items():
-        postings = [_filter_postings(segment, term, doc_filter) for segment, doc_filter in pairs]
+        postings = [_filter_postings(term, *pair) for pair in pairs]
         doc_count = sum(len(counts) for _, _, counts in postings)
         if not doc_count and share == SPELLED_SHARE:
             continue
@@ -85,8 +86,7 @@ def bm25(
         for segment_postings, segment, saturation, score in zip(
             postings, segments, saturations, scores, strict=True
         ):
-            docs = segment_postings[0]
-            _add_gains(score, segment_postings, saturation[segment.length[docs]], weights[term])
+            _add_gains(score, segment_postings, saturation, segment.length, weights[term])
     ranked = enumerate(sorted(weights.values(), reverse=True))
     return scores, QueryTerms(
         terms=tuple(weights),
@@ -97,25 +97,31 @@ def bm25(
 
 
 def _term_shares(query_terms: Sequence[str], spelled: Sequence[str]) -> dict[int, float]:
-    """Return how often each term counts, by its hash; what is only spelled counts `SPELLED`."""
+    """Return the share of every term by its hash; `SPELLED_SHARE` if it is only in `spelled`."""
     repeats = Counter(hash_term(term) for term in query_terms)
-    # A word that a long question repeats says more, but not as often again.
+    # A repeated word of a long question counts more, but less than in proportion.
     shares = {term: times * (K3 + 1) / (times + K3) for term, times in repeats.items()}
     for name in spelled:
         shares.setdefault(hash_term(name), SPELLED_SHARE)
     return shares
 
 
-def _add_gains(score: Scores, postings: _Postings, saturation: Scores, weight: float) -> None:
-    _, positions, counts = postings
+def _add_gains(
+    score: Scores,
+    postings: _Postings,
+    saturation: Scores,
+    lengths: NDArray[np.int32],
+    weight: float,
+) -> None:
+    docs, positions, counts = postings
     gained = counts.astype(np.float32)
-    gained /= gained + saturation
+    gained /= gained + saturation[lengths[docs]]
     gained *= np.float32(weight * (K1 + 1))
     score[positions] += gained
 
 
 def count_terms(segment: Segment, terms: Sequence[int], docs: NDArray[np.int32]) -> Scores:
-    """Return how often each of `docs` has each of `terms`: float32, shape (docs, terms)."""
+    """Return the counts of `terms` in `docs`: float32, shape (docs, terms)."""
     counts = np.zeros((len(docs), len(terms)), np.float32)
     for column, term in enumerate(terms):
         term_docs, term_counts = segment.postings(term)
@@ -126,9 +132,9 @@ def count_terms(segment: Segment, terms: Sequence[int], docs: NDArray[np.int32])
 
 
 def saturate_counts(counts: Scores, lengths: Scores, query: QueryTerms) -> Scores:
-    """Return BM25 of texts with these counts of the terms, as a share of the ideal score.
+    """Return the BM25 scores of texts with the given term counts, as shares of the ideal score.
 
-    `counts` has shape (n, terms) and need not be whole, `lengths` has shape (n,).
+    `counts` has shape (n, terms) and may hold fractions, `lengths` has shape (n,).
     """
     relative = np.minimum(lengths / np.float32(query.mean_length), np.float32(_MAX_RELATIVE_LENGTH))
     saturation = np.float32(K1) * (np.float32(1 - B) + np.float32(B) * relative)
@@ -145,7 +151,7 @@ def _sum_lengths(segment: Segment, doc_filter: DocFilter) -> float:
 
 
 def _saturation_by_length(segment: Segment, mean_length: float) -> Scores:
-    """Return what BM25 adds to the count of a term in its denominator, by length of a document."""
+    """Return the addend in the BM25 denominator, indexed by the length of a document."""
     lengths = np.arange(segment.longest + 1, dtype=np.float32)
     relative: Scores = np.minimum(
         lengths / np.float32(mean_length), np.float32(_MAX_RELATIVE_LENGTH)
@@ -155,8 +161,8 @@ def _saturation_by_length(segment: Segment, mean_length: float) -> Scores:
     return relative
 
 
-def _filter_postings(segment: Segment, term: int, doc_filter: DocFilter) -> _Postings:
-    """Return the selected documents with a term, their places in the selection, and the counts."""
+def _filter_postings(term: int, segment: Segment, doc_filter: DocFilter) -> _Postings:
+    """Return the selected documents with a term, their positions in the filter, and the counts."""
     docs, counts = segment.postings(term)
     if doc_filter.docs is None:
         return docs, docs, counts
@@ -164,7 +170,7 @@ def _filter_postings(segment: Segment, term: int, doc_filter: DocFilter) -> _Pos
         kept = doc_filter.contains(docs)
         docs = docs[kept]
         return docs, doc_filter.positions_of(docs), counts[kept]
-    # A few documents and a common term: the time must not depend on how common it is.
+    # Few documents and a common term: the time must not depend on the number of postings.
     rows = np.searchsorted(docs, doc_filter.docs)
     rows[rows == len(docs)] = 0
     positions = np.flatnonzero(docs[rows] == doc_filter.docs)

@@ -1,4 +1,4 @@
-"""Which documents are the best, and which of them say the same."""
+"""Selects the best documents and groups the documents with the same content."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ __all__ = [
     "select_best_groups",
 ]
 
-# Differences in the seventh place come from the order of additions and must not decide a rank.
+# Differences in the seventh decimal come from the order of additions and must not decide a rank.
 _PLACES = 6
 _MARGIN = 2e-6
 _BLOCK = 1024
-# So many of the best are looked through for those that say the same, and twice the limit.
+# The least number of best documents to search for duplicates; at least twice the limit.
 _WINDOW = 128
 
 Scores = NDArray[np.float32]
 ScoredDoc = tuple[SegmentScores, int]
-"""A document: the segment with its scores, and its place among the selected ones."""
+"""A document: the scores of its segment, and its position among the selected documents."""
 _GroupKey = tuple[int, int, int]
 
 
 @frozen(kw_only=True)
 class Group:
-    """Documents that say the same: the newest, the others from new to old, and the best total."""
+    """Documents with the same content: the newest, the older ones by age, and the best total."""
 
     lead: ScoredDoc
     twins: tuple[ScoredDoc, ...]
@@ -43,9 +43,9 @@ class Group:
 
 
 def select_best_groups(scores: Sequence[SegmentScores], limit: int, least: float) -> list[Group]:
-    """Return the best groups from the total `least` on, at most `limit`, best first.
+    """Return at most `limit` groups with a total of at least `least`, best first.
 
-    Which memories make a group does not depend on `limit`.
+    The members of a group do not depend on `limit`.
     """
     leads = _best_of_groups(scores, limit, least)
     members: dict[_GroupKey, list[ScoredDoc]] = {key: [] for key in leads}
@@ -62,7 +62,7 @@ def select_best_groups(scores: Sequence[SegmentScores], limit: int, least: float
 def _best_of_groups(
     scores: Sequence[SegmentScores], limit: int, least: float
 ) -> dict[_GroupKey, ScoredDoc]:
-    """Return the best document of each of the best groups, at most `limit`, best first."""
+    """Return the best document of every group, for at most `limit` groups, best first."""
     window = max(_WINDOW, 2 * limit)
     groups: dict[_GroupKey, ScoredDoc] = {}
     totals = [segment_scores.total for segment_scores in scores]
@@ -74,7 +74,7 @@ def _best_of_groups(
             groups.setdefault(_group_key(candidate), candidate)
         if len(groups) == limit or len(candidates) < window:
             return groups
-        # Where many say the same, there may be too few others among the first ones.
+        # Many duplicates may leave too few groups in the window.
         totals = [_totals_without(segment_scores, groups) for segment_scores in scores]
         window *= 4
 
@@ -88,7 +88,7 @@ def _totals_without(segment_scores: SegmentScores, groups: Mapping[_GroupKey, Sc
 def _group_members(
     segment_scores: SegmentScores, groups: Mapping[_GroupKey, ScoredDoc]
 ) -> tuple[NDArray[np.integer], list[_GroupKey]]:
-    """Return the places of the documents that belong to `groups`, and the group of each place."""
+    """Return the positions of the documents that belong to `groups`, and their group keys."""
     docs = segment_scores.segment.find_twins(
         np.array(sorted({twin for twin, _, _ in groups}), np.uint64)
     )
@@ -108,9 +108,9 @@ def _group_key(candidate: ScoredDoc) -> _GroupKey:
 
 
 def _group_columns(segment_scores: SegmentScores) -> Sequence[NDArray[np.integer]]:
-    """Return the columns that are equal within a group.
+    """Return the columns whose values are equal within a group.
 
-    Status and end are among them: a fact that is over must not stand for one that holds now.
+    They include status and end of validity: an expired fact must not replace a current fact.
     """
     return (
         segment_scores.segment.twin,
@@ -136,7 +136,7 @@ def _age_key(candidate: ScoredDoc) -> tuple[int, int, str]:
 
 
 def find_scored_doc(scores: Sequence[SegmentScores], memory_id: str) -> ScoredDoc | None:
-    """Return where the memory of that id is, None if it was not selected or matches in no way."""
+    """Return the document of a memory; None if the filter excludes it or it does not match."""
     for segment_scores in scores:
         doc = segment_scores.segment.find(memory_id)
         docs = np.array([doc if doc is not None else 0], np.int32)
@@ -147,7 +147,7 @@ def find_scored_doc(scores: Sequence[SegmentScores], memory_id: str) -> ScoredDo
 
 
 def rank_of(scores: Sequence[SegmentScores], scored_doc: ScoredDoc) -> int:
-    """Return the rank of a document, counted from 1, in the order of `best`."""
+    """Return the rank of a document from 1, in the order of `select_best_docs`."""
     total, margin = scored_doc[0].total[scored_doc[1]], np.float32(_MARGIN)
     above = sum(
         int(np.count_nonzero(segment_scores.total > total + margin)) for segment_scores in scores
@@ -171,7 +171,7 @@ def _rank_key(candidate: ScoredDoc) -> tuple[float, int, str]:
 
 
 def _tie_key(candidate: ScoredDoc) -> tuple[int, str]:
-    """Return what orders memories of equal totals: the later one first, then by id."""
+    """Return the sort key of memories with equal totals: newest first, then by id."""
     segment_scores, position = candidate
     doc = segment_scores.doc_filter.doc_at(position)
     return -int(segment_scores.segment.happened[doc]), segment_scores.segment.id_of(doc)
@@ -187,9 +187,9 @@ def select_best_docs(
     least: float,
     totals_of: Sequence[Scores] | None = None,
 ) -> list[ScoredDoc]:
-    """Return the places with the highest totals from `least` on, ties in the order of `_tie_key`.
+    """Return the documents with the highest totals from `least` on, ties in order of `_tie_key`.
 
-    `totals_of` are other totals, in the order of `scores`.
+    `totals_of` replaces the totals of `scores`, in the same order.
     """
     candidates: list[ScoredDoc] = []
     rounded = [np.empty(0)]
@@ -203,7 +203,7 @@ def select_best_docs(
     order = np.argsort(-totals, kind="stable")
     ranked = order.tolist()
     totals = totals[order]
-    # Each run of equal totals, found by its ends, is put in the order of `_tie_key`.
+    # Sort every run of equal totals by `_tie_key`.
     ends = np.flatnonzero(np.append(totals[1:] != totals[:-1], True)) + 1
     starts = np.append(0, ends[:-1])
     for start, end in zip(starts[ends - starts > 1], ends[ends - starts > 1], strict=True):
@@ -214,21 +214,21 @@ def select_best_docs(
 
 
 def _candidate_positions(totals: Scores, limit: int, least: float) -> NDArray[np.intp]:
-    """Return the places of the best totals from `least` on: `limit`, and all equal to the last."""
+    """Return the positions of the best `limit` totals from `least` on, with ties of the last."""
     floor = np.float32(max(least, _estimate_floor(totals, limit)))
     positions = np.flatnonzero((totals >= floor) & (totals > 0))
     if len(positions) > limit:
         last = np.partition(totals[positions], -limit)[-limit : -limit + 1 or None]
-        # What could be rounded to the last of the best is rounded; the rest is out already.
+        # Round only the totals that could equal the last; lower totals are out already.
         positions = positions[totals[positions] >= last - np.float32(_MARGIN)]
         positions = positions[_round_totals(totals[positions]) >= _round_totals(last)]
     return positions
 
 
 def _estimate_floor(totals: Scores, limit: int) -> float:
-    """Return what the best `limit` of the totals reach, rounded, and few others do.
+    """Return a lower bound of the best `limit` totals, rounded, that few further totals reach.
 
-    As many blocks as that have a greatest total that is no less than that of the last of them.
+    It is the `limit`-th greatest block maximum, so at least `limit` totals reach it.
     """
     blocks = len(totals) // _BLOCK
     if blocks <= limit:

@@ -1,17 +1,17 @@
-"""What a conversation says about its memories: a second look at the best of them.
+"""Scores the best candidates together with the adjacent turns of their conversations.
 
-A turn of a conversation is often found by what was said just before it ("Where did you go?" "To
-Rome."), so the best candidates and their neighbours are scored again, each with what surrounds it:
+The turn before often holds the words by which a search finds a turn ("Where did you go?" "To
+Rome."). The best candidates and their adjacent turns are therefore scored again, in context:
 
-    own     = meaning, with a share of that of the nearest sentence of a long question (`parts`)
+    own     = meaning, blended with the meaning for the nearest sentence of the question (`parts`)
     meaning = (1 - 2 around) own + around before + around after
     words   = BM25 of the turn together with a share of the words before and after it
-    found   = (meaning + words + speaker + quoted) (1 - asks)
-    total   = found (1 + important) + conversation (mean of the best three found of it)
+    base    = (meaning + words + speaker + quoted) (1 - asks)
+    total   = base (1 + important) + conversation (mean of the best three `base` in it)
 
-The counts of words are added before they saturate, not their scores, as in Robertson, Zaragoza and
-Taylor, "Simple BM25 Extension to Multiple Weighted Fields" (2004). A memory without a neighbour has
-itself in its place, and one without a conversation is one of its own.
+The word counts of the turns are added before saturation, instead of their scores, as in Robertson,
+Zaragoza and Taylor, "Simple BM25 Extension to Multiple Weighted Fields" (2004). A memory takes the
+place of its own missing adjacent turn. A memory without a conversation forms its own conversation.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ Scores = NDArray[np.float32]
 
 @frozen(kw_only=True, eq=False)
 class ConversationScores:
-    """Scores of the rows of `near`, float32, shape (m,), on the scale of `SegmentScores.total`.
+    """Scores of the rows of `turns`, float32, shape (m,), on the scale of `SegmentScores.total`.
 
-    `parts` is what the sentences of the question gave or took, compared one by one, `around` what
-    the neighbours did, `quoted` what holding the quoted parts gave, `asks` what a question lost,
-    `important` what a memory marked so gained, `conversation` the share of the conversation;
-    `total` is everything together.
+    The gains and losses of the steps: `parts` from comparing the sentences of the question
+    separately, `around` from the adjacent turns, `quoted` from holding the quoted phrases, `asks`
+    the loss of a memory that is a question, `important` the gain of an important memory,
+    `conversation` the share of the conversation. `total` is the final score.
     """
 
     turns: ConversationTurns
@@ -55,7 +55,7 @@ class ConversationScores:
 
 @frozen(kw_only=True, eq=False)
 class _OwnScores:
-    """What each row has by itself: float32, shape (m,); the counts of the terms (m, terms)."""
+    """Scores of the rows without context: float32, shape (m,); `counts` of terms (m, terms)."""
 
     meaning: Scores
     words: Scores
@@ -75,30 +75,30 @@ def score_in_conversations(
     parts: Scores,
     quoted: Scores,
 ) -> ConversationScores:
-    """Return the scores of the documents of `near` in their surroundings.
+    """Return the scores of the documents of `turns` in the context of their conversations.
 
-    `parts` is what the meaning of each row gains by the parts of the question, shape (m,); `quoted`
-    is the share of the quoted parts that each row holds, shape (m,). `weights` are those that the
-    arms were added up with. The scores of rows that are not wanted mean nothing: their own
-    neighbours may be missing.
+    `parts` is the gain in meaning per row from the sentences of the question, shape (m,). `quoted`
+    is the share of the quoted phrases in every row, shape (m,). `weights` must be the weights of
+    `scores`. Scores of rows outside `turns.wanted` are meaningless: their adjacent turns may be
+    missing.
     """
     own = _score_alone(scores, turns, query)
     own = evolve(own, meaning=own.meaning + parts)
     alone = weights.meaning * own.meaning + weights.words * own.words
-    surrounded = weights.meaning * _meaning_around(own, turns, weights)
-    surrounded += weights.words * _words_around(own, turns, query, weights)
-    said = (weights.quoted * quoted).astype(np.float32)
-    totals = surrounded + said + weights.speaker * own.speaker * (surrounded > 0)
-    lost = -weights.asks * own.asks * totals
-    totals += lost
+    in_context = weights.meaning * _meaning_around(own, turns, weights)
+    in_context += weights.words * _words_around(own, turns, query, weights)
+    quote_gain = (weights.quoted * quoted).astype(np.float32)
+    totals = in_context + quote_gain + weights.speaker * own.speaker * (in_context > 0)
+    question_loss = -weights.asks * own.asks * totals
+    totals += question_loss
     important = weights.important * own.important * totals
-    conversation = weights.conversation * _best_of_conversations(totals, turns)
+    conversation = weights.conversation * _mean_of_best(totals, turns)
     return ConversationScores(
         turns=turns,
         parts=weights.meaning * parts,
-        around=surrounded - alone,
-        quoted=said,
-        asks=lost,
+        around=in_context - alone,
+        quoted=quote_gain,
+        asks=question_loss,
         important=important,
         conversation=conversation,
         total=totals + important + conversation,
@@ -152,14 +152,14 @@ def _words_around(
         counts[there] += np.float32(weight) * own.counts[neighbour[there]]
         length[there] += np.float32(weight) * own.length[neighbour[there]]
         texts[there] += np.float32(weight)
-    # A long stretch of a conversation is no longer than others if it has as many texts.
+    # Divide by the weights, so that the length stays comparable with a single text.
     return saturate_counts(counts, length / texts, query)
 
 
-def _best_of_conversations(totals: Scores, turns: ConversationTurns) -> Scores:
-    """Return for each row the mean of the best three wanted rows of its conversation.
+def _mean_of_best(totals: Scores, turns: ConversationTurns) -> Scores:
+    """Return per row the mean of the best three wanted rows of its conversation.
 
-    One that was not wanted scores too little to be looked at, and counts as 0.
+    The scores of unwanted rows are negligible and count as 0.
     """
     rows = turns.wanted[np.lexsort((-totals[turns.wanted], turns.conversation[turns.wanted]))]
     code = turns.conversation[rows]

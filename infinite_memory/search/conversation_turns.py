@@ -1,4 +1,4 @@
-"""Which memory came before and which after, in the same conversation."""
+"""The turns of a conversation: which memory came before a memory, and which came after it."""
 
 from __future__ import annotations
 
@@ -15,20 +15,21 @@ from infinite_memory.search.segment import Segment
 __all__ = ["NONE", "ConversationTurns", "find_conversation_turns"]
 
 NONE = -1
-"""Stands for the row of a neighbour that there is none of."""
+"""The row number of a missing adjacent turn."""
 
 Rows = NDArray[np.intp]
 
 
 @frozen(kw_only=True, eq=False)
 class ConversationTurns:
-    """Some documents of several segments, and those near them in their conversations.
+    """Some documents of several segments, with the adjacent turns of their conversations.
 
-    Columns of shape (m,): `part` and `doc` say which document a row is about; `before` and `after`
-    are the rows of its neighbours, `NONE` without one. `conversation` numbers the conversations
-    from 0; a document without one is alone in its own. `size` (c,) counts the selected documents of
-    each. `wanted` are the rows that were asked for and their neighbours; the others are there as
-    neighbours of these.
+    Columns of shape (m,): `segment_index` and `doc` identify the document of a row; `before` and
+    `after` are the rows of the previous and the next turn, `NONE` at the ends of a conversation.
+    `conversation` numbers the conversations from 0; a document without a conversation forms its
+    own. `size` (c,) counts the selected documents per conversation. `wanted` holds the rows of the
+    requested documents and of their adjacent turns. The remaining rows are turns adjacent to
+    `wanted`.
     """
 
     segment_index: Rows
@@ -46,10 +47,10 @@ class ConversationTurns:
 def find_conversation_turns(
     segments: Sequence[Segment], doc_filters: Sequence[DocFilter], segment_index: Rows, doc: Rows
 ) -> ConversationTurns:
-    """Return the documents `doc` of the segments `part`, with what was said around them.
+    """Return the documents `doc` of the segments `segment_index`, with their adjacent turns.
 
-    The order in a conversation is that of `happened`, then `stored`. Only selected documents are
-    seen, so what a search may not see does not move its scores.
+    Turns are in order of `happened`, then `stored`. Only selected documents count, so that hidden
+    documents do not change the scores.
     """
     in_conversation = np.zeros(len(segment_index), np.bool_)
     for number, segment in enumerate(segments):
@@ -84,7 +85,7 @@ def find_conversation_turns(
 
 @frozen(kw_only=True, eq=False)
 class _Members:
-    """Every selected document of some conversations, in the order in which it was said."""
+    """Every selected document of some conversations, in the order of the turns."""
 
     segment_index: Rows
     doc: Rows
@@ -112,7 +113,7 @@ def _find_members(
                 name_numbers[np.searchsorted(codes, segment.conversation[docs])].astype(np.intp),
                 segment.happened[docs],
                 segment.stored[docs],
-                # Decides between those that are otherwise equal, the same in each process.
+                # Breaks ties, in the same way in every process.
                 segment.id_hash[docs],
             )
         )
@@ -142,7 +143,7 @@ def _keys(segment_index: Rows, doc: Rows) -> NDArray[np.int64]:
 
 
 def _widen(marked: NDArray[np.bool_], code: Rows) -> NDArray[np.bool_]:
-    """Return the marked places and those directly before and after them in the same code."""
+    """Return the marked positions and the adjacent positions with the same code."""
     wider = marked.copy()
     same = code[1:] == code[:-1]
     wider[1:] |= marked[:-1] & same

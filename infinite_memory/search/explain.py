@@ -1,4 +1,4 @@
-"""How a candidate came to its score, step by step."""
+"""Explains the score of a candidate step by step."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def explain(
     weights: Weights,
     query: QueryVector | None,
 ) -> Explanation:
-    """Return how the document at `place` of `one`, one of `scores`, came to its total.
+    """Explain the total of the document at `position` of `segment_scores`, an item of `scores`.
 
-    `query` is the vector of the whole question, None where vectors were not compared.
+    `query` is the vector of the whole question, None if the search compared no vectors.
     """
     doc = segment_scores.doc_filter.doc_at(position)
     positions = np.array([position])
@@ -38,13 +38,11 @@ def explain(
         cosine=float(cosine) if cosine > ABSENT else None,
         bm25=float(bm25),
         meaning_rank=(
-            _find_rank(cosine, [other_segment.cosine for other_segment in scores])
+            _find_rank(cosine, [candidate.cosine for candidate in scores])
             if segment_scores.meaning(positions)[0] > 0
             else None
         ),
-        words_rank=_find_rank(bm25, [other_segment.bm25 for other_segment in scores])
-        if bm25 > 0
-        else None,
+        words_rank=_find_rank(bm25, [candidate.bm25 for candidate in scores]) if bm25 > 0 else None,
         passage=best_passage(query, segment_scores.segment, doc) if query is not None else None,
         **_list_steps(
             segment_scores,
@@ -63,7 +61,7 @@ def _list_steps(
     context: ConversationScores | None,
     weights: Weights,
 ) -> dict[str, float]:
-    """Return what each step gave; they add up to the total."""
+    """Return the contribution of every step; the contributions sum to the total."""
     steps = {
         "meaning": weights.meaning * float(segment_scores.meaning(positions)[0]),
         "words": weights.words * float(segment_scores.words(positions)[0]),

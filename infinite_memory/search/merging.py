@@ -1,4 +1,4 @@
-"""Several segments become one, without the dead."""
+"""Merges several segments into one, without deleted documents."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _OF_PASSAGES = ("high", "low", "scale", "spans")
 
 
 def merge(segments: Sequence[tuple[Segment, Bools]]) -> Segment:
-    """Return one segment with the documents of `parts` that are alive, in order.
+    """Return one segment with the live documents of `segments`, in order.
 
-    `parts` are segments, each with a mask of shape (n,); at least one.
+    `segments` has at least one segment, with its mask of live documents, shape (n,).
     """
     names: dict[str, int] = {}
     lookups = [
@@ -62,14 +62,8 @@ def merge(segments: Sequence[tuple[Segment, Bools]]) -> Segment:
             _select_rows(segment.id_bytes, segment.id_start, live_docs)
             for segment, live_docs in segments
         ),
-        id_start=cumulate_sizes(
-            _concatenate(np.diff(segment.id_start)[live_docs] for segment, live_docs in segments)
-        ),
-        passage_start=cumulate_sizes(
-            _concatenate(
-                np.diff(segment.passage_start)[live_docs] for segment, live_docs in segments
-            )
-        ),
+        id_start=_merge_starts("id_start", segments),
+        passage_start=_merge_starts("passage_start", segments),
         **passages,
         **named,
         **columns,
@@ -79,10 +73,10 @@ def merge(segments: Sequence[tuple[Segment, Bools]]) -> Segment:
 
 @frozen(kw_only=True, eq=False)
 class _LivePostings:
-    """The postings of one part that are about living documents, under their new numbers.
+    """The postings of the live documents of one segment, under their new numbers.
 
-    `rows` are the places of the part's terms among the terms of all parts, `sizes` how many
-    postings of each are left.
+    `rows` are the positions of the segment's terms among the terms of all segments, `sizes` the
+    numbers of live postings per term.
     """
 
     rows: NDArray[np.intp]
@@ -94,8 +88,8 @@ class _LivePostings:
 def _merge_postings(segments: Sequence[tuple[Segment, Bools]]) -> dict[str, Any]:
     """Return the arrays of postings of the merged segment.
 
-    Every part has its terms in order and the documents of each in order already, so that the place
-    of each posting can be counted and nothing has to be sorted but the terms.
+    The terms of a segment and the documents of a term are sorted already. The position of every
+    posting can therefore be computed, and only the terms are sorted.
     """
     terms = np.unique(_concatenate(segment.term_hash for segment, _ in segments))
     live_postings: list[_LivePostings] = []
@@ -128,7 +122,7 @@ def _merge_postings(segments: Sequence[tuple[Segment, Bools]]) -> dict[str, Any]
 def _remap_postings(
     segment: Segment, live_docs: Bools, terms: NDArray[np.uint64], first: int
 ) -> _LivePostings:
-    """Return the living postings of a part whose first living document gets the number `first`."""
+    """Return the live postings of a segment whose first live document gets the number `first`."""
     rows, sizes = np.searchsorted(terms, segment.term_hash), np.diff(segment.term_start)
     if live_docs.all():
         docs = segment.posting_doc + np.int32(first)
@@ -144,9 +138,15 @@ def _remap_postings(
 
 
 def _select_rows(values: NDArray[Any], starts: NDArray[np.int64], live_docs: Bools) -> NDArray[Any]:
-    """Return the stretches of `values`, one a document, that belong to living documents."""
+    """Return the stretches of `values`, one per document, of the live documents."""
     values = np.asarray(values)
     return values if live_docs.all() else values[np.repeat(live_docs, np.diff(starts))]
+
+
+def _merge_starts(name: str, segments: Sequence[tuple[Segment, Bools]]) -> NDArray[np.int64]:
+    """Return the starts of the live documents' stretches of a column, and the end of the last."""
+    sizes = (np.diff(getattr(segment, name))[live_docs] for segment, live_docs in segments)
+    return cumulate_sizes(_concatenate(sizes))
 
 
 def _concatenate(arrays: Iterable[NDArray[Any]]) -> NDArray[Any]:
