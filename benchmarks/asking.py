@@ -19,7 +19,7 @@ from infinite_memory.protocols import Embedder, Storage
 from infinite_memory.search.index import SearchIndex
 from infinite_memory.search.ranking import Embed, rank
 from infinite_memory.search.reader import Reader
-from infinite_memory.search.weights import DEFAULT_WEIGHTS, Weights
+from infinite_memory.search.scoring import DEFAULT_WEIGHTS, Weights
 from infinite_memory.storage.open import open_storage
 
 __all__ = ["Asked", "LabelledSet", "labelled_set"]

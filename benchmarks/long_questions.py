@@ -25,7 +25,7 @@ from benchmarks.environment import describe_environment
 from benchmarks.metrics import interval
 from benchmarks.retrieval import rows
 from infinite_memory.embedding import BUNDLED
-from infinite_memory.search.weights import DEFAULT_WEIGHTS
+from infinite_memory.search.scoring import DEFAULT_WEIGHTS
 
 _HELLO = "Hey there! How are you doing today? I hope all is well with you."
 _THANKS = "I was just wondering about that. Thanks a lot, you are the best!"

@@ -37,23 +37,23 @@ _RESCORED = 1_000
 Vector = NDArray[np.float32]
 
 
-def our_arm(view: Reader, criteria: Criteria) -> Callable[[Vector], list[tuple[int, int]]]:
+def our_arm(reader: Reader, criteria: Criteria) -> Callable[[Vector], list[tuple[int, int]]]:
     """Return what finds the ten best documents by exact cosines: (part, document), best first.
 
     These are the steps of a search without those that no comparison with FAISS has: words, and
     everything that makes a total of a cosine.
     """
-    parts = [(part.segment, part.eligible(criteria)) for part in view.parts]
+    parts = [(part.segment, part.eligible(criteria)) for part in reader.segment_readers]
 
     def search(vector: Vector) -> list[tuple[int, int]]:
         found: list[tuple[float, int, int]] = []
         query = QueryVector.of(vector)
-        for number, (segment, selection) in enumerate(parts):
-            scores = approximate_cosines(query, segment, selection)
+        for number, (segment, doc_filter) in enumerate(parts):
+            scores = approximate_cosines(query, segment, doc_filter)
             if not len(scores):
                 continue
             nth = min(_RESCORED, len(scores))
-            docs = selection.docs_at(np.argpartition(scores, -nth)[-nth:])
+            docs = doc_filter.docs_at(np.argpartition(scores, -nth)[-nth:])
             exact = cosines(query, segment, docs)
             best = np.argsort(-exact)[:_TEN]
             found += zip(exact[best].tolist(), [number] * _TEN, docs[best].tolist(), strict=False)
@@ -76,8 +76,8 @@ def measure(folder: Path, memories: int, questions: int) -> None:
         ids += [memory.id for memory in batch.memories]
     with MemoryStore.open(corpus.store_folder(folder, memories), counts_usage=False) as store:
         store.models.warm_up()
-        view = store._services.index.refresh()
-        search = our_arm(view, Criteria())
+        reader = store._services.index.refresh()
+        search = our_arm(reader, Criteria())
         times: list[tuple[float, float]] = []
         same = 0
         for vector in asked:
@@ -86,7 +86,7 @@ def measure(folder: Path, memories: int, questions: int) -> None:
             between = time.perf_counter()
             _, theirs = exact.search(vector[None], _TEN)
             times.append((between - start, time.perf_counter() - between))
-            named = {view.parts[number].segment.id_of(place) for number, place in mine}
+            named = {reader.segment_readers[number].segment.id_of(place) for number, place in mine}
             same += len(named & {ids[place] for place in theirs[0]})
     ours, faiss_flat = (statistics.median(column) for column in zip(*times, strict=True))
     print(

@@ -1,1 +1,1 @@
-"""The derived index: two arms, one score."""
+"""Search: a derived index that scores memories by words and by meaning."""

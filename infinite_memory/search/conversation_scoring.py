@@ -1,17 +1,17 @@
-"""What a conversation says about its memories: a second look at the best of them.
+"""Scores the best candidates together with the adjacent turns of their conversations.
 
-A turn of a conversation is often found by what was said just before it ("Where did you go?" "To
-Rome."), so the best candidates and their neighbours are scored again, each with what surrounds it:
+The turn before often holds the words by which a search finds a turn ("Where did you go?" "To
+Rome."). The best candidates and their adjacent turns are therefore scored again, in context:
 
-    own     = meaning, with a share of that of the nearest sentence of a long question (`parts`)
+    own     = meaning, blended with the meaning for the nearest sentence of the question (`parts`)
     meaning = (1 - 2 around) own + around before + around after
     words   = BM25 of the turn together with a share of the words before and after it
-    found   = (meaning + words + speaker + quoted) (1 - asks)
-    total   = found (1 + important) + conversation (mean of the best three found of it)
+    base    = (meaning + words + speaker + quoted) (1 - asks)
+    total   = base (1 + important) + conversation (mean of the best three `base` in it)
 
-The counts of words are added before they saturate, not their scores, as in Robertson, Zaragoza and
-Taylor, "Simple BM25 Extension to Multiple Weighted Fields" (2004). A memory without a neighbour has
-itself in its place, and one without a conversation is one of its own.
+The word counts of the turns are added before saturation, instead of their scores, as in Robertson,
+Zaragoza and Taylor, "Simple BM25 Extension to Multiple Weighted Fields" (2004). A memory takes the
+place of its own missing adjacent turn. A memory without a conversation forms its own conversation.
 """
 
 from __future__ import annotations
@@ -23,9 +23,8 @@ from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from infinite_memory.search.bm25 import QueryTerms, count_terms, saturate_counts
-from infinite_memory.search.neighbours import NONE, Neighbours
-from infinite_memory.search.scoring import SegmentScores
-from infinite_memory.search.weights import Weights
+from infinite_memory.search.conversation_turns import NONE, ConversationTurns
+from infinite_memory.search.scoring import SegmentScores, Weights
 
 __all__ = ["ConversationScores", "score_in_conversations"]
 
@@ -36,15 +35,15 @@ Scores = NDArray[np.float32]
 
 @frozen(kw_only=True, eq=False)
 class ConversationScores:
-    """Scores of the rows of `near`, float32, shape (m,), on the scale of `SegmentScores.total`.
+    """Scores of the rows of `turns`, float32, shape (m,), on the scale of `SegmentScores.total`.
 
-    `parts` is what the sentences of the question gave or took, compared one by one, `around` what
-    the neighbours did, `quoted` what holding the quoted parts gave, `asks` what a question lost,
-    `important` what a memory marked so gained, `conversation` the share of the conversation;
-    `total` is everything together.
+    The gains and losses of the steps: `parts` from comparing the sentences of the question
+    separately, `around` from the adjacent turns, `quoted` from holding the quoted phrases, `asks`
+    the loss of a memory that is a question, `important` the gain of an important memory,
+    `conversation` the share of the conversation. `total` is the final score.
     """
 
-    near: Neighbours
+    turns: ConversationTurns
     parts: Scores
     around: Scores
     quoted: Scores
@@ -55,8 +54,8 @@ class ConversationScores:
 
 
 @frozen(kw_only=True, eq=False)
-class _Own:
-    """What each row has by itself: float32, shape (m,); the counts of the terms (m, terms)."""
+class _OwnScores:
+    """Scores of the rows without context: float32, shape (m,); `counts` of terms (m, terms)."""
 
     meaning: Scores
     words: Scores
@@ -68,62 +67,64 @@ class _Own:
 
 
 def score_in_conversations(
-    scored: Sequence[SegmentScores],
-    near: Neighbours,
-    asked: QueryTerms,
+    scores: Sequence[SegmentScores],
+    turns: ConversationTurns,
+    query: QueryTerms,
     weights: Weights,
     *,
     parts: Scores,
     quoted: Scores,
 ) -> ConversationScores:
-    """Return the scores of the documents of `near` in their surroundings.
+    """Return the scores of the documents of `turns` in the context of their conversations.
 
-    `parts` is what the meaning of each row gains by the parts of the question, shape (m,); `quoted`
-    is the share of the quoted parts that each row holds, shape (m,). `weights` are those that the
-    arms were added up with. The scores of rows that are not wanted mean nothing: their own
-    neighbours may be missing.
+    `parts` is the gain in meaning per row from the sentences of the question, shape (m,). `quoted`
+    is the share of the quoted phrases in every row, shape (m,). `weights` must be the weights of
+    `scores`. Scores of rows outside `turns.wanted` are meaningless: their adjacent turns may be
+    missing.
     """
-    own = _own(scored, near, asked)
+    own = _score_alone(scores, turns, query)
     own = evolve(own, meaning=own.meaning + parts)
     alone = weights.meaning * own.meaning + weights.words * own.words
-    surrounded = weights.meaning * _meaning_around(own, near, weights)
-    surrounded += weights.words * _words_around(own, near, asked, weights)
-    said = (weights.quoted * quoted).astype(np.float32)
-    found = surrounded + said + weights.speaker * own.speaker * (surrounded > 0)
-    lost = -weights.asks * own.asks * found
-    found += lost
-    important = weights.important * own.important * found
-    conversation = weights.conversation * _best_of_conversations(found, near)
+    in_context = weights.meaning * _meaning_around(own, turns, weights)
+    in_context += weights.words * _words_around(own, turns, query, weights)
+    quote_gain = (weights.quoted * quoted).astype(np.float32)
+    totals = in_context + quote_gain + weights.speaker * own.speaker * (in_context > 0)
+    question_loss = -weights.asks * own.asks * totals
+    totals += question_loss
+    important = weights.important * own.important * totals
+    conversation = weights.conversation * _mean_of_best(totals, turns)
     return ConversationScores(
-        near=near,
+        turns=turns,
         parts=weights.meaning * parts,
-        around=surrounded - alone,
-        quoted=said,
-        asks=lost,
+        around=in_context - alone,
+        quoted=quote_gain,
+        asks=question_loss,
         important=important,
         conversation=conversation,
-        total=found + important + conversation,
+        total=totals + important + conversation,
     )
 
 
-def _own(scored: Sequence[SegmentScores], near: Neighbours, asked: QueryTerms) -> _Own:
-    columns = np.zeros((6, len(near)), np.float32)
-    counts = np.zeros((len(near), len(asked.terms)), np.float32)
-    for part in np.unique(near.part):
-        s, rows = scored[part], np.flatnonzero(near.part == part)
-        docs = near.doc[rows].astype(np.int32)
-        places = s.selection.places(docs)
+def _score_alone(
+    scores: Sequence[SegmentScores], turns: ConversationTurns, query: QueryTerms
+) -> _OwnScores:
+    columns = np.zeros((6, len(turns)), np.float32)
+    counts = np.zeros((len(turns), len(query.terms)), np.float32)
+    for number in np.unique(turns.segment_index):
+        segment_scores, rows = scores[number], np.flatnonzero(turns.segment_index == number)
+        docs = turns.doc[rows].astype(np.int32)
+        positions = segment_scores.doc_filter.positions_of(docs)
         columns[:, rows] = (
-            s.meaning(places),
-            s.words(places),
-            s.speaker(places),
-            s.segment.asks[docs],
-            s.segment.important[docs],
-            s.segment.length[docs],
+            segment_scores.meaning(positions),
+            segment_scores.words(positions),
+            segment_scores.speaker(positions),
+            segment_scores.segment.asks[docs],
+            segment_scores.segment.important[docs],
+            segment_scores.segment.length[docs],
         )
-        counts[rows] = count_terms(s.segment, asked.terms, docs)
+        counts[rows] = count_terms(segment_scores.segment, query.terms, docs)
     meaning, words, speaker, asks, important, length = columns
-    return _Own(
+    return _OwnScores(
         meaning=meaning,
         words=words,
         speaker=speaker,
@@ -134,34 +135,36 @@ def _own(scored: Sequence[SegmentScores], near: Neighbours, asked: QueryTerms) -
     )
 
 
-def _meaning_around(own: _Own, near: Neighbours, weights: Weights) -> Scores:
-    before = np.where(near.before == NONE, own.meaning, own.meaning[near.before])
-    after = np.where(near.after == NONE, own.meaning, own.meaning[near.after])
+def _meaning_around(own: _OwnScores, turns: ConversationTurns, weights: Weights) -> Scores:
+    before = np.where(turns.before == NONE, own.meaning, own.meaning[turns.before])
+    after = np.where(turns.after == NONE, own.meaning, own.meaning[turns.after])
     around: Scores = own.meaning + weights.around * (before + after - 2 * own.meaning)
     return around
 
 
-def _words_around(own: _Own, near: Neighbours, asked: QueryTerms, weights: Weights) -> Scores:
+def _words_around(
+    own: _OwnScores, turns: ConversationTurns, query: QueryTerms, weights: Weights
+) -> Scores:
     counts, length = own.counts.copy(), own.length.copy()
-    texts = np.ones(len(near), np.float32)
-    for neighbour, weight in ((near.before, weights.before), (near.after, weights.after)):
+    texts = np.ones(len(turns), np.float32)
+    for neighbour, weight in ((turns.before, weights.before), (turns.after, weights.after)):
         there = np.flatnonzero(neighbour != NONE)
         counts[there] += np.float32(weight) * own.counts[neighbour[there]]
         length[there] += np.float32(weight) * own.length[neighbour[there]]
         texts[there] += np.float32(weight)
-    # A long stretch of a conversation is no longer than others if it has as many texts.
-    return saturate_counts(counts, length / texts, asked)
+    # Divide by the weights, so that the length stays comparable with a single text.
+    return saturate_counts(counts, length / texts, query)
 
 
-def _best_of_conversations(found: Scores, near: Neighbours) -> Scores:
-    """Return for each row the mean of the best three wanted rows of its conversation.
+def _mean_of_best(totals: Scores, turns: ConversationTurns) -> Scores:
+    """Return per row the mean of the best three wanted rows of its conversation.
 
-    One that was not wanted scores too little to be looked at, and counts as 0.
+    The scores of unwanted rows are negligible and count as 0.
     """
-    rows = near.wanted[np.lexsort((-found[near.wanted], near.conversation[near.wanted]))]
-    code = near.conversation[rows]
+    rows = turns.wanted[np.lexsort((-totals[turns.wanted], turns.conversation[turns.wanted]))]
+    code = turns.conversation[rows]
     first = np.searchsorted(code, code)
     best = np.arange(len(code)) - first < _BEST
-    total = np.bincount(code[best], found[rows[best]], minlength=len(near.size))
-    mean: Scores = (total / np.minimum(near.size, _BEST)).astype(np.float32)
-    return mean[near.conversation]
+    total = np.bincount(code[best], totals[rows[best]], minlength=len(turns.size))
+    mean: Scores = (total / np.minimum(turns.size, _BEST)).astype(np.float32)
+    return mean[turns.conversation]

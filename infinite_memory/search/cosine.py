@@ -1,8 +1,8 @@
-"""The arm of meaning: cosine over all passages.
+"""Scores by meaning: cosine similarity over all passages.
 
-Every vector is compared by its `high` bytes, half of what it has, in sums of integers: such a
-cosine is off by 0.0003 on average on real texts. The best are compared again by both planes, see
-`rescoring`, and are then off by less than 0.0001.
+The first comparison uses only the `high` bytes of every vector, half of its data, in integer sums.
+Such a cosine has an error of 0.0003 on average on real texts. `ranking.rescore_best` compares the
+best documents again by both planes, with an error below 0.0001.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ __all__ = [
 ]
 
 ABSENT = np.float32(-2.0)
-"""Stands for the cosine of a document that has no vector; every true cosine is greater."""
+"""The cosine of a document without a vector; every true cosine is greater."""
 
-# Below this share of the rows it is quicker to gather them than to multiply all.
+# Below this share of the rows, gathering the rows is faster than multiplying all rows.
 _GATHER_BELOW = 0.125
-# Rows gathered at a time: 0.8 MB of 384 dimensions, so that they are multiplied from the cache.
+# The rows per batch: 0.8 MB at 384 dimensions, which fit into the processor cache.
 _GATHERED_ROWS = 2048
-# From so many rows on, a second thread saves more than it costs to start it.
+# From this number of rows per thread on, a further thread saves more than its start costs.
 _ROWS_A_THREAD = 32_768
 _MOST_THREADS = 8
 
@@ -49,33 +49,33 @@ Rows = NDArray[np.integer]
 
 @frozen(kw_only=True, eq=False)
 class QueryVector:
-    """The vector of a question as it is compared: its `high` and `low`, int8, (2, dimensions)."""
+    """The quantized vector of a question: `high` and `low` planes, int8, (2, dimensions)."""
 
     planes: Bytes
     scale: float
 
     @classmethod
     def of(cls, vector: Scores) -> QueryVector:
-        """Return it for a unit vector, shape (dimensions,)."""
+        """Quantize a unit vector, shape (dimensions,)."""
         high, low, (scale,) = quantize(vector[np.newaxis])
         return cls(planes=np.concatenate([high, low]), scale=float(scale))
 
 
-def approximate_cosines(query: QueryVector, segment: Segment, selection: DocFilter) -> Scores:
-    """Return the cosine of each selected document's best passage with `query`, float32, shape (k,).
+def approximate_cosines(query: QueryVector, segment: Segment, doc_filter: DocFilter) -> Scores:
+    """Return the cosine of `query` and the best passage per selected document: float32, (k,).
 
-    `ABSENT` where a document has no vector. Only the high planes are compared.
+    `ABSENT` for a document without a vector. Compares only the high planes.
     """
-    return _by_document(segment, selection.docs, partial(_rough_products, segment, query))
+    return _score_documents(segment, doc_filter.docs, partial(_rough_products, segment, query))
 
 
 def cosines(query: QueryVector, segment: Segment, docs: NDArray[np.int32]) -> Scores:
-    """Return the cosines of these documents, in any order, off by less than 0.0001."""
-    return _by_document(segment, docs, partial(_products, segment, query))
+    """Return the cosines of `docs`, in any order, with an error below 0.0001."""
+    return _score_documents(segment, docs, partial(_products, segment, query))
 
 
 def best_passage(query: QueryVector, segment: Segment, doc: int) -> tuple[int, int] | None:
-    """Return the character range of the passage of `doc` nearest to `query`, None without one."""
+    """Return the character range of the passage of `doc` nearest to `query`, None without passages."""
     rows = np.arange(segment.passage_start[doc], segment.passage_start[doc + 1])
     if not len(rows):
         return None
@@ -83,20 +83,21 @@ def best_passage(query: QueryVector, segment: Segment, doc: int) -> tuple[int, i
     return int(start), int(end)
 
 
-def _by_document(
-    segment: Segment, docs: NDArray[np.int32] | None, of_rows: Callable[[Rows | None], Scores]
+def _score_documents(
+    segment: Segment, docs: NDArray[np.int32] | None, score_rows: Callable[[Rows | None], Scores]
 ) -> Scores:
-    """Return the greatest value of a passage of each document, `ABSENT` where it has none.
+    """Return the greatest passage value per document, `ABSENT` for documents without passages.
 
-    `of_rows` returns the values of some passages; None stands for all, of documents as well.
+    `score_rows` returns the values of the given passages. None means all passages, and all
+    documents.
     """
     if segment.one_passage_each:
-        return of_rows(docs)
+        return score_rows(docs)
     if docs is None:
         scores = np.full(len(segment), ABSENT, np.float32)
-        owners = segment.embedded
+        owners = segment.embedded_docs
         if len(owners):
-            scores[owners] = np.maximum.reduceat(of_rows(None), segment.passage_start[owners])
+            scores[owners] = np.maximum.reduceat(score_rows(None), segment.passage_start[owners])
         return scores
     scores = np.full(len(docs), ABSENT, np.float32)
     starts = segment.passage_start[docs]
@@ -106,24 +107,24 @@ def _by_document(
         starts, counts = starts[owners], counts[owners]
         offsets = np.cumsum(counts) - counts
         rows = np.repeat(starts - offsets, counts) + np.arange(int(counts.sum()))
-        scores[owners] = np.maximum.reduceat(of_rows(rows), offsets)
+        scores[owners] = np.maximum.reduceat(score_rows(rows), offsets)
     return scores
 
 
 def _products(segment: Segment, query: QueryVector, rows: Rows) -> Scores:
-    """Return the products of both planes of these rows with both planes of the question."""
+    """Return the dot products of `rows` and the question, computed from both planes."""
     products = np.empty(len(rows), np.float32)
     for start in range(0, len(rows), _GATHERED_ROWS):
         wanted = rows[start : start + _GATHERED_ROWS]
-        high = _multiplied(query.planes, segment.high[wanted], "float64")
-        low = _multiplied(query.planes, segment.low_of(wanted), "float64")
+        high = _dot_products(query.planes, segment.high[wanted], "float64")
+        low = _dot_products(query.planes, segment.low_of(wanted), "float64")
         whole = 65_536 * high[0] + 256 * (high[1] + low[0]) + low[1]
         products[start : start + len(wanted)] = whole * (segment.scale[wanted] * query.scale)
     return products
 
 
 def _rough_products(segment: Segment, query: QueryVector, rows: Rows | None) -> Scores:
-    """Return the products of the high planes alone, of all rows where `rows` is None."""
+    """Return the dot products of the high planes, of all rows if `rows` is None."""
     high, unit = query.planes[:1], np.float32(query.scale * 65_536)
     if rows is None:
         return _all_products(segment, high, unit)
@@ -134,9 +135,11 @@ def _rough_products(segment: Segment, query: QueryVector, rows: Rows | None) -> 
     buffer = np.empty((min(_GATHERED_ROWS, len(rows)), segment.high.shape[1]), np.int8)
     for start in range(0, len(rows), _GATHERED_ROWS):
         wanted = rows[start : start + _GATHERED_ROWS]
-        # Any other mode than "raise" writes into the buffer directly; no row is out of range.
-        taken = np.take(segment.high, wanted, axis=0, out=buffer[: len(wanted)], mode="clip")
-        _multiply(taken, segment.scale[wanted], high, unit, products[start : start + len(wanted)])
+        # Every mode except "raise" writes directly into the buffer; no row is out of range.
+        gathered = np.take(segment.high, wanted, axis=0, out=buffer[: len(wanted)], mode="clip")
+        _multiply(
+            gathered, segment.scale[wanted], high, unit, products[start : start + len(wanted)]
+        )
     return products
 
 
@@ -145,40 +148,40 @@ def _all_products(segment: Segment, query: Bytes, unit: np.float32) -> Scores:
     products = np.empty(len(high), np.float32)
     threads = max(1, min(len(high) // _ROWS_A_THREAD, os.cpu_count() or 1, _MOST_THREADS))
     cuts = [len(high) * number // threads for number in range(threads + 1)]
-    first, *others = [
+    first, *further = [
         partial(_multiply, high[a:b], scale[a:b], query, unit, products[a:b])
         for a, b in pairwise(cuts)
     ]
-    started = [_pool().submit(other) for other in others]
+    futures = [_pool().submit(task) for task in further]
     first()
-    for each in started:
-        each.result()
+    for future in futures:
+        future.result()
     return products
 
 
 @cache
 def _pool() -> ThreadPoolExecutor:
-    """Return the threads of this process beside the one that searches."""
+    """Return the threads that help the searching thread of this process."""
     threads = min(os.cpu_count() or 1, _MOST_THREADS)
     return ThreadPoolExecutor(threads, thread_name_prefix="infinite-memory-products")
 
 
 if hasattr(os, "register_at_fork"):
-    # The threads are not there in a child, which would wait for them for ever.
+    # A forked child has no copy of the threads and would wait for them forever.
     os.register_at_fork(after_in_child=_pool.cache_clear)
 
 
 def _multiply(high: Bytes, scale: Scores, query: Bytes, unit: np.float32, products: Scores) -> None:
-    """Write `high @ query` in units of each row's scale times `unit` into `products`."""
+    """Write `high @ query`, multiplied by the scale of the row and `unit`, into `products`."""
     if len(high):
-        np.multiply(_multiplied(query, high, "float32")[0], scale, out=products)
+        np.multiply(_dot_products(query, high, "float32")[0], scale, out=products)
         products *= unit
 
 
-def _multiplied(
+def _dot_products(
     queries: Bytes, rows: Bytes, dtype: Literal["float32", "float64"]
 ) -> NDArray[np.floating]:
-    """Return `queries @ rows.T`, summed up in integers, as this type."""
-    # Not with `out`: then simsimd 6.5 takes a reference of None away at each call, and Python
-    # 3.11 ends when there are none left.
+    """Return `queries @ rows.T`, summed in integers, as `dtype`."""
+    # Without `out`: with it, simsimd 6.5 drops a reference to None at every call, and Python 3.11
+    # aborts when no reference is left.
     return np.asarray(simsimd.cdist(queries, rows, "dot", out_dtype=dtype, threads=1))

@@ -1,4 +1,4 @@
-"""Which documents of a segment a search looks at, so that no arithmetic is spent on the others."""
+"""The documents of a segment that a search considers; it scores no further documents."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ __all__ = ["DocFilter"]
 
 _Scalar = TypeVar("_Scalar", bound=np.generic)
 
-# Below this share of the documents it is quicker to look them up than to count all places.
+# Below this share of the documents, looking them up is faster than numbering all positions.
 _LOOK_UP_BELOW = 0.02
 
 
 @frozen(kw_only=True, eq=False)
 class DocFilter:
-    """Some of the `size` documents of one segment. Scores are arrays of its length, in its order.
+    """A selection of k of the `size` documents of a segment; scores are arrays of shape (k,).
 
-    `docs` are their numbers, ascending, int32, shape (k,), and `mask` says the same as bool, shape
-    (size,); both are None where every document is selected.
+    `docs` are the document numbers, ascending, int32, shape (k,). `mask` is the same selection as
+    bool, shape (size,). Both are None if every document is selected.
     """
 
     size: int
@@ -31,7 +31,7 @@ class DocFilter:
 
     @classmethod
     def of(cls, mask: NDArray[np.bool_]) -> DocFilter:
-        """Return the selection of the documents that are true in `mask`."""
+        """Select the documents that are true in `mask`."""
         if np.count_nonzero(mask) == len(mask):
             return cls(size=len(mask))
         return cls(size=len(mask), docs=np.flatnonzero(mask).astype(np.int32), mask=mask)
@@ -39,32 +39,32 @@ class DocFilter:
     def __len__(self) -> int:
         return self.size if self.docs is None else len(self.docs)
 
-    def doc(self, place: int) -> int:
-        """Return the number of the document at a place of the selection."""
-        return place if self.docs is None else int(self.docs[place])
+    def doc_at(self, position: int) -> int:
+        """Return the number of the document at a position of the selection."""
+        return position if self.docs is None else int(self.docs[position])
 
-    def docs_at(self, places: NDArray[np.intp]) -> NDArray[np.int32]:
-        """Return the numbers of the documents at these places of the selection."""
-        return (places if self.docs is None else self.docs[places]).astype(np.int32)
+    def docs_at(self, positions: NDArray[np.intp]) -> NDArray[np.int32]:
+        """Return the numbers of the documents at `positions` of the selection."""
+        return (positions if self.docs is None else self.docs[positions]).astype(np.int32)
 
     def take(self, column: NDArray[_Scalar]) -> NDArray[_Scalar]:
         """Return the values of the selected documents in a column of the segment, shape (k,)."""
         return column if self.docs is None else column[self.docs]
 
-    def among(self, docs: NDArray[np.integer]) -> NDArray[np.bool_]:
-        """Return which of these documents are selected: bool, of the same shape."""
+    def contains(self, docs: NDArray[np.integer]) -> NDArray[np.bool_]:
+        """Return for every document whether it is selected: bool, of the same shape."""
         return np.ones(len(docs), np.bool_) if self.mask is None else self.mask[docs]
 
-    def places(self, docs: NDArray[np.int32]) -> NDArray[Any]:
-        """Return the places of documents that are selected, all of them, in the selection."""
+    def positions_of(self, docs: NDArray[np.int32]) -> NDArray[Any]:
+        """Return the positions of `docs` in the selection; every document must be selected."""
         if self.docs is None:
             return docs
         if len(docs) < _LOOK_UP_BELOW * self.size:
             return np.searchsorted(self.docs, docs)
-        return self._place[docs]
+        return self._positions[docs]
 
     @cached_property
-    def _place(self) -> NDArray[np.int32]:
+    def _positions(self) -> NDArray[np.int32]:
         mask = np.ones(self.size, np.bool_) if self.mask is None else self.mask
         counted: NDArray[np.int32] = np.cumsum(mask, dtype=np.int32)
         counted -= 1

@@ -1,4 +1,4 @@
-"""What the index holds of one memory."""
+"""The index document of a memory."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ __all__ = [
 KINDS = tuple(Kind)
 STATUSES = tuple(Status)
 NEVER: int = np.iinfo(np.int64).max
-"""Stands for the end of what has none."""
+"""The end of validity of a memory without an end."""
 _MAX_CONTEXT_TERMS = 200
 _QUESTION_MARKS = ("?", "\uff1f", "\u061f")
 _NO_SPANS = np.empty((0, 2), np.int32)
@@ -42,13 +42,13 @@ _NO_SPANS = np.empty((0, 2), np.int32)
 
 @frozen(kw_only=True)
 class Document:
-    """One memory as the index holds it.
+    """The index document of one memory.
 
-    It holds from `held_from` up to `held_to`, which is `NEVER` where it has no end.
-    `asks` says whether its text ends as a question does, `important` whether it is marked so.
-    `twin` is a hash, the same for memories of one kind, scope and speaker whose texts have the same
-    canonical form. `terms` counts the hashes of the index terms; `labels` are the hashes of its
-    tags. `vectors` has shape (passages, dimensions), float32, with no row while the memory is not
+    The memory is valid from `held_from` to `held_to`, which is `NEVER` without an end. `asks` is
+    whether its text ends like a question, `important` whether it is marked as important. `twin` is
+    a hash that memories share if they have the same kind, scope, speaker and canonical text.
+    `terms` maps the hashes of the index terms to their counts; `labels` are the hashes of the tags.
+    `vectors` is float32, shape (passages, dimensions), without rows while the memory is not
     embedded.
     """
 
@@ -72,7 +72,7 @@ class Document:
 
 
 def describe(record: Record, *, model: str, dimensions: int) -> Document:
-    """Return what the index holds of `record`, without vectors by another model."""
+    """Return the index document of `record`, with vectors only if they are by `model`."""
     memory, embedding = record.memory, record.embedding_by(model)
     return Document(
         id=memory.id,
@@ -88,7 +88,7 @@ def describe(record: Record, *, model: str, dimensions: int) -> Document:
         asks=memory.text.rstrip().endswith(_QUESTION_MARKS),
         important=memory.important,
         twin=_hash_canonical(memory),
-        terms=Counter(hash_term(term) for term in _words_of(memory)),
+        terms=Counter(hash_term(term) for term in _index_terms(memory)),
         labels=frozenset(hash_tag(tag) for tag in memory.tags),
         spans=_NO_SPANS if embedding is None else embedding.spans,
         vectors=(np.empty((0, dimensions), np.float32) if embedding is None else embedding.vectors),
@@ -97,37 +97,37 @@ def describe(record: Record, *, model: str, dimensions: int) -> Document:
 
 @lru_cache(maxsize=200_000)
 def hash_term(term: str) -> int:
-    """Return the 64-bit number that stands for an index term; the same in every process."""
+    """Return the 64-bit hash of an index term, which is the same in every process."""
     return _hash("w", term)
 
 
 @lru_cache(maxsize=10_000)
 def hash_tag(tag: str) -> int:
-    """Return the 64-bit number that stands for a tag, whatever its letter case."""
+    """Return the 64-bit hash of a tag, independent of letter case."""
     return _hash("t", fold_name(tag))
 
 
 def hash_id(memory_id: str) -> int:
-    """Return the 64-bit number under which the id of a memory is looked up."""
+    """Return the 64-bit hash by which the index looks up the id of a memory."""
     return _hash("i", memory_id)
 
 
 def _hash(space: str, text: str) -> int:
-    # A storage that was written by others may hold half a surrogate pair, which no input has.
+    # A storage written by another program may hold half of a surrogate pair; our inputs cannot.
     digest = blake2b(text.encode(errors="surrogatepass"), digest_size=8, person=space.encode())
     return int.from_bytes(digest.digest(), "little")
 
 
 def _hash_canonical(memory: Memory) -> int:
     canonical = canonicalize(memory.text)
-    # "Tomorrow" is the same day only where it was said at the same moment: no zone is known.
+    # "Tomorrow" means the same day only if both moments are equal: the time zone is unknown.
     moment = str(to_micros(memory.happened_at)) if is_relative(canonical) else ""
     parts = (memory.kind, memory.scope, memory.speaker or "", moment, canonical)
     return _hash("f", "\0".join(parts))
 
 
-def _words_of(memory: Memory) -> Iterator[str]:
-    """Yield the terms by which a memory can be found: its text, and what is known about it."""
+def _index_terms(memory: Memory) -> Iterator[str]:
+    """Yield the index terms of a memory: of its text and of its metadata."""
     yield from terms(memory.text)
     for extra in (memory.title, memory.speaker, memory.key, *memory.tags):
         if extra:
@@ -142,7 +142,7 @@ _terms_of_name = lru_cache(maxsize=10_000)(terms)
 
 @lru_cache(maxsize=10_000)
 def _date_terms(day: date) -> list[str]:
-    """Return the words by which people name a day: "8 May 2023"."""
+    """Return the terms of a written date: "8 May 2023"."""
     return terms(f"{day:%B} {day.day} {day.year}")
 
 

@@ -1,4 +1,4 @@
-"""How a candidate came to its score, step by step."""
+"""Explains the score of a candidate step by step."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from infinite_memory.model.hits import Explanation
 from infinite_memory.search.conversation_scoring import ConversationScores
 from infinite_memory.search.cosine import ABSENT, QueryVector, best_passage
-from infinite_memory.search.scoring import Places, SegmentScores
-from infinite_memory.search.weights import Weights
+from infinite_memory.search.scoring import Positions, SegmentScores, Weights
 
 __all__ = ["explain"]
 
@@ -21,46 +20,54 @@ _IN_CONTEXT = ("parts", "around", "quoted", "asks", "important", "conversation")
 
 def explain(
     scores: Sequence[SegmentScores],
-    one: SegmentScores,
-    place: int,
+    segment_scores: SegmentScores,
+    position: int,
     *,
     context: ConversationScores | None,
     weights: Weights,
     query: QueryVector | None,
 ) -> Explanation:
-    """Return how the document at `place` of `one`, one of `scores`, came to its total.
+    """Explain the total of the document at `position` of `segment_scores`, an item of `scores`.
 
-    `query` is the vector of the whole question, None where vectors were not compared.
+    `query` is the vector of the whole question, None if the search compared no vectors.
     """
-    doc = one.selection.doc(place)
-    at = np.array([place])
-    cosine, found = one.cosine[place], one.bm25[place]
+    doc = segment_scores.doc_filter.doc_at(position)
+    positions = np.array([position])
+    cosine, bm25 = segment_scores.cosine[position], segment_scores.bm25[position]
     return Explanation(
         cosine=float(cosine) if cosine > ABSENT else None,
-        bm25=float(found),
+        bm25=float(bm25),
         meaning_rank=(
-            _rank_of(cosine, [other.cosine for other in scores]) if one.meaning(at)[0] > 0 else None
+            _find_rank(cosine, [candidate.cosine for candidate in scores])
+            if segment_scores.meaning(positions)[0] > 0
+            else None
         ),
-        words_rank=_rank_of(found, [other.bm25 for other in scores]) if found > 0 else None,
-        passage=best_passage(query, one.segment, doc) if query is not None else None,
-        **_steps(one, at, _row_of(scores, one, doc, context), context, weights),
+        words_rank=_find_rank(bm25, [candidate.bm25 for candidate in scores]) if bm25 > 0 else None,
+        passage=best_passage(query, segment_scores.segment, doc) if query is not None else None,
+        **_list_steps(
+            segment_scores,
+            positions,
+            _find_row(scores, segment_scores, doc, context),
+            context,
+            weights,
+        ),
     )
 
 
-def _steps(
-    one: SegmentScores,
-    at: Places,
+def _list_steps(
+    segment_scores: SegmentScores,
+    positions: Positions,
     row: int | None,
     context: ConversationScores | None,
     weights: Weights,
 ) -> dict[str, float]:
-    """Return what each step gave; they add up to the total."""
+    """Return the contribution of every step; the contributions sum to the total."""
     steps = {
-        "meaning": weights.meaning * float(one.meaning(at)[0]),
-        "words": weights.words * float(one.words(at)[0]),
-        "speaker": weights.speaker * float(one.speaker(at)[0]),
+        "meaning": weights.meaning * float(segment_scores.meaning(positions)[0]),
+        "words": weights.words * float(segment_scores.words(positions)[0]),
+        "speaker": weights.speaker * float(segment_scores.speaker(positions)[0]),
     }
-    total = float(one.total[at][0])
+    total = float(segment_scores.total[positions][0])
     if context is not None and row is not None:
         for step in _IN_CONTEXT:
             steps[step] = float(getattr(context, step)[row])
@@ -68,26 +75,28 @@ def _steps(
         own = sum(steps.values())
         steps.update(dict.fromkeys(_IN_CONTEXT, 0.0))
         alone = total / (1 + weights.conversation)
-        if one.segment.important[one.selection.doc(int(at[0]))]:
+        if segment_scores.segment.important[segment_scores.doc_filter.doc_at(int(positions[0]))]:
             steps["important"] = alone - alone / (1 + weights.important)
         steps["asks"] = alone - own - steps["important"]
         steps["conversation"] = total - alone
     return {**steps, "total": total}
 
 
-def _row_of(
+def _find_row(
     scores: Sequence[SegmentScores],
-    one: SegmentScores,
+    segment_scores: SegmentScores,
     doc: int,
     context: ConversationScores | None,
 ) -> int | None:
     if context is None:
         return None
-    part = next(number for number, other in enumerate(scores) if other is one)
-    near = context.near
-    rows = near.wanted[(near.part[near.wanted] == part) & (near.doc[near.wanted] == doc)]
+    number = next(number for number, candidate in enumerate(scores) if candidate is segment_scores)
+    turns = context.turns
+    rows = turns.wanted[
+        (turns.segment_index[turns.wanted] == number) & (turns.doc[turns.wanted] == doc)
+    ]
     return int(rows[0]) if len(rows) else None
 
 
-def _rank_of(value: np.float32, scores: Sequence[Scores]) -> int:
-    return 1 + sum(int(np.count_nonzero(s > value)) for s in scores)
+def _find_rank(value: np.float32, scores: Sequence[Scores]) -> int:
+    return 1 + sum(int(np.count_nonzero(cosines > value)) for cosines in scores)

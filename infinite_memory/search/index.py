@@ -1,4 +1,4 @@
-"""The index of one process: derived from the storage, kept fresh, disposable."""
+"""The search index of one process: derived from the storage, kept up to date, disposable."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from infinite_memory.model.record import Change
 from infinite_memory.protocols import Embedder, Storage
 from infinite_memory.search.cosine import QueryVector
 from infinite_memory.search.document import Document, describe
-from infinite_memory.search.nearest import nearest_documents, vectors_of
+from infinite_memory.search.nearest import find_nearest, load_vectors
 from infinite_memory.search.ranking import rank
 from infinite_memory.search.reader import Reader
 from infinite_memory.search.similarity import find_similar
@@ -32,21 +32,21 @@ __all__ = ["SearchIndex", "release_memory"]
 
 _log = logging.getLogger(__name__)
 _FEED_BATCH = 4096
-# One that is far behind makes segments of this many documents, so that few have to be merged.
+# An index that is far behind builds segments of this size, so that few merges are needed.
 _SEGMENT_DOCUMENTS = 32_768
-# A snapshot is written once this many changes, and a tenth of the store, came after the last one:
-# when a store is closed, and in the background while it is open.
+# A new snapshot is due after this many changes that are also a tenth of the store: the first limit
+# applies when a store is closed, the second in the background while the store is open.
 _SNAPSHOT_CHANGES = 512
 _FOLD_CHANGES = 4096
 _SHARE = 10
 
 
 class SearchIndex:
-    """Finds memories by words and by meaning. Every method may be called from any thread.
+    """Finds memories by words and by meaning. Every method is thread-safe.
 
-    Vectors by another model than that of `embedder` do not count. `snapshot` None keeps everything
-    in memory alone. What has changed is folded together in a thread of its own: a search waits for
-    what is new since the last one, and never for that.
+    The index ignores vectors by models different from that of `embedder`. Without a `snapshot` the
+    index exists only in memory. A background thread folds changes together: a search waits for the
+    changes since the last search, and never for the fold.
     """
 
     def __init__(
@@ -56,24 +56,24 @@ class SearchIndex:
         self._embedder = CheckedEmbedder(embedder)
         self._snapshot = snapshot
         self._refreshing = threading.Lock()
-        self._view: Reader | None = None
+        self._reader: Reader | None = None
         self._saved_at: int | None = None
         self._folded_at = 0
         self._starting = threading.Lock()
         self._folding: threading.Thread | None = None
 
     def refresh(self) -> Reader:
-        """Fold in everything that was committed before this call, by whichever process."""
-        view = self._refresh_reader()
-        if self._fold_is_due(view):
+        """Read every change committed before this call, by any process, and return the reader."""
+        reader = self._refresh_reader()
+        if self._fold_is_due(reader):
             self._start_folding()
-        return view
+        return reader
 
     def search(self, question: Question) -> Ranking:
         """Return the memories that answer `question` best, as of now.
 
-        Where the model cannot be run, or does not know the language of the question, they are
-        compared by words alone and the note says so.
+        If the model cannot run, or does not know the language of the question, the search compares
+        words alone and the note of the ranking says so.
         """
         embedder = self._embedder
         embed = embedder.embed_query if embedder.understands(question.text) else None
@@ -84,15 +84,15 @@ class SearchIndex:
     def nearest(
         self, to: str | NDArray[np.float32], criteria: Criteria, *, limit: int
     ) -> list[tuple[str, float]]:
-        """Return at most `limit` ids of memories nearest to a memory or to a vector, with cosines.
+        """Return the ids of the `limit` memories nearest to a memory or a vector, with cosines.
 
         Raises:
             NotFound: there is no memory with the id `to`.
         """
-        vectors = vectors_of(self._storage, to, self._embedder.model)
+        vectors = load_vectors(self._storage, to, self._embedder.model)
         queries = [QueryVector.of(vector) for vector in vectors]
         without = to if isinstance(to, str) else None
-        return nearest_documents(self.refresh(), queries, criteria, limit=limit, without=without)
+        return find_nearest(self.refresh(), queries, criteria, limit=limit, without=without)
 
     def find_similar(
         self,
@@ -103,7 +103,7 @@ class SearchIndex:
         ignored: Collection[str],
         limit: int,
     ) -> list[tuple[str, float]]:
-        """Return at most `limit` ids of memories similar to a stored one, with scores."""
+        """Return at most `limit` ids of memories similar to a stored memory, with scores."""
         return find_similar(
             self.refresh(),
             memory_id,
@@ -119,101 +119,101 @@ class SearchIndex:
         return IndexTimeline.of(self.refresh(), criteria)
 
     def count_holding(self, name: str, criteria: Criteria) -> tuple[int, int]:
-        """Count the memories that meet `criteria` and hold all words of `name`, and all."""
+        """Count the memories that meet `criteria` and contain all words of `name`, and all memories."""
         return self.refresh().count_holding(name, criteria)
 
     def warm_up(self) -> None:
-        """Map the snapshot and read what changed since."""
+        """Map the snapshot and read the changes since it was written."""
         self.refresh()
 
     def save(self) -> None:
-        """Write the snapshot for the next process, if enough has changed since the last one."""
+        """Write the snapshot for the next process, if enough changed since the last snapshot."""
         if self._snapshot is not None:
-            # First of all: where a server is gone, whoever folds waits for it.
+            # First of all, fail here if the server is gone: a running fold would wait for the server.
             self._storage.position()
         self._wait_for_folding()
         if self._snapshot is not None and self._worth_saving(self._snapshot):
             self._write(self._snapshot, self._refresh_reader().compact())
 
     def discard(self) -> None:
-        """Remove every snapshot of the store, so that no byte of what was erased is left in one.
+        """Remove every snapshot of the store, so that no byte of erased memories is left in a file.
 
-        This process keeps what it can read of it, to write another one without what was erased.
+        This process first maps its snapshot, to write a new snapshot without the erased memories.
         """
         if self._snapshot is not None:
             with self._refreshing:
-                if self._view is None:
-                    self._view = self._map_snapshot()
+                if self._reader is None:
+                    self._reader = self._map_snapshot()
             self._snapshot.remove_everywhere()
         self._saved_at = self._folded_at = 0
 
     def discard_others(self) -> None:
-        """Remove the snapshots of other models, whose vectors are gone.
+        """Remove the snapshots of former models, whose vectors are gone.
 
         Raises:
-            StorageUnavailable: one of them cannot be deleted.
+            StorageUnavailable: a snapshot cannot be deleted.
         """
         if self._snapshot is not None:
             self._snapshot.remove(others=True)
 
-    def mapped(self) -> Reader | None:
-        """Return the snapshot that the next process would map, every byte of it verified.
+    def load_snapshot(self) -> Reader | None:
+        """Return the snapshot that the next process would map, with every byte verified.
 
-        None where there is none for this store and model.
+        None if this store and model have no snapshot.
 
         Raises:
-            ValueError: it is damaged; the message says how.
+            ValueError: the snapshot is damaged; the message says how.
         """
-        return None if self._snapshot is None else self._snapshot.verified()
+        return None if self._snapshot is None else self._snapshot.load_verified()
 
     def rebuild(self) -> None:
-        """Let go of the snapshot and of what was read from it; the next search reads the store."""
+        """Discard the index and remove its snapshot; the next search reads the store."""
         with self._starting, self._refreshing:
-            self._view = None
+            self._reader = None
         self._wait_for_folding()
         with self._refreshing:
             self._remove()
-            self._view = None
+            self._reader = None
 
     def _texts(self, ids: Collection[str]) -> dict[str, str]:
         return {i: record.memory.text for i, record in self._storage.get(ids).items()}
 
     def _refresh_reader(self) -> Reader:
         position = self._storage.position()
-        view = self._view
-        if view is not None and view.cursor >= position:
-            return view
+        reader = self._reader
+        if reader is not None and reader.cursor >= position:
+            return reader
         with self._refreshing:
-            view = self._view if self._view is not None else self._map_snapshot()
-            self._view = view = self._catch_up(view, position)
-            return view
+            reader = self._reader if self._reader is not None else self._map_snapshot()
+            self._reader = reader = self._catch_up(reader, position)
+            return reader
 
     def _map_snapshot(self) -> Reader:
-        view = self._snapshot.read() if self._snapshot is not None else None
-        if view is None:
+        reader = self._snapshot.read() if self._snapshot is not None else None
+        if reader is None:
             return Reader()
         position = self._storage.position()
-        if view.cursor > position:
-            # The feed of an older copy reaches that cursor again, with other memories.
+        if reader.cursor > position:
+            # The feed of an older copy will reach this cursor again, with different memories.
             _log.warning(
                 "the index had seen %d changes and the store has only %d: is it an older copy?",
-                view.cursor,
+                reader.cursor,
                 position,
             )
             self._remove()
             return Reader()
-        self._saved_at = self._folded_at = view.cursor
-        if self._erased_since(view):
-            # Whoever wrote the file ended before it could look.
+        self._saved_at = self._folded_at = reader.cursor
+        if self._erased_since(reader):
+            # The writer of the file ended before it could check for erased memories.
             self._remove()
-        return view
+        return reader
 
-    def _catch_up(self, view: Reader, position: int) -> Reader:
-        """Return `view` with all changes up to the cursor `position`, and perhaps later ones."""
-        # The name of the model is made of parts at each look.
+    def _catch_up(self, reader: Reader, position: int) -> Reader:
+        """Return `reader` with all changes up to the cursor `position`, and perhaps later changes."""
+        # Read once: the property builds the name of the model at every access.
         model, dimensions = self._embedder.model, self._embedder.dimensions
-        while view.cursor < position:
-            cursor = view.cursor
+        while reader.cursor < position:
+            cursor = reader.cursor
             latest: dict[str, Document | None] = {}
             while cursor < position and len(latest) < _SEGMENT_DOCUMENTS:
                 changes = self._storage.changes(cursor, limit=_FEED_BATCH, models=(model,))
@@ -224,17 +224,17 @@ class SearchIndex:
                         else describe(change.record, model=model, dimensions=dimensions)
                     )
                 if changes.cursor <= cursor:
-                    # The store is an older copy by now: its cursor will never get there.
+                    # An older copy has replaced the store: its cursor will never reach `position`.
                     position = cursor
                 cursor = max(cursor, changes.cursor)
-            view = view.changed(
+            reader = reader.apply_changes(
                 [document for document in latest.values() if document is not None],
                 [memory_id for memory_id, document in latest.items() if document is None],
                 cursor=cursor,
                 dimensions=dimensions,
             )
-            _log.debug("index at %d with %d memories", view.cursor, len(view))
-        return view
+            _log.debug("index at %d with %d memories", reader.cursor, len(reader))
+        return reader
 
     def _remove(self) -> None:
         if self._snapshot is not None:
@@ -242,12 +242,12 @@ class SearchIndex:
         self._saved_at = self._folded_at = 0
 
     def _write(self, snapshot: Snapshot, compact: Reader) -> bool:
-        """Write a snapshot; tell whether there is one now that leads up to `compact`."""
+        """Write a snapshot; return whether the file exists and stands at the cursor of `compact`."""
         if not snapshot.write(compact):
             return False
         self._saved_at = compact.cursor
         if self._erased_since(compact):
-            # What was erased while the file was being written must not stay in it.
+            # A memory erased during the write must not stay in the file.
             self._remove()
             return False
         return True
@@ -258,20 +258,20 @@ class SearchIndex:
         behind = self._storage.position() - self._saved_at
         return behind >= max(_SNAPSHOT_CHANGES, self._saved_at // _SHARE)
 
-    def _erased_since(self, view: Reader) -> bool:
-        """Tell whether a memory that is in `view` was erased after it, or may have been."""
-        cursor = view.cursor
+    def _erased_since(self, reader: Reader) -> bool:
+        """Return whether a memory in `reader` may have been erased since its cursor."""
+        cursor = reader.cursor
         while True:
             changes = self._storage.changes(cursor, limit=_FEED_BATCH, models=())
-            if any(_may_be_erased(view, change) for change in changes.items):
+            if any(_may_be_erased(reader, change) for change in changes.items):
                 return True
-            # A stretch in which all is damaged has no items, and leads on all the same.
+            # A batch of damaged records has no items, but its cursor advances.
             if changes.cursor <= cursor:
                 return False
             cursor = changes.cursor
 
-    def _fold_is_due(self, view: Reader) -> bool:
-        return view.cursor - self._folded_at >= max(_FOLD_CHANGES, self._folded_at // _SHARE)
+    def _fold_is_due(self, reader: Reader) -> bool:
+        return reader.cursor - self._folded_at >= max(_FOLD_CHANGES, self._folded_at // _SHARE)
 
     def _start_folding(self) -> None:
         with self._starting:
@@ -297,61 +297,66 @@ class SearchIndex:
             _log.warning("the changes could not be folded into the index yet: %s", error)
 
     def _fold(self) -> None:
-        """Bring all segments together in one: a new snapshot, or one in memory without a folder."""
+        """Merge all segments into one: a new snapshot, or a segment in memory without a folder."""
         with self._refreshing:
-            if self._view is None:
+            if self._reader is None:
                 return
-            self._view = view = evolve(self._view, sealed=len(self._view.parts))
-            self._folded_at = view.cursor
+            self._reader = reader = evolve(self._reader, sealed=len(self._reader.segment_readers))
+            self._folded_at = reader.cursor
         snapshot = self._snapshot
-        if snapshot is not None and self._fold_is_spared(snapshot, view):
+        if snapshot is not None and self._fold_is_spared(snapshot, reader):
             self._adopt()
             return
-        compact = view.compact()
+        compact = reader.compact()
         if snapshot is not None and self._write(snapshot, compact):
             del compact
             self._adopt()
             return
         with self._refreshing:
-            if self._view is not None:
-                self._view = self._view.folded(view, compact)
+            if self._reader is not None:
+                self._reader = self._reader.replace_folded(reader, compact)
 
-    def _fold_is_spared(self, snapshot: Snapshot, view: Reader) -> bool:
-        """Tell whether another process has written a snapshot that has nearly all of `view`."""
+    def _fold_is_spared(self, snapshot: Snapshot, reader: Reader) -> bool:
+        """Return whether another process wrote a snapshot with nearly all changes of `reader`."""
         cursor = snapshot.cursor()
-        return view.cursor >= cursor > view.cursor - max(_FOLD_CHANGES, cursor // _SHARE) // 2
+        return reader.cursor >= cursor > reader.cursor - max(_FOLD_CHANGES, cursor // _SHARE) // 2
 
     def _adopt(self) -> None:
-        """Map the snapshot in the place of what this process holds in its own memory."""
+        """Replace the segments in the memory of this process by the mapped snapshot."""
         mapped = self._map_snapshot()
         if not mapped.cursor:
             return
         mapped = self._catch_up(mapped, self._storage.position())
         with self._refreshing:
-            if self._view is not None:
-                self._view = self._catch_up(mapped, max(self._view.cursor, mapped.cursor))
+            if self._reader is not None:
+                self._reader = self._catch_up(mapped, max(self._reader.cursor, mapped.cursor))
 
 
-def _may_be_erased(view: Reader, change: Change) -> bool:
-    """Tell whether what `view` has under the id of a later change was erased by then.
+def _may_be_erased(reader: Reader, change: Change) -> bool:
+    """Return whether the document in `reader` with the id of a later change may be erased.
 
-    A memory in its first revision that was stored at another time is another one under that id.
-    One that was stored at the same time was given a vector, or lost one.
+    A first revision with a different `stored_at` is a new memory under the same id. With the same
+    `stored_at`, the memory received a vector or lost its vector.
     """
-    found = ((part.segment, part.segment.find(change.id)) for part in view.parts)
-    held = [int(segment.stored[doc]) for segment, doc in found if doc is not None]
-    if change.record is None or not held:
-        return bool(held)
+    docs = (
+        (segment_reader.segment, segment_reader.segment.find(change.id))
+        for segment_reader in reader.segment_readers
+    )
+    stored_times = [int(segment.stored[doc]) for segment, doc in docs if doc is not None]
+    if change.record is None or not stored_times:
+        return bool(stored_times)
     memory = change.record.memory
-    return memory.revision == 1 and any(each != to_micros(memory.stored_at) for each in held)
+    return memory.revision == 1 and any(
+        stored != to_micros(memory.stored_at) for stored in stored_times
+    )
 
 
 def release_memory() -> None:
     """Return freed memory to the system, where the C library is glibc.
 
-    By itself glibc returns only the end of a heap: an index of a million memories that was built
-    and is mapped by now would leave half a gigabyte behind.
+    By itself glibc returns only the end of a heap: the index of a million memories, built and then
+    replaced by its mapped snapshot, would leave half a gigabyte allocated.
     """
-    # Other C libraries have no such function, and Windows has none to ask without a name.
+    # Only glibc has this function, and Windows cannot load a library without a name.
     with suppress(AttributeError, OSError, TypeError):
         ctypes.CDLL(None).malloc_trim(0)

@@ -20,7 +20,7 @@ from infinite_memory.model.question import Question, Ranking
 from infinite_memory.model.record import Record
 from infinite_memory.protocols import Embedder, Storage
 from infinite_memory.search.document import describe
-from infinite_memory.search.nearest import vectors_of
+from infinite_memory.search.nearest import load_vectors
 from infinite_memory.search.ranking import rank
 from infinite_memory.search.reader import Reader
 from infinite_memory.search.similarity import find_similar
@@ -58,8 +58,8 @@ class LinearSearch:
             NotFound: there is no memory with the id `to`.
         """
         model = self._embedder.model
-        queries = vectors_of(self._storage, to, model)
-        neighbours: list[tuple[float, str]] = []
+        queries = load_vectors(self._storage, to, model)
+        cosines: list[tuple[float, str]] = []
         for record in read_records(self._storage, (model,)):
             embedding = record.embedding_by(model)
             if embedding is None or not len(embedding.vectors) or not len(queries):
@@ -67,8 +67,8 @@ class LinearSearch:
             is_itself = isinstance(to, str) and record.memory.id == to
             if not is_itself and criteria.admit(record.memory):
                 cosine = float((embedding.vectors @ queries.T).max())
-                neighbours.append((-round(cosine, 6), record.memory.id))
-        return [(memory_id, -cosine) for cosine, memory_id in sorted(neighbours)[:limit]]
+                cosines.append((-round(cosine, 6), record.memory.id))
+        return [(memory_id, -cosine) for cosine, memory_id in sorted(cosines)[:limit]]
 
     def find_similar(
         self,
@@ -96,7 +96,7 @@ class LinearSearch:
             describe(record, model=model, dimensions=dimensions)
             for record in read_records(self._storage, (model,))
         ]
-        return Reader().changed(documents, [], cursor=0, dimensions=dimensions)
+        return Reader().apply_changes(documents, [], cursor=0, dimensions=dimensions)
 
     def _read_texts(self, ids: Collection[str]) -> dict[str, str]:
         records = self._storage.get(ids, models=())

@@ -1,4 +1,4 @@
-"""Several segments become one, without the dead."""
+"""Merges several segments into one, without deleted documents."""
 
 from __future__ import annotations
 
@@ -23,33 +23,35 @@ _COLUMNS = (
 _OF_PASSAGES = ("high", "low", "scale", "spans")
 
 
-def merge(parts: Sequence[tuple[Segment, Bools]]) -> Segment:
-    """Return one segment with the documents of `parts` that are alive, in order.
+def merge(segments: Sequence[tuple[Segment, Bools]]) -> Segment:
+    """Return one segment with the live documents of `segments`, in order.
 
-    `parts` are segments, each with a mask of shape (n,); at least one.
+    `segments` has at least one segment, with its mask of live documents, shape (n,).
     """
     names: dict[str, int] = {}
     lookups = [
-        np.array([names.setdefault(n, len(names)) for n in s.names], np.int32) for s, _ in parts
+        np.array([names.setdefault(n, len(names)) for n in segment.names], np.int32)
+        for segment, _ in segments
     ]
     named: dict[str, Any] = {
         name: _concatenate(
-            lookup[getattr(s, name)[live_docs]]
-            for lookup, (s, live_docs) in zip(lookups, parts, strict=True)
+            lookup[getattr(segment, name)[live_docs]]
+            for lookup, (segment, live_docs) in zip(lookups, segments, strict=True)
         )
         for name in ("scope", "speaker", "conversation")
     }
     columns: dict[str, Any] = {
-        name: _concatenate(getattr(s, name)[live_docs] for s, live_docs in parts)
+        name: _concatenate(getattr(segment, name)[live_docs] for segment, live_docs in segments)
         for name in _COLUMNS
     }
     passages: dict[str, Any] = {
         name: _concatenate(
-            _select_rows(getattr(s, name), s.passage_start, live_docs) for s, live_docs in parts
+            _select_rows(getattr(segment, name), segment.passage_start, live_docs)
+            for segment, live_docs in segments
         )
         for name in _OF_PASSAGES
     }
-    id_hash = _concatenate(s.id_hash[live_docs] for s, live_docs in parts)
+    id_hash = _concatenate(segment.id_hash[live_docs] for segment, live_docs in segments)
     return Segment(
         names=tuple(names),
         id_hash=id_hash,
@@ -57,27 +59,24 @@ def merge(parts: Sequence[tuple[Segment, Bools]]) -> Segment:
         twin_order=sort_order(columns["twin"]),
         conversation_order=sort_order(named["conversation"]),
         id_bytes=_concatenate(
-            _select_rows(s.id_bytes, s.id_start, live_docs) for s, live_docs in parts
+            _select_rows(segment.id_bytes, segment.id_start, live_docs)
+            for segment, live_docs in segments
         ),
-        id_start=cumulate_sizes(
-            _concatenate(np.diff(s.id_start)[live_docs] for s, live_docs in parts)
-        ),
-        passage_start=cumulate_sizes(
-            _concatenate(np.diff(s.passage_start)[live_docs] for s, live_docs in parts)
-        ),
+        id_start=_merge_starts("id_start", segments),
+        passage_start=_merge_starts("passage_start", segments),
         **passages,
         **named,
         **columns,
-        **_merge_postings(parts),
+        **_merge_postings(segments),
     )
 
 
 @frozen(kw_only=True, eq=False)
 class _LivePostings:
-    """The postings of one part that are about living documents, under their new numbers.
+    """The postings of the live documents of one segment, under their new numbers.
 
-    `rows` are the places of the part's terms among the terms of all parts, `sizes` how many
-    postings of each are left.
+    `rows` are the positions of the segment's terms among the terms of all segments, `sizes` the
+    numbers of live postings per term.
     """
 
     rows: NDArray[np.intp]
@@ -86,31 +85,31 @@ class _LivePostings:
     counts: NDArray[np.uint16]
 
 
-def _merge_postings(parts: Sequence[tuple[Segment, Bools]]) -> dict[str, Any]:
+def _merge_postings(segments: Sequence[tuple[Segment, Bools]]) -> dict[str, Any]:
     """Return the arrays of postings of the merged segment.
 
-    Every part has its terms in order and the documents of each in order already, so that the place
-    of each posting can be counted and nothing has to be sorted but the terms.
+    The terms of a segment and the documents of a term are sorted already. The position of every
+    posting can therefore be computed, and only the terms are sorted.
     """
-    terms = np.unique(_concatenate(s.term_hash for s, _ in parts))
-    live_count: list[_LivePostings] = []
+    terms = np.unique(_concatenate(segment.term_hash for segment, _ in segments))
+    live_postings: list[_LivePostings] = []
     first = 0
-    for segment, live_docs in parts:
-        live_count.append(_remap_postings(segment, live_docs, terms, first))
+    for segment, live_docs in segments:
+        live_postings.append(_remap_postings(segment, live_docs, terms, first))
         first += int(np.count_nonzero(live_docs))
     sizes = np.zeros(len(terms), np.int64)
-    for part in live_count:
-        sizes[part.rows] += part.sizes
+    for postings in live_postings:
+        sizes[postings.rows] += postings.sizes
     starts = cumulate_sizes(sizes)
     docs, counts = np.empty(starts[-1], np.int32), np.empty(starts[-1], np.uint16)
     free = starts[:-1].copy()
-    for part in live_count:
-        before = np.cumsum(part.sizes) - part.sizes
-        place = np.repeat(free[part.rows] - before, part.sizes)
-        place += np.arange(len(place))
-        docs[place] = part.docs
-        counts[place] = part.counts
-        free[part.rows] += part.sizes
+    for postings in live_postings:
+        before = np.cumsum(postings.sizes) - postings.sizes
+        position = np.repeat(free[postings.rows] - before, postings.sizes)
+        position += np.arange(len(position))
+        docs[position] = postings.docs
+        counts[position] = postings.counts
+        free[postings.rows] += postings.sizes
     left = sizes > 0
     return {
         "term_hash": terms[left],
@@ -123,7 +122,7 @@ def _merge_postings(parts: Sequence[tuple[Segment, Bools]]) -> dict[str, Any]:
 def _remap_postings(
     segment: Segment, live_docs: Bools, terms: NDArray[np.uint64], first: int
 ) -> _LivePostings:
-    """Return the living postings of a part whose first living document gets the number `first`."""
+    """Return the live postings of a segment whose first live document gets the number `first`."""
     rows, sizes = np.searchsorted(terms, segment.term_hash), np.diff(segment.term_start)
     if live_docs.all():
         docs = segment.posting_doc + np.int32(first)
@@ -139,9 +138,15 @@ def _remap_postings(
 
 
 def _select_rows(values: NDArray[Any], starts: NDArray[np.int64], live_docs: Bools) -> NDArray[Any]:
-    """Return the stretches of `values`, one a document, that belong to living documents."""
+    """Return the stretches of `values`, one per document, of the live documents."""
     values = np.asarray(values)
     return values if live_docs.all() else values[np.repeat(live_docs, np.diff(starts))]
+
+
+def _merge_starts(name: str, segments: Sequence[tuple[Segment, Bools]]) -> NDArray[np.int64]:
+    """Return the starts of the live documents' stretches of a column, and the end of the last."""
+    sizes = (np.diff(getattr(segment, name))[live_docs] for segment, live_docs in segments)
+    return cumulate_sizes(_concatenate(sizes))
 
 
 def _concatenate(arrays: Iterable[NDArray[Any]]) -> NDArray[Any]:

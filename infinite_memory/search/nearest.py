@@ -14,14 +14,16 @@ from infinite_memory.protocols import Storage
 from infinite_memory.search.cosine import ABSENT, QueryVector, approximate_cosines, cosines
 from infinite_memory.search.reader import Reader
 
-__all__ = ["nearest_documents", "vectors_of"]
+__all__ = ["find_nearest", "load_vectors"]
 
 _RESCORED = 1_000
 # Differences in the seventh place come from the order of additions and must not decide a rank.
 _PLACES = 6
 
 
-def vectors_of(storage: Storage, to: str | NDArray[np.float32], model: str) -> NDArray[np.float32]:
+def load_vectors(
+    storage: Storage, to: str | NDArray[np.float32], model: str
+) -> NDArray[np.float32]:
     """Return the vectors by `model` of the memory `to`, or `to` itself, shape (n, dimensions).
 
     A memory that is not embedded has none.
@@ -38,7 +40,7 @@ def vectors_of(storage: Storage, to: str | NDArray[np.float32], model: str) -> N
     return np.empty((0, 0), np.float32) if embedding is None else embedding.vectors
 
 
-def nearest_documents(
+def find_nearest(
     reader: Reader,
     queries: Sequence[QueryVector],
     criteria: Criteria,
@@ -53,24 +55,24 @@ def nearest_documents(
     """
     if not queries:
         return []
-    nearest: list[tuple[str, float]] = []
-    for part in reader.parts:
-        segment, selection = part.segment, part.eligible(criteria)
+    candidates: list[tuple[str, float]] = []
+    for segment_reader in reader.segment_readers:
+        segment, doc_filter = segment_reader.segment, segment_reader.eligible(criteria)
         coarse = reduce(
-            np.maximum, (approximate_cosines(query, segment, selection) for query in queries)
+            np.maximum, (approximate_cosines(query, segment, doc_filter) for query in queries)
         )
         number = min(max(_RESCORED, 2 * limit), len(coarse))
         # Nothing is to be partitioned where all are taken.
-        places = np.argpartition(coarse, -number)[-number:] if number else np.empty(0, np.intp)
-        docs = selection.docs_at(places[coarse[places] > ABSENT])
+        positions = np.argpartition(coarse, -number)[-number:] if number else np.empty(0, np.intp)
+        docs = doc_filter.docs_at(positions[coarse[positions] > ABSENT])
         exact = reduce(np.maximum, (cosines(query, segment, docs) for query in queries))
-        nearest += zip(map(segment.id_of, docs.tolist()), exact.tolist(), strict=True)
+        candidates += zip(map(segment.id_of, docs.tolist()), exact.tolist(), strict=True)
     ranked = sorted(
         (
             (memory_id, round(cosine, _PLACES))
-            for memory_id, cosine in nearest
+            for memory_id, cosine in candidates
             if memory_id != without
         ),
-        key=lambda neighbour: (-neighbour[1], neighbour[0]),
+        key=lambda candidate: (-candidate[1], candidate[0]),
     )
     return ranked[:limit]

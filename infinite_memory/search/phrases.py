@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from infinite_memory.errors import StoreDamaged
 from infinite_memory.search.bm25 import count_terms
+from infinite_memory.search.conversation_turns import ConversationTurns
 from infinite_memory.search.document import hash_term
-from infinite_memory.search.neighbours import Neighbours
 from infinite_memory.search.scoring import SegmentScores
 from infinite_memory.text.analyzer import terms
 
@@ -34,45 +34,47 @@ _ENDS = " .,;:!?。，；：！？、"
 
 def find_quotes(question: str) -> tuple[str, ...]:
     """Return what `question` has in quotation marks or backticks and has words, at most 8 parts."""
-    found = (next(filter(None, match.groups())) for match in _QUOTED.finditer(question))
-    parts = dict.fromkeys(_plain(part).strip(_ENDS) for part in found)
-    return tuple(part for part in parts if terms(part))[:_MOST_PARTS]
+    quoted = (next(filter(None, match.groups())) for match in _QUOTED.finditer(question))
+    quotes = dict.fromkeys(_plain(quote).strip(_ENDS) for quote in quoted)
+    return tuple(quote for quote in quotes if terms(quote))[:_MOST_PARTS]
 
 
 def score_quotes(
-    parts: Sequence[str], scored: Sequence[SegmentScores], near: Neighbours, texts: Texts
+    quotes: Sequence[str], scores: Sequence[SegmentScores], turns: ConversationTurns, texts: Texts
 ) -> NDArray[np.float32]:
     """Return the share of `parts` that each wanted row of `near` holds word for word: (m,).
 
     Case, width and white space are no differences. 0 for all where a text is damaged.
     """
-    share = np.zeros(len(near), np.float32)
-    may_hold = {part: _rows_with_words(part, scored, near) for part in parts}
+    share = np.zeros(len(turns), np.float32)
+    may_hold = {quote: _rows_with_words(quote, scores, turns) for quote in quotes}
     id_of = {
-        row: scored[near.part[row]].segment.id_of(int(near.doc[row]))
+        row: scores[turns.segment_index[row]].segment.id_of(int(turns.doc[row]))
         for row in sorted(set().union(*may_hold.values()))
     }
     try:
-        found = texts(set(id_of.values())) if id_of else {}
+        text_of = texts(set(id_of.values())) if id_of else {}
     except StoreDamaged:
         # Whoever fetches the hits says so; the ranking does without this step.
         return share
-    plain = {memory_id: _plain(text) for memory_id, text in found.items()}
-    for part, rows in may_hold.items():
+    plain = {memory_id: _plain(text) for memory_id, text in text_of.items()}
+    for quote, rows in may_hold.items():
         for row in rows:
-            share[row] += part in plain.get(id_of[row], "")
-    return share / np.float32(max(len(parts), 1))
+            share[row] += quote in plain.get(id_of[row], "")
+    return share / np.float32(max(len(quotes), 1))
 
 
-def _rows_with_words(part: str, scored: Sequence[SegmentScores], near: Neighbours) -> list[int]:
+def _rows_with_words(
+    quote: str, scores: Sequence[SegmentScores], turns: ConversationTurns
+) -> list[int]:
     """Return the wanted rows whose documents have every term of `part`."""
-    wanted = np.zeros(len(near), np.bool_)
-    wanted[near.wanted] = True
-    hashes = sorted({hash_term(term) for term in terms(part)})
+    wanted = np.zeros(len(turns), np.bool_)
+    wanted[turns.wanted] = True
+    hashes = sorted({hash_term(term) for term in terms(quote)})
     held: list[int] = []
-    for number, s in enumerate(scored):
-        rows = np.flatnonzero(wanted & (near.part == number))
-        counts = count_terms(s.segment, hashes, near.doc[rows].astype(np.int32))
+    for number, segment_scores in enumerate(scores):
+        rows = np.flatnonzero(wanted & (turns.segment_index == number))
+        counts = count_terms(segment_scores.segment, hashes, turns.doc[rows].astype(np.int32))
         held.extend(rows[(counts > 0).all(axis=1)].tolist())
     return held
 

@@ -26,31 +26,39 @@ from infinite_memory.search.bm25 import QueryTerms, bm25
 from infinite_memory.search.calibration import Calibration, choose_calibration
 from infinite_memory.search.collapsing import (
     Group,
-    Place,
-    best,
-    place_of,
+    ScoredDoc,
+    find_scored_doc,
     rank_of,
+    select_best_docs,
     select_best_groups,
 )
 from infinite_memory.search.conversation_scoring import ConversationScores, score_in_conversations
-from infinite_memory.search.cosine import QueryVector, approximate_cosines
+from infinite_memory.search.conversation_turns import find_conversation_turns
+from infinite_memory.search.cosine import QueryVector, approximate_cosines, cosines
 from infinite_memory.search.document import KINDS
 from infinite_memory.search.explain import explain
-from infinite_memory.search.neighbours import find_neighbours
 from infinite_memory.search.phrases import Texts, find_quotes, score_quotes
 from infinite_memory.search.reader import Reader
-from infinite_memory.search.rescoring import rescore_best
-from infinite_memory.search.scoring import SegmentScores, scored, without_meaning, without_words
+from infinite_memory.search.scoring import (
+    DEFAULT_WEIGHTS,
+    SegmentScores,
+    Weights,
+    replace_cosines,
+    score_segment,
+    without_meaning,
+    without_words,
+)
 from infinite_memory.search.sentences import score_sentences, split_sentences
 from infinite_memory.search.speakers import find_named_speakers, mask_speakers, remove_names
-from infinite_memory.search.weights import DEFAULT_WEIGHTS, Weights
 from infinite_memory.text.analyzer import spelled_names, terms
 
-__all__ = ["Embed", "rank"]
+__all__ = ["Embed", "rank", "rescore_best"]
 
 # The number of memories that are scored in their conversations. It does not depend on the limit, so
 # that a longer result begins with the shorter one.
 _CANDIDATES = 300
+# The number of memories whose cosines are computed again, by whole vectors.
+_RESCORED = 1_000
 # The least total of a match: a memory that has nothing in common with the question has 0.
 _ANY_MATCH = float(np.finfo(np.float32).tiny)
 
@@ -66,7 +74,7 @@ Scores = NDArray[np.float32]
 
 
 def rank(
-    view: Reader,
+    reader: Reader,
     question: Question,
     embed: Embed | None,
     *,
@@ -80,39 +88,43 @@ def rank(
     None leaves meaning out. `texts` returns the texts of memories, which are compared with the
     quoted parts of the question; None leaves quotes out.
     """
-    segments = [part.segment for part in view.parts]
-    eligible = [part.eligible(question.criteria) for part in view.parts]
+    segments = [segment_reader.segment for segment_reader in reader.segment_readers]
+    eligible = [
+        segment_reader.eligible(question.criteria) for segment_reader in reader.segment_readers
+    ]
     names = find_named_speakers(question.text, segments, eligible)
     text = remove_names(question.text, names)
-    asked_in_parts = (text, *(split_sentences(text) if weights.parts else ()))
-    queries, note = _embed_question(asked_in_parts, question, embed)
+    query_texts = (text, *(split_sentences(text) if weights.parts else ()))
+    queries, note = _embed_question(query_texts, question, embed)
     query = queries[0] if queries else None
-    weights = _weights_of(question, query, weights)
-    found, asked = bm25(
+    weights = _adjust_weights(question, query, weights)
+    bm25_scores, query_terms = bm25(
         terms(question.text) if weights.words else [],
         segments,
         eligible,
         spelled=spelled_names(question.text) if weights.words else [],
     )
     scores = [
-        scored(
+        score_segment(
             segment,
-            selection,
-            cosine=None if query is None else approximate_cosines(query, segment, selection),
-            bm25=by_words,
-            ideal=asked.ideal,
-            named=mask_speakers(names, segment, selection) if names else None,
+            doc_filter,
+            cosine=None if query is None else approximate_cosines(query, segment, doc_filter),
+            bm25=bm25_of_segment,
+            ideal=query_terms.ideal,
+            named=mask_speakers(names, segment, doc_filter) if names else None,
             background=background,
             weights=weights,
         )
-        for segment, selection, by_words in zip(segments, eligible, found, strict=True)
+        for segment, doc_filter, bm25_of_segment in zip(
+            segments, eligible, bm25_scores, strict=True
+        )
     ]
     quotes = find_quotes(question.text) if weights.quoted and texts is not None else ()
-    context = _score_candidates(scores, asked, weights, queries, quotes, texts)
-    return _ranking(scores, question, context=context, weights=weights, query=query, note=note)
+    context = _score_candidates(scores, query_terms, weights, queries, quotes, texts)
+    return _make_ranking(scores, question, context=context, weights=weights, query=query, note=note)
 
 
-def _ranking(
+def _make_ranking(
     scores: Sequence[SegmentScores],
     question: Question,
     *,
@@ -129,49 +141,56 @@ def _ranking(
     reasons = _add_summary_step(reasons, before, scores)
     groups = _select_groups(scores, question, least)
     end = question.offset + question.limit
-    above = sum(int(np.count_nonzero(s.total >= least)) for s in scores)
-    matched = sum(int(np.count_nonzero(s.total > 0)) for s in scores)
-    wanted = None if question.about is None else place_of(scores, question.about)
+    above = sum(int(np.count_nonzero(segment_scores.total >= least)) for segment_scores in scores)
+    matched = sum(int(np.count_nonzero(segment_scores.total > 0)) for segment_scores in scores)
+    scored_doc = None if question.about is None else find_scored_doc(scores, question.about)
     return Ranking(
         candidates=tuple(
-            _candidate(group, curve, reasons if question.explain else None)
+            _make_candidate(group, curve, reasons if question.explain else None)
             for group in groups[question.offset : end]
         ),
-        place=None if wanted is None else _locate_candidate(scores, wanted, curve, reasons),
-        eligible=sum(len(s.selection) for s in scores),
+        place=None if scored_doc is None else _locate_candidate(scores, scored_doc, curve, reasons),
+        eligible=sum(len(segment_scores.doc_filter) for segment_scores in scores),
         matches=above,
         more=above - sum(1 + len(group.twins) for group in groups[:end]),
         further=len(groups) > end,
         best=curve.score(groups[0].total) if groups else 0.0,
         below=matched - above,
-        pending=sum(int(np.count_nonzero(s.selection.among(s.segment.unembedded))) for s in scores),
+        pending=sum(
+            int(
+                np.count_nonzero(
+                    segment_scores.doc_filter.contains(segment_scores.segment.unembedded_docs)
+                )
+            )
+            for segment_scores in scores
+        ),
         note=note,
     )
 
 
-def _candidate(group: Group, curve: Calibration, reasons: _Explain | None) -> Candidate:
+def _make_candidate(group: Group, curve: Calibration, reasons: _Explain | None) -> Candidate:
     return Candidate(
-        id=_id(group.lead),
+        id=_memory_id(group.lead),
         score=curve.score(group.total),
         explanation=None if reasons is None else reasons(*group.lead),
-        twins=tuple(map(_id, group.twins)),
+        twins=tuple(map(_memory_id, group.twins)),
     )
 
 
 def _locate_candidate(
-    scores: Sequence[SegmentScores], one: Place, curve: Calibration, reasons: _Explain
+    scores: Sequence[SegmentScores], scored_doc: ScoredDoc, curve: Calibration, reasons: _Explain
 ) -> tuple[int, Candidate]:
-    total = float(one[0].total[one[1]])
-    alone = Group(lead=one, twins=(), total=total)
-    return rank_of(scores, one), _candidate(alone, curve, reasons)
+    total = float(scored_doc[0].total[scored_doc[1]])
+    alone = Group(lead=scored_doc, twins=(), total=total)
+    return rank_of(scores, scored_doc), _make_candidate(alone, curve, reasons)
 
 
-def _id(one: Place) -> str:
-    s, place = one
-    return s.segment.id_of(s.selection.doc(place))
+def _memory_id(scored_doc: ScoredDoc) -> str:
+    segment_scores, position = scored_doc
+    return segment_scores.segment.id_of(segment_scores.doc_filter.doc_at(position))
 
 
-def _weights_of(question: Question, query: QueryVector | None, weights: Weights) -> Weights:
+def _adjust_weights(question: Question, query: QueryVector | None, weights: Weights) -> Weights:
     if Arm.WORDS not in question.arms:
         weights = without_words(weights)
     return without_meaning(weights) if query is None else weights
@@ -179,7 +198,7 @@ def _weights_of(question: Question, query: QueryVector | None, weights: Weights)
 
 def _score_candidates(
     scores: Sequence[SegmentScores],
-    asked: QueryTerms,
+    query_terms: QueryTerms,
     weights: Weights,
     queries: Sequence[QueryVector],
     quotes: Sequence[str],
@@ -191,25 +210,52 @@ def _score_candidates(
     """
     if queries:
         rescore_best(scores, queries[0], weights)
-    first = best(scores, _CANDIDATES, 0.0)
-    if not first:
+    candidates = select_best_docs(scores, _CANDIDATES, 0.0)
+    if not candidates:
         return None
-    number = {id(s): part for part, s in enumerate(scores)}
-    near = find_neighbours(
-        [s.segment for s in scores],
-        [s.selection for s in scores],
-        np.array([number[id(s)] for s, _ in first], np.intp),
-        np.array([s.selection.doc(place) for s, place in first], np.intp),
+    index_of = {id(segment_scores): number for number, segment_scores in enumerate(scores)}
+    turns = find_conversation_turns(
+        [segment_scores.segment for segment_scores in scores],
+        [segment_scores.doc_filter for segment_scores in scores],
+        np.array([index_of[id(segment_scores)] for segment_scores, _ in candidates], np.intp),
+        np.array(
+            [segment_scores.doc_filter.doc_at(position) for segment_scores, position in candidates],
+            np.intp,
+        ),
     )
-    quoted = np.zeros(len(near), np.float32)
+    quoted = np.zeros(len(turns), np.float32)
     if quotes and texts is not None:
-        quoted = score_quotes(quotes, scores, near, texts)
-    gained = score_sentences(scores, near, queries[1:], weights.parts)
-    context = score_in_conversations(scores, near, asked, weights, parts=gained, quoted=quoted)
-    for part, s in enumerate(scores):
-        rows = near.wanted[near.part[near.wanted] == part]
-        s.total[s.selection.places(near.doc[rows].astype(np.int32))] = context.total[rows]
+        quoted = score_quotes(quotes, scores, turns, texts)
+    gained = score_sentences(scores, turns, queries[1:], weights.parts)
+    context = score_in_conversations(
+        scores, turns, query_terms, weights, parts=gained, quoted=quoted
+    )
+    for number, segment_scores in enumerate(scores):
+        rows = turns.wanted[turns.segment_index[turns.wanted] == number]
+        segment_scores.total[
+            segment_scores.doc_filter.positions_of(turns.doc[rows].astype(np.int32))
+        ] = context.total[rows]
     return context
+
+
+def rescore_best(
+    scores: Sequence[SegmentScores],
+    query: QueryVector,
+    weights: Weights,
+    *,
+    number: int = _RESCORED,
+) -> None:
+    """Put the cosines by both planes, and the totals that follow, into the best of `scores`.
+
+    `query` and `weights` are those that `scores` were made with.
+    """
+    candidates = select_best_docs(scores, number, 0.0)
+    for segment_scores in scores:
+        positions = np.array(
+            [position for owner, position in candidates if owner is segment_scores], np.intp
+        )
+        docs = segment_scores.doc_filter.docs_at(positions)
+        replace_cosines(segment_scores, docs, cosines(query, segment_scores.segment, docs), weights)
 
 
 def _embed_question(
@@ -232,7 +278,7 @@ def _raise_summaries(scores: Sequence[SegmentScores], depth: Depth) -> Sequence[
     """Return `scores` with what each summary gains where an overview is asked for."""
     if depth is not Depth.OVERVIEW:
         return scores
-    return [_raise_in_segment(one) for one in scores]
+    return [_raise_in_segment(segment_scores) for segment_scores in scores]
 
 
 def _add_summary_step(
@@ -243,9 +289,9 @@ def _add_summary_step(
         return reasons
     origin = {id(new): old for old, new in zip(before, after, strict=True)}
 
-    def explain_with_summary(one: SegmentScores, place: int) -> Explanation:
-        explanation = reasons(origin[id(one)], place)
-        total = float(one.total[place])
+    def explain_with_summary(segment_scores: SegmentScores, position: int) -> Explanation:
+        explanation = reasons(origin[id(segment_scores)], position)
+        total = float(segment_scores.total[position])
         return evolve(explanation, summary=total - explanation.total, total=total)
 
     return explain_with_summary
@@ -263,13 +309,16 @@ def _select_groups(
     if question.depth is not Depth.EXHAUSTIVE:
         return select_best_groups(scores, number, least)
     return [
-        Group(lead=(one, place), twins=(), total=float(one.total[place]))
-        for one, place in best(scores, number, least)
+        Group(
+            lead=(segment_scores, position), twins=(), total=float(segment_scores.total[position])
+        )
+        for segment_scores, position in select_best_docs(scores, number, least)
     ]
 
 
-def _raise_in_segment(one: SegmentScores) -> SegmentScores:
-    summaries = np.flatnonzero(one.selection.take(one.segment.kind) == _SUMMARY)
-    total = one.total.copy()
+def _raise_in_segment(segment_scores: SegmentScores) -> SegmentScores:
+    kinds = segment_scores.doc_filter.take(segment_scores.segment.kind)
+    summaries = np.flatnonzero(kinds == _SUMMARY)
+    total = segment_scores.total.copy()
     total[summaries] *= 1 + _SUMMARY_GAINS
-    return evolve(one, total=total)
+    return evolve(segment_scores, total=total)

@@ -56,13 +56,13 @@ class SegmentReader:
             yield self.live_docs
         if criteria.scopes is not None:
             yield from _mask_names(
-                segment.scope, segment.held_scopes, segment.names, criteria.scopes
+                segment.scope, segment.scope_codes, segment.names, criteria.scopes
             )
         if criteria.kinds is not None:
-            yield from _mask_names(segment.kind, segment.held_kinds, KINDS, criteria.kinds)
+            yield from _mask_names(segment.kind, segment.kind_codes, KINDS, criteria.kinds)
         if criteria.statuses is not None:
             yield from _mask_names(
-                segment.status, segment.held_statuses, STATUSES, criteria.statuses
+                segment.status, segment.status_codes, STATUSES, criteria.statuses
             )
         if criteria.conversation_id is not None:
             yield segment.conversation == segment.code_of.get(criteria.conversation_id, -1)
@@ -80,14 +80,14 @@ class Reader:
     The first `sealed` parts are being folded together elsewhere: only who is alive changes in them.
     """
 
-    parts: tuple[SegmentReader, ...] = ()
+    segment_readers: tuple[SegmentReader, ...] = ()
     cursor: int = 0
     sealed: int = 0
 
     def __len__(self) -> int:
-        return sum(part.live_count for part in self.parts)
+        return sum(segment_reader.live_count for segment_reader in self.segment_readers)
 
-    def changed(
+    def apply_changes(
         self,
         documents: Sequence[Document],
         gone: Sequence[str],
@@ -97,14 +97,20 @@ class Reader:
     ) -> Reader:
         """Return the view after `documents` were added or replaced and the ids `gone` removed."""
         ids = [document.id for document in documents]
-        buried = _delete_documents(self.parts, [*ids, *gone])
-        parts = [
-            part for place, part in enumerate(buried) if part.live_count or place < self.sealed
+        buried = _delete_documents(self.segment_readers, [*ids, *gone])
+        segment_readers = [
+            segment_reader
+            for number, segment_reader in enumerate(buried)
+            if segment_reader.live_count or number < self.sealed
         ]
         if documents:
             segment = build(documents, dimensions=dimensions)
-            parts.append(SegmentReader(segment=segment, live_docs=np.ones(len(segment), np.bool_)))
-        return evolve(self, parts=tuple(_balance(parts, self.sealed)), cursor=cursor)
+            segment_readers.append(
+                SegmentReader(segment=segment, live_docs=np.ones(len(segment), np.bool_))
+            )
+        return evolve(
+            self, segment_readers=tuple(_balance(segment_readers, self.sealed)), cursor=cursor
+        )
 
     def count_holding(self, name: str, criteria: Criteria) -> tuple[int, int]:
         """Count the documents that meet `criteria` and have each word of `name`, and all that meet.
@@ -113,42 +119,57 @@ class Reader:
         """
         hashes = [hash_term(term) for term in terms(name)]
         holding = total = 0
-        for part in self.parts:
-            selection = part.eligible(criteria)
-            total += len(selection)
+        for segment_reader in self.segment_readers:
+            doc_filter = segment_reader.eligible(criteria)
+            total += len(doc_filter)
             if hashes:
-                docs = reduce(np.intersect1d, (part.segment.postings(term)[0] for term in hashes))
-                holding += int(np.count_nonzero(selection.among(docs)))
+                docs = reduce(
+                    np.intersect1d, (segment_reader.segment.postings(term)[0] for term in hashes)
+                )
+                holding += int(np.count_nonzero(doc_filter.contains(docs)))
         return holding if hashes else total, total
 
     def compact(self) -> Reader:
         """Return the same documents in a single segment without the dead."""
-        if len(self.parts) < 2 and all(part.live_count == len(part.segment) for part in self.parts):
+        if len(self.segment_readers) < 2 and all(
+            segment_reader.live_count == len(segment_reader.segment)
+            for segment_reader in self.segment_readers
+        ):
             return self
-        return evolve(self, parts=(_merge_parts(self.parts),) if self.parts else (), sealed=0)
+        return evolve(
+            self,
+            segment_readers=(_merge_parts(self.segment_readers),) if self.segment_readers else (),
+            sealed=0,
+        )
 
-    def folded(self, before: Reader, compact: Reader) -> Reader:
+    def replace_folded(self, before: Reader, compact: Reader) -> Reader:
         """Return this view with the parts of `before`, sealed since then, in their compact form.
 
         What died meanwhile is dead in the result. Unchanged where this view did not grow from
         `before`.
         """
-        sealed = self.parts[: self.sealed]
-        if [id(p.segment) for p in sealed] != [id(p.segment) for p in before.parts]:
+        sealed = self.segment_readers[: self.sealed]
+        if [id(p.segment) for p in sealed] != [id(p.segment) for p in before.segment_readers]:
             return self
-        younger = self.parts[self.sealed :]
+        younger = self.segment_readers[self.sealed :]
         if sealed:
             live_docs = np.concatenate(
                 [
                     now.live_docs[then.live_docs]
-                    for now, then in zip(sealed, before.parts, strict=True)
+                    for now, then in zip(sealed, before.segment_readers, strict=True)
                 ]
             )
             younger = (
-                SegmentReader(segment=compact.parts[0].segment, live_docs=live_docs),
+                SegmentReader(segment=compact.segment_readers[0].segment, live_docs=live_docs),
                 *younger,
             )
-        return evolve(self, parts=tuple(part for part in younger if part.live_count), sealed=0)
+        return evolve(
+            self,
+            segment_readers=tuple(
+                segment_reader for segment_reader in younger if segment_reader.live_count
+            ),
+            sealed=0,
+        )
 
 
 def _mask_times(segment: Segment, criteria: Criteria) -> Iterator[Bools]:
@@ -184,14 +205,17 @@ def _mask_unended(segment: Segment, moment: int) -> Iterator[Bools]:
 
 
 def _mask_names(
-    codes: NDArray[np.integer], held: NDArray[np.intp], names: Sequence[str], wanted: Container[str]
+    codes: NDArray[np.integer],
+    present: NDArray[np.intp],
+    names: Sequence[str],
+    wanted: Container[str],
 ) -> Iterator[Bools]:
     """Yield which documents have one of the wanted names, and nothing where all of them have.
 
     `codes` has a position in `names` for each document; `held` are those that it has.
     """
-    chosen = [code for code in held.tolist() if names[code] in wanted]
-    if len(chosen) == len(held):
+    chosen = [code for code in present.tolist() if names[code] in wanted]
+    if len(chosen) == len(present):
         return
     if len(chosen) <= _COMPARED_ONE_BY_ONE:
         mask = np.zeros(len(codes), np.bool_)
@@ -205,34 +229,38 @@ def _mask_names(
 
 
 def _delete_documents(
-    parts: Sequence[SegmentReader], ids: Sequence[str]
+    segment_readers: Sequence[SegmentReader], ids: Sequence[str]
 ) -> Iterator[SegmentReader]:
     """Yield `parts` with the documents about `ids` dead."""
     hashes = np.array([hash_id(memory_id) for memory_id in ids], np.uint64)
-    for part in parts:
-        maybe = np.flatnonzero(part.segment.may_hold(hashes))
-        found = [part.segment.find(ids[number]) for number in maybe.tolist()]
-        dead = [doc for doc in found if doc is not None and part.live_docs[doc]]
+    for segment_reader in segment_readers:
+        maybe = np.flatnonzero(segment_reader.segment.may_hold(hashes))
+        docs = [segment_reader.segment.find(ids[number]) for number in maybe.tolist()]
+        dead = [doc for doc in docs if doc is not None and segment_reader.live_docs[doc]]
         if dead:
-            live_docs = part.live_docs.copy()
+            live_docs = segment_reader.live_docs.copy()
             live_docs[dead] = False
-            part = SegmentReader(segment=part.segment, live_docs=live_docs)
-        yield part
+            segment_reader = SegmentReader(segment=segment_reader.segment, live_docs=live_docs)
+        yield segment_reader
 
 
-def _balance(parts: list[SegmentReader], sealed: int) -> list[SegmentReader]:
+def _balance(segment_readers: list[SegmentReader], sealed: int) -> list[SegmentReader]:
     """Merge the youngest parts while one is no smaller than half its elder, and both are small.
 
     So each small change is copied a few times only, and a search that folds one in waits for some
     milliseconds at most. What grows over the limit is left to `Reader.compact`, in the background.
     """
-    while len(parts) - sealed > 1 and 2 * len(parts[-1].segment) >= len(parts[-2].segment):
-        if len(parts[-1].segment) + len(parts[-2].segment) > MERGED_AT_ONCE:
+    while len(segment_readers) - sealed > 1 and 2 * len(segment_readers[-1].segment) >= len(
+        segment_readers[-2].segment
+    ):
+        if len(segment_readers[-1].segment) + len(segment_readers[-2].segment) > MERGED_AT_ONCE:
             break
-        parts[-2:] = [_merge_parts(parts[-2:])]
-    return parts
+        segment_readers[-2:] = [_merge_parts(segment_readers[-2:])]
+    return segment_readers
 
 
-def _merge_parts(parts: Sequence[SegmentReader]) -> SegmentReader:
-    segment = merge([(part.segment, part.live_docs) for part in parts])
+def _merge_parts(segment_readers: Sequence[SegmentReader]) -> SegmentReader:
+    segment = merge(
+        [(segment_reader.segment, segment_reader.live_docs) for segment_reader in segment_readers]
+    )
     return SegmentReader(segment=segment, live_docs=np.ones(len(segment), np.bool_))

@@ -11,26 +11,61 @@ ranks no better (measured on the development sets) and would call the best of no
 from __future__ import annotations
 
 import numpy as np
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen, validators
 from numpy.typing import NDArray
 
 from infinite_memory.search.cosine import ABSENT
 from infinite_memory.search.doc_filter import DocFilter
 from infinite_memory.search.segment import Segment
-from infinite_memory.search.weights import Weights
 
 __all__ = [
-    "Places",
+    "DEFAULT_WEIGHTS",
+    "Positions",
     "SegmentScores",
+    "Weights",
     "replace_cosines",
     "scale_cosines",
-    "scored",
+    "score_segment",
     "without_meaning",
     "without_words",
 ]
 
 Scores = NDArray[np.float32]
-Places = NDArray[np.integer]
+Positions = NDArray[np.integer]
+
+_SHARE = validators.and_(validators.ge(0.0), validators.le(10.0))
+
+
+@frozen(kw_only=True)
+class Weights:
+    """The steps of the ranking and how much each counts; 0 leaves a step out.
+
+    `meaning` and `words` weigh the two arms, `speaker` a memory whose speaker the question names.
+    `parts` is the share of the meaning that comes from the sentence nearest to the memory, in a
+    question of several sentences. `around` is the share of the meaning that comes from the previous
+    memory of the conversation, and again from the next; `before` and `after` are the shares of
+    their words that count as the memory's own. `conversation` weighs the three best memories of the
+    conversation. A memory that ends with a question loses the share `asks`. `quoted` weighs the
+    quoted parts of the question that the memory holds word for word. An important memory gains the
+    share `important`, which is small, so that it decides between near equals only.
+    No weight depends on the embedding model.
+    """
+
+    meaning: float = field(default=1.0, validator=_SHARE)
+    words: float = field(default=0.5, validator=_SHARE)
+    speaker: float = field(default=0.25, validator=_SHARE)
+    parts: float = field(default=0.5, validator=validators.and_(validators.ge(0), validators.le(1)))
+    around: float = field(default=0.2, validator=_SHARE)
+    before: float = field(default=0.5, validator=_SHARE)
+    after: float = field(default=0.2, validator=_SHARE)
+    conversation: float = field(default=0.2, validator=_SHARE)
+    asks: float = field(default=0.1, validator=_SHARE)
+    quoted: float = field(default=0.3, validator=_SHARE)
+    important: float = field(default=0.05, validator=_SHARE)
+
+
+DEFAULT_WEIGHTS = Weights()
+"""Chosen on conversations, questions to paragraphs, and scientific claims: one for all."""
 
 
 @frozen(kw_only=True, eq=False)
@@ -43,7 +78,7 @@ class SegmentScores:
     """
 
     segment: Segment
-    selection: DocFilter
+    doc_filter: DocFilter
     cosine: Scores
     bm25: Scores
     named: NDArray[np.bool_] | None
@@ -52,20 +87,20 @@ class SegmentScores:
     ideal: float
     background: float
 
-    def meaning(self, places: Places) -> Scores:
+    def meaning(self, positions: Positions) -> Scores:
         """Return the meaning of the documents at these places of the selection."""
-        return scale_cosines(self.cosine[places], self.background)
+        return scale_cosines(self.cosine[positions], self.background)
 
-    def words(self, places: Places) -> Scores:
+    def words(self, positions: Positions) -> Scores:
         """Return the words of the documents at these places of the selection."""
-        share: Scores = self.bm25[places] / np.float32(self.ideal or 1.0)
+        share: Scores = self.bm25[positions] / np.float32(self.ideal or 1.0)
         return share
 
-    def speaker(self, places: Places) -> Scores:
+    def speaker(self, positions: Positions) -> Scores:
         """Return 1 for each of these places whose document is `spoken` by one who is named."""
         if self.spoken is None:
-            return np.zeros(len(places), np.float32)
-        return self.spoken[places].astype(np.float32)
+            return np.zeros(len(positions), np.float32)
+        return self.spoken[positions].astype(np.float32)
 
 
 def without_meaning(weights: Weights) -> Weights:
@@ -78,9 +113,9 @@ def without_words(weights: Weights) -> Weights:
     return evolve(weights, words=0.0, quoted=0.0)
 
 
-def scored(
+def score_segment(
     segment: Segment,
-    selection: DocFilter,
+    doc_filter: DocFilter,
     *,
     cosine: Scores | None,
     bm25: Scores,
@@ -95,21 +130,21 @@ def scored(
     `named` tells which were said by one who was named, None where nobody was.
     """
     if cosine is None:
-        cosine = np.full(len(selection), ABSENT, np.float32)
+        cosine = np.full(len(doc_filter), ABSENT, np.float32)
     spoken = None if named is None else named.copy()
     return SegmentScores(
         segment=segment,
-        selection=selection,
+        doc_filter=doc_filter,
         cosine=cosine,
         bm25=bm25,
         named=named,
         spoken=spoken,
-        total=_totals(
+        total=_compute_totals(
             cosine,
             bm25 * np.float32(weights.words / (ideal or 1.0)),
             spoken,
-            asks=selection.take(segment.asks),
-            important=selection.take(segment.important),
+            asks=doc_filter.take(segment.asks),
+            important=doc_filter.take(segment.important),
             background=background,
             weights=weights,
         ),
@@ -119,29 +154,29 @@ def scored(
 
 
 def replace_cosines(
-    one: SegmentScores, docs: NDArray[np.int32], cosine: Scores, weights: Weights
+    segment_scores: SegmentScores, docs: NDArray[np.int32], cosine: Scores, weights: Weights
 ) -> None:
     """Put other cosines, shape (k,), and what follows from them, in the place of those of `docs`.
 
     `docs` are selected; `weights` are those that `one` was scored with.
     """
-    places = one.selection.places(docs)
-    spoken = None if one.named is None else one.named[places]
-    one.cosine[places] = cosine
-    one.total[places] = _totals(
+    positions = segment_scores.doc_filter.positions_of(docs)
+    spoken = None if segment_scores.named is None else segment_scores.named[positions]
+    segment_scores.cosine[positions] = cosine
+    segment_scores.total[positions] = _compute_totals(
         cosine,
-        one.bm25[places] * np.float32(weights.words / (one.ideal or 1.0)),
+        segment_scores.bm25[positions] * np.float32(weights.words / (segment_scores.ideal or 1.0)),
         spoken,
-        asks=one.segment.asks[docs],
-        important=one.segment.important[docs],
-        background=one.background,
+        asks=segment_scores.segment.asks[docs],
+        important=segment_scores.segment.important[docs],
+        background=segment_scores.background,
         weights=weights,
     )
-    if one.spoken is not None and spoken is not None:
-        one.spoken[places] = spoken
+    if segment_scores.spoken is not None and spoken is not None:
+        segment_scores.spoken[positions] = spoken
 
 
-def _totals(
+def _compute_totals(
     cosine: Scores,
     words: Scores,
     spoken: NDArray[np.bool_] | None,

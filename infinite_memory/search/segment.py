@@ -86,38 +86,38 @@ class Segment:
     def find(self, memory_id: str) -> int | None:
         """Return the number of the document about that memory, or None."""
         wanted = np.uint64(hash_id(memory_id))
-        place = int(np.searchsorted(self.id_hash, wanted, sorter=self.id_order))
-        while place < len(self) and self.id_hash[self.id_order[place]] == wanted:
-            doc = int(self.id_order[place])
+        position = int(np.searchsorted(self.id_hash, wanted, sorter=self.id_order))
+        while position < len(self) and self.id_hash[self.id_order[position]] == wanted:
+            doc = int(self.id_order[position])
             if self.id_of(doc) == memory_id:
                 return doc
-            place += 1
+            position += 1
         return None
 
     def may_hold(self, hashes: NDArray[np.uint64]) -> NDArray[np.bool_]:
         """Return for each hash of an id whether a document has it: bool, of the same shape."""
         if not len(self):
             return np.zeros(len(hashes), np.bool_)
-        places = np.searchsorted(self.id_hash, hashes, sorter=self.id_order)
-        places[places == len(self)] = 0
-        held: NDArray[np.bool_] = self.id_hash[self.id_order[places]] == hashes
+        positions = np.searchsorted(self.id_hash, hashes, sorter=self.id_order)
+        positions[positions == len(self)] = 0
+        held: NDArray[np.bool_] = self.id_hash[self.id_order[positions]] == hashes
         return held
 
-    def saying(self, twins: NDArray[np.uint64]) -> NDArray[np.int32]:
+    def find_twins(self, twins: NDArray[np.uint64]) -> NDArray[np.int32]:
         """Return the documents that have one of these values of `twin`, each of them once."""
         return _documents_with(twins, self.twin, self.twin_order)
 
-    def said_in(self, conversations: NDArray[np.int32]) -> NDArray[np.int32]:
+    def find_in_conversations(self, conversations: NDArray[np.int32]) -> NDArray[np.int32]:
         """Return the documents of the conversations of these codes, each of them once."""
         return _documents_with(conversations, self.conversation, self.conversation_order)
 
     def postings(self, term: int) -> tuple[NDArray[np.int32], NDArray[np.uint16]]:
         """Return the documents with that term, ascending, and how often each has it."""
         wanted = np.uint64(term)
-        place = int(np.searchsorted(self.term_hash, wanted))
-        if place == len(self.term_hash) or self.term_hash[place] != wanted:
+        position = int(np.searchsorted(self.term_hash, wanted))
+        if position == len(self.term_hash) or self.term_hash[position] != wanted:
             return self.posting_doc[:0], self.posting_count[:0]
-        cut = slice(int(self.term_start[place]), int(self.term_start[place + 1]))
+        cut = slice(int(self.term_start[position]), int(self.term_start[position + 1]))
         return self.posting_doc[cut], self.posting_count[cut]
 
     def low_of(self, rows: NDArray[np.integer]) -> NDArray[np.int8]:
@@ -130,22 +130,22 @@ class Segment:
         return {name: code for code, name in enumerate(self.names)}
 
     @cached_property
-    def held_scopes(self) -> Codes:
+    def scope_codes(self) -> Codes:
         """The codes of the scopes that a document is in, ascending."""
         return _distinct_codes(self.scope)
 
     @cached_property
-    def held_speakers(self) -> Codes:
+    def speaker_codes(self) -> Codes:
         """The codes of the speakers that a document has, ascending."""
         return _distinct_codes(self.speaker)
 
     @cached_property
-    def held_kinds(self) -> Codes:
+    def kind_codes(self) -> Codes:
         """The positions of the kinds that a document has, ascending."""
         return _distinct_codes(self.kind)
 
     @cached_property
-    def held_statuses(self) -> Codes:
+    def status_codes(self) -> Codes:
         """The positions of the statuses that a document has, ascending."""
         return _distinct_codes(self.status)
 
@@ -170,17 +170,17 @@ class Segment:
         return int(self.length.max(initial=0))
 
     @cached_property
-    def embedded(self) -> Codes:
+    def embedded_docs(self) -> Codes:
         """The documents that have a vector, ascending."""
         return np.flatnonzero(np.diff(self.passage_start))
 
     @cached_property
     def one_passage_each(self) -> bool:
         """Whether row i of the vectors is the one vector of document i."""
-        return len(self.high) == len(self) and not len(self.unembedded)
+        return len(self.high) == len(self) and not len(self.unembedded_docs)
 
     @cached_property
-    def unembedded(self) -> Codes:
+    def unembedded_docs(self) -> Codes:
         """The documents that have no vector, ascending."""
         return np.flatnonzero(np.diff(self.passage_start) == 0)
 
@@ -235,12 +235,12 @@ def build(documents: Sequence[Document], *, dimensions: int) -> Segment:
                 np.arange(len(documents), dtype=np.int32),
                 [len(d.terms) + len(d.labels) for d in documents],
             ),
-            np.array([min(c, _MOST) for d in documents for c in _counts(d)], np.uint16),
+            np.array([min(c, _MOST) for d in documents for c in _posting_counts(d)], np.uint16),
         ),
     )
 
 
-def _counts(document: Document) -> Iterable[int]:
+def _posting_counts(document: Document) -> Iterable[int]:
     yield from document.terms.values()
     # A tag is a posting like any other; its count is never read.
     yield from (1 for _ in document.labels)
@@ -256,8 +256,8 @@ def _documents_with(
     """Return the documents with one of `values` in a column that `order` sorts."""
     starts = np.searchsorted(column, values, "left", sorter=order)
     ends = np.searchsorted(column, values, "right", sorter=order)
-    found = [order[start:end] for start, end in zip(starts, ends, strict=True)]
-    return np.concatenate([np.empty(0, np.int32), *found])
+    docs = [order[start:end] for start, end in zip(starts, ends, strict=True)]
+    return np.concatenate([np.empty(0, np.int32), *docs])
 
 
 def sort_order(values: NDArray[np.integer]) -> NDArray[np.int32]:

@@ -15,8 +15,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from infinite_memory.search.conversation_turns import ConversationTurns
 from infinite_memory.search.cosine import ABSENT, QueryVector, cosines
-from infinite_memory.search.neighbours import Neighbours
 from infinite_memory.search.scoring import SegmentScores, scale_cosines
 from infinite_memory.text.analyzer import terms
 from infinite_memory.text.passages import SENTENCE_END
@@ -45,7 +45,10 @@ def split_sentences(question: str) -> tuple[str, ...]:
 
 
 def score_sentences(
-    scored: Sequence[SegmentScores], near: Neighbours, parts: Sequence[QueryVector], share: float
+    scores: Sequence[SegmentScores],
+    turns: ConversationTurns,
+    parts: Sequence[QueryVector],
+    share: float,
 ) -> Scores:
     """Return what the meaning of each row of `near` gains by the parts of the question, or loses.
 
@@ -54,22 +57,24 @@ def score_sentences(
     wanted rows have the mean of those with the whole. Rows without a vector gain nothing. float32,
     shape (m,).
     """
-    gained = np.zeros(len(near), np.float32)
+    gained = np.zeros(len(turns), np.float32)
     if not parts:
         return gained
-    whole = np.full(len(near), ABSENT, np.float32)
-    by_part = np.zeros((len(near), len(parts)), np.float32)
-    for number in np.unique(near.part):
-        s, rows = scored[number], np.flatnonzero(near.part == number)
-        docs = near.doc[rows].astype(np.int32)
-        whole[rows] = s.cosine[s.selection.places(docs)]
-        by_part[rows] = np.stack([cosines(part, s.segment, docs) for part in parts], axis=1)
+    whole = np.full(len(turns), ABSENT, np.float32)
+    by_part = np.zeros((len(turns), len(parts)), np.float32)
+    for number in np.unique(turns.segment_index):
+        segment_scores, rows = scores[number], np.flatnonzero(turns.segment_index == number)
+        docs = turns.doc[rows].astype(np.int32)
+        whole[rows] = segment_scores.cosine[segment_scores.doc_filter.positions_of(docs)]
+        by_part[rows] = np.stack(
+            [cosines(part, segment_scores.segment, docs) for part in parts], axis=1
+        )
     embedded = whole > ABSENT
-    wanted = near.wanted[embedded[near.wanted]]
+    wanted = turns.wanted[embedded[turns.wanted]]
     if len(wanted):
         by_part += whole[wanted].mean() - by_part[wanted].mean(axis=0)
         blended = whole + np.float32(share) * (by_part.max(axis=1) - whole)
-        background = scored[0].background
+        background = scores[0].background
         change = scale_cosines(blended, background) - scale_cosines(whole, background)
         gained[embedded] = change[embedded]
     return gained

@@ -75,52 +75,52 @@ def find_similar(
     returned, nor a memory that lies far behind the nearest one.
     """
     hidden = {memory_id, *ignored}
-    parts = [
-        (part.segment, _without(hidden, part.segment, part.eligible(criteria)))
-        for part in reader.parts
+    filtered_segments = [
+        (part.segment, _exclude_ids(hidden, part.segment, part.eligible(criteria)))
+        for part in reader.segment_readers
     ]
     vectors = _vectors_of(reader, memory_id)
-    cosines = [_nearest_cosines(vectors, *part) for part in parts]
+    cosines = [_nearest_cosines(vectors, *part) for part in filtered_segments]
     local_background = _background(cosines, background)
     closeness = [
         _closeness(column, words, local_background, background)
-        for column, words in zip(cosines, _shared_words(text, parts), strict=True)
+        for column, words in zip(cosines, _shared_words(text, filtered_segments), strict=True)
     ]
-    return _best(parts, closeness, limit, least_score)
+    return _best(filtered_segments, closeness, limit, least_score)
 
 
 def score_cosines(
-    neighbours: Sequence[tuple[str, float]],
+    nearest: Sequence[tuple[str, float]],
     *,
     background: float,
     least_score: float = LEAST_SCORE,
 ) -> list[tuple[str, float]]:
     """Return the similar ones of the nearest memories by their cosines alone, with scores."""
-    cosines = np.array([cosine for _, cosine in neighbours], np.float32)
+    cosines = np.array([cosine for _, cosine in nearest], np.float32)
     local_background = _background([cosines], background)
     words = np.zeros(len(cosines), np.float32)
     closeness = _closeness(cosines, words, local_background, background)
     scores = [_CURVE.score(float(total)) for total in closeness]
     return [
         (memory_id, score)
-        for (memory_id, _), score in zip(neighbours, scores, strict=True)
+        for (memory_id, _), score in zip(nearest, scores, strict=True)
         if score >= least_score
     ]
 
 
-def _without(ids: Collection[str], segment: Segment, selection: DocFilter) -> DocFilter:
+def _exclude_ids(ids: Collection[str], segment: Segment, doc_filter: DocFilter) -> DocFilter:
     """Return the selection without the memories that have these ids."""
     docs = [doc for memory_id in ids if (doc := segment.find(memory_id)) is not None]
     if not docs:
-        return selection
-    mask = np.ones(selection.size, np.bool_) if selection.mask is None else selection.mask.copy()
+        return doc_filter
+    mask = np.ones(doc_filter.size, np.bool_) if doc_filter.mask is None else doc_filter.mask.copy()
     mask[docs] = False
     return DocFilter.of(mask)
 
 
 def _vectors_of(reader: Reader, memory_id: str) -> list[QueryVector]:
     """Return the first vectors of a stored memory, none where it is not embedded or is gone."""
-    for part in reader.parts:
+    for part in reader.segment_readers:
         segment, doc = part.segment, part.segment.find(memory_id)
         if doc is not None and part.live_docs[doc]:
             start, end = (int(row) for row in segment.passage_start[doc : doc + 2])
@@ -131,12 +131,12 @@ def _vectors_of(reader: Reader, memory_id: str) -> list[QueryVector]:
 
 
 def _nearest_cosines(
-    vectors: Sequence[QueryVector], segment: Segment, selection: DocFilter
+    vectors: Sequence[QueryVector], segment: Segment, doc_filter: DocFilter
 ) -> Scores:
     """Return the cosine of each selected document with the nearest vector, `ABSENT` without any."""
     if not vectors:
-        return np.full(len(selection), ABSENT, np.float32)
-    columns = [approximate_cosines(vector, segment, selection) for vector in vectors]
+        return np.full(len(doc_filter), ABSENT, np.float32)
+    columns = [approximate_cosines(vector, segment, doc_filter) for vector in vectors]
     return np.array(reduce(np.maximum, columns))
 
 
@@ -158,13 +158,13 @@ def _closeness(
     return np.where(has_vector, meaning + _WORDS * words, _WORDS_ALONE * words).astype(np.float32)
 
 
-def _shared_words(text: str, parts: Sequence[_Part]) -> list[Scores]:
+def _shared_words(text: str, filtered_segments: Sequence[_Part]) -> list[Scores]:
     """Return the closeness in words of each selected document, in [0, 1], an array a part."""
-    total = sum(len(selection) for _, selection in parts) + _PRIOR_MEMORIES
-    shared = [np.zeros(len(selection), np.float32) for _, selection in parts]
+    total = sum(len(doc_filter) for _, doc_filter in filtered_segments) + _PRIOR_MEMORIES
+    shared = [np.zeros(len(doc_filter), np.float32) for _, doc_filter in filtered_segments]
     own_weight = 0.0
     for term in _terms_of(text):
-        positions = [_holding(term, *part) for part in parts]
+        positions = [_find_positions(term, *part) for part in filtered_segments]
         number = sum(map(len, positions))
         weight = log1p((total - number + 0.5) / (number + 0.5)) ** 2
         own_weight += weight
@@ -173,17 +173,17 @@ def _shared_words(text: str, parts: Sequence[_Part]) -> list[Scores]:
     if not own_weight:
         return shared
     unit = own_weight * _MEAN_WEIGHT * log1p((total + 0.5) / 0.5) ** 2
-    for column, (segment, selection) in zip(shared, parts, strict=True):
-        lengths = np.maximum(selection.take(segment.length), 1).astype(np.float32)
+    for column, (segment, doc_filter) in zip(shared, filtered_segments, strict=True):
+        lengths = np.maximum(doc_filter.take(segment.length), 1).astype(np.float32)
         column /= np.sqrt(lengths * np.float32(unit))
         np.minimum(column, 1, out=column)
     return shared
 
 
-def _holding(term: int, segment: Segment, selection: DocFilter) -> NDArray[np.intp]:
+def _find_positions(term: int, segment: Segment, doc_filter: DocFilter) -> NDArray[np.intp]:
     """Return the positions of the selected documents that have a term."""
     docs = segment.postings(term)[0]
-    return np.asarray(selection.places(docs[selection.among(docs)]), np.intp)
+    return np.asarray(doc_filter.positions_of(docs[doc_filter.contains(docs)]), np.intp)
 
 
 def _terms_of(text: str) -> list[int]:
@@ -200,17 +200,17 @@ def _function_terms(language: str) -> frozenset[str]:
 
 
 def _best(
-    parts: Sequence[_Part], closeness: Sequence[Scores], limit: int, least_score: float
+    filtered_segments: Sequence[_Part], closeness: Sequence[Scores], limit: int, least_score: float
 ) -> list[tuple[str, float]]:
     least = max(_CURVE.total(least_score), _ANY_MATCH)
     candidates: list[tuple[float, int, str]] = []
-    for (segment, selection), column in zip(parts, closeness, strict=True):
+    for (segment, doc_filter), column in zip(filtered_segments, closeness, strict=True):
         positions = np.flatnonzero(column >= least)
         if len(positions) > limit:
             order = np.argpartition(column[positions], -limit)[-limit:]
             positions = positions[order]
         for position in positions.tolist():
-            doc = selection.doc(position)
+            doc = doc_filter.doc_at(position)
             happened = int(segment.happened[doc])
             candidates.append((float(column[position]), happened, segment.id_of(doc)))
     candidates.sort(reverse=True)

@@ -68,14 +68,14 @@ class Snapshot:
         A damaged snapshot is deleted, so that it is not taken for up to date by its header.
         """
         try:
-            return self.verified()
+            return self.load_verified()
         except ValueError as error:
             _log.warning("the snapshot %s is damaged and will be rebuilt: %s", self._path, error)
             with suppress(OSError):
                 self._path.unlink()
             return None
 
-    def verified(self) -> Reader | None:
+    def load_verified(self) -> Reader | None:
         """Check and map the snapshot; return None where there is none of this store and model.
 
         Raises:
@@ -88,7 +88,7 @@ class Snapshot:
                     raise ValueError("its header is damaged")
                 if not self._is_ours(header):
                     return None
-                start = _aligned(file.tell())
+                start = _align(file.tell())
                 file.seek(start)
                 if _checksum_of(file) != header["checksum"]:
                     raise ValueError("its arrays are damaged")
@@ -108,22 +108,22 @@ class Snapshot:
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
             return 0
 
-    def write(self, view: Reader) -> bool:
+    def write(self, reader: Reader) -> bool:
         """Write a compact view for the next process; False where the disk does not let it.
 
         The file appears whole or not at all, and one that others have mapped stays as it is. False
         as well where another process is writing one, or where it was removed meanwhile.
         """
-        if len(view.parts) != 1:
+        if len(reader.segment_readers) != 1:
             return False
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             temporary = self._path.with_suffix(".tmp")
-            with _alone(temporary) as file:
+            with _open_exclusively(temporary) as file:
                 if file is None:
                     return False
                 try:
-                    self._fill(file, view)
+                    self._write_file(file, reader)
                     temporary.replace(self._path)
                 except OSError:
                     with suppress(OSError):
@@ -134,13 +134,13 @@ class Snapshot:
             return False
         return True
 
-    def _fill(self, file: IO[bytes], view: Reader) -> None:
-        header = self._encode_header(view.parts[0].segment, view.cursor)
+    def _write_file(self, file: IO[bytes], reader: Reader) -> None:
+        header = self._encode_header(reader.segment_readers[0].segment, reader.cursor)
         os.fchmod(file.fileno(), 0o600)
         file.truncate(0)
         file.write(header)
-        for _, array in _arrays_of(view.parts[0].segment):
-            file.write(bytes(_aligned(file.tell()) - file.tell()))
+        for _, array in _arrays_of(reader.segment_readers[0].segment):
+            file.write(bytes(_align(file.tell()) - file.tell()))
             file.write(array.data)
         file.flush()
         os.fsync(file.fileno())
@@ -182,7 +182,7 @@ class Snapshot:
     def _encode_header(self, segment: Segment, cursor: int) -> bytes:
         layout, offset, checksum = [], 0, 0
         for name, array in _arrays_of(segment):
-            padding = _aligned(offset) - offset
+            padding = _align(offset) - offset
             checksum = crc32(array.data, crc32(bytes(padding), checksum))
             offset += padding
             layout.append([name, str(array.dtype), list(array.shape), offset])
@@ -209,20 +209,22 @@ class Snapshot:
         for name, dtype, shape, offset in header["arrays"]:
             if dtype not in _DTYPES:
                 raise ValueError(f"it has an array of the type {dtype!r}")
-            place = start + offset
+            position = start + offset
             length = int(np.prod(shape, dtype=object)) * np.dtype(dtype).itemsize
-            if place + length > len(mapped):
+            if position + length > len(mapped):
                 raise ValueError("it is cut short")
             # Of a plain array, results are not of the slower class `memmap`.
-            arrays[name] = np.asarray(mapped[place : place + length].view(dtype).reshape(shape))
+            arrays[name] = np.asarray(
+                mapped[position : position + length].view(dtype).reshape(shape)
+            )
             if name == "low" and length >= _READ_FROM_FILE and hasattr(os, "pread"):
-                rows = RowsInFile(file, offset=place, width=self._dimensions)
+                rows = RowsInFile(file, offset=position, width=self._dimensions)
                 arrays["low_in_file"] = rows
         segment = Segment(names=tuple(header["names"]), **arrays)
         _check_shapes(segment, self._dimensions)
         live_docs = np.ones(len(segment), np.bool_)
         return Reader(
-            parts=(SegmentReader(segment=segment, live_docs=live_docs),),
+            segment_readers=(SegmentReader(segment=segment, live_docs=live_docs),),
             cursor=int(header["cursor"]),
         )
 
@@ -259,7 +261,7 @@ def _delete(paths: Iterable[Path]) -> None:
 
 
 @contextmanager
-def _alone(path: Path) -> Iterator[IO[bytes] | None]:
+def _open_exclusively(path: Path) -> Iterator[IO[bytes] | None]:
     """Open a file that one process at a time writes; None while another process does.
 
     It holds what a process left there that was killed.
@@ -277,7 +279,7 @@ def _alone(path: Path) -> Iterator[IO[bytes] | None]:
         lock.release()
 
 
-def _aligned(offset: int) -> int:
+def _align(offset: int) -> int:
     return -(-offset // _ALIGN) * _ALIGN
 
 

@@ -25,29 +25,30 @@ _ROLES = frozenset({"assistant", "bot", "human", "may", "model", "system", "tool
 
 
 def find_named_speakers(
-    question: str, segments: Sequence[Segment], selections: Sequence[DocFilter]
+    question: str, segments: Sequence[Segment], doc_filters: Sequence[DocFilter]
 ) -> frozenset[str]:
     """Return the speakers of selected documents whose whole or first name is in `question`."""
-    asked = frozenset(words(question))
+    question_words = frozenset(words(question))
     return frozenset(
         segment.names[code]
-        for segment, selection in zip(segments, selections, strict=True)
-        for code in segment.held_speakers
-        if _is_named(segment.names[code], asked) and (selection.take(segment.speaker) == code).any()
+        for segment, doc_filter in zip(segments, doc_filters, strict=True)
+        for code in segment.speaker_codes
+        if _is_named(segment.names[code], question_words)
+        and (doc_filter.take(segment.speaker) == code).any()
     )
 
 
 def mask_speakers(
-    names: frozenset[str], segment: Segment, selection: DocFilter
+    names: frozenset[str], segment: Segment, doc_filter: DocFilter
 ) -> NDArray[np.bool_]:
     """Return which selected documents were said by one of `names`: bool, shape (k,)."""
-    spoken = np.zeros(len(selection), np.bool_)
+    mask = np.zeros(len(doc_filter), np.bool_)
     codes = [segment.code_of[name] for name in names if name in segment.code_of]
     if codes:
-        speakers = selection.take(segment.speaker)
+        speakers = doc_filter.take(segment.speaker)
         for code in codes:
-            spoken |= speakers == code
-    return spoken
+            mask |= speakers == code
+    return mask
 
 
 def remove_names(question: str, names: Iterable[str]) -> str:
@@ -56,18 +57,18 @@ def remove_names(question: str, names: Iterable[str]) -> str:
     if not parts:
         return question
     any_part = "|".join(re.escape(part) for part in sorted(parts, key=len, reverse=True))
-    rest = re.sub(rf"\b(?:{any_part})\b(?:['’]s)?", " ", question, flags=re.IGNORECASE)
-    return " ".join(rest.split()) if words(rest) else question
+    text = re.sub(rf"\b(?:{any_part})\b(?:['’]s)?", " ", question, flags=re.IGNORECASE)
+    return " ".join(text.split()) if words(text) else question
 
 
-def _is_named(name: str, asked: frozenset[str]) -> bool:
+def _is_named(name: str, question_words: frozenset[str]) -> bool:
     """Tell whether the words `asked` hold the name; one that is a common word must be whole."""
-    parts = _parts(name)
+    parts = _split_name(name)
     telling = bool(parts) and parts[0] not in stop_words() and parts[0] not in _ROLES
-    whole = len(parts) > 1 and asked.issuperset(parts)
-    return whole or (telling and parts[0] in asked)
+    whole = len(parts) > 1 and question_words.issuperset(parts)
+    return whole or (telling and parts[0] in question_words)
 
 
 @lru_cache(maxsize=65_536)
-def _parts(name: str) -> tuple[str, ...]:
+def _split_name(name: str) -> tuple[str, ...]:
     return tuple(words(name))

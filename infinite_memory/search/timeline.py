@@ -14,9 +14,9 @@ from infinite_memory.search.document import KINDS
 from infinite_memory.search.reader import Reader
 from infinite_memory.search.segment import Segment
 
-__all__ = ["IndexTimeline", "Place"]
+__all__ = ["IndexTimeline", "TimelinePosition"]
 
-Place = tuple[int, str]
+TimelinePosition = tuple[int, str]
 """Where a memory stands: microseconds of `happened_at`, then the id."""
 
 
@@ -35,18 +35,18 @@ class IndexTimeline:
     doc: NDArray[np.int32]
 
     @classmethod
-    def of(cls, view: Reader, criteria: Criteria) -> IndexTimeline:
+    def of(cls, reader: Reader, criteria: Criteria) -> IndexTimeline:
         """Return the memories in `view` that meet `criteria`."""
         happened, docs = [np.empty(0, np.int64)], [np.empty(0, np.int32)]
-        for part in view.parts:
-            found = part.eligible(criteria)
-            happened.append(found.take(part.segment.happened))
-            docs.append(found.take(np.arange(found.size, dtype=np.int32)))
+        for segment_reader in reader.segment_readers:
+            doc_filter = segment_reader.eligible(criteria)
+            happened.append(doc_filter.take(segment_reader.segment.happened))
+            docs.append(doc_filter.take(np.arange(doc_filter.size, dtype=np.int32)))
         whole = np.concatenate(happened)
-        sizes = [len(some) for some in docs[1:]]
+        sizes = [len(segment_docs) for segment_docs in docs[1:]]
         order = np.argsort(whole, kind="stable")
         return cls(
-            segments=tuple(part.segment for part in view.parts),
+            segments=tuple(segment_reader.segment for segment_reader in reader.segment_readers),
             happened=whole[order],
             segment=np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)[order],
             doc=np.concatenate(docs)[order],
@@ -55,36 +55,40 @@ class IndexTimeline:
     def __len__(self) -> int:
         return len(self.happened)
 
-    def stretch(self, after: Place | None, limit: int, *, newest_first: bool) -> list[Place]:
+    def stretch(
+        self, after: TimelinePosition | None, limit: int, *, newest_first: bool
+    ) -> list[TimelinePosition]:
         """Return the next `limit` places behind `after`, None for the beginning.
 
         Equal times are ordered by id, in the direction of the whole.
         """
         times = self.happened
         if newest_first:
-            end = len(times) if after is None else self._place(after[0], past=True)
-            begin = (end if after is None else self._place(after[0])) - limit
-            begin = self._place(int(times[begin])) if begin > 0 else 0
+            end = len(times) if after is None else self._first_row(after[0], past=True)
+            begin = (end if after is None else self._first_row(after[0])) - limit
+            begin = self._first_row(int(times[begin])) if begin > 0 else 0
         else:
-            begin = 0 if after is None else self._place(after[0])
-            end = (0 if after is None else self._place(after[0], past=True)) + limit
-            end = self._place(int(times[end - 1]), past=True) if end < len(times) else len(times)
-        places = ((int(times[row]), self._id(row)) for row in range(begin, end))
+            begin = 0 if after is None else self._first_row(after[0])
+            end = (0 if after is None else self._first_row(after[0], past=True)) + limit
+            end = (
+                self._first_row(int(times[end - 1]), past=True) if end < len(times) else len(times)
+            )
+        positions = ((int(times[row]), self._id(row)) for row in range(begin, end))
         ahead = sorted(
-            (p for p in places if after is None or (p < after if newest_first else p > after)),
+            (p for p in positions if after is None or (p < after if newest_first else p > after)),
             reverse=newest_first,
         )
         return ahead[:limit]
 
     def by_scope(self) -> dict[str, int]:
         """Return how many are in each scope, the largest first."""
-        return self._counted(lambda segment: (segment.scope, segment.names))
+        return self._count_by(lambda segment: (segment.scope, segment.names))
 
     def by_kind(self) -> dict[str, int]:
         """Return how many are of each kind, the largest first."""
-        return self._counted(lambda segment: (segment.kind, KINDS))
+        return self._count_by(lambda segment: (segment.kind, KINDS))
 
-    def _counted(
+    def _count_by(
         self, column: Callable[[Segment], tuple[NDArray[np.integer], tuple[str, ...]]]
     ) -> dict[str, int]:
         counts: Counter[str] = Counter()
@@ -95,7 +99,7 @@ class IndexTimeline:
                 counts[str(names[code])] += int(held[code])
         return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
-    def _place(self, moment: int, *, past: bool = False) -> int:
+    def _first_row(self, moment: int, *, past: bool = False) -> int:
         """Return the first row at `moment` or later, or the first that is later."""
         return int(np.searchsorted(self.happened, moment, "right" if past else "left"))
 

@@ -303,13 +303,15 @@ def test_a_record_that_the_index_has_otherwise_is_found(
     opened: Opened, home: Path, indexed: Path
 ) -> None:
     with opened() as store:
-        view = store._services.index.mapped()
+        view = store._services.index.load_snapshot()
         assert view is not None
-        segment = evolve(view.parts[0].segment, scope=view.parts[0].segment.scope.copy())
-        part = evolve(view.parts[0], segment=evolve(segment, stored=segment.stored + 1))
+        segment = evolve(
+            view.segment_readers[0].segment, scope=view.segment_readers[0].segment.scope.copy()
+        )
+        part = evolve(view.segment_readers[0], segment=evolve(segment, stored=segment.stored + 1))
         snapshot = store._services.index._snapshot
         assert snapshot is not None
-        assert snapshot.write(evolve(view, parts=(part,)))
+        assert snapshot.write(evolve(view, segment_readers=(part,)))
         assert len(store.verify().findings) == 600
 
 

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from infinite_memory.search.calibration import Calibration, choose_calibration
-from infinite_memory.search.scoring import without_meaning, without_words
-from infinite_memory.search.weights import DEFAULT_WEIGHTS
+from infinite_memory.search.scoring import DEFAULT_WEIGHTS, without_meaning, without_words
 
 CURVES = [
     choose_calibration(weights)

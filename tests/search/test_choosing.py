@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 from attrs import evolve
 
-from infinite_memory.search.collapsing import best, select_best_groups
+from infinite_memory.search.collapsing import select_best_docs, select_best_groups
 from infinite_memory.search.cosine import QueryVector, cosines
 from infinite_memory.search.doc_filter import DocFilter
-from infinite_memory.search.scoring import SegmentScores, scored
+from infinite_memory.search.scoring import DEFAULT_WEIGHTS, SegmentScores, Weights, score_segment
 from infinite_memory.search.segment import NEVER, sort_order
-from infinite_memory.search.weights import DEFAULT_WEIGHTS, Weights
 from tests.search.test_products import Floats, segment_with, unit_vectors
 from tests.search.test_rescoring import DIMENSIONS, crowd
 
@@ -41,17 +40,17 @@ def scores_of(
             asks=(rng.random(documents) < 0.3).astype(np.int8),
             important=(rng.random(documents) < 0.3).astype(np.int8),
         )
-        selection = DocFilter.of(rng.random(documents) < 0.7)
+        doc_filter = DocFilter.of(rng.random(documents) < 0.7)
         made.append(
-            scored(
+            score_segment(
                 segment,
-                selection,
-                cosine=cosines(query, segment, selection.docs),
+                doc_filter,
+                cosine=cosines(query, segment, doc_filter.docs),
                 bm25=np.where(
-                    rng.random(len(selection)) < worded, rng.random(len(selection)) * 0.01, 0
+                    rng.random(len(doc_filter)) < worded, rng.random(len(doc_filter)) * 0.01, 0
                 ).astype(np.float32),
                 ideal=1.0,
-                named=rng.random(len(selection)) < named,
+                named=rng.random(len(doc_filter)) < named,
                 background=background,
                 weights=weights,
             )
@@ -81,13 +80,13 @@ def crowded(seed: int) -> list[SegmentScores]:
         )
         s = evolve(s, segment=segment)
         # What hundreds say is the best answer.
-        s.total[s.selection.take(drawn) < len(_SHARES)] += 1
+        s.total[s.doc_filter.take(drawn) < len(_SHARES)] += 1
         made.append(s)
     return made
 
 
 def named(s: SegmentScores, place: int) -> tuple[int, int, int]:
-    doc = s.selection.doc(place)
+    doc = s.doc_filter.doc_at(place)
     return int(s.segment.twin[doc]), int(s.segment.status[doc]), int(s.segment.held_to[doc])
 
 
@@ -96,7 +95,7 @@ def named(s: SegmentScores, place: int) -> tuple[int, int, int]:
 @pytest.mark.parametrize("least", [0.0, 1.0])
 def test_the_groups_are_those_of_a_look_at_everything(seed: int, limit: int, least: float) -> None:
     scores = crowded(seed)
-    everything = best(scores, 10_000, least)
+    everything = select_best_docs(scores, 10_000, least)
     members: dict[tuple[int, int, int], list[tuple[int, int]]] = {}
     number = {id(s): part for part, s in enumerate(scores)}
     for s, place in everything:

@@ -18,13 +18,13 @@ from infinite_memory.model.memory import Memory
 from infinite_memory.model.question import Question, Ranking
 from infinite_memory.model.record import Embedding, Record
 from infinite_memory.search.calibration import Calibration, choose_calibration
+from infinite_memory.search.conversation_turns import NONE, find_conversation_turns
 from infinite_memory.search.doc_filter import DocFilter
 from infinite_memory.search.document import Document, describe
-from infinite_memory.search.neighbours import NONE, find_neighbours
 from infinite_memory.search.ranking import rank
 from infinite_memory.search.reader import Reader
+from infinite_memory.search.scoring import DEFAULT_WEIGHTS, Weights
 from infinite_memory.search.segment import build
-from infinite_memory.search.weights import DEFAULT_WEIGHTS, Weights
 from infinite_memory.testing.embedders import HashingEmbedder
 
 EMBEDDER = HashingEmbedder()
@@ -64,22 +64,22 @@ def documents(memories: Sequence[Memory]) -> list[Document]:
 
 
 def view_of(*batches: Sequence[Memory]) -> Reader:
-    view = Reader()
+    reader = Reader()
     for batch in batches:
-        view = view.changed(
-            documents(batch), [], cursor=view.cursor + len(batch), dimensions=EMBEDDER.dimensions
+        reader = reader.apply_changes(
+            documents(batch), [], cursor=reader.cursor + len(batch), dimensions=EMBEDDER.dimensions
         )
-    return view
+    return reader
 
 
 def ask(
-    view: Reader, text: str, weights: Weights = DEFAULT_WEIGHTS, criteria: Criteria | None = None
+    reader: Reader, text: str, weights: Weights = DEFAULT_WEIGHTS, criteria: Criteria | None = None
 ) -> Ranking:
     question = Question(
         text=text, criteria=criteria or Criteria(), limit=20, threshold=0.0, explain=True
     )
     return rank(
-        view, question, EMBEDDER.embed_query, background=EMBEDDER.background, weights=weights
+        reader, question, EMBEDDER.embed_query, background=EMBEDDER.background, weights=weights
     )
 
 
@@ -98,11 +98,11 @@ TALK = [
 
 
 def test_an_answer_is_found_by_the_question_before_it() -> None:
-    view = view_of(TALK)
-    found = ask(view, "summer holidays")
+    reader = view_of(TALK)
+    found = ask(reader, "summer holidays")
     assert "t002" in ids(found)[:2]
     alone = evolve(DEFAULT_WEIGHTS, around=0.0, before=0.0, after=0.0, conversation=0.0)
-    assert "t002" not in ids(ask(view, "summer holidays", alone))
+    assert "t002" not in ids(ask(reader, "summer holidays", alone))
 
 
 def test_another_conversation_gains_nothing() -> None:
@@ -112,9 +112,9 @@ def test_another_conversation_gains_nothing() -> None:
 
 
 def test_a_question_counts_less_than_what_says_the_same() -> None:
-    view = view_of([turn(0, "the harbour lights?", conversation_id=None)])
+    reader = view_of([turn(0, "the harbour lights?", conversation_id=None)])
     said = view_of([turn(0, "the harbour lights", conversation_id=None)])
-    asked, told = (ask(v, "harbour lights").candidates[0] for v in (view, said))
+    asked, told = (ask(v, "harbour lights").candidates[0] for v in (reader, said))
     assert asked.explanation is not None
     assert asked.explanation.asks < 0
     assert asked.score < told.score
@@ -149,25 +149,25 @@ def test_the_order_of_arrival_and_the_segments_change_nothing(random: Random) ->
 def test_neighbours_are_those_before_and_after_in_time() -> None:
     segment = build(documents(TALK), dimensions=EMBEDDER.dimensions)
     everything = DocFilter(size=len(segment))
-    near = find_neighbours([segment], [everything], np.array([0, 0]), np.array([2, 5]))
-    row = {segment.id_of(int(doc)): i for i, doc in enumerate(near.doc)}
+    turns = find_conversation_turns([segment], [everything], np.array([0, 0]), np.array([2, 5]))
+    row = {segment.id_of(int(doc)): i for i, doc in enumerate(turns.doc)}
     assert set(row) == {"t000", "t001", "t002", "t003", "t005"}
-    assert near.doc[near.before[row["t002"]]] == 1
-    assert near.doc[near.after[row["t002"]]] == 3
-    assert near.before[row["t005"]] == near.after[row["t005"]] == near.after[row["t003"]] == NONE
-    assert {segment.id_of(int(near.doc[i])) for i in near.wanted} == {
+    assert turns.doc[turns.before[row["t002"]]] == 1
+    assert turns.doc[turns.after[row["t002"]]] == 3
+    assert turns.before[row["t005"]] == turns.after[row["t005"]] == turns.after[row["t003"]] == NONE
+    assert {segment.id_of(int(turns.doc[i])) for i in turns.wanted} == {
         *("t001", "t002", "t003", "t005")
     }
-    assert near.size[near.conversation[row["t002"]]] == 4
-    assert near.size[near.conversation[row["t005"]]] == 1
+    assert turns.size[turns.conversation[row["t002"]]] == 4
+    assert turns.size[turns.conversation[row["t005"]]] == 1
 
 
 def test_a_turn_that_is_not_selected_is_no_neighbour() -> None:
     segment = build(documents(TALK), dimensions=EMBEDDER.dimensions)
     mask = np.array([True, False, True, True, True, True])
-    near = find_neighbours([segment], [DocFilter.of(mask)], np.array([0]), np.array([2]))
-    row = {segment.id_of(int(doc)): i for i, doc in enumerate(near.doc)}
-    assert near.doc[near.before[row["t002"]]] == 0
+    turns = find_conversation_turns([segment], [DocFilter.of(mask)], np.array([0]), np.array([2]))
+    row = {segment.id_of(int(doc)): i for i, doc in enumerate(turns.doc)}
+    assert turns.doc[turns.before[row["t002"]]] == 0
     assert "t001" not in row
 
 

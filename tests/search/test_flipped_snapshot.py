@@ -79,5 +79,5 @@ def test_every_process_checks_the_whole_snapshot_for_itself(tmp_path: Path, inta
     path.with_suffix(".tmp").write_bytes(content)
     path.with_suffix(".tmp").replace(path)
     with pytest.raises(ValueError, match="its arrays are damaged"):
-        snapshot_for(STORAGE, tmp_path).verified()
+        snapshot_for(STORAGE, tmp_path).load_verified()
     assert len(holding) == 40

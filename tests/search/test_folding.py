@@ -82,8 +82,8 @@ def test_many_changes_become_one_mapped_snapshot_while_the_store_is_open(tmp_pat
     index = SearchIndex(storage, EMBEDDER, snapshot=snapshot_for(storage, tmp_path))
     assert found(index, "tea") == names(range(120))
     index._wait_for_folding()
-    (part,) = index.refresh().parts
-    assert is_mapped(part.segment.high)
+    (segment_reader,) = index.refresh().segment_readers
+    assert is_mapped(segment_reader.segment.high)
     assert snapshot_for(storage, tmp_path).cursor() == storage.position()
     store(storage, range(120, 130))
     assert found(index, "tea") == names(range(130))
@@ -95,7 +95,9 @@ def test_without_a_folder_the_segments_are_folded_in_memory() -> None:
     index = SearchIndex(storage, EMBEDDER)
     index.refresh()
     index._wait_for_folding()
-    assert [len(part.segment) for part in index.refresh().parts] == [120]
+    assert [len(segment_reader.segment) for segment_reader in index.refresh().segment_readers] == [
+        120
+    ]
     assert found(index, "tea") == names(range(120))
 
 
@@ -113,27 +115,27 @@ def test_what_another_process_has_folded_is_mapped_and_not_written_again(tmp_pat
     other._wait_for_folding()
     other._fold()
     assert file.stat().st_ino == written
-    assert is_mapped(other.refresh().parts[0].segment.high)
+    assert is_mapped(other.refresh().segment_readers[0].segment.high)
 
 
 def test_what_changes_during_a_fold_is_not_lost() -> None:
-    view = Reader()
+    reader = Reader()
     for first in range(0, 60, 20):
         documents = [
             describe(_record(number), model=EMBEDDER.model, dimensions=64)
             for number in range(first, first + 20)
         ]
-        view = view.changed(documents, [], cursor=first + 20, dimensions=64)
-    before = evolve(view, sealed=len(view.parts))
+        reader = reader.apply_changes(documents, [], cursor=first + 20, dimensions=64)
+    before = evolve(reader, sealed=len(reader.segment_readers))
     compact = before.compact()
     late = [describe(_record(number), model=EMBEDDER.model, dimensions=64) for number in (5, 99)]
-    now = before.changed(late, ["m7"], cursor=63, dimensions=64)
-    folded = now.folded(before, compact)
+    now = before.apply_changes(late, ["m7"], cursor=63, dimensions=64)
+    folded = now.replace_folded(before, compact)
     assert len(folded) == len(now) == 60
     assert folded.cursor == 63
     assert folded.sealed == 0
-    assert [len(part.segment) for part in folded.parts] == [60, 2]
-    assert view.folded(before, compact) is view
+    assert [len(segment_reader.segment) for segment_reader in folded.segment_readers] == [60, 2]
+    assert reader.replace_folded(before, compact) is reader
 
 
 def _record(number: int) -> Record:
@@ -146,9 +148,9 @@ def test_a_search_does_not_wait_for_a_fold(tmp_path: Path) -> None:
     reached, released = threading.Event(), threading.Event()
 
     class Slow(Snapshot):
-        def write(self, view: Reader) -> bool:
+        def write(self, reader: Reader) -> bool:
             reached.set()
-            return released.wait(60) and super().write(view)
+            return released.wait(60) and super().write(reader)
 
     snapshot = Slow(
         tmp_path, identity=storage.identity, model=EMBEDDER.model, dimensions=EMBEDDER.dimensions
@@ -197,10 +199,10 @@ def test_an_erased_memory_costs_no_rebuilding_of_the_index(tmp_path: Path) -> No
     index.discard()
     assert list(tmp_path.iterdir()) == []
     index.save()
-    view = snapshot_for(storage, tmp_path).read()
-    assert view is not None
-    assert len(view) == 599
-    assert view.parts[0].segment.find("m7") is None
+    reader = snapshot_for(storage, tmp_path).read()
+    assert reader is not None
+    assert len(reader) == 599
+    assert reader.segment_readers[0].segment.find("m7") is None
 
 
 def test_a_vector_that_comes_or_goes_is_not_taken_for_an_erasure(tmp_path: Path) -> None:
@@ -246,7 +248,7 @@ def test_a_damaged_array_is_replaced_by_the_next_snapshot(tmp_path: Path) -> Non
     index = SearchIndex(storage, EMBEDDER, snapshot=snapshot)
     assert len(index.refresh()) == 600
     index.save()
-    assert snapshot.verified() is not None
+    assert snapshot.load_verified() is not None
     assert file.read_bytes() != content
 
 
@@ -255,14 +257,14 @@ def test_one_process_at_a_time_writes_a_snapshot(tmp_path: Path) -> None:
     storage = InMemoryStorage()
     store(storage, range(60))
     snapshot = snapshot_for(storage, tmp_path)
-    view = SearchIndex(storage, EMBEDDER).refresh().compact()
+    reader = SearchIndex(storage, EMBEDDER).refresh().compact()
     half_made = snapshot._path.with_suffix(".tmp")
     with half_made.open("wb") as other:
         other.write(b"x" * 10**6)
         other.flush()
         fcntl.flock(other, fcntl.LOCK_EX)
-        assert not snapshot.write(view)
+        assert not snapshot.write(reader)
         assert snapshot.read() is None
-    assert snapshot.write(view)
+    assert snapshot.write(reader)
     assert len(snapshot.read() or ()) == 60
     assert not half_made.exists()

@@ -106,7 +106,7 @@ def test_the_index_finds_what_the_criteria_admit(
             del state["m0"]
             storage.commit(Commit(erases=[Erase(id="m0")]))
     folded = SearchIndex(storage, EMBEDDER)
-    folded._view = index.refresh().compact()
+    folded._reader = index.refresh().compact()
     for criteria in questions:
         expected = {each.id for each in state.values() if criteria.admit(each)}
         assert found(index, criteria) == found(folded, criteria) == expected
@@ -142,7 +142,7 @@ def test_a_snapshot_keeps_when_each_memory_holds(
     writer._wait_for_folding()
     reader = opened()
     late = evolve(memory(1), revision=2, valid_to=START + timedelta(hours=1))
-    assert len(reader.refresh().parts) == 1
+    assert len(reader.refresh().segment_readers) == 1
     storage.commit(Commit(puts=[Put(memory=late, expected=1)]))
     every[1] = late
     for criteria in (
@@ -165,12 +165,14 @@ def segment_of(*made: Memory) -> Segment:
 
 def test_no_mask_is_made_where_nothing_has_ended_and_all_has_begun() -> None:
     segment = segment_of(memory(0), memory(1, valid_to=START + timedelta(days=9)))
-    part = Reader(parts=(SegmentReader(segment=segment, live_docs=segment.kind >= 0),)).parts[0]
+    segment_reader = Reader(
+        segment_readers=(SegmentReader(segment=segment, live_docs=segment.kind >= 0),)
+    ).segment_readers[0]
     early, late = START + timedelta(days=1), START + timedelta(days=9)
-    assert list(part._conditions(Criteria(unended_at=early))) == []
-    assert list(part._conditions(Criteria(as_of=early))) == []
-    (mask,) = part._conditions(Criteria(unended_at=late))
+    assert list(segment_reader._conditions(Criteria(unended_at=early))) == []
+    assert list(segment_reader._conditions(Criteria(as_of=early))) == []
+    (mask,) = segment_reader._conditions(Criteria(unended_at=late))
     assert mask.tolist() == [True, False]
-    (mask,) = part._conditions(Criteria(as_of=START))
+    (mask,) = segment_reader._conditions(Criteria(as_of=START))
     assert mask.tolist() == [True, False]
     assert segment_of().first_end == NEVER

@@ -145,8 +145,8 @@ def test_the_cosine_of_a_document_is_that_of_its_best_passage(share: float) -> N
     mask[[0, 5]] = True
     vector = EMBEDDER.embed_query("rocket harbour")
     query = QueryVector.of(vector)
-    selection = DocFilter.of(mask)
-    approximate = approximate_cosines(query, segment, selection)
+    doc_filter = DocFilter.of(mask)
+    approximate = approximate_cosines(query, segment, doc_filter)
     chosen = np.flatnonzero(mask).astype(np.int32)
     precise = cosines(query, segment, chosen)
     assert len(approximate) == len(precise) == len(chosen)
@@ -242,15 +242,15 @@ def test_an_index_that_followed_every_change_equals_one_built_anew(
 
 
 def test_many_small_changes_leave_few_segments() -> None:
-    view = Reader()
+    reader = Reader()
     for i in range(300):
         document = describe(record(i, "tea"), model=EMBEDDER.model, dimensions=EMBEDDER.dimensions)
-        view = view.changed([document], [], cursor=i, dimensions=EMBEDDER.dimensions)
-    assert len(view) == 300
-    assert len(view.parts) <= 10
-    emptied = view.changed([], [f"m{i}" for i in range(300)], cursor=301, dimensions=64)
+        reader = reader.apply_changes([document], [], cursor=i, dimensions=EMBEDDER.dimensions)
+    assert len(reader) == 300
+    assert len(reader.segment_readers) <= 10
+    emptied = reader.apply_changes([], [f"m{i}" for i in range(300)], cursor=301, dimensions=64)
     assert len(emptied) == 0
-    assert emptied.parts == ()
+    assert emptied.segment_readers == ()
     assert emptied.compact() == emptied
 
 
@@ -293,13 +293,13 @@ def test_a_large_low_plane_is_read_from_the_file_and_answers_the_same(
     assert snapshot.write(built.refresh().compact())
     monkeypatch.setattr(snapshots, "_READ_FROM_FILE", 1)
     mapped = SearchIndex(storage, EMBEDDER, snapshot=snapshot)
-    assert mapped.refresh().parts[0].segment.low_in_file is not None
+    assert mapped.refresh().segment_readers[0].segment.low_in_file is not None
     for number in range(10):
         assert ask(mapped, f"number {number}") == ask(built, f"number {number}")
     storage.commit(Commit(erases=[Erase(id="m7")]))
-    merged = mapped.refresh().compact().parts[0].segment
+    merged = mapped.refresh().compact().segment_readers[0].segment
     assert merged.low_in_file is None
-    assert (merged.low == built.refresh().compact().parts[0].segment.low).all()
+    assert (merged.low == built.refresh().compact().segment_readers[0].segment.low).all()
 
 
 def test_a_snapshot_is_mapped_and_answers_as_the_index_that_wrote_it(tmp_path: Path) -> None:
@@ -308,9 +308,9 @@ def test_a_snapshot_is_mapped_and_answers_as_the_index_that_wrote_it(tmp_path: P
     built = SearchIndex(storage, EMBEDDER)
     assert snapshot.read() is None
     assert snapshot.write(built.refresh().compact())
-    view = snapshot.read()
-    assert view is not None
-    assert is_mapped(view.parts[0].segment.high)
+    reader = snapshot.read()
+    assert reader is not None
+    assert is_mapped(reader.segment_readers[0].segment.high)
     mapped = SearchIndex(storage, EMBEDDER, snapshot=snapshot)
     assert ask(mapped, "number 7") == ask(built, "number 7")
     storage.commit(Commit(erases=[Erase(id="m7")]))
@@ -356,8 +356,8 @@ def test_a_snapshot_of_another_store_or_model_is_passed_over(
 def test_a_snapshot_from_the_future_of_its_store_is_removed(tmp_path: Path) -> None:
     storage = filled(600)
     snapshot = snapshot_for(storage, tmp_path)
-    view = SearchIndex(storage, EMBEDDER).refresh().compact()
-    assert snapshot.write(evolve(view, cursor=10**6))
+    reader = SearchIndex(storage, EMBEDDER).refresh().compact()
+    assert snapshot.write(evolve(reader, cursor=10**6))
     index = SearchIndex(storage, EMBEDDER, snapshot=snapshot)
     assert index.refresh().cursor == storage.position()
     assert list(tmp_path.iterdir()) == []
@@ -380,10 +380,10 @@ def test_a_damaged_snapshot_never_crashes_the_reader(
     else:
         content[place] ^= 1 << data.draw(st.integers(0, 7))
     file.write_bytes(content)
-    view = snapshot.read()
-    if view is not None:
-        intact = SearchIndex(storage, EMBEDDER).refresh().compact().parts[0].segment
-        mapped = view.parts[0].segment
+    reader = snapshot.read()
+    if reader is not None:
+        intact = SearchIndex(storage, EMBEDDER).refresh().compact().segment_readers[0].segment
+        mapped = reader.segment_readers[0].segment
         for name in ARRAYS:
             assert np.array_equal(getattr(mapped, name), getattr(intact, name)), name
     index = SearchIndex(storage, EMBEDDER, snapshot=snapshot)

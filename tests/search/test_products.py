@@ -45,7 +45,7 @@ raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
 _LESS_CAPABLE = """
 import sys, numpy as np, simsimd
-from infinite_memory.search.cosine import _multiplied
+from infinite_memory.search.cosine import _dot_products
 simsimd.disable_capability(sys.argv[1]) if sys.argv[1] != "all" else [
     simsimd.disable_capability(name)
     for name, there in simsimd.get_capabilities().items() if there and name != "serial"
@@ -55,7 +55,7 @@ for dimensions in (1, 31, 384, 1025):
     rows = rng.integers(-128, 128, (50, dimensions), dtype=np.int8)
     rows[0], rows[1] = -128, 127
     expected = rows[:2].astype(np.int64) @ rows.astype(np.int64).T
-    assert (_multiplied(rows[:2], rows, "float64") == expected).all(), (sys.argv, dimensions)
+    assert (_dot_products(rows[:2], rows, "float64") == expected).all(), (sys.argv, dimensions)
 """
 
 

@@ -11,16 +11,14 @@ from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.memory import Memory
 from infinite_memory.model.question import Question
 from infinite_memory.model.record import Embedding, Record
-from infinite_memory.search.collapsing import best
+from infinite_memory.search.collapsing import select_best_docs
 from infinite_memory.search.cosine import QueryVector, approximate_cosines, cosines
 from infinite_memory.search.doc_filter import DocFilter
 from infinite_memory.search.document import Document, describe
-from infinite_memory.search.ranking import rank
+from infinite_memory.search.ranking import rank, rescore_best
 from infinite_memory.search.reader import Reader
-from infinite_memory.search.rescoring import rescore_best
-from infinite_memory.search.scoring import scored
+from infinite_memory.search.scoring import DEFAULT_WEIGHTS, score_segment
 from infinite_memory.search.segment import build
-from infinite_memory.search.weights import DEFAULT_WEIGHTS
 from tests.search.test_index import MAY
 from tests.search.test_products import Floats, unit_vectors
 
@@ -48,17 +46,17 @@ def described(number: int, vector: Floats, **fields: object) -> Document:
 
 def reader_of(vectors: Floats, *, cuts: int = 1) -> Reader:
     documents = [described(number, vector) for number, vector in enumerate(vectors)]
-    view = Reader()
+    reader = Reader()
     size = -(-len(documents) // cuts)
     for start in range(0, len(documents), size):
         some = documents[start : start + size]
-        view = view.changed(some, [], cursor=start + 1, dimensions=DIMENSIONS)
-    return view
+        reader = reader.apply_changes(some, [], cursor=start + 1, dimensions=DIMENSIONS)
+    return reader
 
 
-def ten_best(view: Reader, query: Floats, **fields: object) -> list[str]:
+def ten_best(reader: Reader, query: Floats, **fields: object) -> list[str]:
     question = Question(text="z", criteria=Criteria(), limit=10, threshold=0.0, **fields)
-    return [c.id for c in rank(view, question, lambda _: query, background=0.0).candidates]
+    return [c.id for c in rank(reader, question, lambda _: query, background=0.0).candidates]
 
 
 def ten_nearest(vectors: Floats, query: Floats) -> list[str]:
@@ -70,9 +68,9 @@ def ten_nearest(vectors: Floats, query: Floats) -> list[str]:
 @pytest.mark.parametrize("cuts", [1, 3])
 def test_the_ten_best_are_those_of_exact_cosines(seed: int, cuts: int) -> None:
     vectors = unit_vectors(5_000, DIMENSIONS, seed=seed)
-    view = reader_of(vectors, cuts=cuts)
+    reader = reader_of(vectors, cuts=cuts)
     for query in unit_vectors(20, DIMENSIONS, seed=100 + seed):
-        assert ten_best(view, query) == ten_nearest(vectors, query)
+        assert ten_best(reader, query) == ten_nearest(vectors, query)
 
 
 def test_rescoring_finds_the_ten_best_among_vectors_that_the_high_bytes_cannot_order() -> None:
@@ -81,26 +79,28 @@ def test_rescoring_finds_the_ten_best_among_vectors_that_the_high_bytes_cannot_o
     by_high_bytes = by_search = 0
     for seed in range(1, 6):
         vectors = crowd(3_000, seed=seed)
-        view = reader_of(vectors)
-        (part,) = view.parts
-        coarse = approximate_cosines(QueryVector.of(query), part.segment, DocFilter(size=3_000))
+        reader = reader_of(vectors)
+        (segment_reader,) = reader.segment_readers
+        coarse = approximate_cosines(
+            QueryVector.of(query), segment_reader.segment, DocFilter(size=3_000)
+        )
         nearest = set(ten_nearest(vectors, query))
         by_high_bytes += len(nearest & {f"m{number:05d}" for number in np.argsort(-coarse)[:10]})
-        by_search += len(nearest & set(ten_best(view, query)))
+        by_search += len(nearest & set(ten_best(reader, query)))
     assert by_search >= 48
     assert by_high_bytes < 40
 
 
 def test_rescoring_looks_at_as_many_as_it_is_told_and_changes_no_other() -> None:
     vectors = crowd(400)
-    (part,) = reader_of(vectors).parts
+    (segment_reader,) = reader_of(vectors).segment_readers
     query = QueryVector.of(unit_vectors(1, DIMENSIONS)[0])
-    segment, selection = part.segment, DocFilter(size=400)
-    coarse = approximate_cosines(query, segment, selection)
+    segment, doc_filter = segment_reader.segment, DocFilter(size=400)
+    coarse = approximate_cosines(query, segment, doc_filter)
     exact = cosines(query, segment, np.arange(400, dtype=np.int32))
-    scores = scored(
+    scores = score_segment(
         segment,
-        selection,
+        doc_filter,
         cosine=coarse.copy(),
         bm25=np.zeros(400, np.float32),
         ideal=0.0,
@@ -108,7 +108,7 @@ def test_rescoring_looks_at_as_many_as_it_is_told_and_changes_no_other() -> None
         background=0.0,
         weights=DEFAULT_WEIGHTS,
     )
-    first = {place for _, place in best([scores], 50, 0.0)}
+    first = {place for _, place in select_best_docs([scores], 50, 0.0)}
     rescore_best([scores], query, DEFAULT_WEIGHTS, number=50)
     changed = np.isin(np.arange(400), sorted(first))
     assert (scores.cosine[changed] == exact[changed]).all()
@@ -141,12 +141,12 @@ def test_the_ranking_does_not_depend_on_how_the_memories_lie_in_segments() -> No
     assert len(build(documents, dimensions=DIMENSIONS)) == 900
     rankings = []
     for size in (900, 400, 37):
-        view = Reader()
+        reader = Reader()
         for start in range(0, 900, size):
             some = documents[start : start + size]
-            view = view.changed(some, [], cursor=start, dimensions=DIMENSIONS)
+            reader = reader.apply_changes(some, [], cursor=start, dimensions=DIMENSIONS)
         question = Question(text="memory", criteria=Criteria(), limit=700, threshold=0.0)
-        ranking = rank(view, question, lambda _: unit_vectors(1, DIMENSIONS)[0], background=0.1)
+        ranking = rank(reader, question, lambda _: unit_vectors(1, DIMENSIONS)[0], background=0.1)
         rankings.append(
             ([(c.id, c.score) for c in ranking.candidates], ranking.matches, ranking.below)
         )

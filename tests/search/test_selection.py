@@ -29,16 +29,16 @@ def test_a_place_is_where_a_document_stands_among_the_selected(
     chosen: list[bool], data: st.DataObject
 ) -> None:
     mask = np.array(chosen, bool)
-    selection = DocFilter.of(mask)
+    doc_filter = DocFilter.of(mask)
     docs = np.flatnonzero(mask).astype(np.int32)
-    assert len(selection) == len(docs)
-    assert [selection.doc(place) for place in range(len(docs))] == docs.tolist()
+    assert len(doc_filter) == len(docs)
+    assert [doc_filter.doc_at(place) for place in range(len(docs))] == docs.tolist()
     column = np.arange(100, 100 + len(mask))
-    assert selection.take(column).tolist() == column[mask].tolist()
+    assert doc_filter.take(column).tolist() == column[mask].tolist()
     kept = data.draw(st.lists(st.booleans(), min_size=len(docs), max_size=len(docs)))
     some = docs[np.array(kept, bool)]
-    assert docs[selection.places(some)].tolist() == some.tolist()
-    assert selection.among(np.arange(len(mask))).tolist() == chosen
+    assert docs[doc_filter.positions_of(some)].tolist() == some.tolist()
+    assert doc_filter.contains(np.arange(len(mask))).tolist() == chosen
 
 
 @pytest.mark.parametrize("visible", [2, 40])
@@ -68,8 +68,10 @@ def test_conditions_choose_what_a_loop_would() -> None:
         for i in range(300)
     ]
     documents = [describe(r, model=EMBEDDER.model, dimensions=EMBEDDER.dimensions) for r in records]
-    view = Reader().changed(documents, [], cursor=300, dimensions=EMBEDDER.dimensions)
-    (part,) = view.changed([], ["m0", "m299"], cursor=302, dimensions=64).parts
+    reader = Reader().apply_changes(documents, [], cursor=300, dimensions=EMBEDDER.dimensions)
+    (segment_reader,) = reader.apply_changes(
+        [], ["m0", "m299"], cursor=302, dimensions=64
+    ).segment_readers
     live_count = [r.memory for r in records[1:299]]
     for criteria in (
         Criteria(),
@@ -83,8 +85,11 @@ def test_conditions_choose_what_a_loop_would() -> None:
         Criteria(tags=("HOT",), since=records[50].memory.happened_at),
         Criteria(until=records[50].memory.happened_at),
     ):
-        selection = part.eligible(criteria)
-        ids = [part.segment.id_of(selection.doc(place)) for place in range(len(selection))]
+        doc_filter = segment_reader.eligible(criteria)
+        ids = [
+            segment_reader.segment.id_of(doc_filter.doc_at(place))
+            for place in range(len(doc_filter))
+        ]
         assert ids == [memory.id for memory in live_count if criteria.admit(memory)]
     assert Counter(m.scope for m in live_count)["s3"] == 25
 

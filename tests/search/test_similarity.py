@@ -49,7 +49,7 @@ def reader_of(*documents: Document) -> Reader:
     """Return a reader over the documents, each in a segment of its own where they do not merge."""
     reader = Reader()
     for number, added in enumerate(documents, 1):
-        reader = reader.changed([added], [], cursor=number, dimensions=_DIMENSIONS)
+        reader = reader.apply_changes([added], [], cursor=number, dimensions=_DIMENSIONS)
     return reader
 
 

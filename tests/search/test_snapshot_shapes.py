@@ -54,24 +54,24 @@ CHANGES: dict[str, Change] = {
 
 def _write(folder: Path, **changed: Any) -> Snapshot:
     """Write the snapshot of an index, some arrays of which are changed, with its checksums."""
-    segment = SearchIndex(STORAGE, HashingEmbedder()).refresh().compact().parts[0].segment
-    part = SegmentReader(
+    segment = SearchIndex(STORAGE, HashingEmbedder()).refresh().compact().segment_readers[0].segment
+    segment_reader = SegmentReader(
         segment=evolve(segment, **changed), live_docs=np.ones(len(segment), np.bool_)
     )
     snapshot = snapshot_for(STORAGE, folder)
-    assert snapshot.write(Reader(parts=(part,), cursor=STORAGE.position()))
+    assert snapshot.write(Reader(segment_readers=(segment_reader,), cursor=STORAGE.position()))
     return snapshot
 
 
 @pytest.fixture(scope="module")
 def segment() -> Segment:
-    return SearchIndex(STORAGE, HashingEmbedder()).refresh().compact().parts[0].segment
+    return SearchIndex(STORAGE, HashingEmbedder()).refresh().compact().segment_readers[0].segment
 
 
 def test_a_snapshot_whose_arrays_fit_together_is_mapped(tmp_path: Path) -> None:
-    view = _write(tmp_path).verified()
-    assert view is not None
-    assert len(view) == 20
+    reader = _write(tmp_path).load_verified()
+    assert reader is not None
+    assert len(reader) == 20
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
@@ -80,7 +80,7 @@ def test_a_snapshot_is_built_anew_that_has(
 ) -> None:
     snapshot = _write(tmp_path, **change(segment))
     with pytest.raises(ValueError, match="do not fit together"):
-        snapshot.verified()
+        snapshot.load_verified()
     assert snapshot.read() is None
     assert not snapshot._path.exists()
     index = SearchIndex(STORAGE, HashingEmbedder(), snapshot=snapshot)
@@ -94,4 +94,4 @@ def test_a_snapshot_with_a_vector_that_is_not_finite_is_built_anew(
         scale = segment.scale.copy()
         scale[3] = value
         with pytest.raises(ValueError, match="not finite"):
-            _write(tmp_path, scale=scale).verified()
+            _write(tmp_path, scale=scale).load_verified()

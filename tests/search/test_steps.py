@@ -18,7 +18,7 @@ from infinite_memory.model.question import Question
 from infinite_memory.model.record import Record
 from infinite_memory.search.index import SearchIndex
 from infinite_memory.search.phrases import find_quotes
-from infinite_memory.search.weights import DEFAULT_WEIGHTS
+from infinite_memory.search.scoring import DEFAULT_WEIGHTS
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.testing.embedders import HashingEmbedder
 

@@ -20,7 +20,7 @@ from infinite_memory.operations.retrieval.search_request import criteria_of
 from infinite_memory.operations.services import Services
 from infinite_memory.protocols import SupportsTimeline, Timeline
 from infinite_memory.search.linear import LinearTimeline
-from infinite_memory.search.timeline import Place
+from infinite_memory.search.timeline import TimelinePosition
 from infinite_memory.storage.paging import decode_cursor, encode_position
 from infinite_memory.times.calendar import Calendar, WeekStart
 
@@ -75,7 +75,9 @@ def recall_by_time(
     return recalled
 
 
-def _admitted(services: Services, criteria: Criteria, places: list[Place]) -> list[Memory]:
+def _admitted(
+    services: Services, criteria: Criteria, places: list[TimelinePosition]
+) -> list[Memory]:
     ids = [memory_id for _, memory_id in places]
     memories = load_memories(services, ids)
     # Another process may have changed or erased one since the index was read.
@@ -119,7 +121,7 @@ def _digest(services: Services, timeline: Timeline, criteria: Criteria) -> Diges
 def _landmark(
     services: Services, timeline: Timeline, criteria: Criteria, *, newest_first: bool
 ) -> Landmark | None:
-    after: Place | None = None
+    after: TimelinePosition | None = None
     while places := timeline.stretch(after, _TRIED, newest_first=newest_first):
         for memory in _admitted(services, criteria, places):
             return Landmark.of(memory)

@@ -240,7 +240,7 @@ def _check_snapshot(folder: Path, storage: Storage, embedder: Embedder) -> Diagn
         dimensions=embedder.dimensions,
     )
     try:
-        view = ours.verified()
+        view = ours.load_verified()
     except ValueError as error:
         return Diagnosis(
             "index",

@@ -126,10 +126,10 @@ def _verify_index(services: Services, damaged: frozenset[str]) -> tuple[int, lis
     """Compare the snapshot of the index with the store; return its documents and what is wrong."""
     try:
         model = services.models.answering()
-        view = model.index.mapped() if isinstance(model.index, SearchIndex) else None
+        view = model.index.load_snapshot() if isinstance(model.index, SearchIndex) else None
     except ValueError as error:
         return 0, [_index_finding(f"the snapshot of the index is damaged: {error}")]
-    if view is None or not view.parts:
+    if view is None or not view.segment_readers:
         return 0, []
     position = services.storage.position()
     if view.cursor > position:
@@ -142,7 +142,7 @@ def _compared(
     services: Services, view: Reader, model: str, damaged: frozenset[str]
 ) -> Iterator[Finding]:
     """Yield a finding for each memory unchanged since the snapshot that is not in it as it is."""
-    segment = view.parts[0].segment
+    segment = view.segment_readers[0].segment
     later = {change.id for change in every_change(services.storage, view.cursor, ())}
     matched = 0
     for change in every_change(services.storage, 0, (model,)):

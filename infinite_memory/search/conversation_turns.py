@@ -1,0 +1,151 @@
+"""The turns of a conversation: which memory came before a memory, and which came after it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from attrs import frozen
+from numpy.typing import NDArray
+
+from infinite_memory.search.doc_filter import DocFilter
+from infinite_memory.search.segment import Segment
+
+__all__ = ["NONE", "ConversationTurns", "find_conversation_turns"]
+
+NONE = -1
+"""The row number of a missing adjacent turn."""
+
+Rows = NDArray[np.intp]
+
+
+@frozen(kw_only=True, eq=False)
+class ConversationTurns:
+    """Some documents of several segments, with the adjacent turns of their conversations.
+
+    Columns of shape (m,): `segment_index` and `doc` identify the document of a row; `before` and
+    `after` are the rows of the previous and the next turn, `NONE` at the ends of a conversation.
+    `conversation` numbers the conversations from 0; a document without a conversation forms its
+    own. `size` (c,) counts the selected documents per conversation. `wanted` holds the rows of the
+    requested documents and of their adjacent turns. The remaining rows are turns adjacent to
+    `wanted`.
+    """
+
+    segment_index: Rows
+    doc: Rows
+    before: Rows
+    after: Rows
+    conversation: Rows
+    size: Rows
+    wanted: Rows
+
+    def __len__(self) -> int:
+        return len(self.segment_index)
+
+
+def find_conversation_turns(
+    segments: Sequence[Segment], doc_filters: Sequence[DocFilter], segment_index: Rows, doc: Rows
+) -> ConversationTurns:
+    """Return the documents `doc` of the segments `segment_index`, with their adjacent turns.
+
+    Turns are in order of `happened`, then `stored`. Only selected documents count, so that hidden
+    documents do not change the scores.
+    """
+    in_conversation = np.zeros(len(segment_index), np.bool_)
+    for number, segment in enumerate(segments):
+        here = np.flatnonzero(segment_index == number)
+        in_conversation[here] = segment.conversation[doc[here]] != segment.code_of.get("", NONE)
+    lone_segment_index, lone_doc = segment_index[~in_conversation], doc[~in_conversation]
+    members = _find_members(
+        segments, doc_filters, segment_index[in_conversation], doc[in_conversation]
+    )
+    is_candidate = np.isin(members.key, _keys(segment_index[in_conversation], doc[in_conversation]))
+    wanted = _widen(is_candidate, members.code)
+    kept = np.flatnonzero(_widen(wanted, members.code))
+    row_of = np.full(len(members.key) + 1, NONE, np.intp)
+    row_of[kept] = np.arange(len(kept))
+    lone = np.arange(len(lone_segment_index), dtype=np.intp)
+    alone = np.full(len(lone), NONE, np.intp)
+    same = members.code[1:] == members.code[:-1]
+    previous = np.where(np.append(False, same), np.arange(len(members.key)) - 1, NONE)
+    following = np.where(np.append(same, False), np.arange(len(members.key)) + 1, NONE)
+    codes, conversation = np.unique(members.code[kept], return_inverse=True)
+    sizes = np.bincount(members.code, minlength=len(codes))[codes]
+    return ConversationTurns(
+        segment_index=np.append(members.segment_index[kept], lone_segment_index),
+        doc=np.append(members.doc[kept], lone_doc),
+        before=np.append(row_of[previous[kept]], alone),
+        after=np.append(row_of[following[kept]], alone),
+        conversation=np.append(conversation, len(codes) + lone),
+        size=np.append(sizes, np.ones(len(lone), np.intp)),
+        wanted=np.append(row_of[np.flatnonzero(wanted)], len(kept) + lone),
+    )
+
+
+@frozen(kw_only=True, eq=False)
+class _Members:
+    """Every selected document of some conversations, in the order of the turns."""
+
+    segment_index: Rows
+    doc: Rows
+    code: Rows
+    key: NDArray[np.int64]
+
+
+def _find_members(
+    segments: Sequence[Segment], doc_filters: Sequence[DocFilter], segment_index: Rows, doc: Rows
+) -> _Members:
+    names = sorted(_conversation_names(segments, segment_index, doc))
+    columns: list[tuple[NDArray[Any], ...]] = []
+    for number, (segment, doc_filter) in enumerate(zip(segments, doc_filters, strict=True)):
+        code_pairs = [
+            (segment.code_of.get(name, NONE), name_number) for name_number, name in enumerate(names)
+        ]
+        code_pairs = sorted(pair for pair in code_pairs if pair[0] != NONE)
+        codes, name_numbers = np.array(code_pairs, np.int32).reshape(-1, 2).T
+        docs = segment.find_in_conversations(codes).astype(np.intp)
+        docs = docs[doc_filter.contains(docs)]
+        columns.append(
+            (
+                np.full(len(docs), number, np.intp),
+                docs,
+                name_numbers[np.searchsorted(codes, segment.conversation[docs])].astype(np.intp),
+                segment.happened[docs],
+                segment.stored[docs],
+                # Breaks ties, in the same way in every process.
+                segment.id_hash[docs],
+            )
+        )
+    all_segment_indexes, all_docs, code, happened, stored, hashes = (
+        np.concatenate(column) for column in zip(*columns, strict=True)
+    )
+    order = np.lexsort((hashes, stored, happened, code))
+    all_segment_indexes, all_docs = all_segment_indexes[order], all_docs[order]
+    return _Members(
+        segment_index=all_segment_indexes,
+        doc=all_docs,
+        code=code[order],
+        key=_keys(all_segment_indexes, all_docs),
+    )
+
+
+def _conversation_names(segments: Sequence[Segment], segment_index: Rows, doc: Rows) -> set[str]:
+    return {
+        segment.names[code]
+        for number, segment in enumerate(segments)
+        for code in np.unique(segment.conversation[doc[segment_index == number]])
+    }
+
+
+def _keys(segment_index: Rows, doc: Rows) -> NDArray[np.int64]:
+    return (segment_index.astype(np.int64) << 32) + doc
+
+
+def _widen(marked: NDArray[np.bool_], code: Rows) -> NDArray[np.bool_]:
+    """Return the marked positions and the adjacent positions with the same code."""
+    wider = marked.copy()
+    same = code[1:] == code[:-1]
+    wider[1:] |= marked[:-1] & same
+    wider[:-1] |= marked[1:] & same
+    return wider
