@@ -1,6 +1,6 @@
-"""The MCP server of Infinite Memory: a thin adapter; each tool makes one call on the library.
+"""The MCP server of Infinite Memory: a thin adapter; a tool makes a single call on the library.
 
-Importing this is quick, and needs no SDK before one of its names is used.
+Importing this package is quick; the SDK is loaded when a public name is first used.
 """
 
 from __future__ import annotations

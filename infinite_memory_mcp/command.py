@@ -123,8 +123,8 @@ def _toolsets(text: str) -> tuple[str, ...]:
     if unknown or not names:
         # An address may hold commas.
         secret = masked(text) != text
-        what = repr(unknown[0])[:100] if unknown and not secret else repr(masked(text))
+        shown = repr(unknown[0])[:100] if unknown and not secret else repr(masked(text))
         raise argparse.ArgumentTypeError(
-            f"{what} is not a toolset: choose from {', '.join(ALL_TOOLSETS)}, or all"
+            f"{shown} is not a toolset: choose from {', '.join(ALL_TOOLSETS)}, or all"
         )
     return names

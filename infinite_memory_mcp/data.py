@@ -1,4 +1,4 @@
-"""Answers as data: what a program reads, and the JSON Schemas that describe it."""
+"""Convert answers to data for a program, with the JSON Schemas that describe the data."""
 
 from __future__ import annotations
 
@@ -20,36 +20,36 @@ from infinite_memory.model.memory import Memory
 from infinite_memory.model.recall_page import Recalled
 from infinite_memory.model.receipt import Receipt
 from infinite_memory.model.search_options import Depth, Mode
-from infinite_memory_mcp.render import MOST_STEPS, NOTICE, shown_text, similar_advice
+from infinite_memory_mcp.render import MAX_DIGEST_ROWS, NOTICE, advise_on_similar, excerpt_of
 
 __all__ = [
-    "FOUND",
+    "HITS",
     "RECEIPT",
-    "absence_data",
-    "hits_data",
-    "memory_data",
+    "absence_to_data",
+    "hits_to_data",
+    "memory_to_data",
     "object_schema",
-    "page_data",
-    "recalled_data",
-    "receipt_data",
+    "page_to_data",
+    "recall_page_to_data",
+    "receipt_to_data",
 ]
 
 
-# A tool list costs tokens in each conversation: what an answer holds beyond that, it shows.
+# A tool list costs tokens in every conversation, so a schema names only the required properties.
 def object_schema(*names: str) -> dict[str, Any]:
-    """Return the schema of an object that has at least these properties."""
+    """Return the JSON Schema of an object with the required properties `names`."""
     return {"type": "object", "required": list(names)}
 
 
 RECEIPT = object_schema("id", "outcome", "revision")
-"""The answer to a write."""
+"""The schema of the answer to a write."""
 
-FOUND = object_schema("hits")
-"""The answer to a search."""
+HITS = object_schema("hits")
+"""The schema of the answer to a search."""
 
 
-def receipt_data(receipt: Receipt) -> dict[str, Any]:
-    """Return a receipt."""
+def receipt_to_data(receipt: Receipt) -> dict[str, Any]:
+    """Return a receipt as JSON data."""
     data: dict[str, Any] = {
         "id": receipt.id,
         "outcome": str(receipt.outcome),
@@ -67,7 +67,7 @@ def receipt_data(receipt: Receipt) -> dict[str, Any]:
     if receipt.similar:
         data["notice"] = NOTICE
         data["similar"] = [similar_json(similar) for similar in receipt.similar]
-        data["advice"] = similar_advice(receipt)
+        data["advice"] = advise_on_similar(receipt)
     if receipt.conflicts:
         data["conflicts"] = list(receipt.conflicts)
     if receipt.pending:
@@ -75,8 +75,8 @@ def receipt_data(receipt: Receipt) -> dict[str, Any]:
     return data
 
 
-def memory_data(memory: Memory) -> dict[str, Any]:
-    """Return a memory without the fields that say nothing."""
+def memory_to_data(memory: Memory) -> dict[str, Any]:
+    """Return a memory as JSON data, without null, false and empty fields."""
     return {
         name: value
         for name, value in to_json(memory).items()
@@ -84,16 +84,16 @@ def memory_data(memory: Memory) -> dict[str, Any]:
     }
 
 
-def hits_data(hits: Hits, ordered: Iterable[Hit], *, pages: bool = False) -> dict[str, Any]:
+def hits_to_data(hits: Hits, ordered: Iterable[Hit], *, pages: bool = False) -> dict[str, Any]:
     """Return the result of a search, its hits in the order `ordered`.
 
-    `pages` tells that the tool takes an offset.
+    `pages` says whether the tool takes an offset.
     """
     covered = hits.covered
     data: dict[str, Any] = {
         "notice": NOTICE,
         "depth": str(hits.depth),
-        "hits": [_hit_data(hit, hits.depth, covered.get(hit.memory.id)) for hit in ordered],
+        "hits": [_hit_to_data(hit, hits.depth, covered.get(hit.memory.id)) for hit in ordered],
         "likely": hits.likely,
         "eligible": hits.eligible,
         "matches": hits.matches,
@@ -121,27 +121,27 @@ def hits_data(hits: Hits, ordered: Iterable[Hit], *, pages: bool = False) -> dic
     return data
 
 
-def absence_data(absence: Absence) -> dict[str, Any]:
-    """Return why a memory is not found."""
+def absence_to_data(absence: Absence) -> dict[str, Any]:
+    """Return why a search does not find a memory."""
     data = {**asdict(absence), "step": str(absence.step), "unmet": list(absence.unmet)}
     return {name: value for name, value in data.items() if value is not None}
 
 
-def page_data(memories: Iterable[Memory], cursor: str | None) -> dict[str, Any]:
-    """Return one page of memories and the cursor of the next."""
+def page_to_data(memories: Iterable[Memory], cursor: str | None) -> dict[str, Any]:
+    """Return a page of memories and the cursor of the next page."""
     data: dict[str, Any] = {
         "notice": NOTICE,
-        "hits": [memory_data(memory) for memory in memories],
+        "hits": [memory_to_data(memory) for memory in memories],
     }
     if cursor is not None:
         data["cursor"] = cursor
     return data
 
 
-def recalled_data(recalled: Recalled) -> dict[str, Any]:
-    """Return one page of what happened in a time, and what is told of the whole."""
+def recall_page_to_data(recalled: Recalled) -> dict[str, Any]:
+    """Return a page of the memories of a period, with the total, landmarks and digest."""
     data: dict[str, Any] = {
-        **page_data(recalled, recalled.next),
+        **page_to_data(recalled, recalled.next),
         "order": recalled.order,
         "total": recalled.total,
     }
@@ -151,8 +151,8 @@ def recalled_data(recalled: Recalled) -> dict[str, Any]:
         if landmark is not None:
             data[name] = landmark_json(landmark)
     if recalled.digest is not None:
-        step, counts = recalled.digest.by_time(MOST_STEPS)
-        scopes, elsewhere = recalled.digest.largest_scopes(MOST_STEPS)
+        step, counts = recalled.digest.by_time(MAX_DIGEST_ROWS)
+        scopes, in_other_scopes = recalled.digest.largest_scopes(MAX_DIGEST_ROWS)
         data["digest"] = {
             "first": landmark_json(recalled.digest.first),
             "last": landmark_json(recalled.digest.last),
@@ -160,14 +160,14 @@ def recalled_data(recalled: Recalled) -> dict[str, Any]:
             "by_scope": scopes,
             "by_kind": dict(recalled.digest.by_kind),
         }
-        if elsewhere:
-            data["digest"]["in_other_scopes"] = elsewhere
+        if in_other_scopes:
+            data["digest"]["in_other_scopes"] = in_other_scopes
     return data
 
 
-def _hit_data(hit: Hit, depth: Depth, summary: str | None) -> dict[str, Any]:
-    data = {**memory_data(hit.memory), "score": round(hit.score, 4)}
-    data["text"] = shown_text(hit, depth, covered=summary is not None)
+def _hit_to_data(hit: Hit, depth: Depth, summary: str | None) -> dict[str, Any]:
+    data = {**memory_to_data(hit.memory), "score": round(hit.score, 4)}
+    data["text"] = excerpt_of(hit, depth, covered=summary is not None)
     if depth is Depth.EXHAUSTIVE:
         for name in ("context", "sources", "attachments"):
             if data.pop(name, None):
@@ -176,18 +176,18 @@ def _hit_data(hit: Hit, depth: Depth, summary: str | None) -> dict[str, Any]:
         data["cut"] = True
     if summary is not None:
         data["covered_by"] = summary
-    data.update(_beside(hit))
+    data.update(_related_data(hit))
     return data
 
 
-def _beside(hit: Hit) -> dict[str, Any]:
-    """Return what is said of a hit beside the memory itself, where there is any."""
+def _related_data(hit: Hit) -> dict[str, Any]:
+    """Return the fields of a hit that are not fields of its memory, without empty values."""
     data: dict[str, Any] = {
         "twins": list(hit.twins),
         "covers": list(hit.covers),
         "outdated": list(hit.outdated),
         "ended": hit.ended,
-        "supersedes": [predecessor_json(earlier) for earlier in hit.supersedes],
+        "supersedes": [predecessor_json(predecessor) for predecessor in hit.supersedes],
         "explanation": None if hit.explanation is None else asdict(hit.explanation),
     }
     return {name: value for name, value in data.items() if value}

@@ -64,8 +64,10 @@ class Settings:
             ConfigurationError: a setting cannot be used.
         """
         flags = {"store": self.store, "logging.level": self.log_level}
-        given = {key: value for key, value in flags.items() if value is not None}
-        effective = infinite_memory.load(home=self.home, flags=given, environment=self.environment)
+        set_flags = {key: value for key, value in flags.items() if value is not None}
+        effective = infinite_memory.load(
+            home=self.home, flags=set_flags, environment=self.environment
+        )
         return effective.config
 
     def start_logging(self) -> None:

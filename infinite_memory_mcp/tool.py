@@ -26,27 +26,27 @@ if TYPE_CHECKING:
 __all__ = ["Answer", "MemoryTool", "ToolSpec"]
 
 _log = logging.getLogger(__name__)
-Given = TypeVar("Given", bound=Arguments)
+ArgumentsT = TypeVar("ArgumentsT", bound=Arguments)
 
 
 @frozen(kw_only=True)
 class Answer:
-    """The answer of a tool as text and as data, each complete: a client may show only one."""
+    """The answer of a tool as text and as data, both complete: a client may show only text."""
 
     text: str
     data: dict[str, Any]
 
 
 @frozen(kw_only=True)
-class ToolSpec(Generic[Given]):
+class ToolSpec(Generic[ArgumentsT]):
     """A tool: a function, whose name and docstring become the name and description of the tool.
 
     `answers` is the JSON Schema of the data. The booleans become the hints of the protocol: `reads`
     changes nothing, `destroys` may remove something, `repeatable` is idempotent.
     """
 
-    run: Callable[[MemoryStore, Given], Answer]
-    arguments: type[Given]
+    run: Callable[[MemoryStore, ArgumentsT], Answer]
+    arguments: type[ArgumentsT]
     title: str
     answers: dict[str, Any]
     reads: bool = False
@@ -101,7 +101,7 @@ class MemoryTool(Tool):
 
 
 def _run_tool(
-    spec: ToolSpec[Given], memory: LazyStore, arguments: dict[str, Any]
+    spec: ToolSpec[ArgumentsT], memory: LazyStore, arguments: dict[str, Any]
 ) -> CallToolResult:
     try:
         values = parse(spec.arguments, arguments)

@@ -29,8 +29,8 @@ def check_request(
 ) -> None:
     """Refuse a request for an unknown tool, prompt or resource, and parameters of a wrong shape.
 
-    `tools` are the names of the tools that are offered; `elsewhere` maps the names of the other
-    tools to their toolsets.
+    `tools` are the names of the tools that are offered; `elsewhere` maps the names of the tools
+    that are not offered to their toolsets.
 
     Raises:
         MCPError: the request is invalid (code -32602).

@@ -1,1 +1,1 @@
-"""The tools, in tables by what they are for."""
+"""The tools, in tables by purpose."""

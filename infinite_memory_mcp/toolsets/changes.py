@@ -1,4 +1,4 @@
-"""The tools about the changes themselves: what was done, what was before, and taking it back."""
+"""The tools of the journal: the history of a memory, the list of changes, and undo."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pydantic import Field
 
 from infinite_memory.model.codec import iso
 from infinite_memory_mcp.arguments import Arguments, Limit, Scopes
-from infinite_memory_mcp.data import FOUND, object_schema, page_data
+from infinite_memory_mcp.data import HITS, object_schema, page_to_data
 from infinite_memory_mcp.quotation import escape_label, quote_lines
-from infinite_memory_mcp.render import NOTICE, whole_text
+from infinite_memory_mcp.render import NOTICE, render_memories
 from infinite_memory_mcp.tool import Answer, ToolSpec
 
 if TYPE_CHECKING:
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
 
 __all__ = ["CHANGES"]
 
-_NAMED = 5
+_MAX_NAMES = 5
 _TEXT_CHARS = 200
 
 
 class MemoryHistory(Arguments):
-    """What `memory_history` takes."""
+    """The arguments of `memory_history`."""
 
     id_or_key: str
     scope: Scopes = Field(None, description="Where to look for a key")
 
 
 class MemoryLog(Arguments):
-    """What `memory_log` takes."""
+    """The arguments of `memory_log`."""
 
     id: str | None = Field(None, description="Only changes of this memory")
     limit: Limit = 20
@@ -42,75 +42,80 @@ class MemoryLog(Arguments):
 
 
 class UndoChange(Arguments):
-    """What `undo` takes."""
+    """The arguments of `undo`."""
 
     entry: int | None = Field(None, description="By default the last change of this server")
     dry_run: bool = Field(False, description="Only show what it would take back")
 
 
-def memory_history(store: MemoryStore, asked: MemoryHistory) -> Answer:
-    """Tell all that a memory or the key of a fact was, oldest first."""
-    memories = store.journal.history(asked.id_or_key, scope=asked.scope)
-    return Answer(text=whole_text(memories), data=page_data(memories, None))
+def memory_history(store: MemoryStore, arguments: MemoryHistory) -> Answer:
+    """Show every revision of a memory, or of the facts with a key, oldest first."""
+    memories = store.journal.history(arguments.id_or_key, scope=arguments.scope)
+    return Answer(text=render_memories(memories), data=page_to_data(memories, None))
 
 
-def memory_log(store: MemoryStore, asked: MemoryLog) -> Answer:
+def memory_log(store: MemoryStore, arguments: MemoryLog) -> Answer:
     """List the changes, newest first: who did what, and when."""
-    entries = store.journal.entries(limit=asked.limit, before=asked.before, memory_id=asked.id)
-    lines = [_line(entry) for entry in entries] or ["There is nothing in the journal."]
-    return Answer(text="\n".join(lines), data={"entries": [_entry_data(each) for each in entries]})
-
-
-def undo(store: MemoryStore, asked: UndoChange) -> Answer:
-    """Reverse a change when the user asks for it. Undoing that entry in turn does it again."""
-    done = store.undo(asked.entry, dry_run=asked.dry_run)
+    entries = store.journal.entries(
+        limit=arguments.limit, before=arguments.before, memory_id=arguments.id
+    )
+    lines = [_render_entry(entry) for entry in entries] or ["There is nothing in the journal."]
     return Answer(
-        text="\n".join(_undone_lines(done)),
+        text="\n".join(lines), data={"entries": [_entry_to_data(entry) for entry in entries]}
+    )
+
+
+def undo(store: MemoryStore, arguments: UndoChange) -> Answer:
+    """Reverse a change when the user asks for it. Undoing that entry in turn does it again."""
+    report = store.undo(arguments.entry, dry_run=arguments.dry_run)
+    return Answer(
+        text="\n".join(_undo_lines(report)),
         data={
-            "entry": done.entry,
-            "undone": _entry_data(done.undone),
-            "memories": list(done.memories),
-            "scopes": list(done.scopes),
-            "erased": list(done.erased),
+            "entry": report.entry,
+            "undone": _entry_to_data(report.undone),
+            "memories": list(report.memories),
+            "scopes": list(report.scopes),
+            "erased": list(report.erased),
             "skipped": [
-                {"number": entry.number, "reason": reason} for entry, reason in done.skipped
+                {"number": entry.number, "reason": reason} for entry, reason in report.skipped
             ],
         },
     )
 
 
-def _undone_lines(done: Undone) -> Iterator[str]:
-    if done.entry is None:
-        yield f"Nothing was changed. Would be undone: {_line(done.undone)}"
+def _undo_lines(report: Undone) -> Iterator[str]:
+    if report.entry is None:
+        yield f"Nothing was changed. Would be undone: {_render_entry(report.undone)}"
     else:
-        yield f"Undone by entry {done.entry}: {_line(done.undone)}"
-    if done.changes:
+        yield f"Undone by entry {report.entry}: {_render_entry(report.undone)}"
+    if report.changes:
         yield NOTICE
-    for change in done.changes[:_NAMED]:
-        yield _change_line(change)
+    for change in report.changes[:_MAX_NAMES]:
+        yield _render_change(change)
         if not change.is_private:
             yield quote_lines(_shorten(change.after.text))
-    rest = len(done.changes) - _NAMED
-    if rest > 0:
-        yield f"and {_count(rest, 'more memory', 'more memories')}"
-    if done.scopes:
-        yield f"{_named('scope', 'scopes', map(escape_label, done.scopes))}"
-    if done.erased:
-        yield f"Erased for good since, and left out: {_named('memory', 'memories', done.erased)}"
-    for entry, reason in done.skipped[:_NAMED]:
+    more = len(report.changes) - _MAX_NAMES
+    if more > 0:
+        yield f"and {_count(more, 'more memory', 'more memories')}"
+    if report.scopes:
+        yield f"{_join_names('scope', 'scopes', map(escape_label, report.scopes))}"
+    if report.erased:
+        erased = _join_names("memory", "memories", report.erased)
+        yield f"Erased for good since, and left out: {erased}"
+    for entry, reason in report.skipped[:_MAX_NAMES]:
         yield f"Skipped entry {entry.number}: {escape_label(reason)}"
-    rest = len(done.skipped) - _NAMED
-    if rest > 0:
-        yield f"Skipped {_count(rest, 'more entry', 'more entries')}"
+    more = len(report.skipped) - _MAX_NAMES
+    if more > 0:
+        yield f"Skipped {_count(more, 'more entry', 'more entries')}"
 
 
-def _change_line(change: MemoryChange) -> str:
-    """Return what an undo makes of a memory; its text, as it becomes, follows below."""
+def _render_change(change: MemoryChange) -> str:
+    """Return a line on the change that an undo makes to a memory; the new text follows below."""
     before, after = change.before, change.after
     status = "" if before.status == after.status else f" · {before.status} to {after.status}"
     scope = "" if before.scope == after.scope else f" · moved to {escape_label(after.scope)}"
-    others = [name for name in change.differing if name not in {"status", "scope"}]
-    fields = f" · {', '.join(others)} as before" if others else ""
+    other_fields = [name for name in change.differing if name not in {"status", "scope"}]
+    fields = f" · {', '.join(other_fields)} as before" if other_fields else ""
     return f"memory {after.id}{status}{scope}{fields}"
 
 
@@ -122,29 +127,29 @@ def _count(number: int, singular: str, plural: str) -> str:
     return f"{number} {singular if number == 1 else plural}"
 
 
-def _named(singular: str, plural: str, names: Iterable[str]) -> str:
+def _join_names(singular: str, plural: str, names: Iterable[str]) -> str:
     listed = list(names)
-    more = f" and {len(listed) - _NAMED} more" if len(listed) > _NAMED else ""
-    return f"{singular if len(listed) == 1 else plural} {', '.join(listed[:_NAMED])}{more}"
+    more = f" and {len(listed) - _MAX_NAMES} more" if len(listed) > _MAX_NAMES else ""
+    return f"{singular if len(listed) == 1 else plural} {', '.join(listed[:_MAX_NAMES])}{more}"
 
 
-def _line(entry: Entry) -> str:
+def _render_entry(entry: Entry) -> str:
     action = entry.action
-    said = [f"entry {entry.number}", str(iso(action.at)), escape_label(action.actor.client)]
-    said.append(
+    columns = [f"entry {entry.number}", str(iso(action.at)), escape_label(action.actor.client)]
+    columns.append(
         str(action.operation)
         if action.undoes is None
         else f"{action.operation} of entry {action.undoes}"
     )
     ids = [step.id for step in action.memories]
     if ids:
-        said.append(_named("memory", "memories", ids))
+        columns.append(_join_names("memory", "memories", ids))
     if action.scopes:
-        said.append(_count(len(action.scopes), "scope", "scopes"))
-    return " · ".join(said)
+        columns.append(_count(len(action.scopes), "scope", "scopes"))
+    return " · ".join(columns)
 
 
-def _entry_data(entry: Entry) -> dict[str, Any]:
+def _entry_to_data(entry: Entry) -> dict[str, Any]:
     action = entry.action
     return {
         "number": entry.number,
@@ -161,7 +166,7 @@ CHANGES = (
         run=memory_history,
         arguments=MemoryHistory,
         title="History of a memory",
-        answers=FOUND,
+        answers=HITS,
         reads=True,
     ),
     ToolSpec(

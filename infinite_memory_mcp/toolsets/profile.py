@@ -1,4 +1,4 @@
-"""The tools about the user themselves."""
+"""The tools of the user profile."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ __all__ = ["PROFILE"]
 
 
 class GetUserProfile(Arguments):
-    """What `get_user_profile` takes."""
+    """The arguments of `get_user_profile`."""
 
     user: str = "user"
 
 
 class UpdateUserProfile(Arguments):
-    """What `update_user_profile` takes."""
+    """The arguments of `update_user_profile`."""
 
     changes: Object = Field(
         description="Merged in: name, preferences {}, facts [], contacts {}, notes []; null removes"
@@ -36,17 +36,19 @@ class UpdateUserProfile(Arguments):
     user: str = "user"
 
 
-def get_user_profile(store: MemoryStore, asked: GetUserProfile) -> Answer:
-    """Tell who the user is: name, preferences, facts, contacts, notes. Use it at the start."""
-    return _answer(store.profile.get(asked.user))
+def get_user_profile(store: MemoryStore, arguments: GetUserProfile) -> Answer:
+    """Show who the user is: name, preferences, facts, contacts, notes. Use it at the start."""
+    return _render_profile(store.profile.get(arguments.user))
 
 
-def update_user_profile(store: MemoryStore, asked: UpdateUserProfile) -> Answer:
-    """Note what lasts about the user; old values stay in the history."""
-    return _answer(store.profile.update(asked.changes, user=asked.user, origin="assistant"))
+def update_user_profile(store: MemoryStore, arguments: UpdateUserProfile) -> Answer:
+    """Note lasting facts about the user; old values stay in the history."""
+    return _render_profile(
+        store.profile.update(arguments.changes, user=arguments.user, origin="assistant")
+    )
 
 
-def _answer(profile: Profile) -> Answer:
+def _render_profile(profile: Profile) -> Answer:
     who = escape_label(profile.user)
     data = {
         "user": profile.user,

@@ -1,4 +1,4 @@
-"""The tools that find what is stored."""
+"""The tools that search and list memories."""
 
 from __future__ import annotations
 
@@ -13,8 +13,14 @@ from infinite_memory.model.memory import Status
 from infinite_memory.model.search_options import Depth
 from infinite_memory.model.timestamps import read_moment
 from infinite_memory_mcp.arguments import Arguments, Labels, Limit, Scopes
-from infinite_memory_mcp.data import FOUND, absence_data, hits_data, page_data, recalled_data
-from infinite_memory_mcp.render import hits_text, page_text, recalled_text, whole_text
+from infinite_memory_mcp.data import (
+    HITS,
+    absence_to_data,
+    hits_to_data,
+    page_to_data,
+    recall_page_to_data,
+)
+from infinite_memory_mcp.render import render_hits, render_memories, render_page, render_recall_page
 from infinite_memory_mcp.tool import Answer, ToolSpec
 
 if TYPE_CHECKING:
@@ -28,7 +34,7 @@ _MAX_IDS = 100
 
 
 class RetrieveMemory(Arguments):
-    """What `retrieve_memory` takes."""
+    """The arguments of `retrieve_memory`."""
 
     query: str | None = Field(None, description="A question or key words")
     depth: str = Field(
@@ -38,7 +44,7 @@ class RetrieveMemory(Arguments):
     )
     scope: Scopes = Field(
         None,
-        description="A scope or several, with parents and Global; ALL opens all but private ones",
+        description="Scopes, searched with parents and Global; ALL: all but private scopes",
     )
     tags: Labels = Field([], description="All required")
     kinds: Labels = Field([])
@@ -46,15 +52,15 @@ class RetrieveMemory(Arguments):
     mode: str | None = Field(None, description="strict: holds now; history: superseded too")
     limit: Limit | None = None
     when: str | None = Field(None, description='Happened then: "last week"')
-    offset: int = Field(0, description="Go on after so many")
+    offset: int = Field(0, description="Skip so many")
     threshold: float | None = Field(None, description="Lowest score, 0 to 1")
-    explain: bool = Field(False, description="Say why each was found")
+    explain: bool = Field(False, description="Give the reason for every hit")
     why_not: str | None = Field(None, description="An id: say why it is not found")
-    ids: Labels = Field([], description="No query: show these memories whole")
+    ids: Labels = Field([], description="Instead of query: show memories whole")
 
 
 class RecallMemory(Arguments):
-    """What `recall_memory` takes."""
+    """The arguments of `recall_memory`."""
 
     query: str
     since: str | None = Field(None, description="ISO 8601")
@@ -65,7 +71,7 @@ class RecallMemory(Arguments):
 
 
 class RecallMemoryByTime(Arguments):
-    """What `recall_memory_by_time` takes."""
+    """The arguments of `recall_memory_by_time`."""
 
     when: str = Field(
         description='"last week", "since March", "2026-11-20 to 2026-11-22", "always"; Chinese too'
@@ -75,21 +81,21 @@ class RecallMemoryByTime(Arguments):
     kinds: Labels = Field([])
     newest_first: bool = False
     limit: Limit = 20
-    cursor: str | None = Field(None, description="From the page before")
+    cursor: str | None = Field(None, description="From the previous page")
 
 
 class SearchByTag(Arguments):
-    """What `search_by_tag` takes."""
+    """The arguments of `search_by_tag`."""
 
     tags: Labels
     query: str | None = None
     scope: Scopes = None
     limit: Limit = 20
-    cursor: str | None = Field(None, description="From the page before; not with query")
+    cursor: str | None = Field(None, description="From the previous page; not with query")
 
 
 class SearchByScope(Arguments):
-    """What `search_by_scope` takes."""
+    """The arguments of `search_by_scope`."""
 
     scope: Scopes
     query: str | None = None
@@ -97,92 +103,107 @@ class SearchByScope(Arguments):
     cursor: str | None = None
 
 
-def retrieve_memory(store: MemoryStore, asked: RetrieveMemory) -> Answer:
+def retrieve_memory(store: MemoryStore, arguments: RetrieveMemory) -> Answer:
     """Find memories by meaning and by words.
 
     Use it before you answer anything that may depend on the user, their projects or earlier
     decisions.
     """
-    if asked.ids:
-        return _whole(store, asked)
-    if asked.query is None:
-        raise InvalidInput("there is neither query nor ids: give one of them")
-    given = asked.model_dump(exclude={"why_not", "ids"})
-    answer = _ranked(store.search(**given), pages=True)
-    if asked.why_not is None:
+    if arguments.ids:
+        return _render_by_id(store, arguments)
+    if arguments.query is None:
+        raise InvalidInput("there is neither query nor ids: give query or ids")
+    options = arguments.model_dump(exclude={"why_not", "ids"})
+    answer = _render_search(store.search(**options), pages=True)
+    if arguments.why_not is None:
         return answer
-    del given["explain"], given["offset"]
-    absence = store.why_not(memory_id=asked.why_not, **given)
-    among = "is found" if absence.step is Step.FOUND else f"is kept out ({absence.step})"
+    del options["explain"], options["offset"]
+    absence = store.why_not(memory_id=arguments.why_not, **options)
+    verdict = "is found" if absence.step is Step.FOUND else f"is kept out ({absence.step})"
     return Answer(
-        text=f"{absence.id} {among}: {absence.reason}.\n\n{answer.text}",
-        data={**answer.data, "why_not": absence_data(absence)},
+        text=f"{absence.id} {verdict}: {absence.reason}.\n\n{answer.text}",
+        data={**answer.data, "why_not": absence_to_data(absence)},
     )
 
 
-def recall_memory(store: MemoryStore, asked: RecallMemory) -> Answer:
-    """Tell what was said or happened about something, oldest first, with absolute dates."""
+def recall_memory(store: MemoryStore, arguments: RecallMemory) -> Answer:
+    """Recall what was said or happened on a subject, oldest first, with absolute dates."""
     zone = store.config.time_zone
     hits = store.search(
-        asked.query,
-        scope=asked.scope,
-        since=_moment(asked.since, zone),
-        until=_moment(asked.until, zone),
-        when=asked.when,
-        limit=asked.limit,
+        arguments.query,
+        scope=arguments.scope,
+        since=_read_moment(arguments.since, zone),
+        until=_read_moment(arguments.until, zone),
+        when=arguments.when,
+        limit=arguments.limit,
     )
     ordered = sorted(hits, key=lambda hit: (hit.memory.happened_at, hit.memory.id))
     return Answer(
-        text=hits_text(hits, ordered, order="oldest first"), data=hits_data(hits, ordered)
+        text=render_hits(hits, ordered, order="oldest first"), data=hits_to_data(hits, ordered)
     )
 
 
-def recall_memory_by_time(store: MemoryStore, asked: RecallMemoryByTime) -> Answer:
-    """Tell all that happened in a time, oldest first, page by page.
+def recall_memory_by_time(store: MemoryStore, arguments: RecallMemoryByTime) -> Answer:
+    """List all that happened in a period, oldest first, page by page.
 
-    Beyond a page it also gives the first, the last, and counts by day, scope and kind.
+    If there are more pages, it adds the first, the last, and counts by day, scope and kind.
     """
-    given = asked.model_dump(exclude={"cursor"})
-    recalled = store.recall_by_time(**given, after=asked.cursor)
-    return Answer(text=recalled_text(recalled), data=recalled_data(recalled))
+    options = arguments.model_dump(exclude={"cursor"})
+    recalled = store.recall_by_time(**options, after=arguments.cursor)
+    return Answer(text=render_recall_page(recalled), data=recall_page_to_data(recalled))
 
 
-def search_by_tag(store: MemoryStore, asked: SearchByTag) -> Answer:
-    """Find memories with all of these tags: with a query the best, without it the newest."""
-    if not asked.tags:
+def search_by_tag(store: MemoryStore, arguments: SearchByTag) -> Answer:
+    """Find memories that have all `tags`: the best with a query, the newest without."""
+    if not arguments.tags:
         raise InvalidInput("tags is empty: name at least one, or use retrieve_memory")
-    if asked.query is None:
-        return _paged(
-            store.browse(scope=asked.scope, tags=asked.tags, limit=asked.limit, after=asked.cursor)
+    if arguments.query is None:
+        return _render_browse(
+            store.browse(
+                scope=arguments.scope,
+                tags=arguments.tags,
+                limit=arguments.limit,
+                after=arguments.cursor,
+            )
         )
-    _refuse_cursor(asked.cursor)
-    return _ranked(store.search(asked.query, scope=asked.scope, tags=asked.tags, limit=asked.limit))
+    _refuse_cursor(arguments.cursor)
+    return _render_search(
+        store.search(
+            arguments.query, scope=arguments.scope, tags=arguments.tags, limit=arguments.limit
+        )
+    )
 
 
-def search_by_scope(store: MemoryStore, asked: SearchByScope) -> Answer:
-    """Look into a scope: with a query the best matches, without it everything, newest first."""
-    if asked.query is None:
-        return _paged(store.browse(scope=asked.scope, limit=asked.limit, after=asked.cursor))
-    _refuse_cursor(asked.cursor)
-    return _ranked(store.search(asked.query, scope=asked.scope, limit=asked.limit))
+def search_by_scope(store: MemoryStore, arguments: SearchByScope) -> Answer:
+    """Search a scope: the best matches with a query, everything without, newest first."""
+    if arguments.query is None:
+        return _render_browse(
+            store.browse(scope=arguments.scope, limit=arguments.limit, after=arguments.cursor)
+        )
+    _refuse_cursor(arguments.cursor)
+    return _render_search(
+        store.search(arguments.query, scope=arguments.scope, limit=arguments.limit)
+    )
 
 
-def _whole(store: MemoryStore, asked: RetrieveMemory) -> Answer:
-    if asked.query is not None:
-        raise InvalidInput(f"query {asked.query!r:.100} and ids cannot go together: leave one out")
-    if len(asked.ids) > _MAX_IDS:
-        raise InvalidInput(f"ids has {len(asked.ids)} entries and the limit is {_MAX_IDS}")
-    memories = [store.get(memory_id) for memory_id in dict.fromkeys(asked.ids)]
+def _render_by_id(store: MemoryStore, arguments: RetrieveMemory) -> Answer:
+    if arguments.query is not None:
+        raise InvalidInput(
+            f"query {arguments.query!r:.100} and ids cannot go together: leave one out"
+        )
+    if len(arguments.ids) > _MAX_IDS:
+        raise InvalidInput(f"ids has {len(arguments.ids)} entries and the limit is {_MAX_IDS}")
+    memories = [store.get(memory_id) for memory_id in dict.fromkeys(arguments.ids)]
     for memory in memories:
         if memory.status is Status.FORGOTTEN:
             raise NotFound(
                 f"the memory {memory.id!r} is forgotten: update_memory with status current brings"
                 " it back"
             )
-    return Answer(text=whole_text(memories), data=page_data(memories, None))
+    return Answer(text=render_memories(memories), data=page_to_data(memories, None))
 
 
-def _moment(text: str | None, zone: str | None) -> datetime | None:
+def _read_moment(text: str | None, zone: str | None) -> datetime | None:
     return None if text is None else read_moment(text, zone)
 
 
@@ -193,17 +214,17 @@ def _refuse_cursor(cursor: str | None) -> None:
         )
 
 
-def _ranked(hits: Hits, *, pages: bool = False) -> Answer:
+def _render_search(hits: Hits, *, pages: bool = False) -> Answer:
     order = "summaries first" if hits.depth is Depth.OVERVIEW else _BEST
     return Answer(
-        text=hits_text(hits, hits, order=order, pages=pages),
-        data=hits_data(hits, hits, pages=pages),
+        text=render_hits(hits, hits, order=order, pages=pages),
+        data=hits_to_data(hits, hits, pages=pages),
     )
 
 
-def _paged(page: Page) -> Answer:
+def _render_browse(page: Page) -> Answer:
     return Answer(
-        text=page_text(page.memories, page.next), data=page_data(page.memories, page.next)
+        text=render_page(page.memories, page.next), data=page_to_data(page.memories, page.next)
     )
 
 
@@ -212,31 +233,31 @@ READING = (
         run=retrieve_memory,
         arguments=RetrieveMemory,
         title="Search memories",
-        answers=FOUND,
+        answers=HITS,
         reads=True,
     ),
     ToolSpec(
         run=recall_memory,
         arguments=RecallMemory,
         title="Recall",
-        answers=FOUND,
+        answers=HITS,
         reads=True,
     ),
     ToolSpec(
         run=recall_memory_by_time,
         arguments=RecallMemoryByTime,
         title="Recall by time",
-        answers=FOUND,
+        answers=HITS,
         reads=True,
     ),
     ToolSpec(
-        run=search_by_tag, arguments=SearchByTag, title="Search by tag", answers=FOUND, reads=True
+        run=search_by_tag, arguments=SearchByTag, title="Search by tag", answers=HITS, reads=True
     ),
     ToolSpec(
         run=search_by_scope,
         arguments=SearchByScope,
         title="Search a scope",
-        answers=FOUND,
+        answers=HITS,
         reads=True,
     ),
 )

@@ -1,4 +1,4 @@
-"""The tools that store, change and take away."""
+"""The tools that store, change and forget memories."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pydantic import Field
 
 from infinite_memory.model.timestamps import read_moment
 from infinite_memory_mcp.arguments import Arguments, Labels, Object
-from infinite_memory_mcp.data import RECEIPT, receipt_data
-from infinite_memory_mcp.render import receipt_text
+from infinite_memory_mcp.data import RECEIPT, receipt_to_data
+from infinite_memory_mcp.render import render_receipt
 from infinite_memory_mcp.tool import Answer, ToolSpec
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ __all__ = ["WRITING"]
 
 
 class StoreMemory(Arguments):
-    """What `store_memory` takes."""
+    """The arguments of `store_memory`."""
 
     text: str = Field(description="One self-contained statement, with names and absolute dates")
     scope: str | None = Field(None, description="Compartment, such as a project; made if new")
@@ -38,17 +38,21 @@ class StoreMemory(Arguments):
         None,
         description="What a fact is about, as alice/job; replaces the earlier fact of that key",
     )
-    supersedes: Labels = Field([], description="Ids it replaces, such as an old decision")
+    supersedes: Labels = Field(
+        [], description="Ids of memories it replaces, such as an old decision"
+    )
     important: bool = False
     context: Object = Field({}, description="Anything else")
     id: str | None = Field(None, description="Your own id makes a retry harmless")
 
 
 class UpdateMemory(Arguments):
-    """What `update_memory` takes."""
+    """The arguments of `update_memory`."""
 
     id: str
-    revision: int | None = Field(None, description="The one you read; refused if it changed since")
+    revision: int | None = Field(
+        None, description="The revision you read; refused if it changed since"
+    )
     text: str | None = None
     scope: str | None = None
     tags: Labels | None = Field(None, description="Replace all tags")
@@ -65,45 +69,49 @@ class UpdateMemory(Arguments):
 
 
 class DeleteMemory(Arguments):
-    """What `delete_memory` takes."""
+    """The arguments of `delete_memory`."""
 
     id: str
     permanently: bool = Field(False, description="Erase text, history and vectors; no way back")
 
 
-def store_memory(store: MemoryStore, asked: StoreMemory) -> Answer:
+def store_memory(store: MemoryStore, arguments: StoreMemory) -> Answer:
     """Store what will matter later: a fact, preference, decision, solution, lesson or event.
 
-    Use it unasked too. What it acknowledges is durable. Never store secrets.
+    Do so without being asked. An acknowledged memory is durable. Never store secrets.
     """
-    fields = asked.model_dump(exclude={"text", "happened_at"})
-    happened_at = asked.happened_at
+    fields = arguments.model_dump(exclude={"text", "happened_at"})
+    happened_at = arguments.happened_at
     moment = None if happened_at is None else read_moment(happened_at, store.config.time_zone)
-    # The assistant wrote it down, whoever said it; a caller cannot claim another origin.
-    return _answer(store.remember(asked.text, happened_at=moment, origin="assistant", **fields))
+    # The assistant wrote the memory, even if somebody else spoke; a caller cannot claim an origin.
+    return _render_write(
+        store.remember(arguments.text, happened_at=moment, origin="assistant", **fields)
+    )
 
 
-def update_memory(store: MemoryStore, asked: UpdateMemory) -> Answer:
+def update_memory(store: MemoryStore, arguments: UpdateMemory) -> Answer:
     """Change a memory that is wrong, out of date or in the wrong place.
 
     Only what you give changes; earlier revisions are kept.
     """
-    revision = store.get(asked.id).revision if asked.revision is None else asked.revision
-    changes = _changes(asked, store.config.time_zone)
-    return _answer(store.revise(asked.id, revision=revision, **changes))
+    revision = (
+        store.get(arguments.id).revision if arguments.revision is None else arguments.revision
+    )
+    changes = _changes(arguments, store.config.time_zone)
+    return _render_write(store.revise(arguments.id, revision=revision, **changes))
 
 
-def delete_memory(store: MemoryStore, asked: DeleteMemory) -> Answer:
+def delete_memory(store: MemoryStore, arguments: DeleteMemory) -> Answer:
     """Forget a memory when the user asks for it: it is out of every result at once.
 
     It can be brought back, unless `permanently`: ask the user before that.
     """
-    return _answer(store.forget(asked.id, hard=asked.permanently))
+    return _render_write(store.forget(arguments.id, hard=arguments.permanently))
 
 
-def _changes(asked: UpdateMemory, zone: str | None) -> dict[str, Any]:
+def _changes(arguments: UpdateMemory, zone: str | None) -> dict[str, Any]:
     # An argument that is null was left out: many clients send every argument.
-    changes = asked.model_dump(exclude={"id", "revision"}, exclude_none=True)
+    changes = arguments.model_dump(exclude={"id", "revision"}, exclude_none=True)
     for name in ("title", "speaker", "key"):
         if changes.get(name) == "":
             changes[name] = None
@@ -112,8 +120,8 @@ def _changes(asked: UpdateMemory, zone: str | None) -> dict[str, Any]:
     return changes
 
 
-def _answer(receipt: Receipt) -> Answer:
-    return Answer(text=receipt_text(receipt), data=receipt_data(receipt))
+def _render_write(receipt: Receipt) -> Answer:
+    return Answer(text=render_receipt(receipt), data=receipt_to_data(receipt))
 
 
 WRITING = (
