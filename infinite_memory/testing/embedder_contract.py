@@ -43,7 +43,7 @@ class EmbedderContract:
             assert len(complete.embed_query(text)) == complete.dimensions
 
     def test_vectors_are_finite_float32_of_unit_length(self, embedder: Embedder) -> None:
-        """`embed` returns a matrix with a row for each text."""
+        """`embed` returns a matrix with a row per text."""
         vectors = embedder.embed(_TEXTS)
         assert vectors.shape == (len(_TEXTS), embedder.dimensions)
         assert vectors.dtype == np.float32

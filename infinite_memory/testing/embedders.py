@@ -53,7 +53,7 @@ class HashingEmbedder:
         return cut_passages(text, tokens, window=_WINDOW, overlap=_WINDOW // 5)
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return a matrix with a unit vector for each text."""
+        """Return a matrix with a unit vector per text."""
         rows = [self.embed_query(text) for text in texts]
         return np.array(rows, dtype=np.float32).reshape(-1, self._dimensions)
 

@@ -1,4 +1,4 @@
-"""A random walk over a storage beside the reference: whatever is done, both hold the same."""
+"""A random walk that compares a storage with the reference after every operation."""
 
 from __future__ import annotations
 
@@ -64,10 +64,10 @@ class Hardship(Protocol):
         """Fail the call to the disk of that number, counted from 1 from now on; 0 fails none."""
 
     def cut_at(self, call: int) -> None:
-        """Keep what is on the disk at the call of that number, for `crash`."""
+        """Keep the contents of the disk at the call with that number, for `crash`."""
 
     def crash(self, home: Path) -> Path:
-        """Cut the power, now or where `cut_at` said; return a folder with what is left of `home`.
+        """Cut the power, now or at the call of `cut_at`; return a folder with the remains of `home`.
 
         The handles that are open are as good as gone: nobody closes them.
         """
@@ -100,7 +100,7 @@ class _StorageMachine(RuleBasedStateMachine):
 
     @property
     def storage(self) -> Storage:
-        """Return a handle, another one at every step if there are several."""
+        """Return a handle; if there are several, a different handle at every step."""
         self.turn += 1
         return self.handles[self.turn % len(self.handles)]
 
@@ -121,7 +121,7 @@ class _StorageMachine(RuleBasedStateMachine):
         return 0 if record is None else record.memory.revision
 
     def known_id(self, data: st.DataObject) -> str:
-        """Choose an id, mostly one that is stored."""
+        """Choose an id, mostly of a stored memory."""
         stored = [change.id for change in self.model.changes(0, limit=1000).items]
         return data.draw(st.sampled_from(stored) | ids if stored else ids)
 
@@ -157,7 +157,7 @@ class _StorageMachine(RuleBasedStateMachine):
 
     @rule(data=st.data(), keep=st.sampled_from(["model-a", "model-b", "model-c"]))
     def detach(self, data: st.DataObject, keep: str) -> None:
-        """Take away the embeddings of a memory by every other model."""
+        """Remove the embeddings of a memory by all models but a single model."""
         self.commit(Commit(detaches=[Detach(id=self.known_id(data), keep=keep)]))
 
     @rule(data=st.data(), wrong=st.none() | _revision_errors)
@@ -177,7 +177,7 @@ class _StorageMachine(RuleBasedStateMachine):
         link: Link,
         action: Action,
     ) -> None:
-        """Erase a memory, store and revise another under its id, and write whatever else can be."""
+        """Erase a memory, reuse and revise its id, and write every other kind of value as well."""
         memory_id, other = self.known_id(data), self.known_id(data)
         first = evolve(memory, id=memory_id, revision=1)
         second = evolve(first, revision=2, text=f"{memory.text} again")
@@ -207,14 +207,14 @@ class _StorageMachine(RuleBasedStateMachine):
 
     @rule(link=links(), data=st.data(), random=st.booleans())
     def put_link(self, link: Link, data: st.DataObject, random: bool) -> None:
-        """Link two memories, of which one may not be there, or remove the link."""
+        """Link two memories, either of which may be missing, or remove the link."""
         if not random:
             link = evolve(link, source=self.known_id(data), target=self.known_id(data))
         self.commit(Commit(links=[link]))
 
     @rule(data=st.data())
     def erase_link(self, data: st.DataObject) -> None:
-        """Remove a link, one that is there if there is any."""
+        """Remove a link, an existing link if possible."""
         there = self.model.links([change.id for change in self.model.changes(0, limit=1000).items])
         link = data.draw(st.sampled_from(there) if there else links())
         self.commit(Commit(erased_links=[LinkKey(link.source, link.target, link.type)]))
@@ -239,7 +239,7 @@ class _StorageMachine(RuleBasedStateMachine):
         data=st.data(),
     )
     def expect_content(self, scopes: frozenset[str], data: st.DataObject) -> None:
-        """Commit only if the memories with some content are as they are, or one more or less."""
+        """Commit on the condition that the memories with a content are as expected, or off by one."""
         expected = ExpectContent(scopes=scopes, content_hashes=self.known_hashes(data))
         there = {each.id for each in self.model.find(expected.criteria, limit=100).memories}
         wrong = data.draw(st.sampled_from([set(), {self.known_id(data)}]))
@@ -266,7 +266,7 @@ class _StorageMachine(RuleBasedStateMachine):
 
     @rule(which=st.integers(0, 1), limit=st.integers(1, 4))
     def follow(self, which: int, limit: int) -> None:
-        """Let one of the readers catch up, in small steps, with what the store holds now."""
+        """Let a reader of the feed catch up with the store in small steps."""
         reader = self.readers[which]
         reader.follow(self.storage, limit)
         everything = self.model.changes(0, limit=10_000).items
@@ -274,7 +274,7 @@ class _StorageMachine(RuleBasedStateMachine):
 
     @rule(criteria=several_criteria, limit=st.integers(1, 3), data=st.data(), hashed=st.booleans())
     def find(self, criteria: Criteria, limit: int, data: st.DataObject, hashed: bool) -> None:
-        """Page through what meets `criteria`, and find the same on every page."""
+        """Page through the memories that meet `criteria`, and compare every page."""
         if hashed:
             criteria = evolve(criteria, content_hashes=self.known_hashes(data))
         cursor = None
@@ -287,7 +287,7 @@ class _StorageMachine(RuleBasedStateMachine):
 
     @rule(data=st.data())
     def look_up(self, data: st.DataObject) -> None:
-        """Read one memory and its history."""
+        """Read a memory and its history."""
         memory_id = self.known_id(data)
         for models in (None, (), ("model-a",), ("model-b", "model-a")):
             found = self.storage.get([memory_id], models=models)
@@ -357,7 +357,7 @@ class _StorageMachine(RuleBasedStateMachine):
 
     @invariant()
     def holds_the_same(self) -> None:
-        """Compare what is quick to compare, through whichever handle comes next."""
+        """Compare the values that are quick to read, through the next handle."""
         everything = [c.id for c in self.model.changes(0, limit=10_000).items]
         assert self.storage.get(everything) == self.model.get(everything)
         assert self.storage.position() == self.model.position()

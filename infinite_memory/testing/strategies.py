@@ -41,7 +41,7 @@ __all__ = [
 ]
 
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=40)
-"""Any text that may be stored, the empty one too."""
+"""Any text that may be stored, including the empty text."""
 
 names = texts.filter(lambda text: bool(text.strip()))
 """Names of scopes, tags, speakers: texts that are not blank."""
@@ -110,12 +110,12 @@ def embeddings(draw: st.DrawFn, models: tuple[str, ...] = ("model-a", "model-b")
 several_embeddings = st.lists(
     embeddings(), max_size=2, unique_by=lambda embedding: embedding.model
 ).map(tuple)
-"""The embeddings of one memory, in any order."""
+"""The embeddings of a memory, in any order."""
 
 
 @st.composite
 def memories(draw: st.DrawFn, memory_id: str | None = None, revision: int = 1) -> Memory:
-    """Make memories with every field set or not, under `memory_id` if one is given."""
+    """Make memories with every field set or unset, under `memory_id` unless it is None."""
     some_names = st.lists(names, max_size=3).map(tuple)
     fields: dict[str, Any] = {
         "id": draw(ids) if memory_id is None else memory_id,

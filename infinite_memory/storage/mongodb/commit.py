@@ -1,4 +1,4 @@
-"""Commits: read what the database holds before, work out the documents to write, write them."""
+"""Commits: read the state before a commit, plan the documents to write, and write them."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _Document = dict[str, Any]
 
 
 class Committer:
-    """Commits in one database, each in a transaction. Thread-safe."""
+    """Carries out commits in a database, one transaction per commit. Thread-safe."""
 
     def __init__(
         self,
@@ -64,12 +64,12 @@ class Committer:
         return self._carry_out(lambda session: self._plan_commit(commit, session))
 
     def count_usage(self, used: Mapping[str, Usage]) -> None:
-        """Add these counts; see `Storage.count_usage`."""
+        """Add the counts of `used`; see `Storage.count_usage`."""
         self._carry_out(lambda session: self._plan_usage(used, session))
 
     def _carry_out(self, plan: Callable[[ClientSession], Plan]) -> int:
-        """Carry out what `plan` returns while nobody else commits; return the last number."""
-        # One at a time in this process: others would only meet it as a write conflict.
+        """Write the plan that `plan` makes, in one transaction; return the last change number."""
+        # One commit at a time in this process: parallel commits would only cause write conflicts.
         with self._turn():
             return in_transaction(self._connection, lambda session: self._write(plan, session))
 
@@ -87,7 +87,7 @@ class Committer:
 
     def _write(self, make_plan: Callable[[ClientSession], Plan], session: ClientSession) -> int:
         metadata = self._database.get_collection(METADATA)
-        # First of all, so that whoever else commits now is met here.
+        # First, so that a parallel commit fails here with a write conflict.
         metadata.update_one({"_id": STORE}, {"$inc": {"turns": 1}}, session=session)
         plan = make_plan(session)
         plan.writes.carry_out(self._database, session=session)
@@ -129,7 +129,7 @@ class Committer:
         session: ClientSession,
         projection: Mapping[str, int] | None = None,
     ) -> Iterator[dict[str, Any]]:
-        """Yield the documents with these ids, in queries of at most 1,000 ids."""
+        """Yield the documents whose id is in `ids`, in queries of at most 1,000 ids."""
         collection = self._database.get_collection(name)
         for start in range(0, len(ids), _IDS_AT_ONCE):
             part = list(ids[start : start + _IDS_AT_ONCE])
@@ -140,7 +140,7 @@ class Committer:
 
 
 class _Present:
-    """What the database holds before a commit, in its transaction."""
+    """The state of the database before a commit, read in the transaction of the commit."""
 
     def __init__(
         self,
@@ -185,6 +185,6 @@ class _Present:
         )
 
     def _find_sound_ids(self, where: Mapping[str, Any]) -> list[str]:
-        """Return the ids of the memories that meet `where`, without the damaged ones."""
+        """Return the ids of the undamaged memories that meet `where`."""
         documents = self._memories.find(where, session=self._session)
         return [memory.id for memory in map(decode_memory, documents) if memory is not None]

@@ -1,4 +1,4 @@
-"""From a commit to the documents that it writes, worked out on the documents before it."""
+"""Plan the documents that a commit writes, given the documents before it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ __all__ = ["Before", "Plan", "linked_ids", "plan_commit", "written_ids"]
 
 @frozen(kw_only=True)
 class Plan:
-    """The document writes of a commit, and what the document `store` says after it."""
+    """The document writes of a commit, and the fields of the store document after it."""
 
     writes: DocumentWrites
     sequence: int
@@ -49,7 +49,7 @@ class Plan:
 
 @frozen(kw_only=True)
 class Before:
-    """What a database holds before a commit.
+    """The state of a database before a commit.
 
     `documents` are the documents of the memories that the commit writes, `erased` the ids among
     them that were erased before, `ends` the existing ids among the ends of its links. `sequence` is
@@ -64,7 +64,7 @@ class Before:
 
 
 def written_ids(commit: Commit) -> list[str]:
-    """Return the ids of the memories that a commit writes, each once."""
+    """Return the ids of the memories that a commit writes, without duplicates."""
     ids = [memory_id for memory_id, _, _ in commit.revisions()]
     ids += [attach.id for attach in commit.attaches]
     ids += [detach.id for detach in commit.detaches]
@@ -72,16 +72,16 @@ def written_ids(commit: Commit) -> list[str]:
 
 
 def linked_ids(commit: Commit) -> list[str]:
-    """Return the ids of the memories that a commit links, each once."""
+    """Return the ids of the memories that a commit links, without duplicates."""
     return list(dict.fromkeys(end for link in commit.links for end in (link.source, link.target)))
 
 
 def plan_commit(commit: Commit, before: Before, *, refuse: Callable[[str], StoreDamaged]) -> Plan:
-    """Return what `commit` writes.
+    """Return the document writes of `commit`.
 
     Raises:
         InvalidInput: a memory, a link or an entry cannot be kept as a document.
-        StoreDamaged: a damaged memory would go into the history, or be given an embedding.
+        StoreDamaged: a damaged memory would go into the history, or would receive an embedding.
     """
     planner = _Planner(before, refuse)
     planner.apply(commit)

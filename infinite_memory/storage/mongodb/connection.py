@@ -1,4 +1,4 @@
-"""From an address to a database that is fit to keep a store."""
+"""Connect to the database of an address, and refuse a server that cannot keep a store."""
 
 from __future__ import annotations
 
@@ -59,11 +59,10 @@ _SETTINGS: dict[str, Any] = {
     "tz_aware": True,
     "uuidRepresentation": "standard",
     "datetime_conversion": "DATETIME_AUTO",
-    # A text that others spoilt is damage of one document, not of all that are read with it.
+    # Invalid UTF-8 damages a single document, not every document in the same answer.
     "unicode_decode_error_handler": "replace",
-    # A person waits for no more than about this, and a server that hangs is noticed in this time.
-    # With a limit for the whole call, timeoutMS, the driver would look for a server until that has
-    # passed.
+    # About as long as a person waits; a server that hangs is noticed in this time. With timeoutMS,
+    # a limit for the whole call, the driver would look for a server until the limit has passed.
     "serverSelectionTimeoutMS": 10_000,
     "connectTimeoutMS": 5_000,
     "heartbeatFrequencyMS": 5_000,
@@ -91,10 +90,10 @@ class Connection:
     """A client and its database.
 
     `place` is the address without the password, as messages show it.
-    `revive` makes sure that the server runs, where that is in our hands, and tells whether it does.
-    `managed` says that it is: then a call gives up soon, so that whoever made it can revive it.
-    A call is tried for `patience_seconds` while the members elect a primary, which takes about 12,
-    and where no member answers as long as the driver looks for one.
+    `managed` says that this package runs the server; a call then gives up soon, so that the caller
+    can revive the server. `revive` starts a managed server if need be and returns whether it runs.
+    A call is retried for `patience_seconds` while the members elect a primary, which takes about
+    12 seconds. If no member answers, it is retried as long as the driver looks for a server.
     """
 
     client: MongoClient[dict[str, Any]] = field(repr=False)
@@ -106,7 +105,7 @@ class Connection:
     patience_seconds: float = _ELECTION_SECONDS
 
     def seconds_without_primary(self) -> float:
-        """Return how long a call is tried as things are, from when there was no primary."""
+        """Return how long a call is retried at present, counted from the loss of the primary."""
         if is_brief():
             return 0
         if self.managed or has_answering_member(self.client):
@@ -115,19 +114,19 @@ class Connection:
 
 
 def is_unready(connection: Connection, error: BaseException | None) -> bool:
-    """Tell whether a server of ours was met while it was starting.
+    """Return whether `error` shows that a managed server was still starting at the connection.
 
-    A connection from then believes that there are no sessions, and is an error at each use.
+    Such a connection assumes that the server has no sessions, and fails at every use.
     """
     return connection.managed and isinstance(error, DriverConfigurationError)
 
 
 def revived(connection: Connection, error: BaseException | None) -> bool:
-    """Start a server of ours if `error` says that it is gone; tell whether to try again."""
+    """Start the managed server if `error` says that it is gone; return whether to try again."""
     if is_brief():
         return False
     if is_unready(connection, error):
-        # Until that connection was idle for so long that it is not used again.
+        # Wait until the driver discards the connection because it was idle.
         time.sleep(IDLE_SECONDS + 0.1)
     elif not isinstance(error, ConnectionFailure):
         return False
@@ -137,10 +136,9 @@ def revived(connection: Connection, error: BaseException | None) -> bool:
 def connect(
     address: str, *, revive: Callable[[], bool] = lambda: False, **settings: Any
 ) -> Connection:
-    """Connect to the database at `address` and ask the server what it is.
+    """Connect to the database at `address` and check the version and the type of the server.
 
-    `settings` of the driver take the place of what the address says; `revive` is that of
-    `Connection`.
+    `settings` of the driver override the options of the address; for `revive`, see `Connection`.
 
     Raises:
         ConfigurationError: the address cannot be used, or asks for less than durable writes.
@@ -153,7 +151,7 @@ def connect(
     try:
         client: MongoClient[dict[str, Any]] = MongoClient(address, **{**timing, **settings})
     except (DriverConfigurationError, OSError, ValueError, TypeError) as error:
-        # Certificates are loaded here, and may be none.
+        # The driver loads certificates here; a file may hold no certificate.
         raise ConfigurationError(f"the store {place} cannot be used: {error}") from error
     try:
         database = client.get_database(
@@ -175,7 +173,7 @@ def connect(
 
 
 def _timing_of(options: Mapping[str, Any]) -> tuple[dict[str, Any], float]:
-    """Return the settings of the driver for an address with these options, and the patience."""
+    """Return the settings of the driver and the patience for an address with `options`."""
     given = {name.lower(): value for name, value in options.items()}
     settings = {name: value for name, value in _SETTINGS.items() if name.lower() not in given}
     selection, whole = given.get("serverselectiontimeoutms"), given.get("timeoutms")
@@ -184,7 +182,7 @@ def _timing_of(options: Mapping[str, Any]) -> tuple[dict[str, Any], float]:
         return settings, _ELECTION_SECONDS
     settings["serverSelectionTimeoutMS"] = int(min(limits) * 1000)
     if selection is not None and whole:
-        # See above: what they ask for together is what these do.
+        # See `_SETTINGS`: two limits of the driver stand in for `timeoutMS`.
         socket = given.get("sockettimeoutms") or whole
         settings |= {"timeoutMS": None, "socketTimeoutMS": int(min(socket, whole) * 1000)}
     return settings, min(limits)
@@ -219,8 +217,8 @@ def _connection(
 
 def _greet(client: MongoClient[dict[str, Any]]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the answers to `hello` and `buildInfo`."""
-    # In such a context the driver looks for a server as long as that lasts, whatever the address
-    # asks for; a second more is for the questions themselves.
+    # In the context of a timeout the driver looks for a server until the timeout has passed,
+    # regardless of the address; the extra second is for the two commands.
     seconds = client.options.server_selection_timeout + 1
     with nullcontext() if client.options.timeout is None else pymongo.timeout(seconds):
         return client.admin.command("hello"), client.admin.command("buildInfo")
@@ -230,7 +228,7 @@ def version_of(built: Mapping[str, Any], place: str) -> tuple[int, ...]:
     """Return the version in the answer to `buildInfo`.
 
     Raises:
-        StorageUnavailable: it is too old, or cannot be told.
+        StorageUnavailable: the version is too old or unreadable.
     """
     numbers = built.get("versionArray")
     if not isinstance(numbers, list) or not all(isinstance(n, int) for n in numbers[:3]):
@@ -271,7 +269,7 @@ def refuse_standalone(
 
 
 def _refuse_uninitiated(client: MongoClient[dict[str, Any]], place: str) -> None:
-    """Refuse a server that the driver waits for in vain, since its replica set is none yet."""
+    """Refuse a server that cannot be selected because its replica set was not initiated."""
     servers = client.topology_description.server_descriptions().values()
     for server in servers:
         if server.server_type_name == "RSGhost":
@@ -301,7 +299,7 @@ def _initiate_command(host: str, port: int | None) -> str:
 def _checked(address: str, place: str) -> dict[str, Any]:
     """Return the parts of an address that can be used."""
     if not _sound_user(address):
-        # The driver would take a part of the password for a host, and name it.
+        # The driver would take a part of the password for a host and show it in its error.
         raise ConfigurationError(
             f"the store {place} cannot be used: its user and password must be USER:PASSWORD@, with "
             "the characters : / ? # [ ] @ % in them as %3A %2F %3F %23 %5B %5D %40 %25"
@@ -309,7 +307,7 @@ def _checked(address: str, place: str) -> dict[str, Any]:
     try:
         parsed = parse_uri(address, validate=True, warn=False)
     except (InvalidURI, DriverConfigurationError, OSError, ValueError) as error:
-        # It also looks whether the certificates that it names can be read.
+        # `parse_uri` also checks whether the certificates in the address can be read.
         reason = str(error).replace(address, place)
         if any(secret in reason for secret in secrets_in(address)):
             reason = "check its hosts, ports and options; what is wrong there is secret"
@@ -330,7 +328,7 @@ def _checked(address: str, place: str) -> dict[str, Any]:
 
 
 def _sound_user(address: str) -> bool:
-    """Tell whether there is no user in an address, or one that is escaped as it must be."""
-    # An @ in what comes after the hosts would have to be escaped as well.
+    """Return whether an address has no user, or a user that is escaped correctly."""
+    # An @ after the hosts must be escaped as well.
     user, at, _ = address.partition("//")[2].rpartition("@")
     return not at or _ESCAPED_USER.fullmatch(user) is not None

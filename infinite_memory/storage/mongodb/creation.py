@@ -1,4 +1,4 @@
-"""The first use of a database: collections, indexes, the default scope, what counts the changes."""
+"""The first use of a database: collections, indexes, the default scope, the store document."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _wait_for_store(metadata: Collection[dict[str, Any]]) -> dict[str, Any] | No
 
 def _create(database: Database[dict[str, Any]]) -> None:
     create_collections(database)
-    # The document that makes this a store comes last: before it, others create it all again.
+    # The store document comes last: until it exists, another process repeats the creation.
     _insert(database, SCOPES, encode_scope(Scope(name=GLOBAL)))
     store = {
         "_id": STORE,

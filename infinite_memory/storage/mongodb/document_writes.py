@@ -1,4 +1,4 @@
-"""Document writes: what one transaction deletes from each collection, and what it puts there."""
+"""Document writes: the deletions and the new documents of a transaction, by collection."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ __all__ = ["DocumentWrites"]
 
 @define
 class DocumentWrites:
-    """The deletions and the documents of one transaction, by collection.
+    """The deletions and the documents of a transaction, by collection.
 
-    The deletions are about documents that were there before the transaction, and come first in
-    their collection. The order of collections means nothing, since all become visible at once.
+    Deletions concern documents from before the transaction, and come first in their collection. The
+    order of collections does not matter, since all writes become visible at once.
     """
 
     _deletions: dict[str, list[Document]] = field(factory=dict)
     _documents: dict[str, dict[Any, Document]] = field(factory=dict)
 
     def put(self, collection: str, document: Document) -> None:
-        """Put a document into a collection, in the place of the one with its `_id`."""
+        """Put a document into a collection, replacing a document with the same `_id`."""
         self._documents.setdefault(collection, {})[document["_id"]] = document
 
     def delete(self, collection: str, where: Document) -> None:
-        """Delete what was there before and meets `where`, with each value under an operator."""
+        """Delete the earlier documents that meet `where`, with every value under an operator."""
         self._deletions.setdefault(collection, []).append(where)
 
     def delete_id(self, collection: str, document_id: str) -> None:
-        """Delete the document with this `_id`, whether it was there before or was put here."""
+        """Delete the document with the `_id` `document_id`, stored earlier or put here."""
         self._documents.get(collection, {}).pop(document_id, None)
         self.delete(collection, {"_id": {"$eq": document_id}})
 

@@ -1,7 +1,7 @@
-"""Memories, revisions and scopes as documents, each with a checksum over all of its fields.
+"""Memories, revisions and scopes as documents with a checksum over all fields.
 
-Times are microseconds since 1970, since a date of BSON has milliseconds alone. What the user wrote
-is only ever a value, never the name of a field: `context` is the text of a JSON object.
+Times are microseconds since 1970, since a BSON date has only milliseconds. Text of the user is
+always a value, never the name of a field: `context` is the text of a JSON object.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ __all__ = [
 Document = dict[str, Any]
 
 MOST_BYTES = 16 * 1024 * 1024 - 16 * 1024
-"""What a document may have, and a margin for what the server adds."""
+"""The limit of a document, less a margin for what the server adds."""
 
 _LARGE_CHARS = 1 << 20
 
@@ -48,10 +48,10 @@ _LARGE_CHARS = 1 << 20
 def encode_memory(
     memory: Memory, *, content_hash: bytes, sequence: int, stored: Iterable[Stored]
 ) -> Document:
-    """Return the document of `memory`, whose last change has this number.
+    """Return the document of `memory`; `sequence` is the number of its last change.
 
     Raises:
-        InvalidInput: it holds what MongoDB cannot keep, or is too large for a document.
+        InvalidInput: MongoDB cannot keep a value, or the document is too large.
     """
     embeddings = sorted(stored, key=lambda each: each.model)
     document = sealed(
@@ -88,8 +88,8 @@ def encode_memory(
         },
     )
     if len(memory.text) > _LARGE_CHARS:
-        # As a revision it is JSON, with escapes, and must fit as well: or it could never be
-        # changed, nor forgotten.
+        # A revision is JSON with escapes and must fit as well; otherwise the memory could never be
+        # changed or forgotten.
         encode_revision(memory)
     return document
 
@@ -133,7 +133,7 @@ def _context(memory: Memory) -> str:
 
 
 def embedded_by(models: Iterable[str]) -> str | None:
-    """Return the names of models, a line each in their order: what `pending` looks up."""
+    """Return the sorted names of models, a line per model, as `pending` looks them up."""
     return "\n".join(sorted(models)) or None
 
 
@@ -214,7 +214,7 @@ def fits(kind: bytes, document: Mapping[str, Any]) -> bool:
 
 
 def sealed(kind: bytes, what: str, document: Document) -> Document:
-    """Return `document`, which is `what`, with its checksum.
+    """Add the checksum to `document` and return it; `what` names it in errors.
 
     Raises:
         InvalidInput: MongoDB cannot keep it.
@@ -224,7 +224,7 @@ def sealed(kind: bytes, what: str, document: Document) -> Document:
 
 
 def check_size(what: str, document: Document) -> bytes:
-    """Return `document`, which is `what`, as BSON.
+    """Return `document` as BSON; `what` names it in errors.
 
     Raises:
         InvalidInput: MongoDB cannot keep it.

@@ -1,4 +1,4 @@
-"""What the driver and the server report, in our words, without the password."""
+"""Translate errors of the driver and the server, without the password."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _NOT_WRITABLE = {10107, 13435, 13436}
 
 @contextmanager
 def translated(place: str) -> Iterator[None]:
-    """Turn what the driver raises into a `StorageError` that speaks of `place`."""
+    """Translate errors of the driver into a `StorageError` whose message names `place`."""
     try:
         yield
     except PyMongoError as error:
@@ -44,7 +44,7 @@ def translated(place: str) -> Iterator[None]:
 
 
 def storage_error(error: PyMongoError, place: str) -> StorageError | InvalidInput:
-    """Return what to raise for `error`."""
+    """Return the exception to raise for an error of the driver."""
     if isinstance(error, OperationFailure) and not error.timeout:
         return _refused(error, place)
     if isinstance(error, ServerSelectionTimeoutError) and "[SSL" in str(error):
@@ -107,7 +107,7 @@ def _refused(error: OperationFailure, place: str) -> StorageError | InvalidInput
 
 
 def _first(error: PyMongoError) -> dict[str, Any]:
-    """Return what the server says of it, of several writes about the first that failed."""
+    """Return the details of the server on an error; for several writes, on the first failure."""
     details = getattr(error, "details", None)
     if not isinstance(details, dict):
         return {}

@@ -1,7 +1,7 @@
 """The feed of changes, read without a snapshot.
 
-It leads up to the number of the last change when the reading began. A memory that changes
-meanwhile is in the feed in its latest state.
+The feed ends at the number of the last change when the reading began. A memory that changes
+meanwhile appears in its latest state.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The journal as documents, one an entry, each checked against the one before when it is read.
+"""The journal as documents, one per entry. A read checks every entry against the entry before it.
 
-The body, the action as text, is what counts; the fields beside it are there to be looked for.
+The body, the action as text, is authoritative; the fields beside it serve queries.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ __all__ = ["JournalReader", "encode_entry", "next_entry"]
 
 
 def next_entry(end: JournalEnd, action: Action) -> Entry:
-    """Return the entry that `action` is behind `end`.
+    """Return the entry for `action`, which follows the entry at `end`.
 
     Raises:
-        InvalidInput: its text cannot be kept.
+        InvalidInput: the text of the action cannot be stored.
     """
     number = end.number + 1
     digest = entry_digest(end.digest, number, action_text(action))
@@ -36,7 +36,7 @@ def encode_entry(entry: Entry) -> Document:
     """Return the document of an entry.
 
     Raises:
-        InvalidInput: MongoDB cannot keep it.
+        InvalidInput: MongoDB cannot keep the entry.
     """
     action = entry.action
     document = {
@@ -78,7 +78,7 @@ class JournalReader:
         if memory_id is None:
             self._refuse_gaps({document["_id"] for document in documents}, last, limit=limit)
         previous = self._digests_before(documents)
-        # The oldest first: of two entries that do not fit, the older one was altered.
+        # Oldest first: if two entries do not fit together, the older entry was altered.
         entries = [self._check_entry(document, previous, end) for document in reversed(documents)]
         return entries[::-1]
 

@@ -1,4 +1,4 @@
-"""Links as documents, one for each link, found from both ends."""
+"""Links as documents, one per link, with a query from both ends."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def encode_link(link: Link) -> Document:
     """Return the document of a link.
 
     Raises:
-        InvalidInput: it holds what MongoDB cannot keep.
+        InvalidInput: MongoDB cannot keep a value of the link.
     """
     return sealed(
         _KIND,
@@ -71,7 +71,7 @@ def touching(memory_id: str) -> Document:
 def links_of(
     database: Database[dict[str, Any]], ids: Collection[str], damage: DamageLog
 ) -> list[Link]:
-    """Return every link from or to a memory with one of the `ids`; see `Storage.links`."""
+    """Return every link from or to the memories with `ids`; see `Storage.links`."""
     wanted = list(dict.fromkeys(ids))
     links: dict[tuple[str, str, str], Link] = {}
     for start in range(0, len(wanted), _IDS_AT_ONCE):
@@ -87,7 +87,7 @@ def links_of(
 
 
 def _name(document: Document) -> str:
-    """Return the name of a damaged link, as its `_id` says, which nobody can change in place."""
+    """Return the name of a damaged link from its `_id`, which MongoDB never changes in place."""
     try:
         source, target, kind = json.loads(document["_id"])
         return link_name(source, target, kind)

@@ -1,4 +1,4 @@
-"""The document `store`: the number of the last change, where the journal ends, and the version."""
+"""The store document: the number of the last change, the end of the journal, the version."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ _Document = Mapping[str, Any]
 def store_document(
     database: Database[dict[str, Any]], place: str, session: ClientSession | None
 ) -> dict[str, Any]:
-    """Return the document as a commit finds it.
+    """Return the store document, read in the transaction of a commit.
 
     Raises:
         SchemaTooNew: a newer version of this package has changed the store while it was open.
-        StorageUnavailable: it is gone.
+        StorageUnavailable: the document is gone.
     """
     found = database.get_collection(METADATA).find_one({"_id": STORE}, session=session)
     if found is None:
@@ -43,7 +43,7 @@ def store_document(
 
 
 def refuse_newer(found: _Document, place: str, known: int = SCHEMA_VERSION) -> None:
-    """Raise `SchemaTooNew` where the store has a newer schema than the one that is `known`."""
+    """Raise `SchemaTooNew` if the schema of the store is newer than the schema `known`."""
     version = found.get("version")
     if isinstance(version, int) and version > known:
         raise SchemaTooNew(
@@ -57,7 +57,7 @@ def sequence_in(found: _Document | None, place: str) -> int:
     """Return the number of the last change.
 
     Raises:
-        StoreDamaged: it is not there.
+        StoreDamaged: the number is missing.
     """
     sequence = None if found is None else found.get("sequence")
     if not isinstance(sequence, int):
@@ -72,7 +72,7 @@ def end_in(found: _Document | None, place: str) -> JournalEnd:
     """Return the number and the digest of the last entry.
 
     Raises:
-        StoreDamaged: they are not there.
+        StoreDamaged: the number or the digest is missing.
     """
     end = None if found is None else found.get("journal")
     number = end.get("number") if isinstance(end, dict) else None
@@ -89,7 +89,7 @@ _DIGEST_BYTES = len(JournalEnd().digest)
 
 
 def encode_end(end: JournalEnd) -> dict[str, Any]:
-    """Return the end of the journal as the document has it: of two, the later one is greater."""
+    """Return the end of the journal as a subdocument; a later end compares as greater."""
     return {"number": Int64(end.number), "digest": end.digest}
 
 

@@ -19,10 +19,10 @@ from infinite_memory.storage.mongodb.transactions import in_transaction
 __all__ = ["STEPS", "Step", "migrate"]
 
 Step = Callable[[Database[dict[str, Any]], ClientSession], None]
-"""Changes documents of one version into those of the next, in the transaction of the session."""
+"""Changes documents of a version into documents of the next, in the transaction of a session."""
 
 STEPS: dict[int, Step] = {}
-"""The step that leads on from each older version. Schema 1 is the first, so there is none."""
+"""The migration step of every older version. Schema 1 is the first, so there is no step yet."""
 
 
 def migrate(
@@ -30,13 +30,13 @@ def migrate(
 ) -> bool:
     """Bring the collections to the schema `target`; return whether any step ran.
 
-    Every step is one transaction with the number that it leads to, so it is carried out once,
-    whoever else opens the store at the same time. A process of the older version that still runs is
-    refused at its next commit.
+    A step and its new version number are one transaction, so the step runs exactly once even if
+    several processes open the store at the same time. A process of the older version that still
+    runs is refused at its next commit.
 
     Raises:
         SchemaTooNew: the store has a newer schema.
-        StoreDamaged: it names a version that no store ever had.
+        StoreDamaged: the store names a version that no store ever had.
     """
     metadata = connection.database.get_collection(METADATA)
     if _version(metadata, connection.place, target) == target:
@@ -51,12 +51,12 @@ def migrate(
                 f"{connection.place} names schema {version}, which no store ever had, in the "
                 f"document {STORE!r} of {METADATA!r}: restore it from a backup; nothing was changed"
             )
-        # Written first, so that another process that is here meets a write conflict.
+        # Written first, so that a parallel migration fails with a write conflict.
         metadata.update_one({"_id": STORE}, {"$set": {"version": version + 1}}, session=session)
         steps[version](connection.database, session)
         return True
 
-    # Before the transactions, since an index of documents cannot be made in one.
+    # Before the transactions, since a transaction cannot create an index on existing documents.
     create_collections(connection.database)
     while in_transaction(connection, take_step):
         pass

@@ -1,7 +1,7 @@
-"""Embeddings as documents, one for each passage of a text.
+"""Embeddings as documents, one per passage of a text.
 
-The document of a memory says which passages count: those with its stamp. So an embedding comes and
-goes with one change of one document, whatever else a reader meets meanwhile.
+The document of a memory names the stamps of its valid passages. An embedding therefore appears and
+disappears with the change of a single document, and readers need no snapshot.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ _SPANS = np.dtype("<i4")
 
 @frozen(kw_only=True)
 class Stored:
-    """What the document of a memory says of one embedding.
+    """The entry for an embedding in the document of its memory.
 
-    `stamp` is the number of the change that brought it; `checksum` is over all its passages.
+    `stamp` is the number of the change that added it; `checksum` covers all its passages.
     """
 
     model: str
@@ -47,7 +47,7 @@ class Stored:
     checksum: bytes
 
     def to_document(self) -> dict[str, Any]:
-        """Return it as a part of the document of its memory."""
+        """Return the entry as a subdocument of the document of its memory."""
         return {
             "model": self.model,
             "stamp": Int64(self.stamp),
@@ -58,12 +58,12 @@ class Stored:
 
     @classmethod
     def of(cls, part: dict[str, Any]) -> Stored:
-        """Return what `to_document` wrote."""
+        """Return the entry in a subdocument that `to_document` returned."""
         return cls(**part)
 
 
 def stored_as(memory_id: str, revision: int, embedding: Embedding, *, stamp: int) -> Stored:
-    """Return what the document of the memory says of `embedding`."""
+    """Return the entry for `embedding` in the document of its memory."""
     return Stored(
         model=embedding.model,
         stamp=stamp,
@@ -82,11 +82,11 @@ def stored_as(memory_id: str, revision: int, embedding: Embedding, *, stamp: int
 def passage_documents(
     memory_id: str, embedding: Embedding, *, stamp: int
 ) -> Iterator[dict[str, Any]]:
-    """Yield the document of each passage."""
+    """Yield a document for every passage."""
     vectors = np.ascontiguousarray(embedding.vectors, _VECTORS)
     for number, (start, end) in enumerate(embedding.spans.tolist()):
         yield {
-            # Names may have a # in them; a change has its number to itself.
+            # Names of models may hold a #; the stamp is unique to the change.
             "_id": f"{stamp}#{number}#{embedding.model}",
             "memory_id": memory_id,
             "model": embedding.model,
@@ -101,9 +101,9 @@ def passage_documents(
 def decode_embedding(
     memory_id: str, revision: int, stored: Stored, passages: Sequence[dict[str, Any]]
 ) -> Embedding | None:
-    """Return the embedding of which these are the passages, in their order.
+    """Return the embedding made of `passages`, which are in order.
 
-    None where one of them is missing, or they are not as they were written.
+    Return None if a passage is missing or altered.
     """
     if len(passages) != stored.passages:
         return None

@@ -1,4 +1,4 @@
-"""How long a server that is gone, hangs, or has no primary is waited for."""
+"""How long a call waits for a server that is gone, hangs, or has no primary."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ __all__ = [
 BRIEF_SECONDS = 1.0
 """How long a call may take while a store is closed."""
 
-# The driver takes no time at all for no limit.
+# The driver reads a timeout of zero as no limit.
 _AT_ONCE_SECONDS = 0.001
 
 
 @define
 class _Brief:
-    """That calls are brief now; `answered` until one of them had no answer."""
+    """Marks a context of brief calls; `answered` is true until a call gets no answer."""
 
     answered: bool = True
 
@@ -40,7 +40,7 @@ _brief: ContextVar[_Brief | None] = ContextVar("brief", default=None)
 
 @contextmanager
 def limit_to_brief_calls() -> Iterator[None]:
-    """Let no call of this thread wait in this context; after one without an answer all give up."""
+    """Limit calls of this thread to a second; after a call without an answer, all give up."""
     token = _brief.set(_brief.get() or _Brief())
     try:
         yield

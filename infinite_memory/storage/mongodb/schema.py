@@ -1,4 +1,4 @@
-"""What the collections are called, which indexes they have, and their version."""
+"""The names of the collections, their indexes, and the schema version."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ COLLECTIONS = (
 )
 
 STORE = "infinite-memory"
-"""The document of `metadata` that counts the changes, and says where the journal ends."""
+"""The `_id` of the store document: the number of changes, and the end of the journal."""
 
 EARLIER_STORE = "store"
-"""The same document in a store of the development versions before schema 1."""
+"""The `_id` of the store document in development versions before schema 1."""
 
 COPY = "copy"
-"""The document of `metadata` that says of which other store this one is the copy."""
+"""The `_id` of the document that names the store of which this store is a copy."""
 
 _NEWEST_FIRST = [("happened_at", DESCENDING), ("_id", DESCENDING)]
 

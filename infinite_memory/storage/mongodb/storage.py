@@ -119,17 +119,17 @@ class MongoStorage:
         return self._identity
 
     def damage(self) -> tuple[Finding, ...]:
-        """Return what was found damaged so far; see `SupportsDamage.damage`."""
+        """Return the damage that was found so far; see `SupportsDamage.damage`."""
         return self._damage.findings()
 
     def copy_mark(self) -> CopyMark | None:
-        """Return of which store this is the copy; see `SupportsCopyMark`."""
+        """Return the mark of the store of which this store is a copy; see `SupportsCopyMark`."""
         metadata = self._database.get_collection(METADATA)
         found = self._run(lambda: metadata.find_one({"_id": COPY}))
         return None if found is None else CopyMark.of(str(found.get("mark")))
 
     def mark_copy(self, mark: CopyMark) -> None:
-        """Write of which store this is the copy; see `SupportsCopyMark`."""
+        """Mark this store as a copy of another store; see `SupportsCopyMark`."""
         metadata = self._database.get_collection(METADATA)
         document = {"_id": COPY, "mark": mark.to_text()}
         self._run(lambda: metadata.replace_one({"_id": COPY}, document, upsert=True))
@@ -185,7 +185,7 @@ class MongoStorage:
         return self._run(self._scopes.read)
 
     def links(self, ids: Collection[str]) -> list[Link]:
-        """Return every link from or to one of these memories; see `Storage.links`."""
+        """Return every link from or to the memories with `ids`; see `Storage.links`."""
         return self._run(lambda: links_of(self._database, ids, self._damage))
 
     def journal(
@@ -200,11 +200,11 @@ class MongoStorage:
         return self._run(self._journal.end)
 
     def usage(self, ids: Collection[str]) -> dict[str, Usage]:
-        """Return how often these memories were used; see `Storage.usage`."""
+        """Return how often the memories with `ids` were used; see `Storage.usage`."""
         return self._run(lambda: usage_of(self._database, ids, self._damage))
 
     def count_usage(self, used: Mapping[str, Usage]) -> None:
-        """Add these counts; see `Storage.count_usage`."""
+        """Add the counts of `used`; see `Storage.count_usage`."""
         counts = dict(used)
         if counts:
             self._run(lambda: self._committer.count_usage(counts), again=False)
@@ -216,18 +216,18 @@ class MongoStorage:
         return self._run(lambda: measure(self._connection))
 
     def scrub(self) -> bool:
-        """Do nothing: what a server keeps of deleted documents is not in the hands of a client.
+        """Do nothing: a client cannot remove the traces of deleted documents from a server.
 
-        Space in the files of MongoDB is written over when it is used again, the journal some
-        minutes later, and the log of a replica set when it has come round.
+        MongoDB overwrites the space in its files when it reuses the space, its journal after some
+        minutes, and the log of a replica set when the log reaches its size limit.
         """
         self._check_usable()
         return True
 
     def close(self) -> None:
-        """Close the client; the server goes on, and is not waited for.
+        """Close the client without waiting for the server, which continues.
 
-        Twice, or in a forked child, it does nothing.
+        A second call, and a call in a forked child, does nothing.
         """
         if not self._closed and self._process == os.getpid():
             self._closed = True
@@ -238,11 +238,11 @@ class MongoStorage:
         return limit_to_brief_calls()
 
     def _run(self, work: Callable[[], _Result], *, again: bool = True) -> _Result:
-        """Run `work`; again, if `again`, where a connection was lost or the server is ours.
+        """Run `work`; if `again`, retry it after a lost connection.
 
-        A server of ours that is gone is started, and everything tried again while there is time.
-        Another one is asked once more where it went away, and not where it was waited for, unless
-        it is a replica set that elects a primary.
+        A managed server that is gone is started, and `work` is retried until the time is up. With
+        any server that is not managed, `work` is retried once after a lost connection, but not if
+        the driver has already waited for the server, unless a replica set is electing a primary.
         """
         self._check_usable()
         began = time.monotonic()
@@ -271,8 +271,8 @@ class MongoStorage:
             return seconds < self._connection.seconds_without_primary() and has_answering_member(
                 self._connection.client
             )
-        # The driver reports a lost connection also after it has looked in vain for another server,
-        # and that wait is not repeated.
+        # The driver may report a lost connection after it has looked in vain for a server; do not
+        # repeat that wait.
         waited = seconds >= self._connection.client.options.server_selection_timeout
         lost = isinstance(cause, ConnectionFailure) and not isinstance(cause, NetworkTimeout)
         return lost and tries == 1 and not waited

@@ -1,8 +1,8 @@
 """Commits as transactions.
 
-Each begins by writing the document that counts the changes. Of two that run at the same time one
-meets a write conflict there and is tried again, so commits follow one another, and the numbers of
-the feed become visible in their order.
+Every transaction first writes the store document, which counts the changes. If two run in parallel,
+the later transaction fails there with a write conflict and is retried. Commits are thus serialized,
+and the numbers of the feed become visible in order.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ _log = logging.getLogger("infinite_memory.storage")
 _Result = TypeVar("_Result")
 
 JOURNALED = WriteConcern(w="majority", j=True)
-"""What a commit waits for before it is acknowledged."""
+"""The write concern that a commit waits for before it is acknowledged."""
 
-# A server ends the transaction of a client that died after 60 s by default, and looks every 30.
+# By default a server ends the transaction of a dead client after 60 s, and checks every 30 s.
 _SECONDS = 100.0
-# Where the user may look at the sessions, others end it once it was idle for so long.
+# If the user may list sessions, this package ends a transaction that was idle for so long.
 _ABANDONED_SECONDS = 5.0
 _LONGEST_PAUSE = 0.1
 _ABORT_SECONDS = 2.0
@@ -51,11 +51,11 @@ _ABORT_SECONDS = 2.0
 def in_transaction(
     connection: Connection, work: Callable[[ClientSession], _Result], *, seconds: float = _SECONDS
 ) -> _Result:
-    """Run `work` in a transaction until it is committed, again where others were quicker.
+    """Run `work` in a transaction, retrying after write conflicts, until it is committed.
 
-    It is tried for so many seconds: long enough for a replica set to elect another primary. `work`
-    may be run several times and must leave no trace but in the session. Whatever it raises, but for
-    what the driver calls transient, ends the transaction and is raised.
+    Retries go on for `seconds`: long enough for a replica set to elect another primary. `work` may
+    run several times and must write only through the session. An exception of `work` ends the
+    transaction and is raised, unless the driver labels it as transient.
     """
     patience = _Patience(connection, BRIEF_SECONDS if is_brief() else seconds)
     look_at = time.monotonic() + _ABANDONED_SECONDS
@@ -72,13 +72,13 @@ def in_transaction(
             if time.monotonic() > look_at:
                 _end_abandoned(connection)
                 look_at = time.monotonic() + _ABANDONED_SECONDS
-            # At random, so that those who met do not meet again.
+            # A random pause, so that the same commits do not conflict again.
             time.sleep(random.uniform(0, pause))
             pause = min(2 * pause, _LONGEST_PAUSE)
 
 
 class _Patience:
-    """How long a commit is tried: less where there is no primary than where others are quicker."""
+    """Limits the retries of a commit: shorter without a primary than after write conflicts."""
 
     def __init__(self, connection: Connection, seconds: float) -> None:
         self._end = time.monotonic() + seconds
@@ -86,14 +86,14 @@ class _Patience:
         self._lost: float | None = None
 
     def go_on(self, error: PyMongoError) -> None:
-        """Return, or raise `error` where it has taken long enough."""
+        """Return if there is time for a retry, and raise `error` otherwise."""
         now = time.monotonic()
         if not isinstance(error, ConnectionFailure):
             self._lost = None
         elif self._lost is None:
             self._lost = now
             if isinstance(error, ServerSelectionTimeoutError) and not self._connection.managed:
-                # It was waited for already.
+                # The driver has already waited for a primary.
                 self._lost -= self._connection.client.options.server_selection_timeout
         limit = self._connection.seconds_without_primary()
         if now > self._end or (self._lost is not None and now - self._lost >= limit):
@@ -121,16 +121,17 @@ def _once(
 
 
 def _catch_up(connection: Connection, session: ClientSession) -> None:
-    """Wait until everybody can read what a transaction has seen that was refused.
+    """Wait until a majority has the commits that a refused transaction has seen.
 
-    It sees commits that most members do not have yet; whoever looks again would find nothing new.
+    The transaction may see commits that most members do not have yet, so that a caller who reads
+    the store after the refusal would not find the conflicting change.
     """
     with suppress(PyMongoError):
         connection.database.get_collection(METADATA).find_one({"_id": STORE}, session=session)
 
 
 def _commit(connection: Connection, session: ClientSession, patience: _Patience) -> None:
-    """Commit, and ask again as long as it is not known whether that took place."""
+    """Commit, and retry while the result of the commit is unknown."""
     while True:
         try:
             session.commit_transaction()
@@ -146,16 +147,16 @@ def _commit(connection: Connection, session: ClientSession, patience: _Patience)
 
 def _transient(connection: Connection, error: PyMongoError, label: str) -> bool:
     if isinstance(error, InvalidOperation):
-        # The client was closed, which the driver calls transient as well.
+        # The client was closed; the driver labels this error as transient, too.
         return False
     return error.has_error_label(label) or is_unready(connection, error)
 
 
 def _end_abandoned(connection: Connection) -> None:
-    """End transactions of ours that nobody has gone on with for some seconds.
+    """End transactions of this package that were idle for some seconds.
 
-    One whose process is merely slow is tried again by that. Where the user may not look at the
-    sessions, or they are another user's, the server ends them after a minute.
+    A process that is merely slow retries its transaction. If the user may not list sessions, or the
+    sessions belong to another user, the server ends the transactions after a minute.
     """
     idle = {
         "type": "idleSession",
@@ -180,5 +181,5 @@ def _abort(session: ClientSession) -> None:
         with pymongo.timeout(min(_ABORT_SECONDS, selection)):
             session.abort_transaction()
     except PyMongoError:
-        # The server ends a transaction that nobody goes on with.
+        # The server ends an abandoned transaction by itself.
         return

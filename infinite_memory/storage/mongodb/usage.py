@@ -1,7 +1,7 @@
-"""Usage as documents, one for each memory that was used, with a checksum.
+"""Usage as documents with a checksum, one per memory that was used.
 
-Counts are added in a transaction like a commit. So they are exact, have a checksum, and are erased
-with their memory.
+A transaction adds the counts, as in a commit. The counts are therefore exact, have a checksum, and
+are erased with their memory.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def usage_of(
 
 
 def add_usage(used: Mapping[str, Usage], known: Mapping[str, Document]) -> DocumentWrites:
-    """Return the writes that add uses to the `known` documents; a damaged one begins anew."""
+    """Return the writes that add `used` to the `known` documents; damaged counts restart."""
     writes = DocumentWrites()
     for memory_id, usage in used.items():
         before = _decode(known[memory_id]) if memory_id in known else None

@@ -1,4 +1,4 @@
-"""The contract of `Storage` as tests: what every backend promises, sentence by sentence.
+"""The contract of `Storage` as tests: the promises of every backend, sentence by sentence.
 
 A backend's own test file is a subclass::
 

@@ -1,4 +1,4 @@
-"""What the tests of the storage contract share: values, and how a store is opened."""
+"""Shared by the tests of the storage contract: values, and the opening of a store."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def make_embedding(seed: int = 0, *, passages: int = 2, model: str = "model-a") 
 
 
 def make_link(source: str, target: str, **fields: Any) -> Link:
-    """Return a link between two memories, a semantic one unless `fields` says otherwise."""
+    """Return a link between two memories, semantic unless `fields` has a type."""
     values = {"type": LinkType.SEMANTIC, "made_at": NOW, **fields}
     return Link(source=source, target=target, **values)
 
@@ -50,9 +50,9 @@ def put(
     embeddings: tuple[Embedding, ...] = (),
     **fields: Any,
 ) -> Put:
-    """Return the write that stores `make_memory` as new, or as the revision that is given.
+    """Return the write that stores `make_memory` as new, or as the revision in `fields`.
 
-    Give one `embedding` or several `embeddings`.
+    Give an `embedding` or several `embeddings`.
     """
     memory = make_memory(memory_id, **fields)
     made = embeddings if embedding is None else (embedding,)
@@ -60,7 +60,7 @@ def put(
 
 
 class FeedReader:
-    """Follows the feed of one handle and rebuilds from it what the store holds."""
+    """Follows the feed of a handle and rebuilds the contents of the store from it."""
 
     def __init__(self) -> None:
         """Begin before the first change."""
@@ -68,7 +68,7 @@ class FeedReader:
         self.records: dict[str, Record] = {}
 
     def follow(self, storage: Storage, limit: int) -> None:
-        """Read what changed since the last call, in stretches of at most `limit` memories."""
+        """Read the changes since the last call, in pages of at most `limit` memories."""
         while True:
             changes = storage.changes(self.cursor, limit=limit)
             for change in changes.items:
@@ -83,12 +83,12 @@ class FeedReader:
 
 
 class StorageTests:
-    """Tests of one backend; `shared` says that a second `open` of a folder opens the same store."""
+    """Tests of a backend; `shared` says that a second `open` of a folder opens the same store."""
 
     shared: ClassVar[bool] = True
 
     def open(self, home: Path) -> Storage:
-        """Open the store in `home`, a new one if there is none."""
+        """Open the store in `home`, or create it if there is none."""
         raise NotImplementedError
 
     @pytest.fixture

@@ -24,7 +24,7 @@ __all__ = ["CommitTests"]
 
 
 class CommitTests(StorageTests):
-    """Order, conflicts, and what is refused."""
+    """Order, conflicts, and refusals."""
 
     def test_a_put_that_expects_another_revision_changes_nothing(self, storage: Storage) -> None:
         storage.commit(Commit(puts=[put("a"), put("b")]))

@@ -1,4 +1,4 @@
-"""The storage contract: no reader of the feed misses a write, whoever made it."""
+"""The storage contract: no reader of the feed misses a write of any handle."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The storage contract: what is found, in which order, and in pages that join up."""
+"""The storage contract: the matches of a query, their order, and their pages."""
 
 from __future__ import annotations
 

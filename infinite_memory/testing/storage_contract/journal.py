@@ -1,4 +1,4 @@
-"""The storage contract: the journal, of which every entry is chained to the one before."""
+"""The storage contract: the journal, whose entries are chained to their predecessors."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["JournalTests", "make_action"]
 
 
 def make_action(*ids: str, operation: Operation = Operation.REMEMBER) -> Action:
-    """Return the action that stored memories with these ids."""
+    """Return the action that stored memories with the ids."""
     return Action(
         at=NOW,
         actor=Actor(client="Füchsin", process="host 4711"),

@@ -1,4 +1,4 @@
-"""The storage contract: what is stored comes back, or is gone for good."""
+"""The storage contract: a stored memory comes back, or is gone for good."""
 
 from __future__ import annotations
 

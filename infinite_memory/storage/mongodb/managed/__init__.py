@@ -1,4 +1,4 @@
-"""A `mongod` of our own on the user's machine, shared by the processes that use it."""
+"""A `mongod` that this package runs on the user's machine, shared by its processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where `mongod` is: as configured, on the PATH, or in the optional extra."""
+"""Find `mongod`: as configured, on the PATH, or in the optional extra."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def find_mongod(configured: Path | None = None) -> Path:
     """Return the path of the binary.
 
     Raises:
-        ConfigurationError: there is none; the message says the three ways to get one.
+        ConfigurationError: there is no binary; the message gives the three ways to get it.
     """
     if configured is not None:
         if os.access(configured, os.X_OK) and configured.is_file():
@@ -55,7 +55,7 @@ def _in_extra() -> Path | None:
 
 
 def _executable(path: Path) -> Path | None:
-    """Return `path` if it can be run, after making it so where pip left it without that bit."""
+    """Return `path` if it is executable; set the executable bit if pip left it out."""
     if not os.access(path, os.X_OK):
         try:
             path.chmod(0o755)

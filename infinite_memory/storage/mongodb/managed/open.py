@@ -1,4 +1,4 @@
-"""Open the store of the managed server: start it if need be, and stop it as the last one."""
+"""Open the store of the managed server, which its first user starts and its last user stops."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ from infinite_memory.storage.mongodb.storage import MongoStorage
 
 __all__ = ["ManagedStorage", "open_existing_managed", "open_managed"]
 
-# A server that is gone is started by whoever notices, which should not take long; with a limit of
-# the whole call the driver would look for it until that has passed.
+# The first caller that misses the server starts it, which should not take long. With timeoutMS, a
+# limit for the whole call, the driver would look for the server until the limit has passed.
 _SETTINGS: dict[str, Any] = {
     "timeoutMS": None,
     "socketTimeoutMS": 30_000,
@@ -43,10 +43,10 @@ _log = logging.getLogger("infinite_memory.storage")
 
 
 class ManagedStorage(MongoStorage):
-    """The storage on a server of our own, which ends when its last user closes."""
+    """The storage on a managed server, which stops when its last user closes."""
 
     def __init__(self, connection: Connection, server: Server, users: Users) -> None:
-        """Use `server`, which runs, as one of `users`. Use `open_managed` instead."""
+        """Use the running `server` as a member of `users`. Call `open_managed` instead."""
         super().__init__(connection)
         self._server = server
         self._users = users
@@ -55,8 +55,8 @@ class ManagedStorage(MongoStorage):
     def close(self) -> None:
         """Close the client, and stop the server if nobody else uses it.
 
-        A process that ends in the usual way does this itself. A forked child, which is no user,
-        leaves everything as it is.
+        A process that exits normally closes the storage itself. In a forked child, which is not a
+        user, this does nothing.
         """
         if self._closed or self._process != os.getpid():
             return
@@ -66,12 +66,12 @@ class ManagedStorage(MongoStorage):
 
 
 def open_managed(home: Path, *, mongod: Path | None = None) -> ManagedStorage:
-    """Open the store that a server of our own keeps in `home`, starting it unless it runs.
+    """Open the store of the managed server in `home`, and start the server unless it runs.
 
-    `mongod` is the path of the program, None for the one that is found.
+    `mongod` is the path of the program; None looks for it.
 
     Raises:
-        ConfigurationError: there is no such program, or this platform cannot share one.
+        ConfigurationError: there is no `mongod`, or this platform cannot share a server.
         StorageUnavailable: the server cannot be started.
     """
     storage = _open(home, mongod, create=True)
@@ -80,7 +80,7 @@ def open_managed(home: Path, *, mongod: Path | None = None) -> ManagedStorage:
 
 
 def open_existing_managed(home: Path, *, mongod: Path | None = None) -> ManagedStorage | None:
-    """Open the store as `open_managed` does, or return None where there is none yet."""
+    """Open the store as `open_managed` does, or return None if there is no store yet."""
     if not Places(home).has_data():
         return None
     return _open(home, mongod, create=False)
@@ -109,13 +109,13 @@ def _open(home: Path, mongod: Path | None, *, create: bool) -> ManagedStorage | 
 
 
 def _connected(server: Server, users: Users, *, create: bool) -> ManagedStorage | None:
-    """Connect, again where the server was killed meanwhile: all of this can be done twice."""
+    """Connect, and retry if the server was killed meanwhile; every step can be repeated."""
     deadline = time.monotonic() + _OPENING_SECONDS
     while True:
         try:
             return _connected_once(server, users, create=create)
         except StorageUnavailable as error:
-            # Each time with a client of its own, which knows nothing of a server that was starting.
+            # Every try has a new client, without the state of a server that was starting.
             lost = isinstance(error.__cause__, ConnectionFailure | DriverConfigurationError)
             if not lost or time.monotonic() > deadline or not _revive(server, users):
                 raise
@@ -139,14 +139,14 @@ def _connected_once(server: Server, users: Users, *, create: bool) -> ManagedSto
 
 
 def _revive(server: Server, users: Users) -> bool:
-    """Make sure that the server runs, as long as we are one of its users: it may have been killed.
+    """Start the server if it was killed, as long as this process is a user of it.
 
-    A thread that was at work while another one closed the store finds it gone, and starts nothing:
-    nobody would stop that any more.
+    If a thread finds the server gone because another thread closed the store, it starts nothing:
+    no user would be left to stop the server.
     """
     try:
-        # Without the deadline of the call that met it: one that has passed would make a server
-        # that answers look like one that hangs.
+        # Without the deadline of the failed call: after an expired deadline, a server that answers
+        # would seem to hang.
         return Context().run(_ensure, server, users)
     except StorageError as error:
         _log.warning("the managed server could not be started again: %s", error)
@@ -163,7 +163,7 @@ def _ensure(server: Server, users: Users) -> bool:
 
 @contextmanager
 def _alone(server: Server) -> Iterator[None]:
-    """Be the only one who starts or stops the server, with errors of files in our words."""
+    """Hold the lock for starting and stopping the server, and translate errors of files."""
     try:
         with alone(server.folder):
             yield
@@ -177,7 +177,7 @@ def _alone(server: Server) -> Iterator[None]:
 
 
 def _leave(server: Server, users: Users) -> None:
-    """Be no user of the server any more, and stop it as the last one."""
+    """Leave the users of the server, and stop it if no user is left."""
     try:
         with _alone(server):
             if users.leave():

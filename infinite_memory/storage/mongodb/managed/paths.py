@@ -1,4 +1,4 @@
-"""Where the files of a managed server are, and its secrets, which only the user can read."""
+"""The paths of the files of a managed server, and its secrets, readable only by the user."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Places:
 
     @property
     def folder(self) -> Path:
-        """The folder of what is neither data nor log."""
+        """The folder of the files that are neither data nor log."""
         return self.home / "mongo_server"
 
     @property
@@ -55,7 +55,7 @@ class Places:
 
     @property
     def output(self) -> Path:
-        """What the program printed before it had its log."""
+        """The output of the program before it opened its log."""
         return self.folder / "output"
 
     @property
@@ -70,7 +70,7 @@ class Places:
 
     @property
     def pid(self) -> Path:
-        """Where the server writes the number of its process."""
+        """The file in which the server writes its process id."""
         return self.folder / "pid"
 
     @property
@@ -103,15 +103,15 @@ class Places:
             ) from error
 
     def write_secrets(self) -> None:
-        """Draw the password and the key, unless that was done; under `alone`."""
+        """Draw the password and the key, unless they exist; under `alone`."""
         _write_secret(self.password, secrets.token_urlsafe(32), mode=0o600)
         _write_secret(self.key, base64.b64encode(os.urandom(510)).decode(), mode=0o400)
 
     def socket(self) -> Path:
-        """Return the socket of the server: the one noted while there are users, or what it will be.
+        """Return the socket of the server: the noted path while there are users, or the next path.
 
-        Beside the rest, or in a folder with a short and plain path that stands for it. Users may
-        have different temporary folders, and must find the socket of a server started anew.
+        The socket is in `folder`, or in a folder with a short and plain path that stands for it.
+        Users may have different temporary folders, and must find the socket of a restarted server.
         """
         short = "infinite-memory-" + blake2b(bytes(self.folder), digest_size=8).hexdigest()
         with suppress(OSError, ValueError):
@@ -126,7 +126,7 @@ class Places:
         """Make the folder of the socket, note where it is, and return it; under `alone`.
 
         Raises:
-            StorageUnavailable: the folder is there and belongs to somebody else.
+            StorageUnavailable: the folder belongs to another user.
         """
         path = self.socket()
         with suppress(FileExistsError):
@@ -144,7 +144,7 @@ class Places:
         return path
 
     def tidy(self) -> None:
-        """Remove what only a running server needs; under `alone`, when there is none."""
+        """Remove the files that only a running server needs; under `alone`, when no server runs."""
         path = self.socket()
         for each in (path, self.pid, self._noted_socket, self.output):
             each.unlink(missing_ok=True)
@@ -153,7 +153,7 @@ class Places:
                 path.parent.rmdir()
 
     def turn_log(self) -> None:
-        """Put a long log aside, in the place of the one before it."""
+        """Rotate a long log, replacing the earlier rotated log."""
         with suppress(OSError):
             if self.log.stat().st_size > _LONGEST_LOG_BYTES:
                 self.log.replace(self.log.with_name("mongo.log.1"))

@@ -1,8 +1,8 @@
-"""The process of a managed server: its start, its end, and what it said last.
+"""The process of a managed server: its start, its end, and the errors in its log.
 
-It is no child of ours, so that nobody has to wait for it and nothing that is typed at a terminal
-concerns it. Whether it runs is told by a lock that it was given at its start and that the system
-takes from it when it is gone; a number of a process could be that of another by then.
+The server is not a child process, so that no process has to wait for it and signals from a terminal
+do not reach it. A lock shows whether it runs: the server inherits the lock at its start, and the
+system releases it when the server is gone. A process id could belong to another process by then.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from infinite_memory.storage.mongodb.managed.sharing import lock_to_pass_on
 __all__ = ["SET_NAME", "Process"]
 
 SET_NAME = "infinite-memory"
-"""What the replica set of one is called."""
+"""The name of the replica set, which has one member."""
 
 _START_SECONDS = 60.0
 _END_SECONDS = 60.0
@@ -44,14 +44,14 @@ class Process:
         self._log_began = 0
 
     def runs(self) -> bool:
-        """Tell whether there is one, whether it answers or not."""
+        """Return whether the process runs, even if it does not answer."""
         return is_locked(self._places.lock)
 
     def start(self) -> int:
-        """Start it, where there is none; return 0 when it listens, and its exit code if it ended.
+        """Start the server; return 0 when it listens, and its exit code if it ended.
 
         Raises:
-            StorageUnavailable: it cannot be run, or takes too long.
+            StorageUnavailable: the program cannot be run, or takes too long.
         """
         places = self._places
         socket = places.prepare_socket()
@@ -60,7 +60,7 @@ class Process:
         self._log_began = places.log.stat().st_size if places.log.exists() else 0
         with lock_to_pass_on(places.lock) as lock, places.output.open("wb") as output:
             try:
-                # The program starts the server as a process of its own, and ends when that listens.
+                # The program forks the server as its own process, and ends when the server listens.
                 starter = subprocess.Popen(
                     self._command(socket),
                     stdin=subprocess.DEVNULL,
@@ -76,12 +76,12 @@ class Process:
         return self._wait_for(starter)
 
     def end(self, *, seconds: float = _END_SECONDS) -> None:
-        """Ask it to end and wait until it is gone; after so many seconds it is killed.
+        """Ask the server to end and wait until it is gone; kill it after `seconds`.
 
-        Nothing that was acknowledged is lost by that, since everything is journaled.
+        Killing it loses no acknowledged write, since every write is journaled.
 
         Raises:
-            StorageUnavailable: it cannot be ended.
+            StorageUnavailable: the server does not end.
         """
         for how, limit in ((signal.SIGTERM, seconds), (signal.SIGKILL, _KILL_SECONDS)):
             deadline = time.monotonic() + limit
@@ -103,17 +103,17 @@ class Process:
         )
 
     def last_words(self) -> str:
-        """Return the errors at the end of its log since it was started, or the last lines."""
+        """Return the errors at the end of the log since the start, or the last lines."""
         lines = _lines(self._places.log, self._log_began)
         grave = [line for line in lines if '"s":"E"' in line or '"s":"F"' in line]
         shown = [_plain(line) for line in (grave or lines)[-_LINES:]]
-        # What the program says before it has its log, such as that a library is missing.
+        # The output before the program opens its log, such as an error about a missing library.
         shown += [] if grave else _lines(self._places.output, 0)[-_LINES:]
         said = " | ".join(line[:_LONGEST_LINE] for line in shown) or "it said nothing"
         return f"{said} (its log is {self._places.log})"
 
     def _pid(self) -> int | None:
-        """Return the number that the process itself wrote, None where it has not yet."""
+        """Return the process id that the server wrote, None if it has not written it yet."""
         try:
             return int(self._places.pid.read_text())
         except (OSError, ValueError):
@@ -145,7 +145,7 @@ class Process:
                 f"{self._binary} did not start in {_START_SECONDS:g} s: {self.last_words()}"
             ) from None
         except BaseException:
-            # It goes on without us; whoever comes next finds it.
+            # The server goes on without this process, and the next user finds it.
             starter.returncode = 0
             raise
 
@@ -161,7 +161,7 @@ def _lines(path: Path, begin: int) -> list[str]:
 
 
 def _plain(line: str) -> str:
-    """Return what a line of the log says, without the rest of its JSON."""
+    """Return the message and the attributes of a line of the log, without the rest of its JSON."""
     try:
         document = json.loads(line)
         attributes = document.get("attr", {})

@@ -1,7 +1,8 @@
-"""A server of our own: that it runs and is set up, its address, and its end.
+"""The managed server: its start and setup, its address, and its end.
 
-It is a replica set of one, which has transactions, listens on a Unix socket in a folder of the user
-alone and on no port, and asks for a password that was drawn when it was first started.
+The server is a replica set with one member, which has transactions. It listens on a Unix socket in
+a folder that only the user can read, and on no port. It requires a password that was drawn when it
+was first started.
 """
 
 from __future__ import annotations
@@ -26,11 +27,11 @@ __all__ = ["Server"]
 _USER = "infinite_memory"
 _DATABASE = "infinite_memory"
 _READY_SECONDS = 60.0
-# One that runs and says nothing for so long hangs.
+# A server that runs and does not answer for so long hangs.
 _PATIENCE_SECONDS = 30.0
 _HUNG_SECONDS = 5.0
 _ANSWER_SECONDS = 1.0
-# Whatever ends it may do so several times in a row.
+# The cause that ends the server may end it several times in a row.
 _STARTS = 6
 _UNAUTHORIZED = 13
 _AUTHENTICATION_FAILED = 18
@@ -39,7 +40,7 @@ _log = logging.getLogger("infinite_memory.storage")
 
 
 class Server:
-    """The server of one home folder. Every method but `prepare` is called under `alone`."""
+    """The server of a home folder. Call every method but `prepare` under `alone`."""
 
     def __init__(self, home: Path, binary: Path) -> None:
         self.places = Places(home)
@@ -56,14 +57,14 @@ class Server:
         self.places.prepare()
 
     def runs(self) -> bool:
-        """Tell whether there is one, whether it answers or not."""
+        """Return whether the server runs, even if it does not answer."""
         return self._process.runs()
 
     def ensure(self) -> None:
-        """Start the server unless it runs, and set it up if that was not done.
+        """Start the server unless it runs, and set it up if need be.
 
         Raises:
-            StorageUnavailable: it does not start; the message has the end of its log.
+            StorageUnavailable: the server does not start; the message has the end of its log.
         """
         self.places.write_secrets()
         if self._process.runs():
@@ -77,7 +78,7 @@ class Server:
             said = self._start()
             if said is None:
                 return
-            # It may have been killed while it was starting, and not be quite gone.
+            # A server that was killed while it was starting may not be gone yet.
             self._process.end(seconds=_HUNG_SECONDS)
         self._tidy()
         raise StorageUnavailable(f"{self._binary} {said}")
@@ -87,12 +88,12 @@ class Server:
         return self._uri(f"{_USER}:{quote_plus(self._password())}@", database=_DATABASE)
 
     def stop(self) -> None:
-        """End the server and wait until it is gone; what it was told is on the disk by then.
+        """End the server and wait until it is gone and its writes are on the disk.
 
-        One that hangs is killed soon.
+        A server that hangs is killed soon.
 
         Raises:
-            StorageUnavailable: it does not end.
+            StorageUnavailable: the server does not end.
         """
         if self._answers():
             self._process.end()
@@ -113,7 +114,7 @@ class Server:
             self.places.tidy()
 
     def _start(self) -> str | None:
-        """Start it; return None if it can be used, and how it ended if it did."""
+        """Start the server; return None if it can be used, and how it ended otherwise."""
         code = self._process.start()
         if code != 0:
             said = self._process.last_words()
@@ -128,7 +129,7 @@ class Server:
         return f"ended while it was starting: {self._process.last_words()}"
 
     def _becomes_ready(self, seconds: float) -> bool:
-        """Wait until it takes writes from its user; False if it ends or takes longer."""
+        """Wait until the server accepts writes; return False if it ends or takes longer."""
         deadline = time.monotonic() + seconds
         while self._process.runs() and time.monotonic() < deadline:
             with suppress(PyMongoError):
@@ -151,18 +152,18 @@ class Server:
             return bool(hello.get("isWritablePrimary"))
 
     def _set_up(self) -> None:
-        """Make it a replica set of one with one user, as far as that was not done.
+        """Initiate the replica set and create its user, as far as that was not done.
 
         Raises:
-            StorageUnavailable: there is a user, with another password than ours.
+            StorageUnavailable: the user has a password that is not in the password file.
         """
         member = {"_id": 0, "host": str(self.places.socket())}
         config = {"_id": SET_NAME, "version": 1, "members": [member]}
         with self._client(self._uri("")) as client:
-            # Refused where it was done.
+            # The server refuses to initiate a replica set twice.
             with suppress(OperationFailure):
                 client.admin.command("replSetInitiate", config)
-            # As long as there is no user, whoever can open the socket may create the first one.
+            # As long as there is no user, any process that can open the socket may create a user.
             try:
                 client.admin.command("createUser", _USER, pwd=self._password(), roles=["root"])
             except OperationFailure as error:
@@ -174,7 +175,7 @@ class Server:
                 ) from error
 
     def _correct_place(self, client: MongoClient[dict[str, Any]]) -> None:
-        """Tell a replica set whose folder was moved where it is now."""
+        """Correct the address in the configuration of a replica set whose folder was moved."""
         config = client.admin.command("replSetGetConfig")["config"]
         here = str(self.places.socket())
         if config["members"][0]["host"] != here:

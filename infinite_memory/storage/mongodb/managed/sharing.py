@@ -1,8 +1,8 @@
-"""Locks on files, which a process loses when it ends, however it ends.
+"""Locks on files, which the system releases when a process ends, even if it crashes.
 
-Starting and stopping go on under an exclusive lock of `start.lock`. Each user holds a shared lock
-of `users.lock` as long as it lives; whoever can have that exclusively, on leaving, was the last.
-The server itself holds `server.lock`, from before it is started until it is gone.
+A process starts and stops the server under an exclusive lock of `start.lock`. A user holds a shared
+lock of `users.lock` as long as it lives; a leaving user that gets the exclusive lock was the last
+user. The server itself holds `server.lock`, from before its start until it is gone.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def alone(folder: Path) -> Iterator[None]:
     """Hold the lock under which a server is started and stopped.
 
     Raises:
-        ConfigurationError: this platform has no such locks.
+        ConfigurationError: this platform has no shared file locks.
         StorageUnavailable: another process has held it for too long.
     """
     if sys.platform == "win32":
@@ -46,13 +46,13 @@ def alone(folder: Path) -> Iterator[None]:
 
 
 class Users:
-    """Our place among the users of the server in a folder."""
+    """The membership of this process among the users of the server in a folder."""
 
     def __init__(self, folder: Path) -> None:
         self._lock = FileLock(folder / "users.lock")
 
     def join(self) -> None:
-        """Be a user from now on; under `alone`, so that nobody stops the server meanwhile.
+        """Join the users; under `alone`, so that no process stops the server meanwhile.
 
         Raises:
             StorageUnavailable: another program holds the file exclusively.
@@ -64,11 +64,11 @@ class Users:
             )
 
     def joined(self) -> bool:
-        """Return whether we are a user; under `alone`. A forked child is none."""
+        """Return whether this process is a user; under `alone`. A forked child is not a user."""
         return self._lock.is_open
 
     def leave(self) -> bool:
-        """Be no user any more; under `alone`. Return whether no user is left.
+        """Leave the users; under `alone`. Return whether no user is left.
 
         In a forked child this does nothing: its parent is the user.
         """
@@ -82,10 +82,10 @@ class Users:
 
 @contextmanager
 def lock_to_pass_on(path: Path) -> Iterator[int]:
-    """Lock the file `path`, which is free, for the process that is given its descriptor.
+    """Lock the free file `path` for the process that inherits its descriptor.
 
     Raises:
-        StorageUnavailable: another process holds it.
+        StorageUnavailable: another process holds the lock.
     """
     lock = FileLock(path)
     if not lock.try_acquire():
@@ -93,5 +93,5 @@ def lock_to_pass_on(path: Path) -> Iterator[int]:
     try:
         yield lock.fileno()
     finally:
-        # Closed, not unlocked: the process that was given the descriptor keeps the lock.
+        # Closed, not unlocked: the process that inherited the descriptor keeps the lock.
         lock.close()
