@@ -75,7 +75,7 @@ def cosines(query: QueryVector, segment: Segment, docs: NDArray[np.int32]) -> Sc
 
 
 def best_passage(query: QueryVector, segment: Segment, doc: int) -> tuple[int, int] | None:
-    """Return the character range of the passage of `doc` nearest to `query`, None without passages."""
+    """Return the character range of the passage of `doc` nearest to `query`, None without one."""
     rows = np.arange(segment.passage_start[doc], segment.passage_start[doc + 1])
     if not len(rows):
         return None

@@ -119,7 +119,7 @@ class SearchIndex:
         return IndexTimeline.of(self.refresh(), criteria)
 
     def count_holding(self, name: str, criteria: Criteria) -> tuple[int, int]:
-        """Count the memories that meet `criteria` and contain all words of `name`, and all memories."""
+        """Count the memories that meet `criteria` and hold all words of `name`, and all."""
         return self.refresh().count_holding(name, criteria)
 
     def warm_up(self) -> None:
@@ -129,7 +129,7 @@ class SearchIndex:
     def save(self) -> None:
         """Write the snapshot for the next process, if enough changed since the last snapshot."""
         if self._snapshot is not None:
-            # First of all, fail here if the server is gone: a running fold would wait for the server.
+            # Fail here first if the server is gone: a running fold would wait for the server.
             self._storage.position()
         self._wait_for_folding()
         if self._snapshot is not None and self._worth_saving(self._snapshot):
@@ -209,7 +209,7 @@ class SearchIndex:
         return reader
 
     def _catch_up(self, reader: Reader, position: int) -> Reader:
-        """Return `reader` with all changes up to the cursor `position`, and perhaps later changes."""
+        """Return `reader` with all changes up to the cursor `position`, perhaps with later ones."""
         # Read once: the property builds the name of the model at every access.
         model, dimensions = self._embedder.model, self._embedder.dimensions
         while reader.cursor < position:
@@ -242,7 +242,7 @@ class SearchIndex:
         self._saved_at = self._folded_at = 0
 
     def _write(self, snapshot: Snapshot, compact: Reader) -> bool:
-        """Write a snapshot; return whether the file exists and stands at the cursor of `compact`."""
+        """Write a snapshot; return whether the file exists with the cursor of `compact`."""
         if not snapshot.write(compact):
             return False
         self._saved_at = compact.cursor

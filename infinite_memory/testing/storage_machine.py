@@ -67,7 +67,7 @@ class Hardship(Protocol):
         """Keep the contents of the disk at the call with that number, for `crash`."""
 
     def crash(self, home: Path) -> Path:
-        """Cut the power, now or at the call of `cut_at`; return a folder with the remains of `home`.
+        """Cut the power, now or at the call of `cut_at`; return a folder with the remains.
 
         The handles that are open are as good as gone: nobody closes them.
         """
@@ -239,7 +239,7 @@ class _StorageMachine(RuleBasedStateMachine):
         data=st.data(),
     )
     def expect_content(self, scopes: frozenset[str], data: st.DataObject) -> None:
-        """Commit on the condition that the memories with a content are as expected, or off by one."""
+        """Commit if the memories with a content are as expected: rightly, or off by one."""
         expected = ExpectContent(scopes=scopes, content_hashes=self.known_hashes(data))
         there = {each.id for each in self.model.find(expected.criteria, limit=100).memories}
         wrong = data.draw(st.sampled_from([set(), {self.known_id(data)}]))

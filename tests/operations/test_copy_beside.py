@@ -103,7 +103,9 @@ def test_entries_before_a_damaged_one_are_copied_and_it_is_named(
     copied = copy_store(source, target)
     (finding,) = copied.left_out
     assert finding.part is RecordKind.JOURNAL
-    assert "entry 5 of the journal is not copied, nor are those behind it, up to 7" in finding.what
+    assert (
+        "entry 5 of the journal is not copied, nor are the later entries, up to 7" in finding.what
+    )
     assert copied.compared["entries"] == 4
     assert not copied.different
     assert target.journal(limit=9) == source.journal(before=5, limit=9)

@@ -1,1 +1,1 @@
-"""Copy a store to another one, and compare both."""
+"""Copy a store into an empty store, and compare the two."""

@@ -1,4 +1,4 @@
-"""Comparing: whether one store holds what another one does, to the byte."""
+"""Compare a store with its copy, to the byte."""
 
 from __future__ import annotations
 
@@ -14,46 +14,46 @@ from infinite_memory.model.memory import Memory
 from infinite_memory.model.record import Change, Changes, Embedding, Record
 from infinite_memory.protocols import Storage, SupportsDamage
 
-__all__ = ["Comparison", "Stretches", "same_embedding", "same_memory"]
+__all__ = ["ChangeBatches", "Comparison", "same_embedding", "same_memory"]
 
 _FIRST_LIMIT = 256
 _MOST_LIMIT = 2048
-_STRETCH_BYTES = 8 << 20
-# So often what differs is looked at again where the source is being written.
-_LOOKS = 5
-_NAMED = 20
+_BATCH_BYTES = 8 << 20
+# The number of comparisons of a memory that differs, since the source may be written meanwhile.
+_ATTEMPTS = 5
+_MOST_NAMED = 20
 
-_ANEW = "copy anew, into an empty target; if that does not help, verify both stores"
+_COPY_AGAIN = "copy anew, into an empty target; if that does not help, verify both stores"
 _RESTORE = "restore the source from a backup, or keep what was copied"
 
 
-class Stretches:
-    """The feed of a storage from a cursor on, in stretches of some megabytes, to its end."""
+class ChangeBatches:
+    """The feed of a storage from a cursor to its end, in batches of some megabytes."""
 
     def __init__(
         self, storage: Storage, cursor: int, *, models: Collection[str] | None = None
     ) -> None:
-        """Read with the embeddings by `models`, None for all of them."""
+        """Read the memories with their embeddings by `models`, or by all models for None."""
         self._storage = storage
         self._cursor = cursor
         self._models = models
 
     def __iter__(self) -> Iterator[Changes]:
-        """Yield the stretches; each is asked for when the one before has been dealt with."""
+        """Yield the batches; the storage reads a batch when the caller asks for it."""
         limit = _FIRST_LIMIT
         while True:
             changes = self._storage.changes(self._cursor, limit=limit, models=self._models)
-            # A stretch of damaged ones has no items, and yet leads on.
+            # A batch of damaged memories has no items, but it moves the cursor.
             if changes.cursor <= self._cursor:
                 return
             yield changes
             self._cursor = changes.cursor
-            size = sum(map(_bytes_of, changes.items)) // max(1, len(changes.items))
-            limit = max(1, min(_MOST_LIMIT, 2 * limit, _STRETCH_BYTES // max(1, size)))
+            size = sum(map(_size_bytes, changes.items)) // max(1, len(changes.items))
+            limit = max(1, min(_MOST_LIMIT, 2 * limit, _BATCH_BYTES // max(1, size)))
 
 
 class Comparison:
-    """Looks at everything in a source and in its copy. `counts` are of what is equal, by part."""
+    """Compares every record of a source with its copy; `counts` are of equal records, by kind."""
 
     def __init__(self, source: Storage, target: Storage, progress: CopyProgress | None) -> None:
         self._source = source
@@ -63,46 +63,47 @@ class Comparison:
         self.counts: Counter[str] = Counter()
         self.different: list[Finding] = []
 
-    def run(self, brought: Callable[[], int], bring: Callable[[], None]) -> None:
+    def run(self, copied_cursor: Callable[[], int], copy_changes: Callable[[], None]) -> None:
         """Compare to the end of the feed of the source.
 
-        `brought` returns the cursor up to which the target has everything; `bring` moves it to the
-        end. What differs because it was written meanwhile is brought over and looked at again.
+        `copied_cursor` returns the cursor up to which the target has every change; `copy_changes`
+        copies the changes after it. A memory that differs may have been written meanwhile: it is
+        copied and compared again.
         """
         total = sum(self._source.measure().memories.values()) if self._progress else 0
         suspects: dict[str, Finding] = {}
         cursor = 0
-        for _ in range(_LOOKS):
-            for changes in Stretches(self._source, cursor):
-                if changes.cursor > brought():
-                    bring()
+        for _ in range(_ATTEMPTS):
+            for changes in ChangeBatches(self._source, cursor):
+                if changes.cursor > copied_cursor():
+                    copy_changes()
                 suspects.update(self._compare(changes.items))
                 cursor = changes.cursor
                 if self._progress is not None:
                     done = self.counts["memories"]
                     self._progress(CopyStep.VERIFYING, min(done, total), total)
-            suspects = self._looked_at_again(suspects, bring)
+            suspects = self._compare_again(suspects, copy_changes)
             if self._source.position() == cursor:
                 break
         self.different += suspects.values()
         self._compare_totals(cursor)
 
-    def _looked_at_again(
-        self, suspects: dict[str, Finding], bring: Callable[[], None]
+    def _compare_again(
+        self, suspects: dict[str, Finding], copy_changes: Callable[[], None]
     ) -> dict[str, Finding]:
-        """Return those that are still not the same once what is new has been brought over."""
-        for _ in range(_LOOKS):
+        """Return the suspects that still differ after the newest changes have been copied."""
+        for _ in range(_ATTEMPTS):
             if not suspects:
                 break
-            bring()
-            suspects = self._compare(self._again(list(suspects)))
+            copy_changes()
+            suspects = self._compare(self._read_again(list(suspects)))
         return suspects
 
     def compare_scopes(self) -> None:
-        """Compare the scopes, those that were found damaged left out."""
-        wanted, there = self._source.scopes(), self._target.scopes()
-        for name in sorted(wanted.keys() | there.keys()):
-            if wanted.get(name) == there.get(name):
+        """Compare the scopes; a storage omits damaged scopes."""
+        wanted, existing = self._source.scopes(), self._target.scopes()
+        for name in sorted(wanted.keys() | existing.keys()):
+            if wanted.get(name) == existing.get(name):
                 self.counts["scopes"] += 1
             else:
                 self.different.append(
@@ -115,13 +116,13 @@ class Comparison:
                 )
 
     def left_out(self, refused: Mapping[str, Finding]) -> tuple[Finding, ...]:
-        """Return what the source could not give, after what the target `refused`."""
+        """Return the records that the target `refused`, then the unreadable ones of the source."""
         damage = self._source.damage() if isinstance(self._source, SupportsDamage) else ()
-        self.different = [each for each in self.different if each.id not in refused]
+        self.different = [finding for finding in self.different if finding.id not in refused]
         return (*refused.values(), *damage, *self._lost_histories.values())
 
-    def _again(self, ids: Sequence[str]) -> list[Change]:
-        """Return those memories as they are now."""
+    def _read_again(self, ids: Sequence[str]) -> list[Change]:
+        """Return the memories `ids` as the source holds them now, without unreadable ones."""
         changes = []
         for memory_id in ids:
             try:
@@ -132,54 +133,55 @@ class Comparison:
         return changes
 
     def _compare(self, items: Sequence[Change]) -> dict[str, Finding]:
-        """Return a finding for each of `items` that is not the same in the target."""
-        there = self._target.get([change.id for change in items])
+        """Return a finding for every change in `items` that the target does not hold equally."""
+        copies = self._target.get([change.id for change in items])
         gone = [change.id for change in items if change.record is None]
         erased = self._target.erased(gone) if gone else frozenset()
-        found: dict[str, Finding] = {}
+        findings: dict[str, Finding] = {}
         for change in items:
-            what = self._difference(change, there.get(change.id), erased)
-            if what is not None:
-                found[change.id] = Finding(
+            difference = self._describe_difference(change, copies.get(change.id), erased)
+            if difference is not None:
+                findings[change.id] = Finding(
                     part=RecordKind.MEMORY,
                     id=change.id,
-                    what=f"memory {change.id!r} {what}",
-                    way_out=_ANEW,
+                    what=f"memory {change.id!r} {difference}",
+                    way_out=_COPY_AGAIN,
                 )
             else:
                 self._count(change)
-        return found
+        return findings
 
-    def _difference(
-        self, change: Change, found: Record | None, erased: frozenset[str]
+    def _describe_difference(
+        self, change: Change, copy: Record | None, erased: frozenset[str]
     ) -> str | None:
-        """Return in what a memory differs, None if in nothing."""
+        """Return how a memory differs from its copy, None if the two are equal."""
         if change.record is None:
-            equal = found is None and change.id in erased
+            equal = copy is None and change.id in erased
             return None if equal else "is erased in the source and not in the target"
-        if found is None:
+        if copy is None:
             return "is not in the target"
-        if not same_memory(change.record.memory, found.memory):
+        if not same_memory(change.record.memory, copy.memory):
             return "is another one in the target"
-        mine, other = change.record.embeddings, found.embeddings
-        if len(mine) != len(other) or not all(map(same_embedding, mine, other)):
+        original, copied = change.record.embeddings, copy.embeddings
+        if len(original) != len(copied) or not all(map(same_embedding, original, copied)):
             return "has other vectors in the target"
-        return self._other_history(change.record.memory)
+        return self._describe_history(change.record.memory)
 
-    def _other_history(self, memory: Memory) -> str | None:
+    def _describe_history(self, memory: Memory) -> str | None:
+        """Return how the history of `memory` differs, None if it is equal or unreadable."""
         if memory.revision == 1:
             return None
         try:
-            mine = self._source.history(memory.id)
+            original = self._source.history(memory.id)
         except StoreDamaged as error:
             self._lost_histories[memory.id] = Finding(
                 part=RecordKind.REVISION, id=memory.id, what=str(error), way_out=_RESTORE
             )
             return None
-        other = self._target.history(memory.id)
-        if len(mine) != len(other) or not all(map(same_memory, mine, other)):
+        copied = self._target.history(memory.id)
+        if len(original) != len(copied) or not all(map(same_memory, original, copied)):
             return "has another history in the target"
-        self.counts["revisions"] += len(mine) - 1
+        self.counts["revisions"] += len(original) - 1
         return None
 
     def _count(self, change: Change) -> None:
@@ -190,70 +192,77 @@ class Comparison:
             self.counts["embeddings"] += len(change.record.embeddings)
 
     def _compare_totals(self, cursor: int) -> None:
-        """Compare the numbers, so that nothing more is in the target than in the source.
+        """Compare the numbers of memories, to find memories that only the target holds.
 
-        They cannot be while the source is being written: then each memory has been compared alone.
+        While the source is being written, the numbers are not comparable and are left alone.
         """
-        mine, other = self._source.measure(), self._target.measure()
+        source_size, target_size = self._source.measure(), self._target.measure()
         if self._source.position() != cursor:
             return
         damage = self._source.damage() if isinstance(self._source, SupportsDamage) else ()
         lost = {
-            each.id for each in damage if each.part is RecordKind.MEMORY and each.id is not None
+            finding.id
+            for finding in damage
+            if finding.part is RecordKind.MEMORY and finding.id is not None
         }
-        more = sum(other.memories.values()) + len(lost) > sum(mine.memories.values())
-        unknown = self._unknown(lost) if more else []
+        target_count, source_count = map(
+            sum, (target_size.memories.values(), source_size.memories.values())
+        )
+        unknown = self._find_unknown(lost) if target_count + len(lost) > source_count else []
         if unknown:
             self.different.append(
                 Finding(
                     part=RecordKind.DATABASE,
                     what=f"the target holds what the source does not: {', '.join(unknown)}",
-                    way_out=_ANEW,
+                    way_out=_COPY_AGAIN,
                 )
             )
-        elif not lost and not self.different and mine.memories != other.memories:
+        elif not lost and not self.different and source_size.memories != target_size.memories:
             self.different.append(
                 Finding(
                     part=RecordKind.DATABASE,
                     what="the numbers by scope, kind and status are not the same in both",
-                    way_out=_ANEW,
+                    way_out=_COPY_AGAIN,
                 )
             )
 
-    def _unknown(self, lost: Collection[str]) -> list[str]:
-        """Return ids of the target that the source does not have, the first of them."""
+    def _find_unknown(self, lost: Collection[str]) -> list[str]:
+        """Return the ids of the target that the source does not have, the first 20 at most."""
         unknown: list[str] = []
-        for changes in Stretches(self._target, 0):
-            stored = [each.id for each in changes.items if each.record is not None]
-            stored = [each for each in stored if each not in lost]
-            there = self._source.get(stored, models=())
-            unknown += [each for each in stored if each not in there]
-            if len(unknown) >= _NAMED:
+        for changes in ChangeBatches(self._target, 0):
+            stored = [
+                change.id
+                for change in changes.items
+                if change.record is not None and change.id not in lost
+            ]
+            known = self._source.get(stored, models=())
+            unknown += [memory_id for memory_id in stored if memory_id not in known]
+            if len(unknown) >= _MOST_NAMED:
                 break
-        return unknown[:_NAMED]
+        return unknown[:_MOST_NAMED]
 
 
-def same_memory(one: Memory, other: Memory) -> bool:
-    """Tell whether two memories are equal in every field, numbers in a context with their type."""
-    return one == other and (not one.context or _text_of(one) == _text_of(other))
+def same_memory(first: Memory, second: Memory) -> bool:
+    """Return whether two memories are equal in every field; in a context, 1 differs from 1.0."""
+    return first == second and (not first.context or _json_text(first) == _json_text(second))
 
 
-def _text_of(memory: Memory) -> str:
+def _json_text(memory: Memory) -> str:
     return json.dumps(to_json(memory), ensure_ascii=False)
 
 
-def same_embedding(one: Embedding, other: Embedding) -> bool:
-    """Tell whether two embeddings are equal to the byte."""
+def same_embedding(first: Embedding, second: Embedding) -> bool:
+    """Return whether two embeddings are equal to the byte."""
     return (
-        one.model == other.model
-        and one.vectors.shape == other.vectors.shape
-        and one.spans.tobytes() == other.spans.tobytes()
-        and one.vectors.tobytes() == other.vectors.tobytes()
+        first.model == second.model
+        and first.vectors.shape == second.vectors.shape
+        and first.spans.tobytes() == second.spans.tobytes()
+        and first.vectors.tobytes() == second.vectors.tobytes()
     )
 
 
-def _bytes_of(change: Change) -> int:
+def _size_bytes(change: Change) -> int:
     if change.record is None:
         return 0
-    vectors = sum(each.vectors.nbytes for each in change.record.embeddings)
+    vectors = sum(embedding.vectors.nbytes for embedding in change.record.embeddings)
     return 2 * len(change.record.memory.text) + 1000 + vectors

@@ -1,10 +1,10 @@
-"""Copy: everything that one store holds into another, whatever keeps them.
+"""Copy everything that a store holds into an empty store, from any storage to any storage.
 
-The feed of the source says what there is, oldest change first. Each memory is written revision by
-revision, so that its history is the same, and an erased id is written and erased. The target bears
-a mark that says how far the copy has come. Where a run ended between a write and its mark, the next
-one finds in the target what is already there. Links and usage, which need their memories, come
-next, and the journal last: it never tells of what is not there.
+The feed of the source lists every change, oldest first. The copy writes a memory revision by
+revision, so that its history is equal, and it writes and erases every erased id. A mark in the
+target records the progress. If a run ended between a write and its mark, the next run finds in the
+target the records that are already written. Links and usage need their memories and come next. The
+journal comes last, so that it never names a memory that the target does not hold.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ from infinite_memory.model.memory import GLOBAL, Memory
 from infinite_memory.model.record import Change, Embedding, Record
 from infinite_memory.model.scope import Scope
 from infinite_memory.operations.store_copy.comparison import (
+    ChangeBatches,
     Comparison,
-    Stretches,
     same_embedding,
     same_memory,
 )
@@ -59,7 +59,7 @@ Place: TypeAlias = str | os.PathLike[str] | Storage
 
 _COMMIT_WRITES = 2048
 _COMMIT_BYTES = 8 << 20
-_TRIES = 5
+_ATTEMPTS = 5
 
 
 def copy_store(
@@ -71,30 +71,33 @@ def copy_store(
 ) -> Copied:
     """Copy everything that the store `source` holds into `target`, and compare the two.
 
-    That is every memory with its history, status and vectors by every model, its links and its
-    usage, the scopes, the journal, and the ids that were erased. `target` is empty, or has been
-    begun by a copy of the same source: then this goes on there. What is written to the source
-    meanwhile comes over too. What is damaged in the source is left out and named. `config` says
-    where the managed server is; a storage that is given open stays open.
+    The copy has every memory with its history, status and vectors by every model, its links and its
+    usage, the scopes, the journal, and the erased ids. `target` is empty, or an unfinished copy of
+    the same source, which this call continues. Writes to the source during the copy are copied too.
+    Damaged records of the source are left out, and the result names them. `config` says where the
+    managed server is. A storage that the caller passes open stays open.
 
     Raises:
-        ConfigurationError: one of them looks like an address, and is none that is served.
-        InvalidInput: source and target are the same store, or one of them ends with the process.
-        Conflict: the target holds something else, or was written since it was copied.
-        StorageError: one of them cannot be opened, read or written; run it again to go on.
+        ConfigurationError: an address is malformed or not supported.
+        InvalidInput: source and target are the same store, or a store ends with the process.
+        Conflict: the target holds other memories, or was written since it was copied.
+        StorageError: a store cannot be opened, read or written; run the copy again to continue.
     """
     with ExitStack() as owned:
-        first, second = _address(source), _address(target)
-        if first is not None and first == second:
-            raise InvalidInput(f"{masked(first)} cannot be copied into itself: name another target")
-        config = config or load().config
-        reading = _opened(source, config, owned, create=False)
-        writing = _opened(target, config, owned, create=True)
-        if reading.identity == writing.identity:
+        source_address, target_address = _address(source), _address(target)
+        if source_address is not None and source_address == target_address:
             raise InvalidInput(
-                f"source and target are the same store, {reading.identity}: name another target"
+                f"{masked(source_address)} cannot be copied into itself: name another target"
             )
-        return _Copying(reading, writing, progress).run()
+        config = config or load().config
+        source_storage = _open_place(source, config, owned, create=False)
+        target_storage = _open_place(target, config, owned, create=True)
+        if source_storage.identity == target_storage.identity:
+            raise InvalidInput(
+                f"source and target are the same store, {source_storage.identity}: "
+                "name another target"
+            )
+        return _StoreCopy(source_storage, target_storage, progress).run()
 
 
 def _address(place: Place) -> str | None:
@@ -112,12 +115,12 @@ def _address(place: Place) -> str | None:
     return str(Path(address).expanduser().resolve()) if is_folder(address) else address
 
 
-def _opened(place: Place, config: Config, owned: ExitStack, *, create: bool) -> Storage:
+def _open_place(place: Place, config: Config, owned: ExitStack, *, create: bool) -> Storage:
     if not isinstance(place, str | os.PathLike):
         return place
     address = _address(place) or ""
-    opened = open_storage if create else open_existing
-    storage: Storage | None = opened(address, home=config.home, mongod=config.mongod)
+    open_address = open_storage if create else open_existing
+    storage: Storage | None = open_address(address, home=config.home, mongod=config.mongod)
     if storage is None:
         raise StorageUnavailable(
             f"there is no store at {masked(address)}: check the address; nothing was created"
@@ -125,7 +128,7 @@ def _opened(place: Place, config: Config, owned: ExitStack, *, create: bool) -> 
     return owned.enter_context(closing(storage))
 
 
-class _Copying:
+class _StoreCopy:
     def __init__(self, source: Storage, target: Storage, progress: CopyProgress | None) -> None:
         self._source = source
         self._target = target
@@ -138,22 +141,21 @@ class _Copying:
         self._journal = JournalCopy(source, target)
 
     def run(self) -> Copied:
-        """Bring everything over, and compare."""
+        """Copy every record, and compare source and target."""
         resumed = self._begin()
         end = self._source.journal_end()
-        self._bring_scopes()
-        self._bring()
+        self._copy_scopes()
+        self._copy_changes()
         comparison = Comparison(self._source, self._target, self._progress)
-        comparison.run(lambda: self._cursor, self._bring)
-        self._bring_scopes()
+        comparison.run(lambda: self._cursor, self._copy_changes)
+        self._copy_scopes()
         comparison.compare_scopes()
-        end = self._bring_links(end)
-        self._journal.bring(end.number)
+        end = self._copy_links(end)
+        self._journal.copy(end.number)
         if self._erased:
             self._target.scrub()
         left_out = comparison.left_out(self._refused)
-        others = (*self._links.different, *self._journal.different)
-        different = (*comparison.different, *others)
+        different = (*comparison.different, *self._links.different, *self._journal.different)
         self._mark(finished=not different)
         entries = {"entries": self._journal.compared}
         return Copied(
@@ -164,31 +166,32 @@ class _Copying:
             different=different,
         )
 
-    def _bring_links(self, end: JournalEnd) -> JournalEnd:
-        """Bring links and usage, and what is written meanwhile.
+    def _copy_links(self, end: JournalEnd) -> JournalEnd:
+        """Copy links and usage, and the changes that are written to the source meanwhile.
 
-        Return where the journal of the source ended before everything that is there by now.
+        Return an end of the source's journal: the target holds every memory that the journal up to
+        this end names.
         """
-        for _ in range(_TRIES):
+        for _ in range(_ATTEMPTS):
             self._links.run()
             now = self._source.journal_end()
             if now == end and self._source.position() == self._cursor:
                 break
             end = now
-            self._bring_scopes()
-            self._bring()
+            self._copy_scopes()
+            self._copy_changes()
         return end
 
     def _begin(self) -> bool:
-        """Check that the target may be written; tell whether an earlier run is gone on with."""
+        """Check the target before writing; return whether this run continues an earlier run."""
         target = self._target
         mark = target.copy_mark() if isinstance(target, SupportsCopyMark) else None
         if mark is None:
             filled = target.position() or target.journal_end().number
             if filled or target.scopes() != {GLOBAL: Scope(name=GLOBAL)}:
                 raise Conflict(
-                    "the target holds memories or scopes already, and is no copy of this source: "
-                    "name an empty one; nothing was changed"
+                    "the target holds memories or scopes already, and is not a copy of this "
+                    "source: name an empty target; nothing was changed"
                 )
             self._mark()
             return False
@@ -227,95 +230,100 @@ class _Copying:
             )
             self._target.mark_copy(mark)
 
-    def _bring_scopes(self) -> None:
-        """Make the scopes of the target those of the source, which may be changed meanwhile."""
-        for _ in range(_TRIES):
-            wanted, there = self._source.scopes(), self._target.scopes()
+    def _copy_scopes(self) -> None:
+        """Copy the scopes of the source, which may change meanwhile."""
+        for _ in range(_ATTEMPTS):
+            wanted, existing = self._source.scopes(), self._target.scopes()
             commit = Commit(
-                erased_scopes=[name for name in there if name not in wanted],
-                scopes=[scope for name, scope in wanted.items() if there.get(name) != scope],
+                erased_scopes=[name for name in existing if name not in wanted],
+                scopes=[scope for name, scope in wanted.items() if existing.get(name) != scope],
             )
             if commit.is_empty:
                 return
             self._target.commit(commit)
 
-    def _bring(self) -> None:
-        """Bring over what the feed has after the cursor, until there is nothing more."""
+    def _copy_changes(self) -> None:
+        """Copy the changes that the feed has after the cursor, to its end."""
         total = done = 0
         if self._progress is not None:
             total = sum(self._source.measure().memories.values())
             done = sum(self._target.measure().memories.values())
-        stretches = Stretches(self._source, self._cursor)
-        for changes in stretches:
-            self._bring_all(changes.items)
+        for changes in ChangeBatches(self._source, self._cursor):
+            self._copy_items(changes.items)
             self._cursor = changes.cursor
             self._mark()
             done += len(changes.items)
             if self._progress is not None:
                 self._progress(CopyStep.COPYING, min(done, total), total)
 
-    def _bring_all(self, items: Sequence[Change]) -> None:
-        """Bring over `items`, anew where another copy into the same target was quicker."""
-        before = self._copied
-        for attempt in range(_TRIES):
-            self._copied = before
+    def _copy_items(self, items: Sequence[Change]) -> None:
+        """Copy `items`; start again if another copy wrote into the same target meanwhile."""
+        copied_before = self._copied
+        for attempt in range(_ATTEMPTS):
+            self._copied = copied_before
             try:
-                self._note_erased(items)
-                for steps in _batches(self._steps(items)):
+                self._store_erased(items)
+                for steps in _batches(self._plan_steps(items)):
                     self._commit(steps)
                 return
             except Conflict:
-                if attempt == _TRIES - 1:
+                if attempt == _ATTEMPTS - 1:
                     raise
 
-    def _note_erased(self, items: Sequence[Change]) -> None:
-        """Store an empty memory for each erased one that the target never had.
+    def _store_erased(self, items: Sequence[Change]) -> None:
+        """Store an empty memory for every erased id that the target never had.
 
-        Erasing it then leaves the id among the erased ones, in the feed of the target too.
+        The copy then erases it, so that the target lists the id as erased, in its feed too.
         """
         gone = [change.id for change in items if change.record is None]
         known = {*self._target.get(gone, models=()), *self._target.erased(gone)} if gone else set()
-        empty = [
+        placeholders = [
             Memory(id=memory_id, text="-", happened_at=from_micros(0), stored_at=from_micros(0))
             for memory_id in gone
             if memory_id not in known
         ]
-        if empty:
-            self._target.commit(Commit(puts=[Put(memory=memory, expected=0) for memory in empty]))
+        if placeholders:
+            self._target.commit(
+                Commit(puts=[Put(memory=memory, expected=0) for memory in placeholders])
+            )
 
-    def _steps(self, items: Sequence[Change]) -> Iterator[_Step]:
-        """Yield what makes the target hold `items`; what it holds already needs nothing."""
+    def _plan_steps(self, items: Sequence[Change]) -> Iterator[_Step]:
+        """Yield the steps after which the target holds `items`; equal records need no step."""
         stored = [change.id for change in items if change.record is not None]
         gone = [change.id for change in items if change.record is None]
-        there = self._target.get([*stored, *gone])
+        existing = self._target.get([*stored, *gone])
         for change in items:
-            before = self._copied
-            known = there.get(change.id)
+            copied_before = self._copied
+            known = existing.get(change.id)
             if change.record is not None:
-                steps = self._storing(change.record, known)
+                steps = self._plan_record(change.record, known)
             else:
                 steps = iter(() if known is None else (_erase(known.memory),))
             for step in steps:
-                self._copied = before + 1
+                self._copied = copied_before + 1
                 yield step
 
-    def _storing(self, record: Record, known: Record | None) -> Iterator[_Step]:
-        """Yield the revisions of a memory that are missing, the current one with its vectors."""
+    def _plan_record(self, record: Record, known: Record | None) -> Iterator[_Step]:
+        """Yield a step per missing revision of a memory, the current revision with its vectors."""
         memory = record.memory
         if known is not None and same_memory(known.memory, memory):
-            there = {embedding.model: embedding for embedding in known.embeddings}
-            if there.keys() <= {embedding.model for embedding in record.embeddings}:
+            copies = {embedding.model: embedding for embedding in known.embeddings}
+            if copies.keys() <= {embedding.model for embedding in record.embeddings}:
                 for embedding in record.embeddings:
-                    other = there.get(embedding.model)
-                    if other is None or not same_embedding(embedding, other):
+                    copy = copies.get(embedding.model)
+                    if copy is None or not same_embedding(embedding, copy):
                         yield _attach(memory, embedding)
                 return
         revisions = self._revisions(memory)
         expected = 0
         if known is not None:
-            same = [n for n, each in enumerate(revisions[:-1]) if same_memory(each, known.memory)]
-            if same:
-                revisions = revisions[same[0] + 1 :]
+            matches = [
+                number
+                for number, revision in enumerate(revisions[:-1])
+                if same_memory(revision, known.memory)
+            ]
+            if matches:
+                revisions = revisions[matches[0] + 1 :]
                 expected = known.memory.revision
             else:
                 yield _erase(known.memory)
@@ -325,17 +333,17 @@ class _Copying:
             expected = revision.revision
 
     def _revisions(self, memory: Memory) -> list[Memory]:
-        """Return the revisions of a memory up to this one; the first one has none before it."""
+        """Return the revisions of a memory, oldest first, ending with `memory`."""
         if memory.revision == 1:
             return [memory]
         try:
             earlier = self._source.history(memory.id)
         except StoreDamaged:
-            earlier = []  # named when the two are compared
-        return [*(each for each in earlier if each.revision < memory.revision), memory]
+            earlier = []  # The comparison names the damaged history.
+        return [*(past for past in earlier if past.revision < memory.revision), memory]
 
     def _commit(self, steps: Sequence[_Step]) -> None:
-        """Write; where the target refuses a memory, write the others and note that one."""
+        """Commit the steps, except for memories that the target refuses; record the refusals."""
         steps = [step for step in steps if step.id not in self._refused]
         commit = merge_commits(*[step.commit for step in steps])
         try:
@@ -344,13 +352,13 @@ class _Copying:
             return
         except InvalidInput as error:
             if len(steps) == 1:
-                self._note(steps[0].id, error)
+                self._record_refusal(steps[0].id, error)
                 return
         half = len(steps) // 2
         self._commit(steps[:half])
         self._commit(steps[half:])
 
-    def _note(self, memory_id: str, error: InvalidInput) -> None:
+    def _record_refusal(self, memory_id: str, error: InvalidInput) -> None:
         self._refused[memory_id] = Finding(
             part=RecordKind.MEMORY,
             id=memory_id,
@@ -361,7 +369,7 @@ class _Copying:
 
 @frozen
 class _Step:
-    """What a copy commits of one memory, and about how many bytes that has."""
+    """A commit for a single memory, with its approximate size."""
 
     id: str
     commit: Commit
@@ -385,7 +393,7 @@ def _put(put: Put) -> _Step:
 
 
 def _batches(steps: Iterator[_Step]) -> Iterator[list[_Step]]:
-    """Yield the steps in their order, so many together as one commit should have."""
+    """Yield the steps in order, in batches of the size of a commit."""
     batch: list[_Step] = []
     size_bytes = 0
     for step in steps:

@@ -1,4 +1,4 @@
-"""Copy the journal: entry by entry, so that each gets the digest that it has in the source."""
+"""Copy the journal entry by entry, so that every entry keeps its digest."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from infinite_memory.protocols import Storage
 
 __all__ = ["JournalCopy"]
 
-_AT_ONCE = 256
-_ANEW = "copy anew, into an empty target; if that does not help, verify both stores"
+_PAGE_SIZE = 256
+_COPY_AGAIN = "copy anew, into an empty target; if that does not help, verify both stores"
 
 
 class JournalCopy:
-    """Continues the journal of a target, which is the beginning of that of the source.
+    """Continues the journal of a target, which is the beginning of the journal of the source.
 
-    `compared` counts the entries that are equal in both.
+    `compared` counts the equal entries.
     """
 
     def __init__(self, source: Storage, target: Storage) -> None:
@@ -30,29 +30,29 @@ class JournalCopy:
         self.different: list[Finding] = []
 
     def check(self) -> None:
-        """See that the source has every entry of the target.
+        """Check that the source has every entry of the target.
 
         Raises:
-            Conflict: it has not; the target has been written by others.
+            Conflict: it lacks an entry, so another program has written the target.
         """
         end = self._target.journal_end()
         if end.number == 0:
             return
         try:
-            found = self._source.journal(before=end.number + 1, limit=1)
+            page = self._source.journal(before=end.number + 1, limit=1)
         except StoreDamaged:
-            return  # named when it is read to be copied
-        if not found or (found[0].number, found[0].digest) != (end.number, end.digest):
+            return  # `copy` reads the entry again and names it.
+        if not page or (page[0].number, page[0].digest) != (end.number, end.digest):
             raise Conflict(
                 f"the target has a journal of its own: its entry {end.number} is not that of the "
                 "source; name an empty target; nothing was changed"
             )
 
-    def bring(self, last: int) -> None:
-        """Bring the entries up to the number `last`, and compare them all."""
+    def copy(self, last: int) -> None:
+        """Copy the entries up to the number `last`, and compare the two journals."""
         number = self._target.journal_end().number
         while number < last:
-            entries = self._entries(number, last)
+            entries = self._read_entries(number, last)
             if not entries:
                 break
             for entry in entries:
@@ -62,15 +62,15 @@ class JournalCopy:
             number = entries[-1].number
         self._compare()
 
-    def _entries(self, after: int, last: int) -> Sequence[Entry]:
-        """Return the next entries in order, those before a damaged one; none behind it."""
-        upto = min(after + _AT_ONCE, last)
+    def _read_entries(self, after: int, last: int) -> Sequence[Entry]:
+        """Return the next entries in order, up to the first damaged entry."""
+        upto = min(after + _PAGE_SIZE, last)
         try:
             return self._source.journal(before=upto + 1, limit=upto - after)[::-1]
         except StoreDamaged:
-            return self._sound_entries(after, upto, last)
+            return self._read_until_damage(after, upto, last)
 
-    def _sound_entries(self, after: int, upto: int, last: int) -> Sequence[Entry]:
+    def _read_until_damage(self, after: int, upto: int, last: int) -> Sequence[Entry]:
         entries: list[Entry] = []
         for number in range(after + 1, upto + 1):
             try:
@@ -82,17 +82,17 @@ class JournalCopy:
         return entries
 
     def _leave_out(self, number: int, last: int, why: str) -> None:
-        others = f", nor are those behind it, up to {last}" if last > number else ""
+        later = f", nor are the later entries, up to {last}" if last > number else ""
         self.left_out.append(
             Finding(
                 part=RecordKind.JOURNAL,
-                what=f"entry {number} of the journal is not copied{others}: {why}",
-                way_out="keep the source, which has the later ones, or restore it from a backup",
+                what=f"entry {number} of the journal is not copied{later}: {why}",
+                way_out="keep the source, which has the later entries, or restore it from a backup",
             )
         )
 
     def _add(self, entry: Entry) -> bool:
-        """Add an entry, unless another copy into the same target was quicker."""
+        """Add an entry unless another copy has added it; return whether the target has it now."""
         try:
             expect = Expect(entry_number=entry.number)
             self._target.commit(Commit(expect=expect, entry=entry.action))
@@ -104,33 +104,35 @@ class JournalCopy:
         return True
 
     def _compare(self) -> None:
-        """Compare every entry of the target with that of the source."""
+        """Compare every entry of the target with the entry of the same number in the source."""
         end = self._target.journal_end()
         self.compared = 0
         digest = JournalEnd().digest
         while self.compared < end.number:
-            upto = min(self.compared + _AT_ONCE, end.number)
+            upto = min(self.compared + _PAGE_SIZE, end.number)
             limit = upto - self.compared
             try:
-                mine = self._source.journal(before=upto + 1, limit=limit)
+                original = self._source.journal(before=upto + 1, limit=limit)
             except StoreDamaged as error:
                 what = f"the journal from entry {self.compared + 1} on is not compared: {error}"
                 way_out = "keep what was copied, or restore the source from a backup"
                 self.left_out.append(Finding(part=RecordKind.JOURNAL, what=what, way_out=way_out))
                 return
             try:
-                other = self._target.journal(before=upto + 1, limit=limit)
+                copied = self._target.journal(before=upto + 1, limit=limit)
             except StoreDamaged as error:
-                self._differ(str(error))
+                self._add_difference(str(error))
                 return
-            if mine != other:
-                self._differ("the entries are not the same in both")
+            if original != copied:
+                self._add_difference("the entries are not the same in both")
                 return
-            self.compared, digest = upto, other[0].digest
+            self.compared, digest = upto, copied[0].digest
         if digest != end.digest:
-            self._differ("the last entry is not the one that was noted as the last")
+            self._add_difference("the last entry is not the entry that is recorded as the last")
 
-    def _differ(self, what: str) -> None:
+    def _add_difference(self, what: str) -> None:
         self.different.append(
-            Finding(part=RecordKind.JOURNAL, what=f"the journal differs: {what}", way_out=_ANEW)
+            Finding(
+                part=RecordKind.JOURNAL, what=f"the journal differs: {what}", way_out=_COPY_AGAIN
+            )
         )

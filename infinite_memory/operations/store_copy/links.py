@@ -1,4 +1,4 @@
-"""Copy the links and the usage of memories, which are in both stores by now, and compare them."""
+"""Copy and compare the links and the usage of memories that both stores hold."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from infinite_memory.model.commit import Commit, Erase, Put
 from infinite_memory.model.findings import Finding, RecordKind
 from infinite_memory.model.link import Link, LinkKey
 from infinite_memory.model.usage import Usage
-from infinite_memory.operations.store_copy.comparison import Stretches
+from infinite_memory.operations.store_copy.comparison import ChangeBatches
 from infinite_memory.protocols import Storage, SupportsDamage
 
 __all__ = ["LinkCopy"]
 
 _Key: TypeAlias = tuple[str, str, str]
 
-# So often what differs is brought again where the source is being written.
-_LOOKS = 5
+# The number of copies of a record that differs, since the source may be written meanwhile.
+_ATTEMPTS = 5
 _COMMIT_WRITES = 2048
-_ANEW = "run the copy again; if that does not help, copy anew, into an empty target"
+_COPY_AGAIN = "run the copy again; if that does not help, copy anew, into an empty target"
 _LATER = "run the copy again when the memory is there"
 
 
 class LinkCopy:
-    """Makes the links and the usage in a target those of the source, as far as they differ.
+    """Makes the links and the usage of a target equal to the source; writes only differences.
 
-    So it can be done again after an interruption. `counts` are of what is equal, by part.
+    It can run again after an interruption. `counts` are of equal records, by kind.
     """
 
     def __init__(self, source: Storage, target: Storage) -> None:
@@ -41,53 +41,53 @@ class LinkCopy:
 
     @property
     def left_out(self) -> tuple[Finding, ...]:
-        """What the target could not take."""
+        """The links that the target could not keep."""
         return (*self._refused.values(), *self._left_out.values())
 
     def run(self) -> None:
-        """Bring what differs, and compare; what was found by an earlier run is forgotten."""
+        """Copy the differences, and compare; forget the results of an earlier run."""
         self.counts.clear()
         self.different.clear()
         self._left_out.clear()
-        for changes in Stretches(self._source, 0, models=()):
-            ids = [each.id for each in changes.items if each.record is not None]
-            self._links(ids)
-            self._usage(ids)
+        for changes in ChangeBatches(self._source, 0, models=()):
+            ids = [change.id for change in changes.items if change.record is not None]
+            self._copy_links(ids)
+            self._copy_usage(ids)
 
-    def _links(self, ids: Sequence[str]) -> None:
-        mine: dict[LinkKey, Link] = {}
-        other: dict[LinkKey, Link] = {}
+    def _copy_links(self, ids: Sequence[str]) -> None:
+        originals: dict[LinkKey, Link] = {}
+        copies: dict[LinkKey, Link] = {}
         missing: list[Link] = []
         surplus: list[LinkKey] = []
-        for look in range(_LOOKS):
-            mine = {link.key: link for link in self._source.links(ids)}
-            other = {link.key: link for link in self._target.links(ids)}
+        for attempt in range(_ATTEMPTS):
+            originals = {link.key: link for link in self._source.links(ids)}
+            copies = {link.key: link for link in self._target.links(ids)}
             missing = [
                 link
-                for key, link in mine.items()
-                if other.get(key) != link and key not in self._refused
+                for key, link in originals.items()
+                if copies.get(key) != link and key not in self._refused
             ]
-            # A link that is damaged in the source by now is kept.
-            is_damaged = bool(self._damaged(RecordKind.LINK))
-            surplus = [] if is_damaged else [key for key in other if key not in mine]
-            if look == _LOOKS - 1 or not (missing or surplus):
+            # A link whose original has been damaged meanwhile is kept.
+            is_damaged = bool(self._damaged_ids(RecordKind.LINK))
+            surplus = [] if is_damaged else [key for key in copies if key not in originals]
+            if attempt == _ATTEMPTS - 1 or not (missing or surplus):
                 break
             for start in range(0, len(missing), _COMMIT_WRITES):
                 self._put_links(missing[start : start + _COMMIT_WRITES])
             for start in range(0, len(surplus), _COMMIT_WRITES):
                 self._target.commit(Commit(erased_links=surplus[start : start + _COMMIT_WRITES]))
-        # Each is met from both of its ends, and counted from where it begins.
-        beginnings = set(ids)
-        equal = [key for key, link in mine.items() if other.get(key) == link]
-        self.counts["links"] += sum(key.source in beginnings for key in equal)
+        # The feed leads to a link from both of its ends; it counts at its source.
+        link_sources = set(ids)
+        equal = [key for key, link in originals.items() if copies.get(key) == link]
+        self.counts["links"] += sum(key.source in link_sources for key in equal)
         for link in missing:
-            self._note_missing(link)
+            self._add_missing(link)
         for key in surplus:
             what = f"the link from {key.source!r} to {key.target!r} is only in the target"
-            self.different.append(Finding(part=RecordKind.LINK, what=what, way_out=_ANEW))
+            self.different.append(Finding(part=RecordKind.LINK, what=what, way_out=_COPY_AGAIN))
 
     def _put_links(self, links: Sequence[Link]) -> None:
-        """Write; where the target refuses a link, write the others and note that one."""
+        """Commit the links, except for links that the target refuses; record the refusals."""
         try:
             self._target.commit(Commit(links=links))
         except InvalidInput as error:
@@ -99,43 +99,51 @@ class LinkCopy:
             (link,) = links
             self._refused[link.key] = Finding(
                 part=RecordKind.LINK,
-                what=f"the target cannot keep {_named(link)}: {error}",
-                way_out="link the two anew in the source, then run the copy again",
+                what=f"the target cannot keep {_describe_link(link)}: {error}",
+                way_out="link the two memories again in the source, then run the copy again",
             )
 
-    def _note_missing(self, link: Link) -> None:
+    def _add_missing(self, link: Link) -> None:
         ends = {link.source, link.target}
         if len(self._target.get(ends, models=())) < len(ends):
-            what = f"{_named(link)} is left out, since one end of it is not in the target"
+            what = f"{_describe_link(link)} is left out, since one end of it is not in the target"
             self._left_out[link.key] = Finding(part=RecordKind.LINK, what=what, way_out=_LATER)
         else:
-            what = f"{_named(link)} is not the same in both"
-            self.different.append(Finding(part=RecordKind.LINK, what=what, way_out=_ANEW))
+            what = f"{_describe_link(link)} is not the same in both"
+            self.different.append(Finding(part=RecordKind.LINK, what=what, way_out=_COPY_AGAIN))
 
-    def _usage(self, ids: Sequence[str]) -> None:
+    def _copy_usage(self, ids: Sequence[str]) -> None:
         wrong: Collection[str] = ()
-        for _ in range(_LOOKS):
-            mine, other = self._source.usage(ids), self._target.usage(ids)
-            kept = self._damaged(RecordKind.USAGE)
+        for _ in range(_ATTEMPTS):
+            originals, copies = self._source.usage(ids), self._target.usage(ids)
+            kept = self._damaged_ids(RecordKind.USAGE)
             wrong = [
-                each
-                for each in {**mine, **other}
-                if mine.get(each) != other.get(each) and each not in kept
+                memory_id
+                for memory_id in {**originals, **copies}
+                if originals.get(memory_id) != copies.get(memory_id) and memory_id not in kept
             ]
-            self.counts["usage"] += 0 if wrong else len(mine)
+            self.counts["usage"] += 0 if wrong else len(originals)
             if not wrong:
                 return
-            more = {each: _more(mine.get(each), other.get(each)) for each in wrong}
-            # What was counted too often can only be counted anew.
-            for each in (each for each, usage in more.items() if usage is None):
-                self._store_anew(each)
-            self._target.count_usage({k: usage for k, usage in more.items() if usage is not None})
-        for each in wrong:
-            what = f"the usage of memory {each!r} is not the same in both"
-            self.different.append(Finding(part=RecordKind.USAGE, id=each, what=what, way_out=_ANEW))
+            lacking = {
+                memory_id: _subtract_usage(originals.get(memory_id), copies.get(memory_id))
+                for memory_id in wrong
+            }
+            # A count that is too high cannot be lowered: only a new record starts from 0.
+            for memory_id, usage in lacking.items():
+                if usage is None:
+                    self._reset_usage(memory_id)
+            self._target.count_usage(
+                {memory_id: usage for memory_id, usage in lacking.items() if usage is not None}
+            )
+        for memory_id in wrong:
+            what = f"the usage of memory {memory_id!r} is not the same in both"
+            self.different.append(
+                Finding(part=RecordKind.USAGE, id=memory_id, what=what, way_out=_COPY_AGAIN)
+            )
 
-    def _store_anew(self, memory_id: str) -> None:
-        """Erase a memory of the target and store it as it was, without its usage."""
+    def _reset_usage(self, memory_id: str) -> None:
+        """Erase a memory of the target and store it again without its usage."""
         record = self._target.get([memory_id]).get(memory_id)
         if record is None:
             return
@@ -151,19 +159,19 @@ class LinkCopy:
         links = self._target.links([memory_id])
         self._target.commit(Commit(erases=(erase,), puts=puts, links=links))
 
-    def _damaged(self, part: RecordKind) -> set[str | None]:
-        found = self._source.damage() if isinstance(self._source, SupportsDamage) else ()
-        return {each.id for each in found if each.part is part}
+    def _damaged_ids(self, part: RecordKind) -> set[str | None]:
+        damage = self._source.damage() if isinstance(self._source, SupportsDamage) else ()
+        return {finding.id for finding in damage if finding.part is part}
 
 
-def _named(link: Link) -> str:
+def _describe_link(link: Link) -> str:
     return f"the link from {link.source!r} to {link.target!r}"
 
 
-def _more(mine: Usage | None, other: Usage | None) -> Usage | None:
-    """Return what `other` lacks of `mine`, None where it has more."""
-    if other is None or mine is None:
-        return mine
-    if other.count > mine.count or other.last > mine.last:
+def _subtract_usage(original: Usage | None, copied: Usage | None) -> Usage | None:
+    """Return the usage that `copied` lacks of `original`, None if it has more."""
+    if copied is None or original is None:
+        return original
+    if copied.count > original.count or copied.last > original.last:
         return None
-    return Usage(count=mine.count - other.count, last=mine.last)
+    return Usage(count=original.count - copied.count, last=original.last)

@@ -1,1 +1,1 @@
-"""Verify a store, its journal and its surroundings."""
+"""Verify a store and its journal, and diagnose an installation."""

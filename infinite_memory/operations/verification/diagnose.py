@@ -117,29 +117,29 @@ def _check_store(config: Config) -> Iterator[Diagnosis]:
             yield diagnosis
             if diagnosis.state is not State.OK:
                 return
-        yield from _check_opened(config, address)
+        yield from _check_open_store(config, address)
     except InfiniteMemoryError as error:
         yield Diagnosis("store", State.PROBLEM, f"{error}.")
 
 
-def _check_opened(config: Config, address: str) -> Iterator[Diagnosis]:
+def _check_open_store(config: Config, address: str) -> Iterator[Diagnosis]:
     storage = open_existing(address, home=config.home, mongod=config.mongod)
     if storage is None:
         where = config.home if address == MANAGED else masked(address)
         yield Diagnosis("store", State.OK, f"There is no store in {where} yet.")
         return
     try:
-        measured = storage.measure()
-        yield _check_records(address, measured)
+        size = storage.measure()
+        yield _check_records(address, size)
         yield _check_damage(storage)
         try:
             embedder = configured_embedder(config, keep=False)
         except EmbedderError:
-            return  # said by the check of the model
+            return  # `_check_model` reports the error.
         try:
-            yield _check_pending(storage, embedder, config, measured)
+            yield _check_pending(storage, embedder, config, size)
             folder = snapshot_folder(address, storage, home=config.home)
-            if folder is not None and measured.memories:
+            if folder is not None and size.memories:
                 yield _check_snapshot(folder, storage, embedder)
         finally:
             embedder.close()
@@ -153,16 +153,16 @@ def _check_opened(config: Config, address: str) -> Iterator[Diagnosis]:
         storage.close()
 
 
-def _check_records(address: str, measured: Size) -> Diagnosis:
-    number = format_count(_total(measured), "memory", "memories")
-    size = format_size(measured.size_bytes)
-    return Diagnosis("records", State.OK, f"{masked(address)} opens: {number} in {size}.")
+def _check_records(address: str, size: Size) -> Diagnosis:
+    number = format_count(_total(size), "memory", "memories")
+    formatted_size = format_size(size.size_bytes)
+    return Diagnosis("records", State.OK, f"{masked(address)} opens: {number} in {formatted_size}.")
 
 
-def _total(measured: Size) -> int:
+def _total(size: Size) -> int:
     """Return the number of memories that are not forgotten."""
     return sum(
-        number for (_, _, status), number in measured.memories.items() if status != Status.FORGOTTEN
+        number for (_, _, status), number in size.memories.items() if status != Status.FORGOTTEN
     )
 
 
@@ -185,19 +185,17 @@ def _check_damage(storage: Storage) -> Diagnosis:
     )
 
 
-def _check_pending(
-    storage: Storage, embedder: Embedder, config: Config, measured: Size
-) -> Diagnosis:
+def _check_pending(storage: Storage, embedder: Embedder, config: Config, size: Size) -> Diagnosis:
     """Return whether memories are pending, and whether other models have vectors."""
     model = embedder.model
-    others = sorted(name for name in measured.embedded if name != model)
+    other_models = sorted(name for name in size.embedded if name != model)
     pending = len(storage.pending(model, limit=_MOST_PENDING))
     if not pending:
         sentence = "Every memory can be found by meaning."
-        if others:
+        if other_models:
             sentence += (
-                f" There are vectors by {', '.join(others)} as well, which"
-                " infinite-memory embed --drop-others removes."
+                f" There are vectors by {', '.join(other_models)} as well, which"
+                " infinite-memory embed --drop-other_models removes."
             )
         return Diagnosis("embeddings", State.OK, sentence)
     former, lost = _former(storage, embedder, config)
@@ -205,8 +203,8 @@ def _check_pending(
         return Diagnosis(
             "embeddings",
             State.WARNING,
-            f"A change of the model is under way: {measured.embedded.get(model, 0):,} of"
-            f" {_total(measured):,} memories are embedded by {model}, and {former} answers"
+            f"A change of the model is under way: {size.embedded.get(model, 0):,} of"
+            f" {_total(size):,} memories are embedded by {model}, and {former} answers"
             " meanwhile: run infinite-memory embed.",
         )
     number = format_count(pending, "memory is", "memories are")

@@ -16,7 +16,7 @@ from infinite_memory.storage.hash_chain import EntryDamaged
 __all__ = ["check_journal"]
 
 _BATCH = 1000
-_LOOKS = 3
+_ATTEMPTS = 3
 _RESTORE = (
     "the store was changed without this package, or the disk lost data: keep a copy of the whole "
     "store, then restore a backup"
@@ -32,7 +32,7 @@ def check_journal(storage: Storage) -> tuple[int, list[Finding]]:
     """
     try:
         walk = _Walk(storage=storage, end=storage.journal_end())
-        findings = [_finding(what) for what in dict.fromkeys(walk.problems())]
+        findings = [_finding(sentence) for sentence in dict.fromkeys(walk.problems())]
     except StoreDamaged as error:
         return 0, [_finding(str(error))]
     every = walk.seen > 0 and not findings and not walk.begun
@@ -41,8 +41,8 @@ def check_journal(storage: Storage) -> tuple[int, list[Finding]]:
     return walk.seen, findings
 
 
-def _finding(what: str, memory_id: str | None = None) -> Finding:
-    return Finding(part=RecordKind.JOURNAL, id=memory_id, what=what, way_out=_RESTORE)
+def _finding(sentence: str, memory_id: str | None = None) -> Finding:
+    return Finding(part=RecordKind.JOURNAL, id=memory_id, what=sentence, way_out=_RESTORE)
 
 
 @define(kw_only=True)
@@ -66,9 +66,9 @@ class _Walk:
             StoreDamaged: the journal cannot be read.
         """
         yield from self._find_foreign(None)
-        for what in self._find_breaks():
+        for sentence in self._find_breaks():
             self._lost = True
-            yield what
+            yield sentence
         yield from self._find_foreign(1)
 
     def _find_foreign(self, before: int | None) -> Iterator[str]:
@@ -92,7 +92,7 @@ class _Walk:
         expected = self.end.number
         for entry in self._entries():
             if entry.number < expected:
-                yield _missing(entry.number + 1, expected)
+                yield _describe_gap(entry.number + 1, expected)
                 later = None
             expected = entry.number - 1
             if isinstance(entry, EntryDamaged):
@@ -106,7 +106,7 @@ class _Walk:
             self._note(entry)
             later = entry
         if expected > 0:
-            yield _missing(1, expected)
+            yield _describe_gap(1, expected)
         elif later is not None and not _continues(later, JournalEnd().digest):
             yield f"entry {later.number} does not begin the journal"
 
@@ -137,7 +137,7 @@ class _Walk:
                 self.left.setdefault(step.id, step.after)
 
 
-def _missing(first: int, last: int) -> str:
+def _describe_gap(first: int, last: int) -> str:
     if first == last:
         return f"entry {first} of the journal is missing"
     return f"entries {first} to {last} of the journal are missing"
@@ -167,7 +167,7 @@ def _check_memory(storage: Storage, memory_id: str) -> Iterator[Finding]:
 
     Damaged memories are reported elsewhere.
     """
-    for _ in range(_LOOKS):
+    for _ in range(_ATTEMPTS):
         try:
             revision = _revision(storage, memory_id)
             entries = storage.journal(limit=1, memory_id=memory_id)
@@ -178,7 +178,7 @@ def _check_memory(storage: Storage, memory_id: str) -> Iterator[Finding]:
         steps = entries[0].action.memories if entries else ()
         left = next((step.after for step in reversed(steps) if step.id == memory_id), None)
         if revision != left and not (left is None and not revision):
-            yield _finding(_difference(memory_id, revision, left), memory_id)
+            yield _finding(_describe_difference(memory_id, revision, left), memory_id)
         return
 
 
@@ -187,9 +187,9 @@ def _revision(storage: Storage, memory_id: str) -> int:
     return 0 if record is None else record.memory.revision
 
 
-def _difference(memory_id: str, revision: int, left: int | None) -> str:
-    there = f"is at revision {revision}" if revision else "does not exist"
+def _describe_difference(memory_id: str, revision: int, left: int | None) -> str:
+    state = f"is at revision {revision}" if revision else "does not exist"
     if left is None:
-        return f"memory {memory_id!r} {there}, but no entry of the journal names it"
-    then = f"left it at revision {left}" if left else "erased it"
-    return f"memory {memory_id!r} {there}, but the journal {then}"
+        return f"memory {memory_id!r} {state}, but no entry of the journal names it"
+    recorded = f"left it at revision {left}" if left else "erased it"
+    return f"memory {memory_id!r} {state}, but the journal {recorded}"

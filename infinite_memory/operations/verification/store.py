@@ -1,9 +1,9 @@
-"""Verify: look at everything that is stored, and at the index, and say what is not as it was."""
+"""Verify every stored record, the journal and the index."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 from attrs import evolve
@@ -28,7 +28,7 @@ from infinite_memory.storage.integrity import check_record
 __all__ = ["verify"]
 
 _BATCH = 1000
-_REBUILD = "nothing is lost: the index is made anew from the store once its folder is deleted"
+_REBUILD = "nothing is lost: the index is made again from the store once its folder is deleted"
 _RESTORE = "restore it from a backup"
 _OLDER = (
     "if you put an older copy of the database in place, delete the folder of the index; if not, "
@@ -37,7 +37,7 @@ _OLDER = (
 
 
 def verify(services: Services, *, mend: bool, progress: Walked | None) -> Verification:
-    """Look at everything; with `mend`, then make anew what was derived from sound records.
+    """Verify the store; with `mend`, rebuild damaged vectors and the index from sound records.
 
     Raises:
         StorageUnavailable: the store cannot be read at the moment.
@@ -48,35 +48,34 @@ def verify(services: Services, *, mend: bool, progress: Walked | None) -> Verifi
         if isinstance(storage, SupportsVerify)
         else _read_through(storage, progress)
     )
-    found = list(stored.findings)
+    findings = list(stored.findings)
     counts = {**stored.counts}
     if services.confinement is not None:
-        # The chain goes through entries that do not exist here.
+        # The chain of digests includes entries that a confined store does not show.
         counts["entries"] = storage.measure().entries
-    elif not any(finding.part is RecordKind.DATABASE for finding in found):
-        counts["entries"], wrong = check_journal(storage)
-        found += wrong
-    if not _unreadable(found):
+    elif not any(finding.part is RecordKind.DATABASE for finding in findings):
+        counts["entries"], journal_findings = check_journal(storage)
+        findings += journal_findings
+    if not _is_unreadable(findings):
         damaged = frozenset(
             finding.id
-            for finding in found
+            for finding in findings
             if finding.id is not None and finding.part is not RecordKind.JOURNAL
         )
-        indexed, wrong = _verify_index(services, damaged)
-        counts["indexed"] = indexed
-        found += wrong
-    verified = Verification(counts=counts, findings=tuple(found))
-    return _mended(services, verified) if mend else verified
+        counts["indexed"], index_findings = _verify_index(services, damaged)
+        findings += index_findings
+    verification = Verification(counts=counts, findings=tuple(findings))
+    return _mend_findings(services, verification) if mend else verification
 
 
-def _unreadable(findings: list[Finding]) -> bool:
+def _is_unreadable(findings: Iterable[Finding]) -> bool:
     return any(finding.part in (RecordKind.DATABASE, RecordKind.FEED) for finding in findings)
 
 
 def _read_through(storage: Storage, progress: Walked | None) -> Verification:
-    """Read what every storage can give: each record, which it verifies by itself.
+    """Read every record through the storage protocol, and verify it.
 
-    What it leaves out on the way because it is damaged, it may be able to say afterwards.
+    A storage omits damaged records; afterwards its `damage` may name them.
     """
     counts: Counter[str] = Counter()
     findings: list[Finding] = []
@@ -84,12 +83,11 @@ def _read_through(storage: Storage, progress: Walked | None) -> Verification:
     counts["scopes"] = len(storage.scopes())
     for change in every_change(storage, 0, None):
         if change.record is None:
-            # What comes as gone may have been moved to where this storage does not look.
+            # A confined storage reports a memory as gone if it was moved to a hidden scope.
             counts += Counter(erased=len(storage.erased([change.id])))
         else:
             counts["memories"] += 1
             findings += check_record(change.record)
-            # The first revision has none before it.
             if change.record.memory.revision > 1:
                 try:
                     counts["revisions"] += len(storage.history(change.id)) - 1
@@ -104,46 +102,46 @@ def _read_through(storage: Storage, progress: Walked | None) -> Verification:
                     )
         if progress is not None and not counts["memories"] % _BATCH:
             progress(min(counts["memories"], total), total)
-    # One that has lost its number is in no feed, but in the lists.
+    # A record that has lost its position is not in the feed, but `find` lists it.
     after: str | None = None
     more = True
     while more:
         page = storage.find(Criteria(), limit=_BATCH, after=after)
         after, more = page.next, page.next is not None
         ids = {memory.id for memory in page.memories}
-        # Each link is met from both ends, and counted from where it begins.
+        # `links` returns a link for both of its ends; it counts at its source.
         counts["links"] += sum(link.source in ids for link in storage.links(ids))
         counts["usage"] += len(storage.usage(ids))
     if isinstance(storage, SupportsDamage):
         findings += storage.damage()
     if progress is not None:
         progress(total, total)
-    # In an order that says nothing of what came first.
+    # The names are sorted, so that the order does not depend on the records.
     return Verification(counts=dict(sorted(counts.items())), findings=tuple(findings))
 
 
 def _verify_index(services: Services, damaged: frozenset[str]) -> tuple[int, list[Finding]]:
-    """Compare the snapshot of the index with the store; return its documents and what is wrong."""
+    """Compare the snapshot of the index with the store; return its size and the findings."""
     try:
         model = services.models.answering()
-        view = model.index.load_snapshot() if isinstance(model.index, SearchIndex) else None
+        reader = model.index.load_snapshot() if isinstance(model.index, SearchIndex) else None
     except ValueError as error:
         return 0, [_index_finding(f"the snapshot of the index is damaged: {error}")]
-    if view is None or not view.segment_readers:
+    if reader is None or not reader.segment_readers:
         return 0, []
     position = services.storage.position()
-    if view.cursor > position:
-        what = f"the index has seen {view.cursor} changes, the store has only {position}"
-        return len(view), [Finding(part=RecordKind.INDEX, what=what, way_out=_OLDER)]
-    return len(view), list(_compared(services, view, model.name, damaged))
+    if reader.cursor > position:
+        what = f"the index has seen {reader.cursor} changes, the store has only {position}"
+        return len(reader), [Finding(part=RecordKind.INDEX, what=what, way_out=_OLDER)]
+    return len(reader), list(_find_disagreements(services, reader, model.name, damaged))
 
 
-def _compared(
-    services: Services, view: Reader, model: str, damaged: frozenset[str]
+def _find_disagreements(
+    services: Services, reader: Reader, model: str, damaged: frozenset[str]
 ) -> Iterator[Finding]:
-    """Yield a finding for each memory unchanged since the snapshot that is not in it as it is."""
-    segment = view.segment_readers[0].segment
-    later = {change.id for change in every_change(services.storage, view.cursor, ())}
+    """Yield a finding for every memory that differs in the snapshot, unless it changed later."""
+    segment = reader.segment_readers[0].segment
+    later = {change.id for change in every_change(services.storage, reader.cursor, ())}
     matched = 0
     for change in every_change(services.storage, 0, (model,)):
         doc = segment.find(change.id)
@@ -156,7 +154,9 @@ def _compared(
             agrees = doc is not None and _agrees(segment, doc, change.record, model)
         if not agrees:
             yield _index_finding(f"the index does not agree with memory {change.id!r}", change.id)
-    unknown = len(segment) - matched - sum(segment.find(each) is not None for each in damaged)
+    unknown = (
+        len(segment) - matched - sum(segment.find(memory_id) is not None for memory_id in damaged)
+    )
     if unknown > 0:
         yield _index_finding(f"the index has {unknown} documents of memories that are not stored")
 
@@ -193,21 +193,26 @@ def _index_finding(what: str, memory_id: str | None = None) -> Finding:
     return Finding(part=RecordKind.INDEX, id=memory_id, what=what, way_out=_REBUILD)
 
 
-def _mended(services: Services, verified: Verification) -> Verification:
-    """Make anew vectors and index, unless the database itself is suspect: then nothing is written.
+def _mend_findings(services: Services, verification: Verification) -> Verification:
+    """Rebuild damaged vectors and the index; write nothing if the database itself is suspect.
 
-    What cannot be embedded at the moment waits for `catch_up`.
+    Memories that cannot be embedded at the moment wait for `catch_up`.
     """
-    found = verified.findings
-    if _unreadable(list(found)):
-        return verified
-    unsound = {finding.id for finding in found if finding.part is RecordKind.MEMORY}
+    findings = verification.findings
+    if _is_unreadable(findings):
+        return verification
+    unsound = {finding.id for finding in findings if finding.part is RecordKind.MEMORY}
     ids = sorted(
-        {f.id for f in found if f.part is RecordKind.EMBEDDING and f.id is not None} - unsound
+        {
+            finding.id
+            for finding in findings
+            if finding.part is RecordKind.EMBEDDING and finding.id is not None
+        }
+        - unsound
     )
     mended = embed_again(services, ids) if ids else 0
-    if any(finding.part is RecordKind.INDEX for finding in found):
+    if any(finding.part is RecordKind.INDEX for finding in findings):
         if isinstance(services.index, SupportsIndex):
             services.index.rebuild()
         mended += 1
-    return evolve(verified, mended=mended)
+    return evolve(verification, mended=mended)
