@@ -152,7 +152,7 @@ def test_a_target_with_a_journal_of_its_own_is_refused(
 ) -> None:
     with closing(InMemoryStorage()) as other:
         other.commit(Commit(entry=make_action()))
-        with pytest.raises(Conflict, match="name an empty one"):
+        with pytest.raises(Conflict, match="name an empty target"):
             copy_store(source, other)
     copy_store(source, target)
     target.commit(Commit(entry=make_action("mine")))

@@ -16,8 +16,6 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TypeAlias
 
-from attrs import frozen
-
 from infinite_memory.config import Config, load
 from infinite_memory.errors import (
     ConfigurationError,
@@ -28,13 +26,20 @@ from infinite_memory.errors import (
 )
 from infinite_memory.model.address import find_problem, masked
 from infinite_memory.model.codec import from_micros
-from infinite_memory.model.commit import Attach, Commit, Erase, Put, merge_commits
+from infinite_memory.model.commit import Commit, Put, merge_commits
 from infinite_memory.model.copying import Copied, CopyMark, CopyProgress, CopyStep
 from infinite_memory.model.entry import JournalEnd
 from infinite_memory.model.findings import Finding, RecordKind
 from infinite_memory.model.memory import GLOBAL, Memory
-from infinite_memory.model.record import Change, Embedding, Record
+from infinite_memory.model.record import Change, Record
 from infinite_memory.model.scope import Scope
+from infinite_memory.operations.store_copy.batches import (
+    MemoryCommit,
+    attach_embedding,
+    batch_commits,
+    erase_memory,
+    put_revision,
+)
 from infinite_memory.operations.store_copy.comparison import (
     ChangeBatches,
     Comparison,
@@ -57,8 +62,6 @@ __all__ = ["Place", "copy_store"]
 Place: TypeAlias = str | os.PathLike[str] | Storage
 """The address of a store, as `MemoryStore.open` takes it, or a storage that is open."""
 
-_COMMIT_WRITES = 2048
-_COMMIT_BYTES = 8 << 20
 _ATTEMPTS = 5
 
 
@@ -263,7 +266,7 @@ class _StoreCopy:
             self._copied = copied_before
             try:
                 self._store_erased(items)
-                for steps in _batches(self._plan_steps(items)):
+                for steps in batch_commits(self._plan_steps(items)):
                     self._commit(steps)
                 return
             except Conflict:
@@ -287,7 +290,7 @@ class _StoreCopy:
                 Commit(puts=[Put(memory=memory, expected=0) for memory in placeholders])
             )
 
-    def _plan_steps(self, items: Sequence[Change]) -> Iterator[_Step]:
+    def _plan_steps(self, items: Sequence[Change]) -> Iterator[MemoryCommit]:
         """Yield the steps after which the target holds `items`; equal records need no step."""
         stored = [change.id for change in items if change.record is not None]
         gone = [change.id for change in items if change.record is None]
@@ -298,12 +301,12 @@ class _StoreCopy:
             if change.record is not None:
                 steps = self._plan_record(change.record, known)
             else:
-                steps = iter(() if known is None else (_erase(known.memory),))
+                steps = iter(() if known is None else (erase_memory(known.memory),))
             for step in steps:
                 self._copied = copied_before + 1
                 yield step
 
-    def _plan_record(self, record: Record, known: Record | None) -> Iterator[_Step]:
+    def _plan_record(self, record: Record, known: Record | None) -> Iterator[MemoryCommit]:
         """Yield a step per missing revision of a memory, the current revision with its vectors."""
         memory = record.memory
         if known is not None and same_memory(known.memory, memory):
@@ -312,7 +315,7 @@ class _StoreCopy:
                 for embedding in record.embeddings:
                     copy = copies.get(embedding.model)
                     if copy is None or not same_embedding(embedding, copy):
-                        yield _attach(memory, embedding)
+                        yield attach_embedding(memory, embedding)
                 return
         revisions = self._revisions(memory)
         expected = 0
@@ -326,10 +329,10 @@ class _StoreCopy:
                 revisions = revisions[matches[0] + 1 :]
                 expected = known.memory.revision
             else:
-                yield _erase(known.memory)
+                yield erase_memory(known.memory)
         for revision in revisions:
             embeddings = record.embeddings if revision is revisions[-1] else ()
-            yield _put(Put(memory=revision, expected=expected, embeddings=embeddings))
+            yield put_revision(Put(memory=revision, expected=expected, embeddings=embeddings))
             expected = revision.revision
 
     def _revisions(self, memory: Memory) -> list[Memory]:
@@ -342,7 +345,7 @@ class _StoreCopy:
             earlier = []  # The comparison names the damaged history.
         return [*(past for past in earlier if past.revision < memory.revision), memory]
 
-    def _commit(self, steps: Sequence[_Step]) -> None:
+    def _commit(self, steps: Sequence[MemoryCommit]) -> None:
         """Commit the steps, except for memories that the target refuses; record the refusals."""
         steps = [step for step in steps if step.id not in self._refused]
         commit = merge_commits(*[step.commit for step in steps])
@@ -365,42 +368,3 @@ class _StoreCopy:
             what=f"the target cannot keep it: {error}",
             way_out="revise it in the source, then run the copy again",
         )
-
-
-@frozen
-class _Step:
-    """A commit for a single memory, with its approximate size."""
-
-    id: str
-    commit: Commit
-    size_bytes: int = 0
-
-
-def _erase(memory: Memory) -> _Step:
-    return _Step(memory.id, Commit(erases=(Erase(id=memory.id, expected=memory.revision),)))
-
-
-def _attach(memory: Memory, embedding: Embedding) -> _Step:
-    attach = Attach(id=memory.id, revision=memory.revision, embedding=embedding)
-    return _Step(memory.id, Commit(attaches=(attach,)), embedding.vectors.nbytes)
-
-
-def _put(put: Put) -> _Step:
-    memory = put.memory
-    vectors = sum(embedding.vectors.nbytes for embedding in put.embeddings)
-    size_bytes = 2 * len(memory.text) + len(str(memory.context)) + vectors
-    return _Step(memory.id, Commit(puts=(put,)), size_bytes)
-
-
-def _batches(steps: Iterator[_Step]) -> Iterator[list[_Step]]:
-    """Yield the steps in order, in batches of the size of a commit."""
-    batch: list[_Step] = []
-    size_bytes = 0
-    for step in steps:
-        batch.append(step)
-        size_bytes += step.size_bytes
-        if len(batch) >= _COMMIT_WRITES or size_bytes >= _COMMIT_BYTES:
-            yield batch
-            batch, size_bytes = [], 0
-    if batch:
-        yield batch
