@@ -76,7 +76,7 @@ def _lacks_a_field() -> None:
     def forgetful(receipt: Any) -> dict[str, Any]:
         return {name: value for name, value in honest(receipt).items() if name != "revision"}
 
-    honest = _replace(writing, "receipt_data", forgetful)
+    honest = _replace(writing, "receipt_to_data", forgetful)
 
 
 def _alters_texts() -> None:
@@ -113,7 +113,7 @@ def _answers_first() -> None:
 
 
 def _has_a_defect() -> None:
-    _replace(overview, "_scope_data", lambda scope: {"name": scope.no_such_field})
+    _replace(overview, "_scope_to_data", lambda scope: {"name": scope.no_such_field})
 
 
 BUILDS: dict[str, Callable[[], None]] = {
