@@ -42,7 +42,7 @@ def find_quotes(question: str) -> tuple[str, ...]:
 def score_quotes(
     quotes: Sequence[str], scores: Sequence[SegmentScores], turns: ConversationTurns, texts: Texts
 ) -> NDArray[np.float32]:
-    """Return the share of `parts` that each wanted row of `near` holds word for word: (m,).
+    """Return the share of `quotes` that each wanted row of `turns` holds word for word: (m,).
 
     Case, width and white space are no differences. 0 for all where a text is damaged.
     """
@@ -67,7 +67,7 @@ def score_quotes(
 def _rows_with_words(
     quote: str, scores: Sequence[SegmentScores], turns: ConversationTurns
 ) -> list[int]:
-    """Return the wanted rows whose documents have every term of `part`."""
+    """Return the wanted rows whose documents have every term of `quote`."""
     wanted = np.zeros(len(turns), np.bool_)
     wanted[turns.wanted] = True
     hashes = sorted({hash_term(term) for term in terms(quote)})

@@ -1,8 +1,8 @@
 """From a question to a ranking.
 
 1. Two arms score every eligible memory by itself: BM25 of its words, and the cosine of its vectors
-   by their high bytes (`scoring`). The best 1,000 are compared by whole vectors (`rescoring`).
-2. The best 300 and their neighbours are scored in their conversations (`conversation_scoring`).
+   by their high bytes (`scoring`). The best 1,000 are compared by whole vectors (`rescore_best`).
+2. The best 300 and their adjacent turns are scored in context (`conversation_scoring`).
 3. Of memories that say the same, the newest stands for all (`collapsing`).
 4. A summary gains a little where an overview is asked for.
 5. The total becomes a score (`calibration`).
@@ -82,7 +82,7 @@ def rank(
     texts: Texts | None = None,
     weights: Weights = DEFAULT_WEIGHTS,
 ) -> Ranking:
-    """Return the best candidates of `view` for `question`.
+    """Return the best candidates of `reader` for `question`.
 
     `embed` turns the question, and each of its sentences, into a unit vector, shape (dimensions,);
     None leaves meaning out. `texts` returns the texts of memories, which are compared with the

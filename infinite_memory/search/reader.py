@@ -1,6 +1,6 @@
 """What one search looks at: segments, and which of their documents are still alive.
 
-A view never changes, so a search needs no lock and a refresh disturbs no search that is under way.
+A reader never changes, so a search needs no lock and a refresh disturbs no running search.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class Reader:
         cursor: int,
         dimensions: int,
     ) -> Reader:
-        """Return the view after `documents` were added or replaced and the ids `gone` removed."""
+        """Return the reader after `documents` were added or replaced and the ids `gone` removed."""
         ids = [document.id for document in documents]
         buried = _delete_documents(self.segment_readers, [*ids, *gone])
         segment_readers = [
@@ -143,9 +143,9 @@ class Reader:
         )
 
     def replace_folded(self, before: Reader, compact: Reader) -> Reader:
-        """Return this view with the parts of `before`, sealed since then, in their compact form.
+        """Return this reader with the segments of `before`, sealed since then, in compact form.
 
-        What died meanwhile is dead in the result. Unchanged where this view did not grow from
+        What died meanwhile is dead in the result. Unchanged where this reader did not grow from
         `before`.
         """
         sealed = self.segment_readers[: self.sealed]
@@ -231,7 +231,7 @@ def _mask_names(
 def _delete_documents(
     segment_readers: Sequence[SegmentReader], ids: Sequence[str]
 ) -> Iterator[SegmentReader]:
-    """Yield `parts` with the documents about `ids` dead."""
+    """Yield `segment_readers` with the documents about `ids` deleted."""
     hashes = np.array([hash_id(memory_id) for memory_id in ids], np.uint64)
     for segment_reader in segment_readers:
         maybe = np.flatnonzero(segment_reader.segment.may_hold(hashes))

@@ -158,7 +158,7 @@ def replace_cosines(
 ) -> None:
     """Put other cosines, shape (k,), and what follows from them, in the place of those of `docs`.
 
-    `docs` are selected; `weights` are those that `one` was scored with.
+    `docs` are selected; `weights` are those that `segment_scores` was made with.
     """
     positions = segment_scores.doc_filter.positions_of(docs)
     spoken = None if segment_scores.named is None else segment_scores.named[positions]

@@ -32,7 +32,7 @@ Scores = NDArray[np.float32]
 def split_sentences(question: str) -> tuple[str, ...]:
     """Return the sentences of `question` that have a word to find, nothing where it has only one.
 
-    Of more than `MOST_PARTS` neighbours are joined, about as many in each part.
+    Of more than `MOST_PARTS` consecutive sentences are joined, about as many in each part.
     """
     ends = [match.end() for match in SENTENCE_END.finditer(question)]
     sentences = [question[a:b].strip() for a, b in pairwise([0, *ends, len(question)])]
@@ -50,7 +50,7 @@ def score_sentences(
     parts: Sequence[QueryVector],
     share: float,
 ) -> Scores:
-    """Return what the meaning of each row of `near` gains by the parts of the question, or loses.
+    """Return what the meaning of each row of `turns` gains by the parts of the question, or loses.
 
     `share` in [0, 1] is how much of the cosine with the whole question gives way to that with the
     part nearest to the memory. The cosines with each part are first moved so that those of the

@@ -109,7 +109,7 @@ class Snapshot:
             return 0
 
     def write(self, reader: Reader) -> bool:
-        """Write a compact view for the next process; False where the disk does not let it.
+        """Write a compact reader for the next process; False where the disk does not let it.
 
         The file appears whole or not at all, and one that others have mapped stays as it is. False
         as well where another process is writing one, or where it was removed meanwhile.

@@ -36,7 +36,7 @@ class IndexTimeline:
 
     @classmethod
     def of(cls, reader: Reader, criteria: Criteria) -> IndexTimeline:
-        """Return the memories in `view` that meet `criteria`."""
+        """Return the memories in `reader` that meet `criteria`."""
         happened, docs = [np.empty(0, np.int64)], [np.empty(0, np.int32)]
         for segment_reader in reader.segment_readers:
             doc_filter = segment_reader.eligible(criteria)
