@@ -53,6 +53,7 @@ def test_a_change_of_the_model_is_shown_carried_out_and_tidied_up(
     assert (stats["answering"], stats["by_model"]) == (new, {bundled: 3, new: 3})
     state, sentence = embeddings(ask)
     assert (state, f"vectors by {bundled} as well" in sentence) == ("ok", True)
+    assert sentence.endswith("which infinite-memory embed --drop-others removes.")
     run("forget", "tea")
 
     shown = run("embed", "--drop-others").stdout

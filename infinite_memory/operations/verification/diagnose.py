@@ -195,7 +195,7 @@ def _check_pending(storage: Storage, embedder: Embedder, config: Config, size: S
         if other_models:
             sentence += (
                 f" There are vectors by {', '.join(other_models)} as well, which"
-                " infinite-memory embed --drop-other_models removes."
+                " infinite-memory embed --drop-others removes."
             )
         return Diagnosis("embeddings", State.OK, sentence)
     former, lost = _former(storage, embedder, config)
