@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 from infinite_memory.model.hits import Explanation, Hit, Hits
 from infinite_memory.model.memory import Memory
+from infinite_memory.model.quantities import format_count
 from infinite_memory.model.recall_page import Digest, Landmark, Recalled
 from infinite_memory.model.receipt import Outcome, Receipt, Searchable, Similar
 from infinite_memory.model.search_options import Depth
@@ -216,7 +217,7 @@ def _render_landmark(landmark: Landmark) -> str:
 
 
 def _count_memories(number: int) -> str:
-    return "1 memory" if number == 1 else f"{number} memories"
+    return format_count(number, "memory", "memories")
 
 
 def _render_hit(number: int, hit: Hit, depth: Depth, summary: str | None) -> str:

@@ -243,6 +243,14 @@ def check_entry_points(sources: Sources) -> Iterator[str]:
                     yield f"{module} imports {name}, which is inside a backend or the search"
 
 
+def check_storage(sources: Sources) -> Iterator[str]:
+    for module in sources:
+        if module.startswith("infinite_memory.storage"):
+            for name in list_imports(sources, module):
+                if name.startswith("infinite_memory.text"):
+                    yield f"{module} imports {name}: what a text means is decided above a storage"
+
+
 def check_testing(sources: Sources) -> Iterator[str]:
     for module in sources:
         is_listed = module in TESTING or module.startswith(f"{STORAGE_CONTRACT}.")
@@ -278,6 +286,7 @@ RULES: list[tuple[Callable[[Sources], Iterable[str]], str, str, str]] = [
     (check_broad_excepts, "store.bad", "try:\n    f()\nexcept:\n    g()", "no reason"),
     (check_entry_points, "cli.bad", "import infinite_memory.storage.sqlite.files.lock", "inside a"),
     (check_entry_points, "cli.bad", "from infinite_memory.search import index", "inside a"),
+    (check_storage, "storage.bad", "from infinite_memory.text import analyzer", "above a storage"),
     (check_testing, "testing.kills", "", "tests/harness"),
 ]
 

@@ -45,7 +45,7 @@ class CheckedEmbedder:
         missing = [name for name in _REQUIRED if not hasattr(inner, name)]
         if missing:
             raise ConfigurationError(
-                f"the embedder {inner!r:.100} lacks {' and '.join(missing)}: see the contract"
+                f"the embedder {inner!r:.100} lacks {', '.join(missing)}: see the contract"
                 ' in the guide "Writing a backend"'
             )
         self._measuring = Lock()

@@ -178,7 +178,7 @@ def _read(path: Path) -> _Record | None:
     except FileNotFoundError:
         return None
     except (OSError, ValueError, LookupError, TypeError, RecursionError, EmbedderError) as error:
-        _log.warning("%s is not used, the model is measured anew: %s", path, error)
+        _log.warning("%s is not used, the model is measured again: %s", path, error)
         return None
     return _Record(stamps=stamps, manifest=manifest) if set(stamps) == set(manifest.files) else None
 

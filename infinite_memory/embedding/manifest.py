@@ -206,7 +206,7 @@ def _check_texts(path: Path, fields: dict[str, Any]) -> None:
 
 
 def is_text(value: object) -> TypeGuard[str]:
-    """Tell whether `value` is text that UTF-8 has: without half of a surrogate pair."""
+    """Return whether `value` is a string that UTF-8 can encode: without a lone surrogate."""
     return isinstance(value, str) and not _SURROGATE.search(value)
 
 

@@ -28,7 +28,7 @@ def covered_scripts(vocabulary: Iterable[str]) -> tuple[str, ...]:
 
 
 def written_in(text: str, scripts: Collection[str]) -> bool:
-    """Tell whether at least half the letters at the beginning of `text` belong to `scripts`.
+    """Return whether at least half the letters at the beginning of `text` belong to `scripts`.
 
     A text without letters, such as a number, is in every script.
     """

@@ -47,7 +47,7 @@ class Finding:
 class Verification:
     """What was looked at, counted by part, and what was found; nothing was changed.
 
-    `mended` counts what was then made anew, if that had been asked for.
+    `mended` counts what was rebuilt, if that was requested.
     """
 
     counts: Mapping[str, int]

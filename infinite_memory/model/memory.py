@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from attrs import field, frozen
 
-__all__ = ["GLOBAL", "JsonValue", "Kind", "Memory", "Origin", "Status"]
+__all__ = ["GLOBAL", "JsonValue", "Kind", "Memory", "Origin", "Status", "shorten"]
 
 GLOBAL = "Global"
 """The scope that always exists."""
@@ -110,18 +110,18 @@ class Memory:
     @property
     def heading(self) -> str:
         """The title, or else the beginning of the text on one line, cut between words."""
-        return self.title or _beginning(self.text)
+        return self.title or shorten(self.text, _HEADING_CHARS)
 
 
-def _beginning(text: str) -> str:
-    """Return at most 100 characters of `text`, ending in "…" if it was cut."""
+def shorten(text: str, max_chars: int) -> str:
+    """Return the beginning of `text` on one line, cut between words; "…" at its end shows a cut."""
     start = text.lstrip()
     # Four times the length holds enough words even with much white space.
-    part = start[: 4 * _HEADING_CHARS]
+    part = start[: 4 * max_chars]
     line = " ".join(part.split())
-    if len(line) <= _HEADING_CHARS and part.rstrip() == start.rstrip():
+    if len(line) <= max_chars and part.rstrip() == start.rstrip():
         return line
-    most = min(len(line), _HEADING_CHARS - 1)
+    most = min(len(line), max_chars - 1)
     end = most if line[most : most + 1] in ("", " ") else line.rfind(" ", 0, most)
     return f"{line[: end if end > most // 2 else _whole_characters(line, most)].rstrip()}…"
 

@@ -13,6 +13,7 @@ from infinite_memory.errors import Conflict, InfiniteMemoryError, StoreDamaged
 from infinite_memory.model.checks import check_count
 from infinite_memory.model.commit import Attach, Commit, Detach
 from infinite_memory.model.memory import Memory
+from infinite_memory.model.quantities import format_count
 from infinite_memory.model.record import Embedding
 from infinite_memory.operations.services import Services
 from infinite_memory.operations.writes.after_commit import AfterCommit
@@ -103,7 +104,7 @@ def embed_new(services: Services, memories: Sequence[Memory]) -> EmbeddedMemorie
     """
     short = [memory for memory in memories if len(memory.text) <= _MAX_CHARS_AT_ONCE]
     failure: str | None = None
-    with AfterCommit(f"the embedding of {len(short)} memories") as step:
+    with AfterCommit(f"the embedding of {format_count(len(short), 'memory', 'memories')}") as step:
         model = services.models.answering()
         failure = _try_to_attach(services, model.embedder, short)
         # A second model may have taken over meanwhile, or may be about to, because nothing waited
@@ -264,7 +265,8 @@ def _try_to_attach(
     # by now, as the receipt promises.
     except Exception as error:  # noqa: BLE001 -- the boundary to a plug-in, see above
         reason = str(error) if isinstance(error, InfiniteMemoryError) else repr(error)
-        _log.warning("%d memories wait to be embedded: %s", len(memories), reason)
+        number = format_count(len(memories), "memory waits", "memories wait")
+        _log.warning("%s to be embedded: %s", number, reason)
         return reason
     attaches = [
         Attach(id=memory.id, revision=memory.revision, embedding=embedding)

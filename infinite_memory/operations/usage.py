@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from infinite_memory.errors import StorageError, StoreClosed
+from infinite_memory.model.quantities import format_count
 from infinite_memory.model.usage import Usage
 from infinite_memory.protocols import Storage, SupportsBriefCalls, limit_to_brief_calls
 
@@ -58,7 +59,8 @@ class UsageCounter:
                 self._storage.count_usage(batch)
             except (StorageError, StoreClosed) as error:
                 # The outcome may be unknown; to count twice is worse than not at all.
-                _log.debug("the use of %d memories was not counted: %s", len(batch), error)
+                number = format_count(len(batch), "memory", "memories")
+                _log.debug("the use of %s was not counted: %s", number, error)
 
     def close(self) -> None:
         """Store the remaining counts, and stop counting. Closing twice does nothing.

@@ -62,7 +62,7 @@ def remove_names(question: str, names: Iterable[str]) -> str:
 
 
 def _is_named(name: str, question_words: frozenset[str]) -> bool:
-    """Tell whether the words `asked` hold the name; one that is a common word must be whole."""
+    """Return whether the words `asked` hold the name; a common word must be the whole name."""
     parts = _split_name(name)
     telling = bool(parts) and parts[0] not in stop_words() and parts[0] not in _ROLES
     whole = len(parts) > 1 and question_words.issuperset(parts)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field
 
 from infinite_memory.model.codec import iso
+from infinite_memory.model.quantities import format_count
 from infinite_memory_mcp.arguments import Arguments, Limit, Scopes
 from infinite_memory_mcp.data import HITS, object_schema, page_to_data
 from infinite_memory_mcp.quotation import escape_label, quote_lines
@@ -96,7 +97,7 @@ def _undo_lines(report: Undone) -> Iterator[str]:
             yield quote_lines(_shorten(change.after.text))
     more = len(report.changes) - _MAX_NAMES
     if more > 0:
-        yield f"and {_count(more, 'more memory', 'more memories')}"
+        yield f"and {format_count(more, 'more memory', 'more memories')}"
     if report.scopes:
         yield f"{_join_names('scope', 'scopes', map(escape_label, report.scopes))}"
     if report.erased:
@@ -106,7 +107,7 @@ def _undo_lines(report: Undone) -> Iterator[str]:
         yield f"Skipped entry {entry.number}: {escape_label(reason)}"
     more = len(report.skipped) - _MAX_NAMES
     if more > 0:
-        yield f"Skipped {_count(more, 'more entry', 'more entries')}"
+        yield f"Skipped {format_count(more, 'more entry', 'more entries')}"
 
 
 def _render_change(change: MemoryChange) -> str:
@@ -121,10 +122,6 @@ def _render_change(change: MemoryChange) -> str:
 
 def _shorten(text: str) -> str:
     return text if len(text) <= _TEXT_CHARS else f"{text[:_TEXT_CHARS]}…"
-
-
-def _count(number: int, singular: str, plural: str) -> str:
-    return f"{number} {singular if number == 1 else plural}"
 
 
 def _join_names(singular: str, plural: str, names: Iterable[str]) -> str:
@@ -145,7 +142,7 @@ def _render_entry(entry: Entry) -> str:
     if ids:
         columns.append(_join_names("memory", "memories", ids))
     if action.scopes:
-        columns.append(_count(len(action.scopes), "scope", "scopes"))
+        columns.append(format_count(len(action.scopes), "scope", "scopes"))
     return " · ".join(columns)
 
 

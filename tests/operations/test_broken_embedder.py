@@ -43,7 +43,7 @@ def test_a_text_is_stored_and_found_by_its_words_whatever_the_embedder_does(
     with MemoryStore.open("memory://", embedder=embedder) as store:
         receipt = store.remember("the deadline is June 5", id="a")
         assert (receipt.outcome, receipt.searchable) == (Outcome.STORED, Searchable.WORDS)
-        assert "1 memories wait to be embedded" in caplog.text
+        assert "1 memory waits to be embedded" in caplog.text
         revised = store.revise("a", revision=1, text="the deadline is June 6")
         assert (revised.outcome, revised.searchable) == (Outcome.REVISED, Searchable.WORDS)
         assert [hit.memory.id for hit in store.search("deadline", arms=["words"])] == ["a"]

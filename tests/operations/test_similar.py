@@ -278,7 +278,7 @@ def test_a_failing_look_leaves_the_memory_stored_and_is_pending(tmp_path: Path) 
         assert receipt.outcome is Outcome.STORED
         assert receipt.similar == ()
         (pending,) = receipt.pending
-        assert "the look for similar memories" in pending
+        assert "the search for similar memories" in pending
         assert "the disk is gone" in pending
         assert store.get("new").text == NEW
         storage.fails = False

@@ -41,7 +41,7 @@ __all__ = ["remember_command"]
     "similar",
     flag_value=False,
     default=True,
-    help="Do not look for similar memories, which it may replace.",
+    help="Do not name similar memories, which it may replace.",
 )
 @click.option("--important", is_flag=True, default=None, help="It matters more than others.")
 @common_options

@@ -174,7 +174,7 @@ class _Text:
         return cls(whole, [_Token(*span) for span in word_spans(whole)])
 
     def has_words(self, words: Sequence[str], first: int) -> bool:
-        """Tell whether these words stand from token `first` on, joined as those of one name are."""
+        """Return whether `words` begin at token `first`, joined like the words of a name."""
         tokens = self.tokens[first : first + len(words)]
         return [token.folded for token in tokens] == list(words) and all(
             _JOINED.fullmatch(self.whole, left.end, right.start) for left, right in pairwise(tokens)
@@ -184,7 +184,7 @@ class _Text:
         return self.whole[self.tokens[number].start].isupper()
 
     def begins_sentence(self, number: int) -> bool:
-        """Tell whether a sentence begins with this token, so that its capital says nothing."""
+        """Return whether this token begins a sentence, so that its capital means nothing."""
         start = self.tokens[number].start
         return bool(_SENTENCE_BEGINS.search(self.whole, max(0, start - 20), start))
 
@@ -192,7 +192,7 @@ class _Text:
         return any(token.folded and not _has_case(token.folded) for token in self.tokens)
 
     def distinguishes_case(self) -> bool:
-        """Tell whether its writer uses small letters where a title or a shout has capitals."""
+        """Return whether the text uses small letters, unlike a title or a text in capitals."""
         numbers = [n for n, token in enumerate(self.tokens) if token.folded != _PRONOUN]
         capitals = sum(self.is_capital(n) and not self.begins_sentence(n) for n in numbers)
         small = sum(not self.is_capital(n) for n in numbers)
@@ -202,7 +202,7 @@ class _Text:
         return foreign_languages(self.whole)
 
     def may_be_german(self) -> bool:
-        """Tell whether it is German, or more so than English where it is too short to be sure."""
+        """Return whether the text is German, or a short text more German than English."""
         german = function_words("german")
         words = [token.folded for token in self.tokens]
         speaking_for = sum(word in german - stop_words() for word in words)

@@ -1,11 +1,11 @@
-"""Similar memories: name to whoever stores a memory what it may replace. No rule decides that."""
+"""Find the memories that a new memory may replace; the caller decides whether it does."""
 
 from __future__ import annotations
 
 from attrs import evolve
 
 from infinite_memory.model.criteria import Criteria
-from infinite_memory.model.memory import Kind, Memory
+from infinite_memory.model.memory import Kind, Memory, shorten
 from infinite_memory.model.receipt import Outcome, Receipt, Similar
 from infinite_memory.model.scope import visible_from
 from infinite_memory.model.search_options import Depth
@@ -21,29 +21,29 @@ __all__ = ["add_similar"]
 _MOST = 3
 _COMPARED = 50
 _TEXT_CHARS = 240
-# A turn of a conversation is near the turns around it, and is never replaced by another one.
+# A message is similar to the messages around it, and never replaces them.
 _KINDS = frozenset(Kind) - {Kind.MESSAGE}
 
 
 def add_similar(services: Services, receipt: Receipt, memory: Memory) -> Receipt:
-    """Return the receipt of a memory that was stored just now, with the memories that are near it.
+    """Return the receipt of a new memory with the memories that are similar to it.
 
-    They are current, may be seen by a search of its scope, and are no messages. A message has none,
-    nor has what was not stored or is history already. The memory is durable: an error here is
-    named in `pending`. A look is neither a recall nor a use of the memories that it names.
+    Similar memories are current, visible to a search of the scope, and not messages. A message gets
+    none, nor does a memory that was not stored or is superseded already. The memory is durable, so
+    an error here is reported in `pending`. Naming a memory counts neither as recall nor as use.
     """
     is_new = receipt.outcome is Outcome.STORED and receipt.superseded_by is None
     if not is_new or memory.kind not in _KINDS:
         return receipt
-    with AfterCommit("the look for similar memories") as step:
+    with AfterCommit("the search for similar memories") as step:
         return evolve(receipt, similar=_similar_memories(services, receipt, memory))
-    unseen = f"{step.failure}; search for what is stored about the same before you rely on this"
-    return evolve(receipt, pending=(*receipt.pending, unseen))
+    advice = f"{step.failure}; search for memories on the same subject before you rely on it"
+    return evolve(receipt, pending=(*receipt.pending, advice))
 
 
 def _similar_memories(services: Services, receipt: Receipt, memory: Memory) -> tuple[Similar, ...]:
-    """Return the memories near a new one, nearest first."""
-    # What a search of the scope sees would be answered beside the new memory.
+    """Return the memories similar to a new memory, most similar first."""
+    # A search of the scope would return these memories beside the new one.
     scopes = frozenset(visible_from(receipt.scope, services.storage.scopes()))
     criteria = in_tense(
         Criteria(scopes=scopes, kinds=_KINDS),
@@ -56,7 +56,7 @@ def _similar_memories(services: Services, receipt: Receipt, memory: Memory) -> t
     return tuple(
         Similar(
             id=memory_id,
-            text=_beginning(memories[memory_id].text),
+            text=shorten(memories[memory_id].text, _TEXT_CHARS),
             happened_at=memories[memory_id].happened_at,
             scope=memories[memory_id].scope,
             key=memories[memory_id].key,
@@ -81,13 +81,3 @@ def _find_similar(
     nearest = search.nearest(receipt.id, criteria, limit=_COMPARED)
     similar = score_cosines(nearest, background=model.embedder.background)
     return [(memory_id, score) for memory_id, score in similar if memory_id not in ignored][:_MOST]
-
-
-def _beginning(text: str) -> str:
-    """Return the beginning of a text on one line, with "…" at the end where it is cut."""
-    start = text.lstrip()
-    # Four times as much holds enough words even where there is much white space.
-    line = " ".join(start[: 4 * _TEXT_CHARS].split())
-    if len(line) <= _TEXT_CHARS and len(start) <= 4 * _TEXT_CHARS:
-        return line
-    return line[: _TEXT_CHARS - 1].rstrip() + "…"

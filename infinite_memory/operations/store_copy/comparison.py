@@ -23,7 +23,7 @@ _BATCH_BYTES = 8 << 20
 _ATTEMPTS = 5
 _MOST_NAMED = 20
 
-_COPY_AGAIN = "copy anew, into an empty target; if that does not help, verify both stores"
+_COPY_AGAIN = "copy into an empty target; if that does not help, verify both stores"
 _RESTORE = "restore the source from a backup, or keep what was copied"
 
 

@@ -13,7 +13,7 @@ from infinite_memory.protocols import Storage
 __all__ = ["JournalCopy"]
 
 _PAGE_SIZE = 256
-_COPY_AGAIN = "copy anew, into an empty target; if that does not help, verify both stores"
+_COPY_AGAIN = "copy into an empty target; if that does not help, verify both stores"
 
 
 class JournalCopy:

@@ -21,7 +21,7 @@ _Key: TypeAlias = tuple[str, str, str]
 # The number of copies of a record that differs, since the source may be written meanwhile.
 _ATTEMPTS = 5
 _COMMIT_WRITES = 2048
-_COPY_AGAIN = "run the copy again; if that does not help, copy anew, into an empty target"
+_COPY_AGAIN = "run the copy again; if that does not help, copy into an empty target"
 _LATER = "run the copy again when the memory is there"
 
 

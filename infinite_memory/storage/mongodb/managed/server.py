@@ -71,7 +71,7 @@ class Server:
             if self._becomes_ready(_PATIENCE_SECONDS):
                 return
             if self._process.runs():
-                _log.warning("the managed server runs and does not answer: it is started anew")
+                _log.warning("the managed server does not answer: it is restarted")
                 self._process.end(seconds=_HUNG_SECONDS)
         said = None
         for _ in range(_STARTS):
