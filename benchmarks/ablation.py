@@ -27,11 +27,11 @@ STEPS: dict[str, Weights] = {
     "default": DEFAULT_WEIGHTS,
     "without meaning": evolve(DEFAULT_WEIGHTS, meaning=0.0),
     "without words": evolve(DEFAULT_WEIGHTS, words=0.0),
-    "without parts": evolve(DEFAULT_WEIGHTS, parts=0.0),
+    "without sentences": evolve(DEFAULT_WEIGHTS, sentences=0.0),
     "without speaker": evolve(DEFAULT_WEIGHTS, speaker=0.0),
     "without meaning around": evolve(DEFAULT_WEIGHTS, around=0.0),
     "without words around": evolve(DEFAULT_WEIGHTS, before=0.0, after=0.0),
-    "without asks": evolve(DEFAULT_WEIGHTS, asks=0.0),
+    "without is_question": evolve(DEFAULT_WEIGHTS, is_question=0.0),
     "without quoted": evolve(DEFAULT_WEIGHTS, quoted=0.0),
     "without conversation": evolve(DEFAULT_WEIGHTS, conversation=0.0),
     "the two arms alone": evolve(

@@ -65,7 +65,7 @@ def _after(one: Asked, texts: dict[str, list[str]], random: Random) -> str:
 
 
 def report(labelled: LabelledSet, chatter: Path, count: int) -> None:
-    without = evolve(DEFAULT_WEIGHTS, parts=0.0)
+    without = evolve(DEFAULT_WEIGHTS, sentences=0.0)
     for name, asked in made_long(labelled, chatter, count):
         some = evolve(labelled, asked=asked)
         before, after = figures(some, without)[1], figures(some, DEFAULT_WEIGHTS)[1]

@@ -1,4 +1,4 @@
-"""One frozen configuration value, and the layers that it is put together from."""
+"""The configuration, merged from a file, the environment and the command line."""
 
 from __future__ import annotations
 
@@ -65,41 +65,42 @@ _Path = Annotated[Path, AfterValidator(_absolute)]
 
 
 class _Section(BaseModel):
-    # What is refused may be an address with a password in it.
+    # A refused value may be an address with a password.
     model_config = ConfigDict(
         frozen=True, extra="forbid", str_max_length=4096, hide_input_in_errors=True
     )
 
 
 class Limits(_Section):
-    """How large one memory may be, in bytes of UTF-8."""
+    """The maximum sizes of a memory, in bytes of UTF-8."""
 
     max_text_bytes: Annotated[int, Field(ge=1, le=64 << 20)] = 1 << 20
     max_context_bytes: Annotated[int, Field(ge=2, le=8 << 20)] = 64 << 10
 
 
 class Logging(_Section):
-    """What the command line and the server write down of their own work."""
+    """The log of the command line and of the server."""
 
     level: Literal["debug", "info", "warning", "error"] = "warning"
     file: _Path | None = None
 
 
 class Config(_Section):
-    """Everything that can be set; good without any file.
+    """All settings, with a default for every setting.
 
-    Making one by hand raises pydantic's ValidationError, a ValueError; `load` raises a
-    ConfigurationError that says where the value came from.
+    The constructor raises pydantic's ValidationError, a ValueError; `load` raises a
+    ConfigurationError that names the source of the value.
 
-    `store` None is the SQLite database in `home`; otherwise a target as for `MemoryStore.open`, a
-    folder being absolute. The repr hides the password of an address, and so does that of a dump.
-    `storage` "managed" keeps the store on a MongoDB server of our own in `home`, run by the program
-    `mongod`, None for the one that is found; `store` decides where both are set.
-    `embedder` is "bundled" or the path of a model. `query_prefix` and `document_prefix` go before
-    each question and each text that a sentence-transformers directory is given; None is what that
-    directory says itself. `former_embedder`, with prefixes of its own, is the one before it, which
-    answers until `embedder` has embedded everything; None is the bundled one. `time_zone` None is
-    the machine's; `week_start` is what "last week" begins with.
+    - `store`: the target of `MemoryStore.open`, an absolute path or an address; by default the
+      SQLite database in `home`. The repr of the configuration hides the password of an address.
+    - `storage`: "managed" runs a private MongoDB server with its data in `home`, unless `store` is
+      set. `mongod` is the path of the server program; by default it is looked for.
+    - `embedder`: "bundled", or the path of a model. `query_prefix` and `document_prefix` precede
+      every question and every text of a sentence-transformers model; by default the model
+      directory decides.
+    - `former_embedder`, with its prefixes: the previous model, which answers until `embedder` has
+      embedded every memory; by default the bundled model.
+    - `time_zone`: by default that of the machine. `week_start`: the first day of "last week".
     """
 
     home: _Path = Field(default=DEFAULT_HOME, validate_default=True)
@@ -122,13 +123,13 @@ class Config(_Section):
 
 @frozen(kw_only=True)
 class Effective:
-    """A configuration, and for each key (dotted) where its value came from."""
+    """A configuration, with the origin of every value by dotted key."""
 
     config: Config
     origins: Mapping[str, str]
 
     def rows(self) -> Iterator[tuple[str, object, str]]:
-        """Yield (key, value, origin) for every key."""
+        """Yield (key, value, origin) for every setting."""
         for key in keys():
             value: object = self.config
             for name in key.split("."):
@@ -137,15 +138,15 @@ class Effective:
 
 
 def keys() -> list[str]:
-    """Return every key, dotted where it lies in a section."""
-    found: list[str] = []
+    """Return every key; keys of a section are dotted."""
+    names: list[str] = []
     for name, field in Config.model_fields.items():
         section = field.annotation
         if isinstance(section, type) and issubclass(section, _Section):
-            found.extend(f"{name}.{inner}" for inner in section.model_fields)
+            names.extend(f"{name}.{inner}" for inner in section.model_fields)
         else:
-            found.append(name)
-    return found
+            names.append(name)
+    return names
 
 
 def environment_name(key: str) -> str:
@@ -159,10 +160,10 @@ def load(
     flags: Mapping[str, str] | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> Effective:
-    """Put the configuration together: the file, over it `environment`, over it `flags`.
+    """Merge the file in the home folder, `environment` and `flags`; later values win.
 
-    The file is the one in the home folder. `flags` are values by dotted key; `environment` is
-    searched for names that begin with INFINITE_MEMORY_. Neither is read from the process here.
+    `flags` are values by dotted key. Of `environment`, names that begin with INFINITE_MEMORY_
+    count. The function does not read the environment of the process.
 
     Raises:
         ConfigurationError: a key is unknown, or a value cannot be used; the message says where.
@@ -178,7 +179,7 @@ def load(
     values = {**_file_layer(folder / CONFIG_FILE), **layers}
     for key, (_, origin) in values.items():
         _refuse_unknown(key, keys(), origin)
-    config = _validated(values)
+    config = _validate(values)
     return Effective(
         config=config,
         origins={key: values[key][1] if key in values else "default" for key in keys()},
@@ -192,7 +193,9 @@ def _checked_home(value: str, origin: str) -> Path:
     try:
         return Config.model_validate({"home": value}).home
     except ValidationError as error:
-        raise ConfigurationError(f"{origin}: home = {_shown(value)}: {_reason(error)}") from error
+        raise ConfigurationError(
+            f"{origin}: home = {_show_value(value)}: {_reason(error)}"
+        ) from error
 
 
 def _environment_layer(environment: Mapping[str, str]) -> _Layer:
@@ -243,7 +246,7 @@ def _refuse_unknown(name: str, known: list[str], origin: str) -> None:
     )
 
 
-def _validated(values: _Layer) -> Config:
+def _validate(values: _Layer) -> Config:
     nested: dict[str, Any] = {}
     for key, (value, _) in values.items():
         *section, name = key.split(".")
@@ -254,11 +257,13 @@ def _validated(values: _Layer) -> Config:
     except ValidationError as error:
         key = ".".join(str(place) for place in error.errors()[0]["loc"])
         value, origin = values.get(key, (None, "the configuration"))
-        raise ConfigurationError(f"{origin}: {key} = {_shown(value)}: {_reason(error)}") from error
+        raise ConfigurationError(
+            f"{origin}: {key} = {_show_value(value)}: {_reason(error)}"
+        ) from error
 
 
-def _shown(value: object) -> str:
-    """Return a value as a message shows it: shortened, and without a password."""
+def _show_value(value: object) -> str:
+    """Return a value for a message, shortened and without a password."""
     return f"{masked(value) if isinstance(value, str) else value!r:.200}"
 
 

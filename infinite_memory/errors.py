@@ -1,23 +1,23 @@
-"""What can go wrong.
+"""The errors of the library.
 
-Every error raised on purpose is one of these, and each is also the builtin it resembles::
+Every error derives from `InfiniteMemoryError` and from the built-in error that it resembles::
 
     InfiniteMemoryError
-    ├── InvalidInput (ValueError)              a value the caller gave cannot be used
-    │   └── UnknownScope (LookupError)         no scope of that name exists
-    ├── NotFound (LookupError)                 no memory has that id
+    ├── InvalidInput (ValueError)              a value of the caller cannot be used
+    │   └── UnknownScope (LookupError)         no scope has the name
+    ├── NotFound (LookupError)                 no memory has the id
     ├── Conflict (RuntimeError)                the memory changed, or its id is taken
-    │   └── IdTaken                            by a memory that does not exist for the caller
+    │   └── IdTaken                            by a memory that the caller may not see
     ├── ConfigurationError (ValueError)        a setting cannot be used
     ├── StoreClosed (RuntimeError)             the store was closed, or crossed a fork
-    ├── StorageError (OSError)                 the database did not do what was asked
+    ├── StorageError (OSError)                 the database failed to carry out a call
     │   ├── StorageUnavailable                 it cannot be reached or written at the moment
     │   ├── SchemaTooNew                       a newer version of this package wrote it
     │   ├── SchemaTooOld                       an earlier development version wrote it
-    │   └── StoreDamaged                       what it holds is not what was written
+    │   └── StoreDamaged                       its data differ from what was written
     └── EmbedderError (RuntimeError)           the embedding model cannot be loaded or run
 
-A message says what was found, shows the offending value, and names the way out.
+A message shows the offending value and names the way out.
 """
 
 from __future__ import annotations
@@ -49,27 +49,27 @@ def install_hint(extra: str) -> str:
 
 
 class InfiniteMemoryError(Exception):
-    """The root of every error raised on purpose."""
+    """The base class of every error of the library."""
 
 
 class InvalidInput(InfiniteMemoryError, ValueError):
-    """A value that the caller gave cannot be used; nothing was changed."""
+    """A value of the caller cannot be used; nothing was changed."""
 
 
 class UnknownScope(InvalidInput, LookupError):
-    """No scope of that name exists, and the request may not create it."""
+    """No scope has the name, and the call may not create a scope."""
 
 
 class NotFound(InfiniteMemoryError, LookupError):
-    """No memory has the id that was asked for."""
+    """No memory has the requested id."""
 
 
 class Conflict(InfiniteMemoryError, RuntimeError):
-    """The memory was changed by somebody else, or its id is taken; nothing was changed."""
+    """Another call changed the memory, or its id is taken; nothing was changed."""
 
 
 class IdTaken(Conflict):
-    """The id belongs to a memory that this store was not opened for; to try again is useless."""
+    """The id belongs to a memory outside the scopes of this store; a retry cannot succeed."""
 
 
 class ConfigurationError(InfiniteMemoryError, ValueError):
@@ -81,7 +81,7 @@ class StoreClosed(InfiniteMemoryError, RuntimeError):
 
 
 class StorageError(InfiniteMemoryError, OSError):
-    """The database did not do what was asked."""
+    """The database failed to carry out a call."""
 
 
 class StorageUnavailable(StorageError):
@@ -89,7 +89,7 @@ class StorageUnavailable(StorageError):
 
 
 class SchemaTooNew(StorageError):
-    """A newer version of this package wrote the database; this one leaves it alone."""
+    """A newer version of this package wrote the database; nothing was changed."""
 
 
 class SchemaTooOld(StorageError):
@@ -97,7 +97,7 @@ class SchemaTooOld(StorageError):
 
 
 class StoreDamaged(StorageError):
-    """What the database holds is not what was written; nothing was repaired or overwritten."""
+    """Data in the database differ from what was written; nothing was repaired or overwritten."""
 
 
 class EmbedderError(InfiniteMemoryError, RuntimeError):

@@ -77,7 +77,7 @@ class Storage(Protocol):
     def get(
         self, ids: Collection[str], *, models: Collection[str] | None = None
     ) -> dict[str, Record]:
-        """Return the records with these ids, without unknown ids.
+        """Return the records of `ids` by id, without unknown ids.
 
         A record has its embeddings by `models`, None for all models; further embeddings are not
         read.
@@ -122,10 +122,10 @@ class Storage(Protocol):
         """
 
     def scopes(self) -> dict[str, Scope]:
-        """Return every scope by name; `Global` is always among them."""
+        """Return every scope by name, including `Global`."""
 
     def links(self, ids: Collection[str]) -> list[Link]:
-        """Return every link from or to these memories, ordered by source, target and type."""
+        """Return every link from or to the memories `ids`, ordered by source, target and type."""
 
     def journal(
         self, *, before: int | None = None, limit: int, memory_id: str | None = None
@@ -145,7 +145,7 @@ class Storage(Protocol):
         """
 
     def usage(self, ids: Collection[str]) -> dict[str, Usage]:
-        """Return the usage of these memories, without memories that were never used."""
+        """Return the usage of the memories `ids`, without memories that were never used."""
 
     def count_usage(self, used: Mapping[str, Usage]) -> None:
         """Add counts durably, and keep the latest moment of each memory; the feed does not move.
@@ -160,7 +160,7 @@ class Storage(Protocol):
         """Remove every byte of erased memories from the files; return whether that is done.
 
         False means that earlier readers still use some bytes; the storage removes them by itself
-        when these readers have finished.
+        when the readers have finished.
         """
 
     def close(self) -> None:
@@ -220,7 +220,7 @@ class SupportsDamage(Protocol):
     """A storage that remembers the damaged records that it omitted from its answers."""
 
     def damage(self) -> tuple[Finding, ...]:
-        """Return a finding for each damaged record that this object has met."""
+        """Return a finding for every damaged record that this object has read."""
 
 
 class Search(Protocol):
@@ -297,11 +297,13 @@ class SupportsSimilar(Protocol):
         ignored: Collection[str],
         limit: int,
     ) -> list[tuple[str, float]]:
-        """Return at most `limit` ids of memories similar to a stored one, with scores in [0, 1].
+        """Return at most `limit` ids of memories similar to a stored memory, with scores.
 
-        The most similar memory comes first. `text` is that of the memory `memory_id`, which is not
-        returned, nor are the memories in `ignored`. For a search without this method, `MemoryStore`
-        compares the memories that `nearest` returns by their cosines.
+        Scores are in [0, 1], the most similar memory comes first. `text` is the text of the memory
+        `memory_id`. The result excludes this memory and the memories in `ignored`.
+
+        For a search without this method, `MemoryStore` compares the memories that `nearest` returns
+        by their cosines.
         """
 
 
@@ -310,7 +312,7 @@ class SupportsTermCounts(Protocol):
     """A search that counts the memories which hold a name, without ranking them."""
 
     def count_holding(self, name: str, criteria: Criteria) -> tuple[int, int]:
-        """Count the memories that meet `criteria` and hold each word of `name`, and all that meet.
+        """Count the memories that meet `criteria` and hold all words of `name`, and all that meet.
 
         For a search without this method, `MemoryStore` counts the matches of `name` by words.
         """
@@ -331,10 +333,10 @@ class Timeline(Protocol):
     """The memories that meet criteria, ordered by time."""
 
     @property
-    def happened(self) -> NDArray[np.int64]:
-        """The moment of each memory, ascending, in microseconds since the epoch."""
+    def moments(self) -> NDArray[np.int64]:
+        """The moments of the memories, ascending, in microseconds since the epoch."""
 
-    def stretch(
+    def page(
         self, after: tuple[int, str] | None, limit: int, *, newest_first: bool
     ) -> list[tuple[int, str]]:
         """Return the next `limit` pairs (moment, id) after `after`, None for the beginning.
@@ -390,7 +392,7 @@ class Embedder(Protocol):
         """The length of a vector."""
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return one unit vector a text, float32, shape (len(texts), dimensions).
+        """Return the unit vectors of `texts`, float32, shape (len(texts), dimensions).
 
         Raises:
             EmbedderError: the model cannot be loaded or run.

@@ -301,11 +301,11 @@ def _render_explanation(explanation: Explanation) -> str:
 
     cosine = "" if explanation.cosine is None else f", cosine {explanation.cosine:.3f}"
     steps = (
-        (explanation.parts, "its sentences one by one"),
+        (explanation.sentences, "its sentences one by one"),
         (explanation.speaker, "its speaker is named in the query"),
         (explanation.around, "what was said around it"),
         (explanation.quoted, "what the query quotes"),
-        (explanation.asks, "it is a question itself"),
+        (explanation.is_question, "it is a question itself"),
         (explanation.important, "marked important"),
         (explanation.conversation, "its conversation"),
         (explanation.summary, "it is a summary"),

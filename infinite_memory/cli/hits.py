@@ -17,7 +17,16 @@ _WIDTHS = {"When": 11, "Scope": 16}
 _HEADING_CHARS = 256
 _LEAST_SHOWN = 0.0005
 _STEPS = (
-    *("parts", "speaker", "around", "quoted", "asks", "important", "conversation", "summary"),
+    *(
+        "sentences",
+        "speaker",
+        "around",
+        "quoted",
+        "is_question",
+        "important",
+        "conversation",
+        "summary",
+    ),
 )
 
 

@@ -22,20 +22,26 @@ LIKELY = 0.05
 
 @frozen(kw_only=True)
 class Explanation:
-    """The parts of the score of a memory.
+    """The steps that lead to the score of a memory.
 
-    `cosine` is that of its best passage with the whole question, None where vectors were not
-    compared; `passage` is the half-open character range of that passage. `bm25` is the raw sum over
-    the words of the question. A rank counts from 1 within its arm, None where the arm found
-    nothing; far from the best, where cosines are off by 0.0003, so is the order that it counts in.
+    `cosine` compares the best passage with the whole question, None if no vectors were compared;
+    `passage` is the half-open character range of the best passage. `bm25` is the BM25 score.
+    `meaning_rank` and `words_rank` count from 1 among all memories, None without a match by meaning
+    or by words. Cosines far from the best have an error of 0.0003, and so have their ranks.
 
-    The other fields are the steps of the ranking, which add up to `total`: what the `meaning` and
-    the `words` of the memory gave; what the `parts` of a question of several sentences added or
-    took, each compared by itself; the `speaker` whom the question names; what the memories `around`
-    it in its conversation added or took; what it gained by holding what the question has `quoted`;
-    what it lost because it `asks` a question itself; what it gained for being `important`; the
-    share of its `conversation`; and what a `summary` gained because an overview was asked for. The
-    score is the total brought into [0, 1].
+    The following fields are contributions, positive or negative, and sum to `total`:
+
+    - `meaning`, `words`: the weighted cosine and the weighted BM25 score of the memory alone;
+    - `speaker`: the question names the speaker of the memory;
+    - `sentences`: the comparison with every sentence of the question separately;
+    - `around`: the previous and the next turn of the conversation;
+    - `quoted`: the memory contains the quoted phrases of the question;
+    - `is_question`: the memory is a question itself;
+    - `important`: the memory is marked as important;
+    - `conversation`: the best memories of the conversation;
+    - `summary`: the memory is a summary, in an overview.
+
+    The score is the total, calibrated to [0, 1].
     """
 
     cosine: float | None
@@ -46,10 +52,10 @@ class Explanation:
     meaning: float
     words: float
     speaker: float
-    parts: float = 0.0
+    sentences: float = 0.0
     around: float
     quoted: float
-    asks: float
+    is_question: float
     important: float
     conversation: float
     summary: float = 0.0

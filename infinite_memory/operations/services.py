@@ -14,7 +14,7 @@ from infinite_memory.model.ids import RandomBytes
 from infinite_memory.model.memory import Memory
 from infinite_memory.operations.active_model import Models
 from infinite_memory.operations.calls import Calls
-from infinite_memory.operations.retrieval.recent_recalls import Lately
+from infinite_memory.operations.retrieval.recent_recalls import RecentRecalls
 from infinite_memory.operations.retrieval.scope_mentions import ScopeNameCache
 from infinite_memory.operations.usage import UsageCounter
 from infinite_memory.protocols import Search, Storage
@@ -34,7 +34,7 @@ class Services:
     random_bytes: RandomBytes
     actor: Actor
     usage: UsageCounter | None = None
-    lately: Lately = field(factory=Lately)
+    recent_recalls: RecentRecalls = field(factory=RecentRecalls)
     calls: Calls = field(factory=Calls)
     scope_names: ScopeNameCache = field(factory=ScopeNameCache)
 
@@ -63,6 +63,6 @@ class Services:
         A recall also counts as a use of every memory.
         """
         now, returned = self.clock(), list(memories)
-        self.lately.note(returned, now)
+        self.recent_recalls.note(returned, now)
         if is_recall and self.usage is not None:
             self.usage.note((memory.id for memory in returned), now)

@@ -20,7 +20,7 @@ def may_quote(services: Services, memory: Memory, scope: str | None = None) -> b
     scopes = services.storage.scopes()
     if _is_visible(services, memory.scope, scope, scopes):
         return True
-    return _is_public(memory.scope, scopes) and services.lately.recalled(
+    return _is_public(memory.scope, scopes) and services.recent_recalls.was_recalled(
         memory.id, services.clock()
     )
 

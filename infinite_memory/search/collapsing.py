@@ -89,8 +89,8 @@ def _group_members(
     segment_scores: SegmentScores, groups: Mapping[_GroupKey, ScoredDoc]
 ) -> tuple[NDArray[np.integer], list[_GroupKey]]:
     """Return the positions of the documents that belong to `groups`, and their group keys."""
-    docs = segment_scores.segment.find_twins(
-        np.array(sorted({twin for twin, _, _ in groups}), np.uint64)
+    docs = segment_scores.segment.find_by_canonical_hash(
+        np.array(sorted({canonical_hash for canonical_hash, _, _ in groups}), np.uint64)
     )
     docs = docs[segment_scores.doc_filter.contains(docs)]
     keys = list(
@@ -103,8 +103,10 @@ def _group_members(
 def _group_key(candidate: ScoredDoc) -> _GroupKey:
     segment_scores, position = candidate
     doc = segment_scores.doc_filter.doc_at(position)
-    twin, status, held_to = (int(column[doc]) for column in _group_columns(segment_scores))
-    return twin, status, held_to
+    canonical_hash, status, held_to = (
+        int(column[doc]) for column in _group_columns(segment_scores)
+    )
+    return canonical_hash, status, held_to
 
 
 def _group_columns(segment_scores: SegmentScores) -> Sequence[NDArray[np.integer]]:
@@ -113,7 +115,7 @@ def _group_columns(segment_scores: SegmentScores) -> Sequence[NDArray[np.integer
     They include status and end of validity: an expired fact must not replace a current fact.
     """
     return (
-        segment_scores.segment.twin,
+        segment_scores.segment.canonical_hash,
         segment_scores.segment.status,
         segment_scores.segment.held_to,
     )

@@ -3,10 +3,10 @@
 The turn before often holds the words by which a search finds a turn ("Where did you go?" "To
 Rome."). The best candidates and their adjacent turns are therefore scored again, in context:
 
-    own     = meaning, blended with the meaning for the nearest sentence of the question (`parts`)
+    own     = meaning, blended with the meaning for the nearest sentence (`sentences`)
     meaning = (1 - 2 around) own + around before + around after
     words   = BM25 of the turn together with a share of the words before and after it
-    base    = (meaning + words + speaker + quoted) (1 - asks)
+    base    = (meaning + words + speaker + quoted) (1 - is_question)
     total   = base (1 + important) + conversation (mean of the best three `base` in it)
 
 The word counts of the turns are added before saturation, instead of their scores, as in Robertson,
@@ -37,17 +37,17 @@ Scores = NDArray[np.float32]
 class ConversationScores:
     """Scores of the rows of `turns`, float32, shape (m,), on the scale of `SegmentScores.total`.
 
-    The gains and losses of the steps: `parts` from comparing the sentences of the question
-    separately, `around` from the adjacent turns, `quoted` from holding the quoted phrases, `asks`
-    the loss of a memory that is a question, `important` the gain of an important memory,
-    `conversation` the share of the conversation. `total` is the final score.
+    The gains and losses of the steps: `sentences` from comparing the sentences of the question
+    separately, `around` from the adjacent turns, `quoted` from holding the quoted phrases,
+    `is_question` the loss of a memory that is a question, `important` the gain of an important
+    memory, `conversation` the share of the conversation. `total` is the final score.
     """
 
     turns: ConversationTurns
-    parts: Scores
+    sentences: Scores
     around: Scores
     quoted: Scores
-    asks: Scores
+    is_question: Scores
     important: Scores
     conversation: Scores
     total: Scores
@@ -60,7 +60,7 @@ class _OwnScores:
     meaning: Scores
     words: Scores
     speaker: Scores
-    asks: Scores
+    is_question: Scores
     important: Scores
     length: Scores
     counts: Scores
@@ -72,33 +72,33 @@ def score_in_conversations(
     query: QueryTerms,
     weights: Weights,
     *,
-    parts: Scores,
+    sentences: Scores,
     quoted: Scores,
 ) -> ConversationScores:
     """Return the scores of the documents of `turns` in the context of their conversations.
 
-    `parts` is the gain in meaning per row from the sentences of the question, shape (m,). `quoted`
-    is the share of the quoted phrases in every row, shape (m,). `weights` must be the weights of
-    `scores`. Scores of rows outside `turns.wanted` are meaningless: their adjacent turns may be
-    missing.
+    `sentences` is the gain in meaning per row from the sentences of the question, shape (m,).
+    `quoted` is the share of the quoted phrases in every row, shape (m,). `weights` must be the
+    weights of `scores`. Scores of rows outside `turns.wanted` are meaningless: their adjacent turns
+    may be missing.
     """
     own = _score_alone(scores, turns, query)
-    own = evolve(own, meaning=own.meaning + parts)
+    own = evolve(own, meaning=own.meaning + sentences)
     alone = weights.meaning * own.meaning + weights.words * own.words
     in_context = weights.meaning * _meaning_around(own, turns, weights)
     in_context += weights.words * _words_around(own, turns, query, weights)
     quote_gain = (weights.quoted * quoted).astype(np.float32)
     totals = in_context + quote_gain + weights.speaker * own.speaker * (in_context > 0)
-    question_loss = -weights.asks * own.asks * totals
+    question_loss = -weights.is_question * own.is_question * totals
     totals += question_loss
     important = weights.important * own.important * totals
     conversation = weights.conversation * _mean_of_best(totals, turns)
     return ConversationScores(
         turns=turns,
-        parts=weights.meaning * parts,
+        sentences=weights.meaning * sentences,
         around=in_context - alone,
         quoted=quote_gain,
-        asks=question_loss,
+        is_question=question_loss,
         important=important,
         conversation=conversation,
         total=totals + important + conversation,
@@ -118,17 +118,17 @@ def _score_alone(
             segment_scores.meaning(positions),
             segment_scores.words(positions),
             segment_scores.speaker(positions),
-            segment_scores.segment.asks[docs],
+            segment_scores.segment.is_question[docs],
             segment_scores.segment.important[docs],
             segment_scores.segment.length[docs],
         )
         counts[rows] = count_terms(segment_scores.segment, query.terms, docs)
-    meaning, words, speaker, asks, important, length = columns
+    meaning, words, speaker, is_question, important, length = columns
     return _OwnScores(
         meaning=meaning,
         words=words,
         speaker=speaker,
-        asks=asks,
+        is_question=is_question,
         important=important,
         length=length,
         counts=counts,

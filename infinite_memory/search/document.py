@@ -44,12 +44,11 @@ _NO_SPANS = np.empty((0, 2), np.int32)
 class Document:
     """The index document of one memory.
 
-    The memory is valid from `held_from` to `held_to`, which is `NEVER` without an end. `asks` is
-    whether its text ends like a question, `important` whether it is marked as important. `twin` is
-    a hash that memories share if they have the same kind, scope, speaker and canonical text.
-    `terms` maps the hashes of the index terms to their counts; `labels` are the hashes of the tags.
-    `vectors` is float32, shape (passages, dimensions), without rows while the memory is not
-    embedded.
+    The memory is valid from `held_from` to `held_to`, which is `NEVER` without an end.
+    `is_question` is whether its text ends with a question mark. `canonical_hash` is equal for
+    memories of the same kind, scope and speaker with the same canonical text. `terms` maps the hashes of the index
+    terms to their counts; `labels` are the hashes of the tags. `vectors` is float32, shape
+    (passages, dimensions), without rows while the memory is not embedded.
     """
 
     id: str
@@ -62,9 +61,9 @@ class Document:
     stored: int
     held_from: int
     held_to: int
-    asks: bool
+    is_question: bool
     important: bool
-    twin: int
+    canonical_hash: int
     terms: Mapping[int, int]
     labels: frozenset[int]
     spans: NDArray[np.int32]
@@ -85,9 +84,9 @@ def describe(record: Record, *, model: str, dimensions: int) -> Document:
         stored=to_micros(memory.stored_at),
         held_from=to_micros(memory.held_from),
         held_to=NEVER if memory.valid_to is None else to_micros(memory.valid_to),
-        asks=memory.text.rstrip().endswith(_QUESTION_MARKS),
+        is_question=memory.text.rstrip().endswith(_QUESTION_MARKS),
         important=memory.important,
-        twin=_hash_canonical(memory),
+        canonical_hash=_hash_canonical(memory),
         terms=Counter(hash_term(term) for term in _index_terms(memory)),
         labels=frozenset(hash_tag(tag) for tag in memory.tags),
         spans=_NO_SPANS if embedding is None else embedding.spans,

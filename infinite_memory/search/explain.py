@@ -15,7 +15,7 @@ from infinite_memory.search.scoring import Positions, SegmentScores, Weights
 __all__ = ["explain"]
 
 Scores = NDArray[np.float32]
-_IN_CONTEXT = ("parts", "around", "quoted", "asks", "important", "conversation")
+_IN_CONTEXT = ("sentences", "around", "quoted", "is_question", "important", "conversation")
 
 
 def explain(
@@ -77,7 +77,7 @@ def _list_steps(
         alone = total / (1 + weights.conversation)
         if segment_scores.segment.important[segment_scores.doc_filter.doc_at(int(positions[0]))]:
             steps["important"] = alone - alone / (1 + weights.important)
-        steps["asks"] = alone - own - steps["important"]
+        steps["is_question"] = alone - own - steps["important"]
         steps["conversation"] = total - alone
     return {**steps, "total": total}
 

@@ -1,7 +1,7 @@
-"""A search without an index: it reads the whole storage at every call.
+"""A search without an index, which reads the whole storage at every call.
 
-It is slow and plain: the reference that tests compare an index with, the search for a store of some
-hundred memories, and the example of how a `Search` is written.
+It is the reference for tests of the index, a search for stores of some hundred memories, and an
+example of an implementation of `Search`.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ _BATCH = 1024
 
 
 class LinearSearch:
-    """Reads every memory at each call and keeps nothing, so that nothing can be stale."""
+    """Reads every memory at every call and caches nothing, so that no result is stale."""
 
     def __init__(self, storage: Storage, embedder: Embedder) -> None:
-        """Search `storage` by its words and by the vectors of `embedder`."""
+        """Search `storage` by words and by the vectors of `embedder`."""
         self._storage = storage
         self._embedder = CheckedEmbedder(embedder)
 
@@ -79,7 +79,7 @@ class LinearSearch:
         ignored: Collection[str],
         limit: int,
     ) -> list[tuple[str, float]]:
-        """Return at most `limit` ids of memories similar to a stored one, with scores."""
+        """Return at most `limit` ids of memories similar to a stored memory, with scores."""
         return find_similar(
             self._read_all(),
             memory_id,
@@ -104,7 +104,7 @@ class LinearSearch:
 
 
 class LinearTimeline:
-    """The memories of a storage that meet some criteria, in the order of time."""
+    """The memories of a storage that meet the criteria, ordered by time."""
 
     def __init__(self, storage: Storage, criteria: Criteria) -> None:
         """Read all memories of `storage`."""
@@ -112,14 +112,14 @@ class LinearTimeline:
         self._memories = sorted(filter(criteria.admit, memories), key=_position_of)
 
     @property
-    def happened(self) -> NDArray[np.int64]:
-        """The moment of each memory, ascending, in microseconds since the epoch."""
+    def moments(self) -> NDArray[np.int64]:
+        """The moments of the memories, ascending, in microseconds since the epoch."""
         return np.array([_position_of(memory)[0] for memory in self._memories], np.int64)
 
-    def stretch(
+    def page(
         self, after: tuple[int, str] | None, limit: int, *, newest_first: bool
     ) -> list[tuple[int, str]]:
-        """Return the next `limit` (moment, id) behind `after`, None for the beginning."""
+        """Return the next `limit` pairs (moment, id) after `after`, None for the beginning."""
         positions = [_position_of(memory) for memory in self._memories]
         if newest_first:
             positions.reverse()
@@ -128,11 +128,11 @@ class LinearTimeline:
         return positions[:limit]
 
     def by_scope(self) -> dict[str, int]:
-        """Return how many memories each scope has, the largest first."""
+        """Return the number of memories by scope, largest first."""
         return _count(memory.scope for memory in self._memories)
 
     def by_kind(self) -> dict[str, int]:
-        """Return how many memories there are of each kind, the largest first."""
+        """Return the number of memories by kind, largest first."""
         return _count(str(memory.kind) for memory in self._memories)
 
 

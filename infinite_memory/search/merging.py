@@ -17,10 +17,10 @@ Bools = NDArray[np.bool_]
 
 _COLUMNS = (
     *("kind", "status", "happened", "stored", "held_from", "held_to"),
-    *("asks", "important", "twin", "length"),
+    *("is_question", "important", "canonical_hash", "length"),
 )
 
-_OF_PASSAGES = ("high", "low", "scale", "spans")
+_PASSAGE_COLUMNS = ("high", "low", "scale", "spans")
 
 
 def merge(segments: Sequence[tuple[Segment, Bools]]) -> Segment:
@@ -49,14 +49,14 @@ def merge(segments: Sequence[tuple[Segment, Bools]]) -> Segment:
             _select_rows(getattr(segment, name), segment.passage_start, live_docs)
             for segment, live_docs in segments
         )
-        for name in _OF_PASSAGES
+        for name in _PASSAGE_COLUMNS
     }
     id_hash = _concatenate(segment.id_hash[live_docs] for segment, live_docs in segments)
     return Segment(
         names=tuple(names),
         id_hash=id_hash,
         id_order=sort_order(id_hash),
-        twin_order=sort_order(columns["twin"]),
+        canonical_order=sort_order(columns["canonical_hash"]),
         conversation_order=sort_order(named["conversation"]),
         id_bytes=_concatenate(
             _select_rows(segment.id_bytes, segment.id_start, live_docs)
@@ -138,13 +138,13 @@ def _remap_postings(
 
 
 def _select_rows(values: NDArray[Any], starts: NDArray[np.int64], live_docs: Bools) -> NDArray[Any]:
-    """Return the stretches of `values`, one per document, of the live documents."""
+    """Return the slices of `values` that belong to live documents, concatenated."""
     values = np.asarray(values)
     return values if live_docs.all() else values[np.repeat(live_docs, np.diff(starts))]
 
 
 def _merge_starts(name: str, segments: Sequence[tuple[Segment, Bools]]) -> NDArray[np.int64]:
-    """Return the starts of the live documents' stretches of a column, and the end of the last."""
+    """Return the starts of the slices of live documents, and the end of the last slice."""
     sizes = (np.diff(getattr(segment, name))[live_docs] for segment, live_docs in segments)
     return cumulate_sizes(_concatenate(sizes))
 

@@ -50,8 +50,8 @@ def find_nearest(
 ) -> list[tuple[str, float]]:
     """Return the ids of the documents nearest to any of `queries`, with their cosines.
 
-    The best 1,000 of each segment by their high bytes are compared by both planes. The document
-    about the memory `without` is left out.
+    The best 1,000 documents of every segment by their high planes are compared by both planes. The
+    document of the memory `without` is left out.
     """
     if not queries:
         return []
@@ -62,7 +62,7 @@ def find_nearest(
             np.maximum, (approximate_cosines(query, segment, doc_filter) for query in queries)
         )
         number = min(max(_RESCORED, 2 * limit), len(coarse))
-        # Nothing is to be partitioned where all are taken.
+        # argpartition fails on an empty array.
         positions = np.argpartition(coarse, -number)[-number:] if number else np.empty(0, np.intp)
         docs = doc_filter.docs_at(positions[coarse[positions] > ABSENT])
         exact = reduce(np.maximum, (cosines(query, segment, docs) for query in queries))

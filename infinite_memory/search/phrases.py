@@ -1,7 +1,7 @@
-"""What stands in quotation marks in a question, and which memories hold it word for word.
+"""Finds quoted phrases of a question in the candidates.
 
-The index knows no order of words, so texts are read from the store: only where a question quotes
-something, and only those of candidates that have every word of it.
+The index has no positions of words. The texts are therefore read from the store, but only if the
+question has quotation marks, and only of candidates that have every word of a phrase.
 """
 
 from __future__ import annotations
@@ -23,28 +23,28 @@ from infinite_memory.text.analyzer import terms
 __all__ = ["Texts", "find_quotes", "score_quotes"]
 
 Texts = Callable[[Collection[str]], Mapping[str, str]]
-"""Returns the texts of the memories with these ids; one that is gone is left out."""
+"""Returns the texts of memories by their ids; a memory that no longer exists is left out."""
 
 _PAIRS = ('""', "``", "“”", "«»", "「」", "『』", "《》", "\uff02\uff02")
 _QUOTED = re.compile("|".join(rf"{p[0]}([^{p}\n]{{2,200}}){p[1]}" for p in _PAIRS))
-_MOST_PARTS = 8
-# "Sentences end within the marks." and phrases of them do not.
+_MOST_PHRASES = 8
+# A quoted sentence may end within the quotation marks where the memory goes on.
 _ENDS = " .,;:!?。，；：！？、"
 
 
 def find_quotes(question: str) -> tuple[str, ...]:
-    """Return what `question` has in quotation marks or backticks and has words, at most 8 parts."""
+    """Return at most 8 phrases in quotation marks or backticks that have index terms."""
     quoted = (next(filter(None, match.groups())) for match in _QUOTED.finditer(question))
     quotes = dict.fromkeys(_plain(quote).strip(_ENDS) for quote in quoted)
-    return tuple(quote for quote in quotes if terms(quote))[:_MOST_PARTS]
+    return tuple(quote for quote in quotes if terms(quote))[:_MOST_PHRASES]
 
 
 def score_quotes(
     quotes: Sequence[str], scores: Sequence[SegmentScores], turns: ConversationTurns, texts: Texts
 ) -> NDArray[np.float32]:
-    """Return the share of `quotes` that each wanted row of `turns` holds word for word: (m,).
+    """Return the share of `quotes` that the text of every wanted row contains, shape (m,).
 
-    Case, width and white space are no differences. 0 for all where a text is damaged.
+    Letter case, character width and white space are ignored. All shares are 0 if a text is damaged.
     """
     share = np.zeros(len(turns), np.float32)
     may_hold = {quote: _rows_with_words(quote, scores, turns) for quote in quotes}
@@ -55,7 +55,7 @@ def score_quotes(
     try:
         text_of = texts(set(id_of.values())) if id_of else {}
     except StoreDamaged:
-        # Whoever fetches the hits says so; the ranking does without this step.
+        # The caller reports the damage when it loads the hits; the ranking skips this step.
         return share
     plain = {memory_id: _plain(text) for memory_id, text in text_of.items()}
     for quote, rows in may_hold.items():
@@ -80,5 +80,5 @@ def _rows_with_words(
 
 
 def _plain(text: str) -> str:
-    # An accent, or the stroke of an unequal sign, is another word.
+    # Accents are kept, because NFKC keeps them: a word with an accent is a different word.
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())

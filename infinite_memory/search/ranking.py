@@ -1,11 +1,11 @@
 """From a question to a ranking.
 
-1. Two arms score every eligible memory by itself: BM25 of its words, and the cosine of its vectors
-   by their high bytes (`scoring`). The best 1,000 are compared by whole vectors (`rescore_best`).
-2. The best 300 and their adjacent turns are scored in context (`conversation_scoring`).
-3. Of memories that say the same, the newest stands for all (`collapsing`).
-4. A summary gains a little where an overview is asked for.
-5. The total becomes a score (`calibration`).
+1. BM25 and the cosine of the high bytes of its vectors score every eligible memory alone
+   (`scoring`). `rescore_best` compares the whole vectors of the best 1,000 memories.
+2. The best 300 memories and their adjacent turns are scored in context (`conversation_scoring`).
+3. Memories with the same canonical text form a group, shown as its newest member (`collapsing`).
+4. In an overview a summary gains a small share.
+5. The total becomes a score in [0, 1] (`calibration`).
 """
 
 from __future__ import annotations
@@ -62,14 +62,14 @@ _RESCORED = 1_000
 # The least total of a match: a memory that has nothing in common with the question has 0.
 _ANY_MATCH = float(np.finfo(np.float32).tiny)
 
-# A summary that fits nearly as well as its parts takes a place among the first; what fits clearly
-# better keeps its own. As much as a memory loses that is a question itself.
+# A summary that fits nearly as well as its sources ranks above them; a clearly better source keeps
+# its rank. The share equals the loss of a memory that is a question.
 _SUMMARY_GAINS = np.float32(0.1)
 _SUMMARY = KINDS.index(Kind.SUMMARY)
 
 Embed = Callable[[str], NDArray[np.float32]]
 _Explain = Callable[[SegmentScores, int], Explanation]
-"""Explains the document at a place of one of the scored segments."""
+"""Explains the document at a position of a scored segment."""
 Scores = NDArray[np.float32]
 
 
@@ -84,9 +84,9 @@ def rank(
 ) -> Ranking:
     """Return the best candidates of `reader` for `question`.
 
-    `embed` turns the question, and each of its sentences, into a unit vector, shape (dimensions,);
-    None leaves meaning out. `texts` returns the texts of memories, which are compared with the
-    quoted parts of the question; None leaves quotes out.
+    `embed` turns the question, and every sentence of it, into a unit vector, shape (dimensions,);
+    without it no vectors are compared. `texts` returns the texts of memories, to search them for
+    the quoted phrases of the question; without it quotation marks have no effect.
     """
     segments = [segment_reader.segment for segment_reader in reader.segment_readers]
     eligible = [
@@ -94,7 +94,7 @@ def rank(
     ]
     names = find_named_speakers(question.text, segments, eligible)
     text = remove_names(question.text, names)
-    query_texts = (text, *(split_sentences(text) if weights.parts else ()))
+    query_texts = (text, *(split_sentences(text) if weights.sentences else ()))
     queries, note = _embed_question(query_texts, question, embed)
     query = queries[0] if queries else None
     weights = _adjust_weights(question, query, weights)
@@ -133,7 +133,7 @@ def _make_ranking(
     query: QueryVector | None,
     note: str | None,
 ) -> Ranking:
-    """Return the best of `scores`, and how many others there are."""
+    """Return the ranking of `scores`, with the counts of the memories beyond it."""
     curve = choose_calibration(weights)
     least = max(curve.total(question.threshold), _ANY_MATCH)
     reasons: _Explain = partial(explain, scores, context=context, weights=weights, query=query)
@@ -204,9 +204,10 @@ def _score_candidates(
     quotes: Sequence[str],
     texts: Texts | None,
 ) -> ConversationScores | None:
-    """Put the totals of the best candidates in their conversations into `scores`.
+    """Write the totals of the best candidates in their conversations into `scores`.
 
-    `queries` are the vectors of the question and of its parts, none where none are compared.
+    `queries` are the vectors of the question and of its sentences, empty if no vectors are
+    compared.
     """
     if queries:
         rescore_best(scores, queries[0], weights)
@@ -226,9 +227,9 @@ def _score_candidates(
     quoted = np.zeros(len(turns), np.float32)
     if quotes and texts is not None:
         quoted = score_quotes(quotes, scores, turns, texts)
-    gained = score_sentences(scores, turns, queries[1:], weights.parts)
+    gained = score_sentences(scores, turns, queries[1:], weights.sentences)
     context = score_in_conversations(
-        scores, turns, query_terms, weights, parts=gained, quoted=quoted
+        scores, turns, query_terms, weights, sentences=gained, quoted=quoted
     )
     for number, segment_scores in enumerate(scores):
         rows = turns.wanted[turns.segment_index[turns.wanted] == number]
@@ -245,9 +246,9 @@ def rescore_best(
     *,
     number: int = _RESCORED,
 ) -> None:
-    """Put the cosines by both planes, and the totals that follow, into the best of `scores`.
+    """Write the cosines by both planes, and the new totals, of the best documents into `scores`.
 
-    `query` and `weights` are those that `scores` were made with.
+    `query` and `weights` must be the query and the weights of `scores`.
     """
     candidates = select_best_docs(scores, number, 0.0)
     for segment_scores in scores:
@@ -275,7 +276,7 @@ def _embed_question(
 
 
 def _raise_summaries(scores: Sequence[SegmentScores], depth: Depth) -> Sequence[SegmentScores]:
-    """Return `scores` with what each summary gains where an overview is asked for."""
+    """Return `scores`, with higher totals of summaries in an overview."""
     if depth is not Depth.OVERVIEW:
         return scores
     return [_raise_in_segment(segment_scores) for segment_scores in scores]
@@ -284,7 +285,7 @@ def _raise_summaries(scores: Sequence[SegmentScores], depth: Depth) -> Sequence[
 def _add_summary_step(
     reasons: _Explain, before: Sequence[SegmentScores], after: Sequence[SegmentScores]
 ) -> _Explain:
-    """Return `reasons`, made for `before`, as explanations of `after` with its raised summaries."""
+    """Return an explanation of `after` that adds the gain of summaries to the steps of `before`."""
     if before is after:
         return reasons
     origin = {id(new): old for old, new in zip(before, after, strict=True)}
@@ -300,11 +301,11 @@ def _add_summary_step(
 def _select_groups(
     scores: Sequence[SegmentScores], question: Question, least: float
 ) -> list[Group]:
-    """Return the best groups from the total `least` on: passed over, shown, and one more.
+    """Return the best groups with a total of at least `least`, up to one after the last shown.
 
-    An exhaustive search shows each memory by itself: twins may differ in all but their text.
+    An exhaustive search shows every memory alone, since twins share only their text.
     """
-    # One more than is shown, which tells whether there are others to go on to.
+    # The group after the last shown tells whether a next page exists.
     number = question.offset + question.limit + 1
     if question.depth is not Depth.EXHAUSTIVE:
         return select_best_groups(scores, number, least)

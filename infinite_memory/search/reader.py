@@ -1,6 +1,6 @@
-"""What one search looks at: segments, and which of their documents are still alive.
+"""An immutable view of the index: segments with masks of their live documents.
 
-A reader never changes, so a search needs no lock and a refresh disturbs no running search.
+A search works on one reader. A refresh makes a new reader, so that searches need no lock.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from infinite_memory.text.analyzer import terms
 __all__ = ["MERGED_AT_ONCE", "Reader", "SegmentReader"]
 
 MERGED_AT_ONCE = 16_384
-"""Parts are merged while a search waits only where they hold no more documents than this."""
+"""A search waits for the merge of segments with at most this many documents in all."""
 
 _COMPARED_ONE_BY_ONE = 8
 
@@ -32,7 +32,7 @@ Bools = NDArray[np.bool_]
 
 @frozen(kw_only=True, eq=False)
 class SegmentReader:
-    """A segment, and which of its documents are alive: bool, shape (n,)."""
+    """A segment with the mask of its documents that are not deleted: bool, shape (n,)."""
 
     segment: Segment
     live_docs: Bools
@@ -43,14 +43,14 @@ class SegmentReader:
         return int(np.count_nonzero(self.live_docs))
 
     def eligible(self, criteria: Criteria) -> DocFilter:
-        """Return the documents that are alive and meet `criteria`."""
+        """Return the live documents that meet `criteria`."""
         masks = list(self._conditions(criteria))
         if not masks:
             return DocFilter(size=len(self.segment))
         return DocFilter.of(masks[0] if len(masks) == 1 else np.logical_and.reduce(masks))
 
     def _conditions(self, criteria: Criteria) -> Iterator[Bools]:
-        """Yield a mask for each condition that some document may fail."""
+        """Yield a mask for every condition that a document may fail."""
         segment = self.segment
         if self.live_count < len(segment):
             yield self.live_docs
@@ -75,9 +75,10 @@ class SegmentReader:
 
 @frozen(kw_only=True, eq=False)
 class Reader:
-    """Parts in the order they were made, and the cursor of the change feed they stand at.
+    """Segments, oldest first, and the cursor of the change feed up to which they are current.
 
-    The first `sealed` parts are being folded together elsewhere: only who is alive changes in them.
+    A background thread is merging the first `sealed` segments. Until it has finished, only their
+    masks of live documents change.
     """
 
     segment_readers: tuple[SegmentReader, ...] = ()
@@ -95,7 +96,7 @@ class Reader:
         cursor: int,
         dimensions: int,
     ) -> Reader:
-        """Return the reader after `documents` were added or replaced and the ids `gone` removed."""
+        """Return a reader with `documents` added or replaced, without the ids in `gone`."""
         ids = [document.id for document in documents]
         buried = _delete_documents(self.segment_readers, [*ids, *gone])
         segment_readers = [
@@ -113,9 +114,9 @@ class Reader:
         )
 
     def count_holding(self, name: str, criteria: Criteria) -> tuple[int, int]:
-        """Count the documents that meet `criteria` and have each word of `name`, and all that meet.
+        """Count the documents that meet `criteria` and hold all words of `name`, and all that meet.
 
-        A word that the index leaves out, such as "will", is taken to be in all of them.
+        Every document is taken to hold a word that is not indexed, such as "will".
         """
         hashes = [hash_term(term) for term in terms(name)]
         holding = total = 0
@@ -130,7 +131,7 @@ class Reader:
         return holding if hashes else total, total
 
     def compact(self) -> Reader:
-        """Return the same documents in a single segment without the dead."""
+        """Return a reader with the live documents in a single segment."""
         if len(self.segment_readers) < 2 and all(
             segment_reader.live_count == len(segment_reader.segment)
             for segment_reader in self.segment_readers
@@ -138,15 +139,17 @@ class Reader:
             return self
         return evolve(
             self,
-            segment_readers=(_merge_parts(self.segment_readers),) if self.segment_readers else (),
+            segment_readers=(_merge_segments(self.segment_readers),)
+            if self.segment_readers
+            else (),
             sealed=0,
         )
 
     def replace_folded(self, before: Reader, compact: Reader) -> Reader:
-        """Return this reader with the segments of `before`, sealed since then, in compact form.
+        """Return this reader with the merged segment of `compact` instead of the sealed segments.
 
-        What died meanwhile is dead in the result. Unchanged where this reader did not grow from
-        `before`.
+        `before` is the reader that was merged. Documents deleted since then are deleted in the
+        result. If the sealed segments are not those of `before`, the result is this reader.
         """
         sealed = self.segment_readers[: self.sealed]
         if [id(p.segment) for p in sealed] != [id(p.segment) for p in before.segment_readers]:
@@ -187,19 +190,19 @@ def _mask_times(segment: Segment, criteria: Criteria) -> Iterator[Bools]:
 
 
 def _mask_begun(segment: Segment, moment: int) -> Iterator[Bools]:
-    """Yield which documents had begun to hold by `moment`, and nothing where all of them had."""
+    """Yield the mask of documents valid from `moment` or earlier, nothing if it is all true."""
     if segment.last_beginning > moment:
         yield segment.held_from <= moment
 
 
 def _mask_begun_or_stored(segment: Segment, moment: int) -> Iterator[Bools]:
-    """Yield which documents had begun by `moment`, or when they were stored; see `_mask_begun`."""
+    """Yield the mask of `_mask_begun`, with documents that were valid when they were stored."""
     for begun in _mask_begun(segment, moment):
         yield begun | (segment.held_from <= segment.stored)
 
 
 def _mask_unended(segment: Segment, moment: int) -> Iterator[Bools]:
-    """Yield which documents had not ended by `moment`, and nothing where none of them had."""
+    """Yield the mask of documents whose validity ends after `moment`, nothing if all do."""
     if segment.first_end <= moment:
         yield segment.held_to > moment
 
@@ -210,9 +213,9 @@ def _mask_names(
     names: Sequence[str],
     wanted: Container[str],
 ) -> Iterator[Bools]:
-    """Yield which documents have one of the wanted names, and nothing where all of them have.
+    """Yield the mask of the documents with a name in `wanted`, nothing if it is all true.
 
-    `codes` has a position in `names` for each document; `held` are those that it has.
+    `codes` has the position in `names` for every document, and `present` the distinct positions.
     """
     chosen = [code for code in present.tolist() if names[code] in wanted]
     if len(chosen) == len(present):
@@ -231,7 +234,7 @@ def _mask_names(
 def _delete_documents(
     segment_readers: Sequence[SegmentReader], ids: Sequence[str]
 ) -> Iterator[SegmentReader]:
-    """Yield `segment_readers` with the documents about `ids` deleted."""
+    """Yield `segment_readers` with the documents of `ids` deleted."""
     hashes = np.array([hash_id(memory_id) for memory_id in ids], np.uint64)
     for segment_reader in segment_readers:
         maybe = np.flatnonzero(segment_reader.segment.may_hold(hashes))
@@ -245,21 +248,21 @@ def _delete_documents(
 
 
 def _balance(segment_readers: list[SegmentReader], sealed: int) -> list[SegmentReader]:
-    """Merge the youngest parts while one is no smaller than half its elder, and both are small.
+    """Merge the newest segments while the last has at least half the size of the one before it.
 
-    So each small change is copied a few times only, and a search that folds one in waits for some
-    milliseconds at most. What grows over the limit is left to `Reader.compact`, in the background.
+    A small change is therefore copied only a few times, and a search waits at most some
+    milliseconds for a merge. `Reader.compact` merges larger segments in the background.
     """
     while len(segment_readers) - sealed > 1 and 2 * len(segment_readers[-1].segment) >= len(
         segment_readers[-2].segment
     ):
         if len(segment_readers[-1].segment) + len(segment_readers[-2].segment) > MERGED_AT_ONCE:
             break
-        segment_readers[-2:] = [_merge_parts(segment_readers[-2:])]
+        segment_readers[-2:] = [_merge_segments(segment_readers[-2:])]
     return segment_readers
 
 
-def _merge_parts(segment_readers: Sequence[SegmentReader]) -> SegmentReader:
+def _merge_segments(segment_readers: Sequence[SegmentReader]) -> SegmentReader:
     segment = merge(
         [(segment_reader.segment, segment_reader.live_docs) for segment_reader in segment_readers]
     )

@@ -1,11 +1,13 @@
-"""The two arms on one scale: what every selected document has by itself.
+"""Scores every selected document alone: cosine and BM25 on a common scale, and their sum.
 
-`meaning` is (cosine - background) / (1 - background), where the background is the cosine that two
-unrelated texts have under the model. `words` is the BM25 score as a share of what a document of
-mean length gets that holds the words of the question once. `speaker` is 1 where the question names
-who said it. All three mean the same for every question, store and model, so that a score can be
-compared and held against a threshold; normalising by the best and worst candidate of each question
-ranks no better (measured on the development sets) and would call the best of nothing a match.
+`meaning` is (cosine - background) / (1 - background), where the background is the cosine of two
+unrelated texts under the model. `words` is the BM25 score divided by the score of an ideal
+document, which has the mean length and contains every word of the question once. `speaker` is 1 if
+the question names the speaker of the document.
+
+The three values mean the same for every question, store and model. A total can therefore be
+compared with a threshold. Normalising by the best and the worst candidate of a question ranks no
+better on the development sets, and would call the best of many unrelated memories a match.
 """
 
 from __future__ import annotations
@@ -38,43 +40,51 @@ _SHARE = validators.and_(validators.ge(0.0), validators.le(10.0))
 
 @frozen(kw_only=True)
 class Weights:
-    """The steps of the ranking and how much each counts; 0 leaves a step out.
+    """The weight of every step of the ranking; 0 leaves a step out.
 
-    `meaning` and `words` weigh the two arms, `speaker` a memory whose speaker the question names.
-    `parts` is the share of the meaning that comes from the sentence nearest to the memory, in a
-    question of several sentences. `around` is the share of the meaning that comes from the previous
-    memory of the conversation, and again from the next; `before` and `after` are the shares of
-    their words that count as the memory's own. `conversation` weighs the three best memories of the
-    conversation. A memory that ends with a question loses the share `asks`. `quoted` weighs the
-    quoted parts of the question that the memory holds word for word. An important memory gains the
-    share `important`, which is small, so that it decides between near equals only.
+    - `meaning` and `words`: the cosine and the BM25 score.
+    - `speaker`: the question names the speaker of the memory.
+    - `sentences`: the share of the meaning that is computed with the nearest sentence of the
+      question instead of the whole question, if the question has several sentences.
+    - `around`: the share of the meaning that comes from the previous turn of the conversation, and
+      the same share from the next turn.
+    - `before` and `after`: the shares of the words of the previous and the next turn that count as
+      words of the memory.
+    - `conversation`: the mean of the best three memories of the conversation.
+    - `is_question`: the share that a memory loses if its text ends with a question mark.
+    - `quoted`: the share of the quoted phrases of the question that the memory contains.
+    - `important`: the share that an important memory gains. It is small, so that it only decides
+      between nearly equal memories.
+
     No weight depends on the embedding model.
     """
 
     meaning: float = field(default=1.0, validator=_SHARE)
     words: float = field(default=0.5, validator=_SHARE)
     speaker: float = field(default=0.25, validator=_SHARE)
-    parts: float = field(default=0.5, validator=validators.and_(validators.ge(0), validators.le(1)))
+    sentences: float = field(
+        default=0.5, validator=validators.and_(validators.ge(0), validators.le(1))
+    )
     around: float = field(default=0.2, validator=_SHARE)
     before: float = field(default=0.5, validator=_SHARE)
     after: float = field(default=0.2, validator=_SHARE)
     conversation: float = field(default=0.2, validator=_SHARE)
-    asks: float = field(default=0.1, validator=_SHARE)
+    is_question: float = field(default=0.1, validator=_SHARE)
     quoted: float = field(default=0.3, validator=_SHARE)
     important: float = field(default=0.05, validator=_SHARE)
 
 
 DEFAULT_WEIGHTS = Weights()
-"""Chosen on conversations, questions to paragraphs, and scientific claims: one for all."""
+"""The same weights for all texts, fitted on the development sets of `benchmarks.retrieval`."""
 
 
 @frozen(kw_only=True, eq=False)
 class SegmentScores:
-    """One segment with the scores of its selected documents, float32, in their order.
+    """The scores of the selected documents of a segment: arrays of shape (k,), in their order.
 
-    `total` decides; the rest says how it came about. `ideal` is the `bm25` of an ideal document.
-    `named` tells which documents were said by one who is named in the question, None where nobody
-    is, and `spoken` which of these have anything else to do with it.
+    `total` decides the rank; the other columns explain it. `ideal` is the BM25 score of an ideal
+    document. `named` marks the documents whose speaker the question names, None if it names no
+    speaker. `spoken` marks the documents in `named` that match the question in a further way.
     """
 
     segment: Segment
@@ -88,28 +98,28 @@ class SegmentScores:
     background: float
 
     def meaning(self, positions: Positions) -> Scores:
-        """Return the meaning of the documents at these places of the selection."""
+        """Return the meaning of the documents at `positions` of the selection, shape (p,)."""
         return scale_cosines(self.cosine[positions], self.background)
 
     def words(self, positions: Positions) -> Scores:
-        """Return the words of the documents at these places of the selection."""
+        """Return the share of the ideal BM25 score at `positions` of the selection, shape (p,)."""
         share: Scores = self.bm25[positions] / np.float32(self.ideal or 1.0)
         return share
 
     def speaker(self, positions: Positions) -> Scores:
-        """Return 1 for each of these places whose document is `spoken` by one who is named."""
+        """Return 1 at every position whose document is in `spoken`, 0 elsewhere, shape (p,)."""
         if self.spoken is None:
             return np.zeros(len(positions), np.float32)
         return self.spoken[positions].astype(np.float32)
 
 
 def without_meaning(weights: Weights) -> Weights:
-    """Return the weights of a search that compares no vectors."""
+    """Return `weights` for a search that compares no vectors."""
     return evolve(weights, meaning=0.0, words=1.0 if weights.words else 0.0)
 
 
 def without_words(weights: Weights) -> Weights:
-    """Return the weights of a search that compares no words."""
+    """Return `weights` for a search that compares no words."""
     return evolve(weights, words=0.0, quoted=0.0)
 
 
@@ -124,10 +134,11 @@ def score_segment(
     background: float,
     weights: Weights,
 ) -> SegmentScores:
-    """Return the selected documents with their scores; the arrays have the selection's length.
+    """Return the scores of the selected documents.
 
-    `cosine` is None where vectors are not compared, `ideal` the `bm25` of an ideal document,
-    `named` tells which were said by one who was named, None where nobody was.
+    `cosine` and `bm25` have shape (k,); `cosine` is None if vectors are not compared. `ideal` is
+    the BM25 score of an ideal document. `named` marks the documents whose speaker the question
+    names, None if it names no speaker.
     """
     if cosine is None:
         cosine = np.full(len(doc_filter), ABSENT, np.float32)
@@ -143,7 +154,7 @@ def score_segment(
             cosine,
             bm25 * np.float32(weights.words / (ideal or 1.0)),
             spoken,
-            asks=doc_filter.take(segment.asks),
+            is_question=doc_filter.take(segment.is_question),
             important=doc_filter.take(segment.important),
             background=background,
             weights=weights,
@@ -156,9 +167,9 @@ def score_segment(
 def replace_cosines(
     segment_scores: SegmentScores, docs: NDArray[np.int32], cosine: Scores, weights: Weights
 ) -> None:
-    """Put other cosines, shape (k,), and what follows from them, in the place of those of `docs`.
+    """Replace the cosines of `docs`, shape (k,), and compute their totals again.
 
-    `docs` are selected; `weights` are those that `segment_scores` was made with.
+    Every document in `docs` must be selected. `weights` must be the weights of `segment_scores`.
     """
     positions = segment_scores.doc_filter.positions_of(docs)
     spoken = None if segment_scores.named is None else segment_scores.named[positions]
@@ -167,7 +178,7 @@ def replace_cosines(
         cosine,
         segment_scores.bm25[positions] * np.float32(weights.words / (segment_scores.ideal or 1.0)),
         spoken,
-        asks=segment_scores.segment.asks[docs],
+        is_question=segment_scores.segment.is_question[docs],
         important=segment_scores.segment.important[docs],
         background=segment_scores.background,
         weights=weights,
@@ -181,12 +192,12 @@ def _compute_totals(
     words: Scores,
     spoken: NDArray[np.bool_] | None,
     *,
-    asks: NDArray[np.int8],
+    is_question: NDArray[np.int8],
     important: NDArray[np.int8],
     background: float,
     weights: Weights,
 ) -> Scores:
-    """Return the totals; who is `spoken` and has nothing to do with the question no longer is."""
+    """Return the totals. Clear `spoken` for documents that match the question in no other way."""
     # In place, because at a million memories each new array costs as much as the arithmetic.
     total = scale_cosines(cosine, background)
     total *= np.float32(weights.meaning)
@@ -194,8 +205,8 @@ def _compute_totals(
     if spoken is not None:
         spoken &= total > 0
         total += np.float32(weights.speaker) * spoken
-    if weights.asks:
-        total[np.flatnonzero(asks)] *= np.float32(1 - weights.asks)
+    if weights.is_question:
+        total[np.flatnonzero(is_question)] *= np.float32(1 - weights.is_question)
     if weights.important:
         total[np.flatnonzero(important)] *= np.float32(1 + weights.important)
     # By itself a memory is the best of its conversation.
@@ -204,7 +215,7 @@ def _compute_totals(
 
 
 def scale_cosines(cosine: Scores, background: float) -> Scores:
-    """Return the share of the way from the background to 1 that each cosine is, a new array."""
+    """Return (cosine - background) / (1 - background), clipped to [0, 1], as a new array."""
     meaning = cosine - np.float32(background)
     meaning /= np.float32(1 - background)
     return np.clip(meaning, 0, 1, out=meaning)

@@ -1,7 +1,7 @@
-"""A segment: the index of some memories as numpy arrays that never change.
+"""A segment: an immutable inverted index of some memories, as numpy arrays.
 
-Documents are numbered from 0 within a segment. Terms and tags are known by 64-bit hashes, sorted,
-so that a segment needs no dictionary and can be mapped from a file as it is.
+Documents are numbered from 0 within a segment. Terms and tags are stored as sorted 64-bit hashes
+instead of a dictionary, so that a segment can be mapped from a file without decoding.
 """
 
 from __future__ import annotations
@@ -26,23 +26,30 @@ _MOST = np.iinfo(np.uint16).max
 
 @frozen(kw_only=True, eq=False)
 class Segment:
-    """The arrays of n documents with v passages, t terms, p postings.
+    """The arrays of n documents with v passages, t terms and p postings.
 
-    Columns of shape (n,): `id_hash` uint64; `scope`, `speaker` and `conversation` int32, codes into
-    `names`; `kind` and `status` int8, positions in the enumerations; `happened`, `stored`,
-    `held_from` and `held_to` int64, microseconds since the epoch, `NEVER` for no end; `asks` and
-    `important` int8, 0 or 1; `twin` uint64, the same for those that say the same; `length`
-    int32, terms with repetition.
+    Columns of shape (n,):
 
-    `id_bytes` uint8 holds the ids one after the other, cut at `id_start` int64 (n + 1).
-    `id_order`, `twin_order` and `conversation_order` int32 (n,) sort `id_hash`, `twin` and
-    `conversation`, equals by document.
-    `term_hash` uint64 (t,) is sorted; the postings of term i are `posting_doc` int32 and
-    `posting_count` uint16 from `term_start`[i] to `term_start`[i + 1] (int64, t + 1), by document;
-    a term that a document has more than 65,535 times counts as often as that.
-    `passage_start` int64 (n + 1) cuts what is about passages by document: `spans` int32 (v, 2), and
-    the unit vectors as `planes` has them, `high` and `low` int8 (v, dimensions) and `scale` float32
-    (v,). `low_in_file` reads rows of `low` where they are not to be mapped.
+    - `id_hash` uint64;
+    - `scope`, `speaker` and `conversation` int32, positions in `names`;
+    - `kind` and `status` int8, positions in the enumerations;
+    - `happened`, `stored`, `held_from` and `held_to` int64, microseconds since the epoch, `NEVER`
+      for a validity without an end;
+    - `is_question` and `important` int8, 0 or 1;
+    - `canonical_hash` uint64, equal for memories with the same canonical text (see `Document`);
+    - `length` int32, the number of terms with repetition.
+
+    `id_bytes` uint8 has the ids, concatenated; id i begins at `id_start`[i], int64 (n + 1).
+    `id_order`, `canonical_order` and `conversation_order`, int32 (n,), are the stable sort orders
+    of `id_hash`, `canonical_hash` and `conversation`.
+
+    `term_hash` uint64 (t,) is sorted. The postings of term i are `posting_doc` int32, ascending,
+    and `posting_count` uint16, from `term_start`[i] to `term_start`[i + 1], int64 (t + 1). A count
+    is at most 65,535.
+
+    The passages of document i are the rows from `passage_start`[i] to `passage_start`[i + 1], int64
+    (n + 1): `spans` int32 (v, 2), and the unit vectors as in `quantization`, `high` and `low` int8
+    (v, dimensions) and `scale` float32 (v,). `low_in_file` reads rows of `low` that are not mapped.
     """
 
     names: tuple[str, ...]
@@ -59,10 +66,10 @@ class Segment:
     stored: Ints
     held_from: Ints
     held_to: Ints
-    asks: NDArray[np.int8]
+    is_question: NDArray[np.int8]
     important: NDArray[np.int8]
-    twin: NDArray[np.uint64]
-    twin_order: NDArray[np.int32]
+    canonical_hash: NDArray[np.uint64]
+    canonical_order: NDArray[np.int32]
     conversation_order: NDArray[np.int32]
     length: NDArray[np.int32]
     term_hash: NDArray[np.uint64]
@@ -80,11 +87,11 @@ class Segment:
         return len(self.id_hash)
 
     def id_of(self, doc: int) -> str:
-        """Return the id of the memory that document `doc` is about."""
+        """Return the id of the memory of document `doc`."""
         return self.id_bytes[self.id_start[doc] : self.id_start[doc + 1]].tobytes().decode()
 
     def find(self, memory_id: str) -> int | None:
-        """Return the number of the document about that memory, or None."""
+        """Return the document number of a memory, None if the segment does not have the memory."""
         wanted = np.uint64(hash_id(memory_id))
         position = int(np.searchsorted(self.id_hash, wanted, sorter=self.id_order))
         while position < len(self) and self.id_hash[self.id_order[position]] == wanted:
@@ -95,7 +102,7 @@ class Segment:
         return None
 
     def may_hold(self, hashes: NDArray[np.uint64]) -> NDArray[np.bool_]:
-        """Return for each hash of an id whether a document has it: bool, of the same shape."""
+        """Return for every hash of an id whether a document has it: bool, of the same shape."""
         if not len(self):
             return np.zeros(len(hashes), np.bool_)
         positions = np.searchsorted(self.id_hash, hashes, sorter=self.id_order)
@@ -103,16 +110,16 @@ class Segment:
         held: NDArray[np.bool_] = self.id_hash[self.id_order[positions]] == hashes
         return held
 
-    def find_twins(self, twins: NDArray[np.uint64]) -> NDArray[np.int32]:
-        """Return the documents that have one of these values of `twin`, each of them once."""
-        return _documents_with(twins, self.twin, self.twin_order)
+    def find_by_canonical_hash(self, hashes: NDArray[np.uint64]) -> NDArray[np.int32]:
+        """Return the documents with any of these values of `canonical_hash`, without repetition."""
+        return _documents_with(hashes, self.canonical_hash, self.canonical_order)
 
     def find_in_conversations(self, conversations: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Return the documents of the conversations of these codes, each of them once."""
+        """Return the documents of the conversations with these codes, without repetition."""
         return _documents_with(conversations, self.conversation, self.conversation_order)
 
     def postings(self, term: int) -> tuple[NDArray[np.int32], NDArray[np.uint16]]:
-        """Return the documents with that term, ascending, and how often each has it."""
+        """Return the documents with the hash `term`, ascending, and the counts of the term."""
         wanted = np.uint64(term)
         position = int(np.searchsorted(self.term_hash, wanted))
         if position == len(self.term_hash) or self.term_hash[position] != wanted:
@@ -121,42 +128,42 @@ class Segment:
         return self.posting_doc[cut], self.posting_count[cut]
 
     def low_of(self, rows: NDArray[np.integer]) -> NDArray[np.int8]:
-        """Return these rows of `low`, without mapping what lies around them."""
+        """Return rows of `low`, from the file if `low` is not mapped."""
         return self.low[rows] if self.low_in_file is None else self.low_in_file.take(rows)
 
     @cached_property
     def code_of(self) -> Mapping[str, int]:
-        """The position of each name in `names`."""
+        """The position of every name in `names`."""
         return {name: code for code, name in enumerate(self.names)}
 
     @cached_property
     def scope_codes(self) -> Codes:
-        """The codes of the scopes that a document is in, ascending."""
+        """The codes of the scopes of all documents, ascending."""
         return _distinct_codes(self.scope)
 
     @cached_property
     def speaker_codes(self) -> Codes:
-        """The codes of the speakers that a document has, ascending."""
+        """The codes of the speakers of all documents, ascending."""
         return _distinct_codes(self.speaker)
 
     @cached_property
     def kind_codes(self) -> Codes:
-        """The positions of the kinds that a document has, ascending."""
+        """The positions of the kinds of all documents, ascending."""
         return _distinct_codes(self.kind)
 
     @cached_property
     def status_codes(self) -> Codes:
-        """The positions of the statuses that a document has, ascending."""
+        """The positions of the statuses of all documents, ascending."""
         return _distinct_codes(self.status)
 
     @cached_property
     def last_beginning(self) -> int:
-        """The latest `held_from` of a document."""
+        """The latest `held_from` of all documents."""
         return int(self.held_from.max(initial=-NEVER))
 
     @cached_property
     def first_end(self) -> int:
-        """The earliest `held_to` of a document, `NEVER` where none ends."""
+        """The earliest `held_to` of all documents, `NEVER` if no validity ends."""
         return int(self.held_to.min(initial=NEVER))
 
     @cached_property
@@ -166,7 +173,7 @@ class Segment:
 
     @cached_property
     def longest(self) -> int:
-        """The greatest length of a document."""
+        """The length of the longest document."""
         return int(self.length.max(initial=0))
 
     @cached_property
@@ -176,7 +183,7 @@ class Segment:
 
     @cached_property
     def one_passage_each(self) -> bool:
-        """Whether row i of the vectors is the one vector of document i."""
+        """Whether every document has exactly one passage, so that row i belongs to document i."""
         return len(self.high) == len(self) and not len(self.unembedded_docs)
 
     @cached_property
@@ -186,7 +193,7 @@ class Segment:
 
 
 ARRAYS = tuple(f.name for f in fields(Segment) if f.name not in ("names", "low_in_file"))
-"""The names of the arrays of a segment."""
+"""The names of the arrays of `Segment`."""
 
 
 def build(documents: Sequence[Document], *, dimensions: int) -> Segment:
@@ -198,7 +205,7 @@ def build(documents: Sequence[Document], *, dimensions: int) -> Segment:
     ]
     codes = np.array(code, np.int32).reshape(-1, 3)
     conversation = codes[:, 2].copy()
-    twin = np.array([d.twin for d in documents], np.uint64)
+    canonical_hash = np.array([d.canonical_hash for d in documents], np.uint64)
     ids = [d.id.encode() for d in documents]
     id_hash = np.array([hash_id(d.id) for d in documents], np.uint64)
     no_vectors = np.empty((0, dimensions), np.float32)
@@ -219,10 +226,10 @@ def build(documents: Sequence[Document], *, dimensions: int) -> Segment:
         stored=np.array([d.stored for d in documents], np.int64),
         held_from=np.array([d.held_from for d in documents], np.int64),
         held_to=np.array([d.held_to for d in documents], np.int64),
-        asks=np.array([d.asks for d in documents], np.int8),
+        is_question=np.array([d.is_question for d in documents], np.int8),
         important=np.array([d.important for d in documents], np.int8),
-        twin=twin,
-        twin_order=sort_order(twin),
+        canonical_hash=canonical_hash,
+        canonical_order=sort_order(canonical_hash),
         length=np.array([sum(d.terms.values()) for d in documents], np.int32),
         passage_start=cumulate_sizes([len(d.vectors) for d in documents]),
         high=high,
@@ -242,7 +249,7 @@ def build(documents: Sequence[Document], *, dimensions: int) -> Segment:
 
 def _posting_counts(document: Document) -> Iterable[int]:
     yield from document.terms.values()
-    # A tag is a posting like any other; its count is never read.
+    # A tag is a posting, too; its count is never read.
     yield from (1 for _ in document.labels)
 
 
@@ -253,7 +260,7 @@ def _distinct_codes(codes: NDArray[np.integer]) -> Codes:
 def _documents_with(
     values: NDArray[Any], column: NDArray[Any], order: NDArray[np.int32]
 ) -> NDArray[np.int32]:
-    """Return the documents with one of `values` in a column that `order` sorts."""
+    """Return the documents with any of `values` in `column`, where `order` sorts `column`."""
     starts = np.searchsorted(column, values, "left", sorter=order)
     ends = np.searchsorted(column, values, "right", sorter=order)
     docs = [order[start:end] for start, end in zip(starts, ends, strict=True)]
@@ -261,12 +268,12 @@ def _documents_with(
 
 
 def sort_order(values: NDArray[np.integer]) -> NDArray[np.int32]:
-    """Return the order that sorts `values`, equals in their own order."""
+    """Return the stable sort order of `values`, int32."""
     return np.argsort(values, kind="stable").astype(np.int32)
 
 
 def cumulate_sizes(sizes: Sequence[int] | NDArray[np.integer]) -> Ints:
-    """Return where each of some stretches of these sizes starts, and where the last one ends."""
+    """Return the start of every slice of these sizes in an array, and the end of the last."""
     starts = np.zeros(len(sizes) + 1, np.int64)
     np.cumsum(sizes, out=starts[1:])
     return starts
@@ -277,7 +284,7 @@ def _invert(
 ) -> dict[str, Any]:
     """Sort (term, document, count) triples into the arrays of postings.
 
-    The triples come in the order of the documents, which a stable sort keeps within a term.
+    The triples are in the order of the documents, and the stable sort keeps it within a term.
     """
     order = np.argsort(hashes, kind="stable")
     ordered = hashes[order]

@@ -1,10 +1,10 @@
-"""A question of several sentences, sentence by sentence.
+"""Compares the candidates with every sentence of a question separately.
 
-A message to an assistant, or a stretch of a dialogue, says several things. The vector of all of it
-is near to what they have in common and blurs what each of them asks, so the candidates are compared
-with each sentence as well. What counts is how much nearer to it a memory is than the candidates on
-the mean: in a chat a greeting is near to much, and tells nothing. Without this step back, questions
-that begin with a greeting find less than when they are compared as a whole.
+A message to an assistant, or a part of a dialogue, has several subjects. The vector of the whole
+question mixes the subjects, so the candidates are also compared with the vector of every sentence.
+The cosines with a sentence are first centred on their mean over the candidates, because a greeting
+is near to most messages of a chat. Without the centring, questions that begin with a greeting find
+less than by the vector of the whole question.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ from infinite_memory.search.scoring import SegmentScores, scale_cosines
 from infinite_memory.text.analyzer import terms
 from infinite_memory.text.passages import SENTENCE_END
 
-__all__ = ["MOST_PARTS", "score_sentences", "split_sentences"]
+__all__ = ["MOST_SENTENCES", "score_sentences", "split_sentences"]
 
-MOST_PARTS = 8
-"""Each costs a run of the model."""
+MOST_SENTENCES = 8
+"""The most sentences that are embedded; every sentence costs a run of the model."""
 
 Scores = NDArray[np.float32]
 
 
 def split_sentences(question: str) -> tuple[str, ...]:
-    """Return the sentences of `question` that have a word to find, nothing where it has only one.
+    """Return the sentences of `question` that have index terms; () if there is only one.
 
-    Of more than `MOST_PARTS` consecutive sentences are joined, about as many in each part.
+    If there are more than `MOST_SENTENCES`, consecutive sentences are joined evenly.
     """
     ends = [match.end() for match in SENTENCE_END.finditer(question)]
     sentences = [question[a:b].strip() for a, b in pairwise([0, *ends, len(question)])]
     telling = [sentence for sentence in sentences if terms(sentence)]
     if len(telling) < 2:
         return ()
-    count = min(len(telling), MOST_PARTS)
+    count = min(len(telling), MOST_SENTENCES)
     cuts = [len(telling) * number // count for number in range(count + 1)]
     return tuple(" ".join(telling[a:b]) for a, b in pairwise(cuts))
 
@@ -47,33 +47,32 @@ def split_sentences(question: str) -> tuple[str, ...]:
 def score_sentences(
     scores: Sequence[SegmentScores],
     turns: ConversationTurns,
-    parts: Sequence[QueryVector],
+    sentences: Sequence[QueryVector],
     share: float,
 ) -> Scores:
-    """Return what the meaning of each row of `turns` gains by the parts of the question, or loses.
+    """Return the change in meaning of the rows of `turns` by the sentences, float32, shape (m,).
 
-    `share` in [0, 1] is how much of the cosine with the whole question gives way to that with the
-    part nearest to the memory. The cosines with each part are first moved so that those of the
-    wanted rows have the mean of those with the whole. Rows without a vector gain nothing. float32,
-    shape (m,).
+    The cosines with a sentence are shifted so that their mean over the wanted rows equals the mean
+    of the cosines with the whole question. The new cosine is (1 - share) whole + share nearest,
+    where `nearest` is the greatest shifted cosine of a row. A row without a vector has 0.
     """
     gained = np.zeros(len(turns), np.float32)
-    if not parts:
+    if not sentences:
         return gained
     whole = np.full(len(turns), ABSENT, np.float32)
-    by_part = np.zeros((len(turns), len(parts)), np.float32)
+    by_sentence = np.zeros((len(turns), len(sentences)), np.float32)
     for number in np.unique(turns.segment_index):
         segment_scores, rows = scores[number], np.flatnonzero(turns.segment_index == number)
         docs = turns.doc[rows].astype(np.int32)
         whole[rows] = segment_scores.cosine[segment_scores.doc_filter.positions_of(docs)]
-        by_part[rows] = np.stack(
-            [cosines(part, segment_scores.segment, docs) for part in parts], axis=1
+        by_sentence[rows] = np.stack(
+            [cosines(sentence, segment_scores.segment, docs) for sentence in sentences], axis=1
         )
     embedded = whole > ABSENT
     wanted = turns.wanted[embedded[turns.wanted]]
     if len(wanted):
-        by_part += whole[wanted].mean() - by_part[wanted].mean(axis=0)
-        blended = whole + np.float32(share) * (by_part.max(axis=1) - whole)
+        by_sentence += whole[wanted].mean() - by_sentence[wanted].mean(axis=0)
+        blended = whole + np.float32(share) * (by_sentence.max(axis=1) - whole)
         background = scores[0].background
         change = scale_cosines(blended, background) - scale_cosines(whole, background)
         gained[embedded] = change[embedded]

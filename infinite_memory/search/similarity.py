@@ -1,10 +1,10 @@
 """The memories nearest to a stored one, in meaning and in words.
 
-A memory has two closenesses to the new one. Its meaning is the cosine of the nearest passages, less
-the background: the mean cosine of the 50 nearest memories. That mean adapts to the model, to the
-language of the text, and to a store that is full of one topic. Its words are the terms that both
-have, each by its idf, relative to the lengths of both (the cosine of two tf-idf vectors, with the
-norm of the memory estimated from its length). The weighted sum becomes a score in [0, 1].
+The closeness of two memories has two parts. `meaning` is the cosine of the nearest passages minus
+the background, the mean cosine of the 50 nearest memories. The mean adapts to the model, to the
+language of the text, and to a store with a single topic. `words` is the cosine of two tf-idf
+vectors; the norm of the second vector is estimated from its length. The weighted sum becomes a
+score in [0, 1].
 """
 
 from __future__ import annotations
@@ -29,30 +29,30 @@ from infinite_memory.text.languages import function_words
 __all__ = ["LEAST_SCORE", "find_similar", "score_cosines"]
 
 Scores = NDArray[np.float32]
-_Part = tuple[Segment, DocFilter]
+_FilteredSegment = tuple[Segment, DocFilter]
 
 LEAST_SCORE = 0.37
 """The score from which a memory counts as similar; `benchmarks.similar` prints the curve."""
 
 # Fitted on `notes`: pairs about one matter against the nearest note that is not labelled.
 _CURVE = Calibration(middle=0.37, width=0.21)
-# What lies further behind the nearest one is about something else.
+# A memory with a lower total, compared with the nearest memory, is about a different subject.
 _GREATEST_GAP = 0.12
 _WORDS = 1.2
-# Without a vector there are the words alone, which then count for both.
+# The weight of the words for a memory without a vector.
 _WORDS_ALONE = 4.0
 _NEAREST = 50
-# As if so many memories had the cosine that the model gives to unrelated texts.
+# The number of assumed memories whose cosine is the background of the model.
 _PRIOR_COSINES = 5
-# As if the store held so many other memories: in a store of three, "the" would be rare.
+# The number of assumed further memories: in a store of three memories, "the" would be rare.
 _PRIOR_MEMORIES = 50
 # The mean of idf² over the terms of a memory, as a share of the greatest idf².
 _MEAN_WEIGHT = 0.85
-# The beginning of a long text says what it is about, and bounds the time.
+# Only the beginning of a long text is compared, which limits the time.
 _MOST_PASSAGES = 4
 _MOST_CHARS = 10_000
 _MOST_TERMS = 256
-# The least closeness of a match: where nothing is in common, it is 0.
+# The least closeness of a match; unrelated memories have 0.
 _ANY_MATCH = float(np.finfo(np.float32).tiny)
 
 
@@ -69,10 +69,10 @@ def find_similar(
 ) -> list[tuple[str, float]]:
     """Return at most `limit` memories that meet `criteria` and are similar, nearest first.
 
-    `memory_id` is the stored memory with that `text`: its vectors are read from the index. Without
-    a vector it is compared by words alone, and so is every memory that has none. `background` is
-    the background of the model. Neither the memory itself nor the `ignored` ones are
-    returned, nor a memory that lies far behind the nearest one.
+    `memory_id` is a stored memory with the text `text`; its vectors are read from the index. If a
+    memory of a pair has no vector, the pair is compared by words alone. `background` is the
+    background of the model. The result excludes the memory itself, the `ignored` memories, and
+    memories far behind the nearest memory.
     """
     hidden = {memory_id, *ignored}
     filtered_segments = [
@@ -80,7 +80,7 @@ def find_similar(
         for part in reader.segment_readers
     ]
     vectors = _vectors_of(reader, memory_id)
-    cosines = [_nearest_cosines(vectors, *part) for part in filtered_segments]
+    cosines = [_nearest_cosines(vectors, *pair) for pair in filtered_segments]
     local_background = _background(cosines, background)
     closeness = [
         _closeness(column, words, local_background, background)
@@ -95,7 +95,7 @@ def score_cosines(
     background: float,
     least_score: float = LEAST_SCORE,
 ) -> list[tuple[str, float]]:
-    """Return the similar ones of the nearest memories by their cosines alone, with scores."""
+    """Return the memories of `nearest` that are similar by their cosines alone, with scores."""
     cosines = np.array([cosine for _, cosine in nearest], np.float32)
     local_background = _background([cosines], background)
     words = np.zeros(len(cosines), np.float32)
@@ -109,7 +109,7 @@ def score_cosines(
 
 
 def _exclude_ids(ids: Collection[str], segment: Segment, doc_filter: DocFilter) -> DocFilter:
-    """Return the selection without the memories that have these ids."""
+    """Return the selection without the memories `ids`."""
     docs = [doc for memory_id in ids if (doc := segment.find(memory_id)) is not None]
     if not docs:
         return doc_filter
@@ -119,7 +119,7 @@ def _exclude_ids(ids: Collection[str], segment: Segment, doc_filter: DocFilter) 
 
 
 def _vectors_of(reader: Reader, memory_id: str) -> list[QueryVector]:
-    """Return the first vectors of a stored memory, none where it is not embedded or is gone."""
+    """Return the first vectors of a stored memory, [] if it has no vector or no longer exists."""
     for part in reader.segment_readers:
         segment, doc = part.segment, part.segment.find(memory_id)
         if doc is not None and part.live_docs[doc]:
@@ -133,7 +133,7 @@ def _vectors_of(reader: Reader, memory_id: str) -> list[QueryVector]:
 def _nearest_cosines(
     vectors: Sequence[QueryVector], segment: Segment, doc_filter: DocFilter
 ) -> Scores:
-    """Return the cosine of each selected document with the nearest vector, `ABSENT` without any."""
+    """Return the greatest cosine of every selected document, `ABSENT` without a vector."""
     if not vectors:
         return np.full(len(doc_filter), ABSENT, np.float32)
     columns = [approximate_cosines(vector, segment, doc_filter) for vector in vectors]
@@ -141,7 +141,7 @@ def _nearest_cosines(
 
 
 def _background(cosines: Sequence[Scores], model_background: float) -> float:
-    """Return the mean of the greatest cosines, drawn to the background of the model."""
+    """Return the mean of the greatest cosines, smoothed by the background of the model."""
     present = np.concatenate([np.empty(0, np.float32), *cosines])
     present = present[present > ABSENT]
     if len(present) > _NEAREST:
@@ -158,13 +158,13 @@ def _closeness(
     return np.where(has_vector, meaning + _WORDS * words, _WORDS_ALONE * words).astype(np.float32)
 
 
-def _shared_words(text: str, filtered_segments: Sequence[_Part]) -> list[Scores]:
-    """Return the closeness in words of each selected document, in [0, 1], an array a part."""
+def _shared_words(text: str, filtered_segments: Sequence[_FilteredSegment]) -> list[Scores]:
+    """Return the closeness in words of every selected document, in [0, 1], by segment."""
     total = sum(len(doc_filter) for _, doc_filter in filtered_segments) + _PRIOR_MEMORIES
     shared = [np.zeros(len(doc_filter), np.float32) for _, doc_filter in filtered_segments]
     own_weight = 0.0
     for term in _terms_of(text):
-        positions = [_find_positions(term, *part) for part in filtered_segments]
+        positions = [_find_positions(term, *pair) for pair in filtered_segments]
         number = sum(map(len, positions))
         weight = log1p((total - number + 0.5) / (number + 0.5)) ** 2
         own_weight += weight
@@ -200,7 +200,10 @@ def _function_terms(language: str) -> frozenset[str]:
 
 
 def _best(
-    filtered_segments: Sequence[_Part], closeness: Sequence[Scores], limit: int, least_score: float
+    filtered_segments: Sequence[_FilteredSegment],
+    closeness: Sequence[Scores],
+    limit: int,
+    least_score: float,
 ) -> list[tuple[str, float]]:
     least = max(_CURVE.total(least_score), _ANY_MATCH)
     candidates: list[tuple[float, int, str]] = []

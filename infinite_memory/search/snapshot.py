@@ -1,11 +1,11 @@
-"""The index as a file that is mapped into memory, so that starting is a map and not a load.
+"""The index as a file that a process maps into memory instead of building the index again.
 
-The file begins with a line of JSON: format, version of the canonical form of texts, identity of the
-store, model, cursor, names, the type, shape and position of each array, a checksum of all arrays,
-and a digest of the line itself. The arrays follow, each at a multiple of 64 bytes. The file holds
-nothing that the store does not: a file that is missing, damaged, foreign or of another format is
-passed over, and the index is rebuilt from the store. Each process checks the whole file before it
-maps it: 0.2 s a gigabyte.
+The file begins with a header, a line of JSON: format, version of the canonical form of texts,
+identity of the store, model, cursor, names, the type, shape and offset of every array, a checksum
+of all arrays, and a digest of the header. The arrays follow, aligned to 64 bytes. All data in the
+file is derived from the store. If the file is missing, damaged, of a different store, model or
+format, the index is rebuilt from the store. A process verifies the whole file before it maps the
+file, at 0.2 s per gigabyte.
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ from infinite_memory.text.canonical import CANONICAL_VERSION
 __all__ = ["Snapshot", "confined_folder"]
 
 _log = logging.getLogger(__name__)
-_FORMAT = 13
+_FORMAT = 14
 _ALIGN = 64
 _SUFFIXES = {".index", ".tmp"}
 _CONFINED = "confined-"
 _MAX_HEADER_BYTES = 64 << 20
-# Rows of a smaller plane are read ten times as fast where it is mapped, and all of it costs little.
+# A smaller plane is mapped: its rows are read ten times as fast, and it needs little memory.
 _READ_FROM_FILE = 64 << 20
 _BLOCK_BYTES = 1 << 20
 _DTYPES = {"uint64", "int64", "int32", "uint16", "int8", "uint8", "float32"}
 
 
 def confined_folder(folder: Path, digest: str) -> Path:
-    """Return where the snapshots of some scopes are kept, of the store with snapshots in `folder`.
+    """Return the folder for the snapshots of a store that is confined to some scopes.
 
-    `digest` tells them from those of other scopes.
+    `folder` has the snapshots of the whole store, and `digest` identifies the scopes.
     """
     return folder / f"{_CONFINED}{digest}"
 
@@ -63,9 +63,9 @@ class Snapshot:
         self._path = folder / f"{blake2b(model.encode(), digest_size=8).hexdigest()}.index"
 
     def read(self) -> Reader | None:
-        """Map the snapshot, or return None where there is none that can be used.
+        """Map the snapshot; return None if there is no usable snapshot.
 
-        A damaged snapshot is deleted, so that it is not taken for up to date by its header.
+        A damaged snapshot is deleted, because its header could still look up to date.
         """
         try:
             return self.load_verified()
@@ -76,7 +76,7 @@ class Snapshot:
             return None
 
     def load_verified(self) -> Reader | None:
-        """Check and map the snapshot; return None where there is none of this store and model.
+        """Verify and map the snapshot; return None if this store and model have no snapshot.
 
         Raises:
             ValueError: the snapshot is damaged; the message says how.
@@ -99,7 +99,7 @@ class Snapshot:
             raise ValueError(str(error)) from error
 
     def cursor(self) -> int:
-        """Return the cursor that the snapshot stands at, 0 without one; reads its first line."""
+        """Return the cursor of the snapshot, 0 without a snapshot; reads only the header."""
         try:
             with self._path.open("rb") as file:
                 header = json.loads(file.readline(_MAX_HEADER_BYTES))
@@ -109,10 +109,11 @@ class Snapshot:
             return 0
 
     def write(self, reader: Reader) -> bool:
-        """Write a compact reader for the next process; False where the disk does not let it.
+        """Write a compact reader for the next process; return whether the file was written.
 
-        The file appears whole or not at all, and one that others have mapped stays as it is. False
-        as well where another process is writing one, or where it was removed meanwhile.
+        The file replaces the former file atomically; a process that has mapped the former file
+        keeps it. The result is False if the disk refuses the write, if another process is writing a
+        snapshot, or if the temporary file was removed meanwhile.
         """
         if len(reader.segment_readers) != 1:
             return False
@@ -146,12 +147,12 @@ class Snapshot:
         os.fsync(file.fileno())
 
     def remove(self, *, others: bool = False) -> None:
-        """Delete every snapshot in the folder: of other models, and half written ones, as well.
+        """Delete every snapshot in the folder, of any model, and incomplete files.
 
-        With `others` the one of this model stays.
+        With `others` the snapshot of this model stays.
 
         Raises:
-            StorageUnavailable: one of them cannot be deleted.
+            StorageUnavailable: a file cannot be deleted.
         """
         _delete(
             path
@@ -160,10 +161,10 @@ class Snapshot:
         )
 
     def remove_everywhere(self) -> None:
-        """Delete every snapshot of the store, also those of all scopes and of some.
+        """Delete every snapshot of the store, of all scopes and of every confinement.
 
         Raises:
-            StorageUnavailable: one of them cannot be deleted.
+            StorageUnavailable: a file cannot be deleted.
         """
         is_confined = self._folder.name.startswith(_CONFINED)
         root = self._folder.parent if is_confined else self._folder
@@ -203,7 +204,7 @@ class Snapshot:
 
     def _map(self, header: dict[str, Any], file: IO[bytes], start: int) -> Reader:
         """Map the arrays of `file`, which begin at `start`."""
-        # Mapped once, from this descriptor: the name may mean another file by now.
+        # Map from this descriptor: the path may lead to a newer file by now.
         mapped = np.memmap(file, np.uint8, "r")
         arrays: dict[str, Any] = {}
         for name, dtype, shape, offset in header["arrays"]:
@@ -213,7 +214,7 @@ class Snapshot:
             length = int(np.prod(shape, dtype=object)) * np.dtype(dtype).itemsize
             if position + length > len(mapped):
                 raise ValueError("it is cut short")
-            # Of a plain array, results are not of the slower class `memmap`.
+            # A plain array, because operations on the class `memmap` are slower.
             arrays[name] = np.asarray(
                 mapped[position : position + length].view(dtype).reshape(shape)
             )
@@ -262,9 +263,9 @@ def _delete(paths: Iterable[Path]) -> None:
 
 @contextmanager
 def _open_exclusively(path: Path) -> Iterator[IO[bytes] | None]:
-    """Open a file that one process at a time writes; None while another process does.
+    """Open a file that only one process writes at a time; yield None while it is locked.
 
-    It holds what a process left there that was killed.
+    The file may contain the bytes of a process that was killed.
     """
     lock = FileLock(path)
     if not lock.try_acquire():
@@ -287,17 +288,17 @@ def _digest(body: dict[str, Any]) -> str:
     return blake2b(json.dumps(body).encode(), digest_size=16).hexdigest()
 
 
-_OF_EACH_DOCUMENT = (
+_DOCUMENT_COLUMNS = (
     *("id_order", "scope", "speaker", "conversation", "kind", "status", "happened", "stored"),
-    *("held_from", "held_to", "asks", "important", "twin", "twin_order", "conversation_order"),
-    "length",
+    *("held_from", "held_to", "is_question", "important", "length"),
+    *("canonical_hash", "canonical_order", "conversation_order"),
 )
 
 
 def _check_shapes(segment: Segment, dimensions: int) -> None:
     documents, passages = len(segment), len(segment.scale)
     lengths = {
-        **dict.fromkeys(_OF_EACH_DOCUMENT, documents),
+        **dict.fromkeys(_DOCUMENT_COLUMNS, documents),
         "id_start": documents + 1,
         "passage_start": documents + 1,
         "term_start": len(segment.term_hash) + 1,

@@ -1,7 +1,7 @@
-"""Names of speakers in a question.
+"""Finds the speakers that a question names.
 
-A sentence model puts a name close to every greeting that holds it, so a question that names a
-speaker is compared without the name, and the name counts as a signal of its own.
+The vector of a question with a name is near to every greeting that contains the name. The question
+is therefore embedded without the name, and the memories of the named speaker gain a weight instead.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from infinite_memory.text.word_lists import stop_words
 
 __all__ = ["find_named_speakers", "mask_speakers", "remove_names"]
 
-# Who speaks by a role is not meant by the word: "which user reported it?"
+# A role is a common word, too: "which user reported it?" does not name the speaker "user".
 _ROLES = frozenset({"assistant", "bot", "human", "may", "model", "system", "tool", "user"})
 
 
@@ -41,7 +41,7 @@ def find_named_speakers(
 def mask_speakers(
     names: frozenset[str], segment: Segment, doc_filter: DocFilter
 ) -> NDArray[np.bool_]:
-    """Return which selected documents were said by one of `names`: bool, shape (k,)."""
+    """Return which selected documents have a speaker in `names`: bool, shape (k,)."""
     mask = np.zeros(len(doc_filter), np.bool_)
     codes = [segment.code_of[name] for name in names if name in segment.code_of]
     if codes:
@@ -52,7 +52,7 @@ def mask_speakers(
 
 
 def remove_names(question: str, names: Iterable[str]) -> str:
-    """Return `question` without these names; unchanged where nothing else would be left."""
+    """Return `question` without `names`, unchanged if it has no further words."""
     parts = {part for name in names for part in words(name)}
     if not parts:
         return question
@@ -62,7 +62,7 @@ def remove_names(question: str, names: Iterable[str]) -> str:
 
 
 def _is_named(name: str, question_words: frozenset[str]) -> bool:
-    """Return whether the words `asked` hold the name; a common word must be the whole name."""
+    """Return whether the question has the whole name, or a first name that is not a stop word."""
     parts = _split_name(name)
     telling = bool(parts) and parts[0] not in stop_words() and parts[0] not in _ROLES
     whole = len(parts) > 1 and question_words.issuperset(parts)

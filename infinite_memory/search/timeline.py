@@ -1,4 +1,4 @@
-"""Memories in the order of time, as the index has them: stretches of ids, and exact counts."""
+"""The memories of the index, ordered by time: pages of ids, and exact counts."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from infinite_memory.search.segment import Segment
 __all__ = ["IndexTimeline", "TimelinePosition"]
 
 TimelinePosition = tuple[int, str]
-"""Where a memory stands: microseconds of `happened_at`, then the id."""
+"""The position of a memory: microseconds of `happened_at`, then the id."""
 
 
 @frozen(kw_only=True, eq=False)
 class IndexTimeline:
-    """What meets some criteria, by time.
+    """The memories that meet the criteria, ordered by time.
 
-    Columns of shape (n,): `happened` int64, ascending, microseconds since the epoch; `segment`
-    int32, positions in `segments`, and `doc` int32, documents of those. Equal times are in no
-    order.
+    Columns of shape (n,): `moments` int64, ascending, microseconds since the epoch; `segment`
+    int32, positions in `segments`; `doc` int32, document numbers. The order of equal moments is
+    undefined.
     """
 
     segments: tuple[Segment, ...]
-    happened: NDArray[np.int64]
+    moments: NDArray[np.int64]
     segment: NDArray[np.int32]
     doc: NDArray[np.int32]
 
@@ -47,22 +47,22 @@ class IndexTimeline:
         order = np.argsort(whole, kind="stable")
         return cls(
             segments=tuple(segment_reader.segment for segment_reader in reader.segment_readers),
-            happened=whole[order],
+            moments=whole[order],
             segment=np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)[order],
             doc=np.concatenate(docs)[order],
         )
 
     def __len__(self) -> int:
-        return len(self.happened)
+        return len(self.moments)
 
-    def stretch(
+    def page(
         self, after: TimelinePosition | None, limit: int, *, newest_first: bool
     ) -> list[TimelinePosition]:
-        """Return the next `limit` places behind `after`, None for the beginning.
+        """Return the next `limit` positions after `after`, None for the beginning.
 
-        Equal times are ordered by id, in the direction of the whole.
+        Equal moments are ordered by id, in the same direction.
         """
-        times = self.happened
+        times = self.moments
         if newest_first:
             end = len(times) if after is None else self._first_row(after[0], past=True)
             begin = (end if after is None else self._first_row(after[0])) - limit
@@ -81,11 +81,11 @@ class IndexTimeline:
         return ahead[:limit]
 
     def by_scope(self) -> dict[str, int]:
-        """Return how many are in each scope, the largest first."""
+        """Return the number of memories by scope, largest first."""
         return self._count_by(lambda segment: (segment.scope, segment.names))
 
     def by_kind(self) -> dict[str, int]:
-        """Return how many are of each kind, the largest first."""
+        """Return the number of memories by kind, largest first."""
         return self._count_by(lambda segment: (segment.kind, KINDS))
 
     def _count_by(
@@ -100,8 +100,8 @@ class IndexTimeline:
         return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
     def _first_row(self, moment: int, *, past: bool = False) -> int:
-        """Return the first row at `moment` or later, or the first that is later."""
-        return int(np.searchsorted(self.happened, moment, "right" if past else "left"))
+        """Return the first row at or after `moment`; with `past`, the first row after it."""
+        return int(np.searchsorted(self.moments, moment, "right" if past else "left"))
 
     def _id(self, row: int) -> str:
         return self.segments[int(self.segment[row])].id_of(int(self.doc[row]))

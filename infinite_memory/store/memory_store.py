@@ -25,7 +25,7 @@ from infinite_memory.operations.calls import count_call
 from infinite_memory.operations.retrieval.browse import browse
 from infinite_memory.operations.retrieval.recall_by_time import recall_by_time
 from infinite_memory.operations.retrieval.search import search
-from infinite_memory.operations.retrieval.search_request import Asking
+from infinite_memory.operations.retrieval.search_request import SearchRequest
 from infinite_memory.operations.retrieval.why_not import why_not
 from infinite_memory.operations.services import Services
 from infinite_memory.operations.stats import Stats, stats, usage
@@ -272,7 +272,7 @@ class MemoryStore:
             InvalidInput: a value cannot be used.
             UnknownScope: a scope was asked for that does not exist.
         """
-        asking = Asking(
+        request = SearchRequest(
             text=query,
             conditions=conditions,
             limit=limit,
@@ -282,7 +282,7 @@ class MemoryStore:
             offset=offset,
             explain=explain,
         )
-        hits = search(self._services, asking)
+        hits = search(self._services, request)
         # A list of every match is not a recall of them.
         recall = hits.depth is not Depth.EXHAUSTIVE
         self._services.note_returned((hit.memory for hit in hits), is_recall=recall)
@@ -309,7 +309,7 @@ class MemoryStore:
             UnknownScope: a scope was asked for that does not exist.
             NotFound: there is no such memory.
         """
-        asking = Asking(
+        request = SearchRequest(
             text=query,
             conditions=conditions,
             limit=limit,
@@ -318,7 +318,7 @@ class MemoryStore:
             depth=depth,
             explain=True,
         )
-        return why_not(self._services, asking, memory_id)
+        return why_not(self._services, request, memory_id)
 
     def browse(
         self, *, limit: int = 20, after: str | None = None, **conditions: Unpack[Conditions]

@@ -23,7 +23,7 @@ from infinite_memory import (
     Step,
 )
 from infinite_memory.operations.retrieval.overview import overview
-from infinite_memory.operations.retrieval.search_request import Asking, question_of
+from infinite_memory.operations.retrieval.search_request import SearchRequest, build_question
 from infinite_memory.testing.embedders import HashingEmbedder
 
 OpenStore = Callable[..., MemoryStore]
@@ -429,8 +429,8 @@ def test_a_text_that_was_changed_since_the_index_was_read_has_a_highlight_of_its
 ) -> None:
     store.remember(f"{WEATHER}{ANSWER} {WEATHER}", id="long")
     services = store._services
-    asking = Asking(text="the Apollo deadline", conditions={}, depth="overview")
-    question = question_of(services, asking)
+    request = SearchRequest(text="the Apollo deadline", conditions={}, depth="overview")
+    question = build_question(services, request)
     (hit,) = store.search(question.text, explain=True)
     assert hit.explanation is not None
     assert hit.explanation.passage is not None

@@ -194,8 +194,8 @@ def test_the_explanation_says_how_a_memory_came_to_its_score(store: MemoryStore)
     assert explanation.bm25 > 0
     assert explanation.speaker > 0
     assert explanation.passage == (0, len("we met Alice in the harbour"))
-    steps = ("meaning", "words", "speaker", "around", "quoted", "asks", "important")
-    steps += ("conversation", "parts")
+    steps = ("meaning", "words", "speaker", "around", "quoted", "is_question", "important")
+    steps += ("conversation", "sentences")
     total = sum(getattr(explanation, step) for step in steps)
     assert explanation.total == pytest.approx(total, abs=1e-5)
     curve = Calibration(middle=0.75, width=0.1)

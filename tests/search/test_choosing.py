@@ -37,7 +37,7 @@ def scores_of(
             segment_with(vectors, passages=passages),
             id_bytes=np.frombuffer(b"".join(b"%09d" % i for i in range(documents)), np.uint8),
             id_start=np.arange(documents + 1, dtype=np.int64) * 9,
-            asks=(rng.random(documents) < 0.3).astype(np.int8),
+            is_question=(rng.random(documents) < 0.3).astype(np.int8),
             important=(rng.random(documents) < 0.3).astype(np.int8),
         )
         doc_filter = DocFilter.of(rng.random(documents) < 0.7)
@@ -71,8 +71,8 @@ def crowded(seed: int) -> list[SegmentScores]:
         drawn[alone] = rng.integers(10, 900, int(alone.sum()))
         segment = evolve(
             s.segment,
-            twin=drawn,
-            twin_order=sort_order(drawn),
+            canonical_hash=drawn,
+            canonical_order=sort_order(drawn),
             status=(rng.random(size) < 0.1).astype(np.int8),
             held_to=np.where(rng.random(size) < 0.1, 5, NEVER),
             happened=rng.integers(0, 50, size),
@@ -87,7 +87,11 @@ def crowded(seed: int) -> list[SegmentScores]:
 
 def named(s: SegmentScores, place: int) -> tuple[int, int, int]:
     doc = s.doc_filter.doc_at(place)
-    return int(s.segment.twin[doc]), int(s.segment.status[doc]), int(s.segment.held_to[doc])
+    return (
+        int(s.segment.canonical_hash[doc]),
+        int(s.segment.status[doc]),
+        int(s.segment.held_to[doc]),
+    )
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -42,7 +42,7 @@ def collapses(one: str, other: str, *, hours_later: float = 0) -> bool:
         describe(each, model=EMBEDDER.model, dimensions=EMBEDDER.dimensions)
         for each in (earlier, later)
     ]
-    return documents[0].twin == documents[1].twin
+    return documents[0].canonical_hash == documents[1].canonical_hash
 
 
 @pytest.mark.parametrize("pair", DISTINCT, ids=lambda pair: pair["one"][:40])

@@ -116,7 +116,7 @@ def test_a_question_counts_less_than_what_says_the_same() -> None:
     said = view_of([turn(0, "the harbour lights", conversation_id=None)])
     asked, told = (ask(v, "harbour lights").candidates[0] for v in (reader, said))
     assert asked.explanation is not None
-    assert asked.explanation.asks < 0
+    assert asked.explanation.is_question < 0
     assert asked.score < told.score
 
 

@@ -143,10 +143,10 @@ def test_the_timeline_of_the_index_is_that_of_the_storage(
     criteria = Criteria(scopes=frozenset({"Global"}))
     timeline = SearchIndex(storage, EMBEDDER).timeline(criteria)
     linear = LinearTimeline(storage, criteria)
-    assert np.array_equal(timeline.happened, linear.happened)
+    assert np.array_equal(timeline.moments, linear.moments)
     assert (timeline.by_scope(), timeline.by_kind()) == (linear.by_scope(), linear.by_kind())
     after = None
-    while page := linear.stretch(after, limit, newest_first=newest_first):
-        assert timeline.stretch(after, limit, newest_first=newest_first) == page
+    while page := linear.page(after, limit, newest_first=newest_first):
+        assert timeline.page(after, limit, newest_first=newest_first) == page
         after = page[-1]
-    assert timeline.stretch(after, limit, newest_first=newest_first) == []
+    assert timeline.page(after, limit, newest_first=newest_first) == []

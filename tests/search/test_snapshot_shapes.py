@@ -20,7 +20,15 @@ from tests.search.test_index import filled, snapshot_for
 STORAGE = filled(20)
 OF_EACH_DOCUMENT = (
     *("id_order", "scope", "speaker", "conversation", "kind", "status", "happened", "stored"),
-    *("held_from", "held_to", "asks", "important", "twin", "twin_order", "conversation_order"),
+    *(
+        "held_from",
+        "held_to",
+        "is_question",
+        "important",
+        "canonical_hash",
+        "canonical_order",
+        "conversation_order",
+    ),
     *("length", "id_start", "passage_start"),
 )
 Change = Callable[[Segment], dict[str, Any]]

@@ -8,7 +8,7 @@ from infinite_memory.model.checks import check_count
 from infinite_memory.model.criteria import Conditions, Criteria
 from infinite_memory.model.memory import Memory
 from infinite_memory.model.record import Page
-from infinite_memory.operations.retrieval.search_request import criteria_of
+from infinite_memory.operations.retrieval.search_request import build_criteria
 from infinite_memory.operations.services import Services
 from infinite_memory.protocols import Storage
 
@@ -25,7 +25,7 @@ def browse(services: Services, conditions: Conditions, *, limit: int, after: str
         UnknownScope: a scope does not exist.
     """
     check_count(limit, "limit", low=1, high=MAX_LIMIT)
-    criteria = criteria_of(services, "", conditions)
+    criteria = build_criteria(services, "", conditions)
     return evolve(_load_page(services.storage, criteria, limit, after), when=criteria.when)
 
 

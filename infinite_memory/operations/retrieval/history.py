@@ -102,7 +102,7 @@ def _chain_ids(services: Services, memory_id: str) -> set[str]:
 
 
 def _revisions(services: Services, ids: Iterable[str]) -> Iterator[Memory]:
-    """Yield the revisions of these memories, without revisions that the next one only closed."""
+    """Yield the revisions of the memories, without revisions that only end a validity."""
     for memory_id in ids:
         revisions = services.storage.history(memory_id)
         for earlier, later in zip(revisions, [*revisions[1:], None], strict=True):

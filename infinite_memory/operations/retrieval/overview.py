@@ -1,4 +1,4 @@
-"""Overview: the hits of a search, summaries first, each with the sentences that answer best."""
+"""Overview: the hits of a search, summaries first, with the sentences that answer best."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def overview(services: Services, question: Question, ranked: Sequence[Hit]) -> l
 
     1. Likely summaries, then other likely hits, then unlikely summaries, then the rest. Hits that a
        summary covers come last. An outdated summary counts as an ordinary hit.
-    2. Each hit has a highlight: the whole of a short text, the beginning of a summary, or the
+    2. Every hit has a highlight: the whole of a short text, the beginning of a summary, or the
        sentences of the best passage that are nearest to the question in words and meaning.
     """
     summaries = [hit.memory for hit in ranked if hit.memory.kind is Kind.SUMMARY]
@@ -67,7 +67,7 @@ def _is_valid_summary(hit: Hit) -> bool:
 
 
 def _assign_covered(hits_in_order: Sequence[Hit]) -> dict[str, tuple[str, ...]]:
-    """Map the id of each valid summary to the ids of the hits that it covers.
+    """Map the id of every valid summary to the ids of the hits that it covers.
 
     A summary covers hits that are its sources and are sorted after it. A covered summary covers
     nothing, so that every covered hit is named by a hit that is shown.
@@ -92,7 +92,7 @@ def _assign_covered(hits_in_order: Sequence[Hit]) -> dict[str, tuple[str, ...]]:
 
 
 def _choose_highlights(services: Services, question: Question, hits: Sequence[Hit]) -> list[Range]:
-    """Return the highlight of each hit, a half-open character range of its text."""
+    """Return the highlight of every hit, a half-open character range of its text."""
     ranges = [_split_candidates(hit) for hit in hits]
     choices = {place: spans for place, spans in enumerate(ranges) if len(spans) > 1}
     nearest = _find_nearest(services, question, hits, choices)

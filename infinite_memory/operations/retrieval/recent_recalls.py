@@ -1,4 +1,7 @@
-"""What recall returned in this process a short while ago: a text that comes back is an echo."""
+"""Remembers the memories that this process returned within the last hour.
+
+A text that is stored again unchanged after it was returned is an echo, not a new statement.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from attrs import frozen
 from infinite_memory.model.content_hash import normalize_content
 from infinite_memory.model.memory import Memory
 
-__all__ = ["Lately"]
+__all__ = ["RecentRecalls"]
 
 _MAX_MEMORIES = 1000
 _MAX_AGE = timedelta(hours=1)
@@ -21,7 +24,7 @@ _MAX_AGE = timedelta(hours=1)
 
 @frozen
 class _Recall:
-    """The revision of a memory that recall returned, a digest of its text, and when."""
+    """A returned revision, a digest of its text, and the time of the recall."""
 
     revision: int
     text: bytes
@@ -31,16 +34,16 @@ class _Recall:
         return abs(now - self.moment) <= _MAX_AGE
 
 
-class Lately:
-    """The revisions that recall returned, at most 1,000 of them and for an hour. Thread-safe."""
+class RecentRecalls:
+    """The revisions that were returned within the last hour, at most 1,000. Thread-safe."""
 
     def __init__(self) -> None:
-        """Know of none."""
+        """Start empty."""
         self._lock = Lock()
         self._recalls: OrderedDict[str, _Recall] = OrderedDict()
 
     def note(self, memories: Iterable[Memory], now: datetime) -> None:
-        """Take note that these are being returned."""
+        """Record that `memories` are returned at `now`."""
         with self._lock:
             for memory in memories:
                 recall = _Recall(memory.revision, _digest_text(memory.text), now)
@@ -49,20 +52,20 @@ class Lately:
             while len(self._recalls) > _MAX_MEMORIES:
                 self._recalls.popitem(last=False)
 
-    def recalled(self, memory_id: str, now: datetime) -> bool:
-        """Return whether recall returned any revision of a memory a short while ago."""
+    def was_recalled(self, memory_id: str, now: datetime) -> bool:
+        """Return whether any revision of a memory was returned within the last hour."""
         with self._lock:
             recall = self._recalls.get(memory_id)
         return recall is not None and recall.is_recent(now)
 
-    def returned(self, memory: Memory, now: datetime) -> bool:
-        """Return whether recall returned this revision a short while ago."""
+    def was_returned(self, memory: Memory, now: datetime) -> bool:
+        """Return whether this revision was returned within the last hour."""
         with self._lock:
             recall = self._recalls.get(memory.id)
         return recall is not None and recall.revision == memory.revision and recall.is_recent(now)
 
     def ids_with_text(self, text: str, now: datetime) -> list[str]:
-        """Return the ids of what recall returned a short while ago with this text, latest first."""
+        """Return the ids of memories with this text that were returned recently, latest first."""
         digest = _digest_text(text)
         with self._lock:
             recalls = list(self._recalls.items())

@@ -1,20 +1,20 @@
-"""Which scopes a question names, told by the form in which their names stand in it.
+"""Finds the scopes that a question names, by the form of the mention.
 
-"health check of the load balancer" has the word `health` and does not mean the scope. These forms
-mean it, whatever the letter case unless it says otherwise:
+"health check of the load balancer" has the word `health` and does not mean the scope `health`. The
+following forms mean the scope; letter case is ignored unless a rule says otherwise:
 
 - `#health` and `` `health` ``, and a question that is nothing but the name;
 - "scope health", "the health scope";
-- a name that no ordinary word looks like, as it stands: with a digit, with one of `-_./:` inside,
+- a name that does not look like an ordinary word: with a digit, with a character of `-_./:` inside,
   or, in the same letter case, with a capital inside;
 - "in health" and "project apollo" at the end of a clause, "in the health project", and in Chinese
   健康里;
 - a capital inside a sentence, unless it begins a longer name ("Home Depot", "Apollo 13"), or the
-  question has hardly a word in small letters. German writes all nouns so: there it has to stand
-  directly behind "in". The caller weighs how often the word is used in what is searched anyway.
+  question has hardly a word in small letters. German capitalises all nouns, so there the name must
+  follow "in" directly. The caller also considers how often the searched memories use the word.
 
-A name that reads as a time ("May", "2024") is meant by the first two alone, and a name of one
-character, or of digits, by `#` alone.
+A name that reads as a time ("May", "2024") needs one of the first two forms. A name of a single
+character, or of digits, needs `#`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ __all__ = ["Evidence", "Mention", "ScopeNameCache", "ScopeNames"]
 
 
 class Evidence(IntEnum):
-    """How strongly the form of a mention says that the scope is meant, the strongest last."""
+    """How strongly the form of a mention shows that the scope is meant, strongest last."""
 
     NONE = 0
     CAPITAL = 1
@@ -47,7 +47,7 @@ class Evidence(IntEnum):
 
 @frozen(kw_only=True)
 class Mention:
-    """A name or keyword of a scope that stands in a question; `name` is its spelling there."""
+    """A name or keyword of a scope in a question; `name` is its spelling in the question."""
 
     scope: str
     name: str
@@ -96,7 +96,7 @@ _PRONOUN = "i"
 
 
 class ScopeNames:
-    """The names and keywords of some scopes, made ready to be looked for in questions."""
+    """The names and keywords of scopes, prepared for a search in questions."""
 
     def __init__(self, scopes: Iterable[Scope]) -> None:
         """Prepare the names of `scopes`."""
@@ -109,25 +109,25 @@ class ScopeNames:
                     self._by_first_word[words[0]].append(_Alias(scope.name, written, words))
 
     def mentions(self, question: str, names_time: Callable[[str], bool]) -> list[Mention]:
-        """Return where `question` names these scopes; `names_time` tells whether a name is a time.
+        """Return the mentions of the scopes in `question`, without names within longer mentions.
 
-        A name inside a longer one that is meant is left out.
+        `names_time` returns whether a name reads as a time.
         """
         text = _Text.of(unicodedata.normalize("NFKC", question))
-        found = list(self._found(text, names_time))
+        mentions = list(self._find_mentions(text, names_time))
         return [
             mention
-            for mention in found
+            for mention in mentions
             if not any(
                 longer.evidence
                 and longer.start <= mention.start
                 and mention.end <= longer.end
                 and longer.end - longer.start > mention.end - mention.start
-                for longer in found
+                for longer in mentions
             )
         ]
 
-    def _found(self, text: _Text, names_time: Callable[[str], bool]) -> Iterator[Mention]:
+    def _find_mentions(self, text: _Text, names_time: Callable[[str], bool]) -> Iterator[Mention]:
         for first, token in enumerate(text.tokens):
             for alias in self._by_first_word.get(token.folded, ()):
                 last = first + len(alias.words) - 1
@@ -147,16 +147,16 @@ class ScopeNames:
 
 
 class ScopeNameCache:
-    """Keeps the names of the scopes that were asked for last; any thread may use it."""
+    """Caches the `ScopeNames` of the last call. Thread-safe."""
 
     def __init__(self) -> None:
-        """Know of none."""
+        """Start empty."""
         self._last: tuple[Mapping[str, Scope], ScopeNames] | None = None
 
     def of(self, scopes: Mapping[str, Scope], to_find: Callable[[], Iterable[Scope]]) -> ScopeNames:
-        """Return the names of what `to_find` takes out of `scopes`."""
+        """Return the names of the scopes that `to_find` selects from `scopes`."""
         last = self._last
-        # Quick where nothing has changed: the values are the same objects.
+        # Fast if nothing has changed, because the values are the same objects.
         if last is None or last[0] != scopes:
             self._last = last = dict(scopes), ScopeNames(to_find())
         return last[1]
@@ -212,7 +212,7 @@ class _Text:
 
 @frozen(kw_only=True)
 class _Place:
-    """Where a name stands in a question: from token `first` to token `last`."""
+    """The position of a name in a question, from token `first` to token `last`."""
 
     text: _Text
     alias: _Alias
@@ -241,7 +241,7 @@ class _Place:
         return Evidence.CAPITAL if self._has_telling_capital() else Evidence.NONE
 
     def _behind(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
-        """Return the match of a pattern that ends with "$" in what stands before the name."""
+        """Return the match of a pattern, which ends with "$", in the text before the name."""
         return pattern.search(self.text.whole, max(0, self.start - 40), self.start)
 
     def _before(self, pattern: re.Pattern[str]) -> bool:

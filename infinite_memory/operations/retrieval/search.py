@@ -12,32 +12,32 @@ from infinite_memory.model.search_options import Depth, Mode
 from infinite_memory.operations.load_memories import load_memories
 from infinite_memory.operations.retrieval.overview import overview
 from infinite_memory.operations.retrieval.predecessors import load_predecessors
-from infinite_memory.operations.retrieval.search_request import Asking, question_of
+from infinite_memory.operations.retrieval.search_request import SearchRequest, build_question
 from infinite_memory.operations.services import Services
 
 __all__ = ["search"]
 
 
-def search(services: Services, asking: Asking) -> Hits:
-    """Return the memories that answer a question best, as they are now in every process.
+def search(services: Services, request: SearchRequest) -> Hits:
+    """Return the memories that answer a question best, including writes of other processes.
 
     Raises:
         InvalidInput: the question is empty, or a value cannot be used.
-        UnknownScope: a scope was asked for that does not exist.
+        UnknownScope: a scope does not exist.
     """
-    question = question_of(services, asking)
+    question = build_question(services, request)
     if question.depth is not Depth.OVERVIEW:
         ranking = services.models.search(question)
-        return _hits(question, ranking, _found(services, question, ranking))
+        return _make_hits(question, ranking, _load_hits(services, question, ranking))
     # The best passage is part of the explanation.
     ranking = services.models.search(evolve(question, explain=True))
-    found = overview(services, question, _found(services, question, ranking))
+    hits = overview(services, question, _load_hits(services, question, ranking))
     if not question.explain:
-        found = [evolve(hit, explanation=None) for hit in found]
-    return _hits(question, ranking, found)
+        hits = [evolve(hit, explanation=None) for hit in hits]
+    return _make_hits(question, ranking, hits)
 
 
-def _found(services: Services, question: Question, ranking: Ranking) -> list[Hit]:
+def _load_hits(services: Services, question: Question, ranking: Ranking) -> list[Hit]:
     memories = load_memories(services, [candidate.id for candidate in ranking.candidates])
     criteria, tense = question.criteria, question.criteria.tense
     strict = tense is not None and tense.mode is Mode.STRICT
@@ -57,10 +57,10 @@ def _found(services: Services, question: Question, ranking: Ranking) -> list[Hit
     ]
 
 
-def _hits(question: Question, ranking: Ranking, found: Sequence[Hit]) -> Hits:
+def _make_hits(question: Question, ranking: Ranking, hits: Sequence[Hit]) -> Hits:
     scopes, tense = question.criteria.scopes, question.criteria.tense
     return Hits(
-        items=tuple(found),
+        items=tuple(hits),
         scopes=None if scopes is None else tuple(sorted(scopes)),
         eligible=ranking.eligible,
         more=ranking.more,

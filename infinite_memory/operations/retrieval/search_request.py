@@ -1,4 +1,4 @@
-"""What a caller asks a search, and its checked form."""
+"""The parameters of a search, and their validation."""
 
 from __future__ import annotations
 
@@ -27,7 +27,14 @@ from infinite_memory.operations.scopes import choose_scopes
 from infinite_memory.operations.services import Services
 from infinite_memory.times import read_range
 
-__all__ = ["DEFAULT_THRESHOLD", "MAX_LIMIT", "Asking", "at_depth", "criteria_of", "question_of"]
+__all__ = [
+    "DEFAULT_THRESHOLD",
+    "MAX_LIMIT",
+    "SearchRequest",
+    "at_depth",
+    "build_criteria",
+    "build_question",
+]
 
 DEFAULT_THRESHOLD = 0.005
 MAX_LIMIT = 1000
@@ -36,10 +43,10 @@ _MAX_QUESTION_CHARS = 100_000
 
 
 @frozen(kw_only=True)
-class Asking:
-    """A question with all that a caller may say about it, as given; nothing is checked yet.
+class SearchRequest:
+    """The parameters of a search as the caller gave them, not validated yet.
 
-    What is None, and statuses that are not among the `conditions`, depend on depth and mode.
+    The defaults of `limit`, `threshold` and the condition `statuses` depend on depth and mode.
     """
 
     text: str
@@ -65,52 +72,54 @@ _DEFAULTS: Mapping[Depth, _Defaults] = {
 }
 
 
-def question_of(services: Services, asking: Asking) -> Question:
-    """Return the checked form of a question.
+def build_question(services: Services, request: SearchRequest) -> Question:
+    """Return the validated question.
 
     Raises:
         InvalidInput: the question is empty, or a value cannot be used.
-        UnknownScope: a scope was asked for that does not exist.
+        UnknownScope: a scope does not exist.
     """
-    depth = check_choice(asking.depth, Depth, "depth")
+    depth = check_choice(request.depth, Depth, "depth")
     defaults = _DEFAULTS[depth]
-    limit = defaults.limit if asking.limit is None else asking.limit
+    limit = defaults.limit if request.limit is None else request.limit
     question = Question(
-        text=_question_text(asking.text),
-        criteria=criteria_of(services, asking.text, asking.conditions),
+        text=_question_text(request.text),
+        criteria=build_criteria(services, request.text, request.conditions),
         limit=check_count(limit, "limit", low=1, high=MAX_LIMIT),
-        threshold=_threshold(defaults.threshold if asking.threshold is None else asking.threshold),
-        arms=_arms(asking.arms),
-        explain=check_flag(asking.explain, "explain"),
-        offset=check_count(asking.offset, "offset", low=0, high=_MAX_OFFSET),
+        threshold=_threshold(
+            defaults.threshold if request.threshold is None else request.threshold
+        ),
+        arms=_arms(request.arms),
+        explain=check_flag(request.explain, "explain"),
+        offset=check_count(request.offset, "offset", low=0, high=_MAX_OFFSET),
     )
-    return at_depth(question, asking, depth)
+    return at_depth(question, request, depth)
 
 
-def at_depth(question: Question, asking: Asking, depth: Depth) -> Question:
-    """Return `question`, the checked form of `asking`, as it is at `depth`.
+def at_depth(question: Question, request: SearchRequest, depth: Depth) -> Question:
+    """Return `question`, the validated form of `request`, at another depth.
 
-    Statuses, limit and threshold are those of the depth where the caller gave none.
+    The depth decides the statuses, the limit and the threshold that the caller did not give.
     """
     defaults, criteria = _DEFAULTS[depth], question.criteria
     if criteria.tense is not None:
-        given = "statuses" in asking.conditions
+        given = "statuses" in request.conditions
         criteria = in_tense(criteria, criteria.tense, depth, statuses_given=given)
     return evolve(
         question,
         depth=depth,
         criteria=criteria,
-        limit=defaults.limit if asking.limit is None else question.limit,
-        threshold=defaults.threshold if asking.threshold is None else question.threshold,
+        limit=defaults.limit if request.limit is None else question.limit,
+        threshold=defaults.threshold if request.threshold is None else question.threshold,
     )
 
 
-def criteria_of(services: Services, question: str, conditions: Conditions) -> Criteria:
-    """Return the checked form of `conditions`, for this question.
+def build_criteria(services: Services, question: str, conditions: Conditions) -> Criteria:
+    """Return the criteria for validated `conditions`; the question may name further scopes.
 
     Raises:
-        InvalidInput: one of them is unknown, or cannot be used.
-        UnknownScope: a scope was asked for that does not exist.
+        InvalidInput: a condition is unknown, or its value cannot be used.
+        UnknownScope: a scope does not exist.
     """
     for name in conditions:
         check_field(name, Conditions.__annotations__, lack="a search has no condition")
@@ -150,8 +159,8 @@ def _criteria(
         opened=choice.opened,
         unopened=choice.unopened,
         tags=check_labels(() if tags is None else tags, "tags"),
-        kinds=frozenset(check_choice(kind, Kind, "kind") for kind in _listed(kinds)) or None,
-        statuses=frozenset(check_choice(s, Status, "status") for s in _listed(statuses)) or None,
+        kinds=frozenset(check_choice(kind, Kind, "kind") for kind in _as_list(kinds)) or None,
+        statuses=frozenset(check_choice(s, Status, "status") for s in _as_list(statuses)) or None,
         conversation_id=(
             None if conversation_id is None else check_label(conversation_id, "conversation_id")
         ),
@@ -192,13 +201,13 @@ def _threshold(value: float) -> float:
 
 
 def _arms(names: Iterable[str]) -> frozenset[Arm]:
-    arms = frozenset(check_choice(name, Arm, "arm") for name in _listed(names))
+    arms = frozenset(check_choice(name, Arm, "arm") for name in _as_list(names))
     if not arms:
         raise InvalidInput(f"arms is empty: name at least one of {', '.join(Arm)}")
     return arms
 
 
-def _listed(values: str | Iterable[str] | None) -> list[str]:
+def _as_list(values: str | Iterable[str] | None) -> list[str]:
     if values is None or isinstance(values, str):
         return [values] if values else []
     if not isinstance(values, Iterable):

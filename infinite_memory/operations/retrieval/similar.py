@@ -1,4 +1,4 @@
-"""Find the memories that a new memory may replace; the caller decides whether it does."""
+"""Find the memories that a new memory may replace; the caller of the library decides."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a caller means who asks for what holds: statuses, and moments of validity."""
+"""Turns the parameters `mode` and `as_of` into conditions on status and validity."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _KEPT = frozenset(Status) - {Status.FORGOTTEN}
 
 
 def tense_of(services: Services, mode: str | None, as_of: datetime | str | None) -> Tense:
-    """Return the checked form of `mode` and `as_of`; without them, what is current.
+    """Return the validated form of `mode` and `as_of`, by default the mode `CURRENT`.
 
     Raises:
-        InvalidInput: one of them cannot be read, or they contradict each other.
+        InvalidInput: a value cannot be read, or the two contradict each other.
     """
     now = services.clock()
     chosen = Mode.CURRENT if mode is None else check_choice(mode, Mode, "mode")
@@ -46,8 +46,8 @@ def tense_of(services: Services, mode: str | None, as_of: datetime | str | None)
 def in_tense(criteria: Criteria, tense: Tense, depth: Depth, *, statuses_given: bool) -> Criteria:
     """Return `criteria` with the conditions of a tense at a depth.
 
-    Statuses that were given stay. Where they are others than current alone, the mode `CURRENT` does
-    not mind what has ended: whoever asks for superseded memories would find none.
+    Statuses that the caller gave are kept. If they are not `current` alone, the mode `CURRENT`
+    includes memories whose validity is over: superseded memories could not be found otherwise.
     """
     statuses = criteria.statuses if statuses_given else _statuses(tense, depth)
     is_strict = tense.mode is Mode.STRICT

@@ -13,7 +13,11 @@ from infinite_memory.model.question import Question
 from infinite_memory.model.scope import fold_name
 from infinite_memory.model.search_options import Depth, Mode, Tense
 from infinite_memory.operations.retrieval.predecessors import successor_ids
-from infinite_memory.operations.retrieval.search_request import Asking, at_depth, question_of
+from infinite_memory.operations.retrieval.search_request import (
+    SearchRequest,
+    at_depth,
+    build_question,
+)
 from infinite_memory.operations.retrieval.validity import in_tense
 from infinite_memory.operations.services import Services
 from infinite_memory.operations.visibility import may_name_scope, may_quote
@@ -22,7 +26,7 @@ from infinite_memory.operations.writes.revise import get_record
 __all__ = ["why_not"]
 
 
-def why_not(services: Services, asking: Asking, memory_id: str) -> Absence:
+def why_not(services: Services, request: SearchRequest, memory_id: str) -> Absence:
     """Return the step of the search that keeps a memory out, `Step.FOUND` if none does.
 
     Raises:
@@ -30,29 +34,29 @@ def why_not(services: Services, asking: Asking, memory_id: str) -> Absence:
         UnknownScope: a scope does not exist.
         NotFound: there is no such memory.
     """
-    question = question_of(services, asking)
+    question = build_question(services, request)
     memory = get_record(services, memory_id).memory
-    absence = _find_absence(services, question, asking, memory)
+    absence = _find_absence(services, question, request, memory)
     # A memory that does not match is found at no depth.
     if absence.step in (Step.FOUND, Step.MATCH):
         return absence
     if absence.step is Step.MODE:
-        absence = _try_history(services, question, asking, memory, absence)
+        absence = _try_history(services, question, request, memory, absence)
     for depth in Depth:
-        deeper = at_depth(question, asking, depth)
+        deeper = at_depth(question, request, depth)
         if deeper == question:
             continue
-        if _find_absence(services, deeper, asking, memory).step is Step.FOUND:
+        if _find_absence(services, deeper, request, memory).step is Step.FOUND:
             reason = f"{absence.reason}; the depth {depth} finds it"
             return evolve(absence, reason=reason, found_at=depth)
     return absence
 
 
 def _try_history(
-    services: Services, question: Question, asking: Asking, memory: Memory, absence: Absence
+    services: Services, question: Question, request: SearchRequest, memory: Memory, absence: Absence
 ) -> Absence:
     """Return `absence` with the result of the same search in the mode history."""
-    historic = _find_absence(services, _history_of(question, asking), asking, memory)
+    historic = _find_absence(services, _history_of(question, request), request, memory)
     if historic.step is Step.FOUND:
         reason = f"{absence.reason}; the mode {Mode.HISTORY} finds it"
         return evolve(absence, reason=reason, found_in=Mode.HISTORY)
@@ -60,25 +64,25 @@ def _try_history(
     return evolve(absence, reason=reason)
 
 
-def _history_of(question: Question, asking: Asking) -> Question:
+def _history_of(question: Question, request: SearchRequest) -> Question:
     criteria = question.criteria
     if criteria.tense is None:
         return question
     tense = Tense(mode=Mode.HISTORY, now=criteria.tense.now)
-    statuses_given = "statuses" in asking.conditions
+    statuses_given = "statuses" in request.conditions
     return evolve(
         question, criteria=in_tense(criteria, tense, question.depth, statuses_given=statuses_given)
     )
 
 
 def _find_absence(
-    services: Services, question: Question, asking: Asking, memory: Memory
+    services: Services, question: Question, request: SearchRequest, memory: Memory
 ) -> Absence:
     criteria = question.criteria
     unmet = tuple(criteria.unmet(memory))
     if unmet:
         reasons = "; ".join(_describe_unmet(services, name, criteria, memory) for name in unmet)
-        in_history = _history_of(question, asking).criteria.admit(memory)
+        in_history = _history_of(question, request).criteria.admit(memory)
         step = Step.MODE if in_history else Step.CONDITIONS
         return Absence(id=memory.id, step=step, unmet=unmet, reason=reasons)
     return _explain_rank(services, evolve(question, about=memory.id), memory)

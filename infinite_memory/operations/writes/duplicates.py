@@ -157,7 +157,7 @@ def _find_echoed(services: Services, new: NewMemory, last_stored: _LastStored) -
     if new.timed or memory.origin not in (Origin.ASSISTANT, Origin.TOOL):
         return None
     now = last_stored.now
-    ids = services.lately.ids_with_text(memory.text, now)
+    ids = services.recent_recalls.ids_with_text(memory.text, now)
     if not ids:
         return None
     for recalled in load_memories(services, ids).values():
@@ -165,7 +165,7 @@ def _find_echoed(services: Services, new: NewMemory, last_stored: _LastStored) -
             recalled.status is Status.CURRENT
             and recalled.kind is not Kind.MESSAGE
             and not recalled.ended_by(now)
-            and services.lately.returned(recalled, now)
+            and services.recent_recalls.was_returned(recalled, now)
             and _adds_nothing(memory, recalled)
             and last_stored.is_last(recalled, {recalled.scope, memory.scope})
         ):

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from infinite_memory import MemoryStore
-from infinite_memory.search.sentences import MOST_PARTS, split_sentences
+from infinite_memory.search.sentences import MOST_SENTENCES, split_sentences
 from infinite_memory.testing.embedders import HashingEmbedder
 from infinite_memory.text.analyzer import terms
 
@@ -40,7 +40,7 @@ def test_the_parts_are_the_sentences_with_a_word_to_find(
 def test_no_word_is_lost_and_the_parts_are_few(sentences: list[str]) -> None:
     question = " ".join(sentences)
     parts = split_sentences(question)
-    assert len(parts) <= MOST_PARTS
+    assert len(parts) <= MOST_SENTENCES
     assert len(parts) != 1
     if parts:
         assert [term for part in parts for term in terms(part)] == terms(question)
@@ -74,7 +74,7 @@ def test_each_sentence_counts_by_how_much_nearer_than_the_mean_a_memory_is(
         one = hit.explanation
         assert one is not None
         assert one.cosine == pytest.approx(cosine, abs=2e-3)
-        assert one.parts == pytest.approx(max(gain, -cosine), abs=2e-3)
+        assert one.sentences == pytest.approx(max(gain, -cosine), abs=2e-3)
         assert store.why_not(QUESTION, hit.memory.id, **MEANING).explanation == one
     assert hits[0].memory.id == "wanted"
     without_step = max(zip(whole, hits, strict=True), key=lambda pair: pair[0])[1]
@@ -86,7 +86,7 @@ def test_a_question_of_one_sentence_is_compared_as_it_stands(store: MemoryStore)
         store.remember(text, id=memory_id)
     for hit in store.search("any cello lessons with Anna today?", explain=True, **MEANING):
         assert hit.explanation is not None
-        assert hit.explanation.parts == 0
+        assert hit.explanation.sentences == 0
     for hit in store.search(QUESTION, explain=True, arms=["words"], threshold=0):
         assert hit.explanation is not None
-        assert hit.explanation.parts == 0
+        assert hit.explanation.sentences == 0
