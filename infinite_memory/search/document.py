@@ -46,9 +46,9 @@ class Document:
 
     The memory is valid from `held_from` to `held_to`, which is `NEVER` without an end.
     `is_question` is whether its text ends with a question mark. `canonical_hash` is equal for
-    memories of the same kind, scope and speaker with the same canonical text. `terms` maps the hashes of the index
-    terms to their counts; `labels` are the hashes of the tags. `vectors` is float32, shape
-    (passages, dimensions), without rows while the memory is not embedded.
+    memories of the same kind, scope and speaker with the same canonical text. `terms` maps the
+    hashes of the index terms to their counts; `labels` are the hashes of the tags. `vectors` is
+    float32, shape (passages, dimensions), without rows while the memory is not embedded.
     """
 
     id: str
