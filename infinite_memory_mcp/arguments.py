@@ -4,23 +4,46 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Annotated, Any, TypeVar
+from difflib import get_close_matches
+from enum import StrEnum
+from typing import Annotated, Any, ClassVar, TypeVar, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from infinite_memory.errors import InvalidInput
-from infinite_memory.model.suggestion import suggest_name
+from infinite_memory.model.memory import Kind
+from infinite_memory.model.search_options import Depth, Mode
+from infinite_memory_mcp.aliases import understand_arguments
 
-__all__ = ["Arguments", "Labels", "Limit", "Object", "Scopes", "input_schema", "parse"]
+__all__ = [
+    "DEPTHS",
+    "KINDS",
+    "MODES",
+    "Arguments",
+    "Labels",
+    "Limit",
+    "Object",
+    "Scopes",
+    "input_schema",
+    "list_choices",
+    "parse",
+    "understand",
+]
 
 
 _MAX_PROBLEMS = 5
 
 
 class Arguments(BaseModel):
-    """The base of the argument models of the tools."""
+    """The base of the argument models of the tools.
+
+    `destroying` are the arguments that no refusal suggests. An empty text means that an argument
+    was left out, unless `empty_clears`.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+    destroying: ClassVar[frozenset[str]] = frozenset()
+    empty_clears: ClassVar[bool] = False
 
 
 def _decode_json(value: Any) -> Any:
@@ -54,6 +77,44 @@ Limit = Annotated[int, Field(ge=1, le=100)]
 Parsed = TypeVar("Parsed", bound=Arguments)
 
 
+def list_choices(*options: StrEnum | str) -> dict[str, Any]:
+    """Return the values of an argument for its schema; other values are refused by name."""
+    return {"enum": [str(option) for option in options]}
+
+
+KINDS = list_choices(*Kind)
+DEPTHS = list_choices(*Depth)
+MODES = list_choices(*Mode)
+_NEAR = 0.6
+
+
+def understand(
+    kind: type[Arguments], values: Mapping[str, Any]
+) -> tuple[dict[str, Any], list[str]]:
+    """Return the values under our names, and notes on the names and values that were read anew.
+
+    Null stands for an argument that was left out, and so does an empty text: many clients send
+    every argument.
+
+    Raises:
+        InvalidInput: an argument is given twice, under two names.
+    """
+    read, notes = understand_arguments(values, kind.model_fields)
+    given = {
+        name: value
+        for name, value in read.items()
+        if name not in kind.model_fields or not _is_left_out(kind, name, value)
+    }
+    return given, notes
+
+
+def _is_left_out(kind: type[Arguments], name: str, value: Any) -> bool:
+    field = kind.model_fields[name]
+    if value is None:
+        return not field.is_required()
+    return value == "" and field.default is None and name != "query" and not kind.empty_clears
+
+
 def parse(kind: type[Parsed], values: Mapping[str, Any]) -> Parsed:
     """Return the checked arguments.
 
@@ -63,11 +124,12 @@ def parse(kind: type[Parsed], values: Mapping[str, Any]) -> Parsed:
     known = list(kind.model_fields)
     for name in values:
         if name not in known:
-            raise InvalidInput(_describe_unknown(name, known))
+            raise InvalidInput(_describe_unknown(name, known, kind.destroying))
     try:
         return kind.model_validate(dict(values))
     except ValidationError as error:
-        problems = list(dict.fromkeys(map(_describe_problem, error.errors())))
+        problems = [_describe_problem(kind, problem) for problem in error.errors()]
+        problems = list(dict.fromkeys(problems))
         raise InvalidInput("; ".join(_limit_problems(problems))) from error
 
 
@@ -78,13 +140,14 @@ def input_schema(kind: type[Arguments]) -> dict[str, Any]:
     return schema
 
 
-def _describe_unknown(name: str, known: list[str]) -> str:
+def _describe_unknown(name: str, known: list[str], destroying: frozenset[str]) -> str:
     if not known:
         return f"there is no argument {name!r:.100}: this tool takes none"
-    return (
-        f"there is no argument {name!r:.100}: the nearest is {suggest_name(name, known)!r},"
-        f" all are {', '.join(known)}; nothing was done"
-    )
+    # A suggestion never leads from a harmless argument to one that erases.
+    harmless = [option for option in known if option not in destroying]
+    near = get_close_matches(name[:100], harmless, n=1, cutoff=_NEAR)
+    nearest = f"the nearest is {near[0]!r}, all are" if near else "this tool takes"
+    return f"there is no argument {name!r:.100}: {nearest} {', '.join(harmless)}; nothing was done"
 
 
 def _limit_problems(problems: list[str]) -> list[str]:
@@ -96,11 +159,30 @@ def _limit_problems(problems: list[str]) -> list[str]:
     return shown
 
 
-def _describe_problem(problem: Any) -> str:
+def _describe_problem(kind: type[Arguments], problem: Any) -> str:
     name = str(problem["loc"][0])
     if problem["type"] == "missing":
         return f"the argument {name!r} is missing: give it"
-    return f"{name} {problem['input']!r:.100} cannot be used: {problem['msg']}"
+    return f"{name} {problem['input']!r:.100} cannot be used: give {_expected(kind, name)}"
+
+
+def _expected(kind: type[Arguments], name: str) -> str:
+    """Return what an argument takes, in words."""
+    field = kind.model_fields[name]
+    types = {field.annotation, *get_args(field.annotation)}
+    if "limit" in name:
+        return "a whole number from 1 to 100"
+    if bool in types:
+        return "true or false"
+    if int in types:
+        return "a whole number"
+    if float in types:
+        return "a number"
+    if any(str(inner).startswith("list[") for inner in types):
+        return "a text or a list of texts" if str in types else "a list of texts"
+    if any(str(inner).startswith("dict[") for inner in types):
+        return 'an object such as {"project": "apollo"}'
+    return "a text"
 
 
 def _shorten_schema(schema: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from mcp.server import MCPServer, ServerRequestContext
@@ -11,6 +12,7 @@ from mcp.server.context import CallNext, HandlerResult
 from infinite_memory_mcp.lazy_store import LazyStore
 from infinite_memory_mcp.settings import DEFAULT_TOOLSETS, package_version
 from infinite_memory_mcp.tool import ToolSpec
+from infinite_memory_mcp.tool_names import suggest_call
 from infinite_memory_mcp.toolsets.changes import CHANGES
 from infinite_memory_mcp.toolsets.overview import ARRANGING, OVERVIEW
 from infinite_memory_mcp.toolsets.profile import PROFILE
@@ -69,11 +71,14 @@ def build_server(memory: LazyStore, toolsets: Sequence[str] = DEFAULT_TOOLSETS) 
         for spec in specs
     }
 
+    arguments = {spec.run.__name__: list(spec.arguments.model_fields) for spec in tools}
+    suggest = partial(suggest_call, tools=arguments)
+
     async def check_and_warm_up(
         ctx: ServerRequestContext[Any, Any], call_next: CallNext
     ) -> HandlerResult:
         try:
-            check_request(ctx.method, ctx.params, names, other_toolsets)
+            check_request(ctx.method, ctx.params, names, other_toolsets, suggest)
             memory.note_client(client_name(ctx.method, ctx.params))
             return await call_next(ctx)
         finally:

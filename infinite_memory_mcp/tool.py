@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -16,9 +16,10 @@ from mcp_types import CallToolResult, TextContent, ToolAnnotations
 
 from infinite_memory.errors import InfiniteMemoryError
 from infinite_memory.model.receipt import Searchable
-from infinite_memory_mcp.arguments import Arguments, input_schema, parse
+from infinite_memory_mcp.arguments import Arguments, input_schema, parse, understand
 from infinite_memory_mcp.jsonrpc import replace_surrogates, replace_surrogates_in
 from infinite_memory_mcp.lazy_store import LazyStore
+from infinite_memory_mcp.quotation import escape_label
 
 if TYPE_CHECKING:
     from infinite_memory.store import MemoryStore
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["Answer", "MemoryTool", "ToolSpec"]
 
 _log = logging.getLogger(__name__)
+_MAX_NOTE_CHARS = 400
 ArgumentsT = TypeVar("ArgumentsT", bound=Arguments)
 
 
@@ -104,9 +106,10 @@ def _run_tool(
     spec: ToolSpec[ArgumentsT], memory: LazyStore, arguments: dict[str, Any]
 ) -> CallToolResult:
     try:
-        values = parse(spec.arguments, arguments)
+        given, notes = understand(spec.arguments, arguments)
+        values = parse(spec.arguments, given)
         with memory.call() as store:
-            answer = spec.run(store, values)
+            answer = _add_notes(spec.run(store, values), notes)
         if answer.data.get("searchable") == Searchable.WORDS:
             memory.embed_when_quiet()
     except InfiniteMemoryError as error:
@@ -119,6 +122,16 @@ def _run_tool(
         content=[TextContent(type="text", text=replace_surrogates(answer.text))],
         structured_content=replace_surrogates_in(answer.data),
     )
+
+
+def _add_notes(answer: Answer, notes: Sequence[str]) -> Answer:
+    """Return an answer that says which arguments were read under another name or value."""
+    if not notes:
+        return answer
+    shown = "; ".join(notes)
+    shown = shown if len(shown) <= _MAX_NOTE_CHARS else f"{shown[: _MAX_NOTE_CHARS - 1]}…"
+    text = f"{answer.text}\n\nRead {escape_label(shown)}."
+    return Answer(text=text, data={**answer.data, "understood": shown})
 
 
 def _describe_defect(spec: ToolSpec[Any], error: Exception) -> str:

@@ -6,7 +6,7 @@ unknown prompt as an internal error.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from mcp import MCPError
@@ -19,6 +19,7 @@ from infinite_memory_mcp.quotation import escape_label
 __all__ = ["check_request", "client_name"]
 
 _MAX_NAME_CHARS = 100
+Suggest = Callable[[str, Mapping[str, Any]], str | None]
 
 
 def check_request(
@@ -26,18 +27,20 @@ def check_request(
     params: Mapping[str, Any] | None,
     tools: Collection[str],
     elsewhere: Mapping[str, str],
+    suggest: Suggest = lambda _name, _arguments: None,
 ) -> None:
     """Refuse a request for an unknown tool, prompt or resource, and parameters of a wrong shape.
 
     `tools` are the names of the tools that are offered; `elsewhere` maps the names of the tools
-    that are not offered to their toolsets.
+    that are not offered to their toolsets. `suggest` returns the call of a tool that means a call
+    of another server's tool, None for no such tool.
 
     Raises:
         MCPError: the request is invalid (code -32602).
     """
     values = {} if params is None else params
     if method == "tools/call":
-        _check_call(values, tools, elsewhere)
+        _check_call(values, tools, elsewhere, suggest)
     elif method == "prompts/get":
         raise _refusal(f"there is no prompt {values.get('name')!r:.100}: this server has none")
     elif method == "resources/read":
@@ -64,7 +67,10 @@ def client_name(method: str, params: Mapping[str, Any] | None) -> str | None:
 
 
 def _check_call(
-    params: Mapping[str, Any], tools: Collection[str], elsewhere: Mapping[str, str]
+    params: Mapping[str, Any],
+    tools: Collection[str],
+    elsewhere: Mapping[str, str],
+    suggest: Suggest,
 ) -> None:
     name, arguments = params.get("name"), params.get("arguments")
     if not isinstance(name, str):
@@ -75,6 +81,9 @@ def _check_call(
             " offer: start it with --toolsets all"
         )
     if name not in tools:
+        call = suggest(name, arguments if isinstance(arguments, Mapping) else {})
+        if call is not None:
+            raise _refusal(f"there is no tool {name!r:.100} here: call {call}")
         raise _refusal(
             f"there is no tool {name!r:.100}: the nearest is {suggest_name(name, tools)!r},"
             f" all are {', '.join(tools)}"

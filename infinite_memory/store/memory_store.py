@@ -41,6 +41,7 @@ from infinite_memory.store.models import EmbeddingModels
 from infinite_memory.store.opening import open_lifetime
 from infinite_memory.store.profile import Profiles
 from infinite_memory.store.scopes import Scopes
+from infinite_memory.store.times import Times
 
 __all__ = ["MemoryStore"]
 
@@ -65,6 +66,7 @@ class MemoryStore:
         self.journal = Journal(lifetime)
         self.profile = Profiles(lifetime)
         self.models = EmbeddingModels(lifetime)
+        self.times = Times(lifetime)
 
     @classmethod
     def open(

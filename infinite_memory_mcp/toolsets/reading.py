@@ -12,7 +12,7 @@ from infinite_memory.model.hits import Step
 from infinite_memory.model.memory import Status
 from infinite_memory.model.search_options import Depth
 from infinite_memory.model.timestamps import read_moment
-from infinite_memory_mcp.arguments import Arguments, Labels, Limit, Scopes
+from infinite_memory_mcp.arguments import DEPTHS, MODES, Arguments, Labels, Limit, Scopes
 from infinite_memory_mcp.data import (
     HITS,
     absence_to_data,
@@ -41,6 +41,7 @@ class RetrieveMemory(Arguments):
         "normal",
         description="overview: summaries first, then highlights; exhaustive: titles of every match,"
         " archived and superseded too",
+        json_schema_extra=DEPTHS,
     )
     scope: Scopes = Field(
         None,
@@ -49,7 +50,9 @@ class RetrieveMemory(Arguments):
     tags: Labels = Field([], description="All required")
     kinds: Labels = Field([])
     as_of: str | None = Field(None, description='What held then: "last March"')
-    mode: str | None = Field(None, description="strict: holds now; history: superseded too")
+    mode: str | None = Field(
+        None, description="strict: holds now; history: superseded too", json_schema_extra=MODES
+    )
     limit: Limit | None = None
     when: str | None = Field(None, description='Happened then: "last week"')
     offset: int = Field(0, description="Skip so many")

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import Field
 
-from infinite_memory.model.timestamps import read_moment
-from infinite_memory_mcp.arguments import Arguments, Labels, Object
+from infinite_memory.model.memory import Status
+from infinite_memory.model.timestamps import show_moment
+from infinite_memory_mcp.arguments import KINDS, Arguments, Labels, Object, list_choices
 from infinite_memory_mcp.data import RECEIPT, receipt_to_data
+from infinite_memory_mcp.quotation import escape_label
 from infinite_memory_mcp.render import render_receipt
 from infinite_memory_mcp.tool import Answer, ToolSpec
 
@@ -18,6 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["WRITING"]
 
+_STATUSES = list_choices(Status.CURRENT, Status.SUPERSEDED, Status.ARCHIVED)
+
 
 class StoreMemory(Arguments):
     """The arguments of `store_memory`."""
@@ -25,15 +30,11 @@ class StoreMemory(Arguments):
     text: str = Field(description="One self-contained statement, with names and absolute dates")
     scope: str | None = Field(None, description="Compartment, such as a project; made if new")
     tags: Labels = Field([])
-    kind: str = Field(
-        "note",
-        description="message, note, fact, summary, problem, solution, code_change, discussion,"
-        " decision, lesson or reminder",
-    )
+    kind: str = Field("note", json_schema_extra=KINDS)
     title: str | None = None
     speaker: str | None = Field(None, description="Who said it")
     conversation_id: str | None = None
-    happened_at: str | None = Field(None, description="ISO 8601; now if left out")
+    happened_at: str | None = Field(None, description='ISO 8601 or "last Tuesday"; now if left out')
     key: str | None = Field(
         None,
         description="What a fact is about, as alice/job; replaces the earlier fact of that key",
@@ -56,16 +57,15 @@ class UpdateMemory(Arguments):
     text: str | None = None
     scope: str | None = None
     tags: Labels | None = Field(None, description="Replace all tags")
-    kind: str | None = None
+    kind: str | None = Field(None, json_schema_extra=KINDS)
     title: str | None = Field(None, description='"" removes it; so for speaker and key')
     speaker: str | None = None
     happened_at: str | None = None
     key: str | None = None
     important: bool | None = None
     context: Object | None = None
-    status: str | None = Field(
-        None, description="current (also brings back), superseded or archived"
-    )
+    status: str | None = Field(None, description="current brings back", json_schema_extra=_STATUSES)
+    empty_clears: ClassVar[bool] = True
 
 
 class DeleteMemory(Arguments):
@@ -73,6 +73,7 @@ class DeleteMemory(Arguments):
 
     id: str
     permanently: bool = Field(False, description="Erase text, history and vectors; no way back")
+    destroying: ClassVar[frozenset[str]] = frozenset({"permanently"})
 
 
 def store_memory(store: MemoryStore, arguments: StoreMemory) -> Answer:
@@ -82,11 +83,10 @@ def store_memory(store: MemoryStore, arguments: StoreMemory) -> Answer:
     """
     fields = arguments.model_dump(exclude={"text", "happened_at"})
     happened_at = arguments.happened_at
-    moment = None if happened_at is None else read_moment(happened_at, store.config.time_zone)
+    moment = None if happened_at is None else store.times.read_happened(happened_at)
     # The assistant wrote the memory, even if somebody else spoke; a caller cannot claim an origin.
-    return _render_write(
-        store.remember(arguments.text, happened_at=moment, origin="assistant", **fields)
-    )
+    receipt = store.remember(arguments.text, happened_at=moment, origin="assistant", **fields)
+    return _add_reading(_render_write(receipt), store, happened_at, moment)
 
 
 def update_memory(store: MemoryStore, arguments: UpdateMemory) -> Answer:
@@ -97,8 +97,9 @@ def update_memory(store: MemoryStore, arguments: UpdateMemory) -> Answer:
     revision = (
         store.get(arguments.id).revision if arguments.revision is None else arguments.revision
     )
-    changes = _changes(arguments, store.config.time_zone)
-    return _render_write(store.revise(arguments.id, revision=revision, **changes))
+    changes = _changes(arguments, store)
+    answer = _render_write(store.revise(arguments.id, revision=revision, **changes))
+    return _add_reading(answer, store, arguments.happened_at, changes.get("happened_at"))
 
 
 def delete_memory(store: MemoryStore, arguments: DeleteMemory) -> Answer:
@@ -109,15 +110,28 @@ def delete_memory(store: MemoryStore, arguments: DeleteMemory) -> Answer:
     return _render_write(store.forget(arguments.id, hard=arguments.permanently))
 
 
-def _changes(arguments: UpdateMemory, zone: str | None) -> dict[str, Any]:
+def _changes(arguments: UpdateMemory, store: MemoryStore) -> dict[str, Any]:
     # An argument that is null was left out: many clients send every argument.
     changes = arguments.model_dump(exclude={"id", "revision"}, exclude_none=True)
     for name in ("title", "speaker", "key"):
         if changes.get(name) == "":
             changes[name] = None
     if "happened_at" in changes:
-        changes["happened_at"] = read_moment(changes["happened_at"], zone)
+        changes["happened_at"] = store.times.read_happened(changes["happened_at"])
     return changes
+
+
+def _add_reading(
+    answer: Answer, store: MemoryStore, words: str | None, moment: datetime | None
+) -> Answer:
+    """Return an answer that says how words of time were read."""
+    if words is None or moment is None or words.strip()[:4].isdigit():
+        return answer
+    shown = show_moment(moment, store.config.time_zone)
+    return Answer(
+        text=f"{answer.text}\nhappened_at {escape_label(words)!r:.100} was read as {shown}.",
+        data={**answer.data, "happened_at": shown},
+    )
 
 
 def _render_write(receipt: Receipt) -> Answer:

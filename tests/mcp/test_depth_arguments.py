@@ -157,7 +157,7 @@ async def test_memories_are_shown_whole_by_their_ids(filled: MemoryStore, connec
     ("arguments", "said"),
     [
         ({"query": "x", "depth": "exaustive"}, "depth 'exaustive' is unknown: the nearest is 'exh"),
-        ({"query": "x", "depth": 3}, "depth 3 cannot be used"),
+        ({"query": "x", "depth": 3}, "depth 3 cannot be used: give a text"),
         ({"query": "x", "offset": -1}, "offset -1 cannot be used"),
         ({}, "there is neither query nor ids"),
         ({"query": "x", "ids": ["old"]}, "leave one out"),

@@ -223,11 +223,10 @@ async def test_search_by_scope_lists_everything_or_ranks_by_a_query(
     [
         ("retrieve_memory", {"query": " "}, "empty"),
         ("retrieve_memory", {"query": "x", "limit": -1}, "limit -1 cannot be used"),
-        ("retrieve_memory", {"query": "x", "limit": 101}, "limit 101 cannot be used"),
         ("retrieve_memory", {"query": "x", "threshold": 2}, "threshold 2.0 cannot be used"),
         ("retrieve_memory", {"query": "x", "scope": "apolo"}, "nearest is 'apollo'"),
         ("retrieve_memory", {"query": "x", "scope": []}, "empty list"),
-        ("retrieve_memory", {"query": "x", "top_k": 3}, "no argument 'top_k'"),
+        ("retrieve_memory", {"query": "x", "owner": 3}, "no argument 'owner'"),
         ("recall_memory", {"query": "x", "since": "last week"}, "ISO 8601"),
         (
             "recall_memory",

@@ -35,7 +35,7 @@ async def test_an_unknown_name_of_ten_million_characters_is_refused_briefly(
 ) -> None:
     async with connect() as client:
         said = await refusal(client, "delete_memory", **{"id": "x", "permanent" * 1_111_111: True})
-    assert "the nearest is 'permanently'" in said
+    assert "permanently" not in said
     assert len(said) < 300
 
 

@@ -1,0 +1,47 @@
+"""Words of time read as the moment when something happened."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from infinite_memory.errors import InvalidInput
+from infinite_memory.model.timestamps import in_zone, read_moment
+from infinite_memory.times.calendar import WeekStart
+from infinite_memory.times.parser import read_range
+
+__all__ = ["read_happened"]
+
+_DAY = timedelta(hours=20)
+_NOON = 12
+
+
+def read_happened(
+    words: str,
+    *,
+    now: datetime,
+    zone: str | None,
+    week_start: WeekStart | str = WeekStart.MONDAY,
+) -> datetime:
+    """Return the moment in UTC at which something happened, in ISO 8601 or in words.
+
+    Words mean a range. Its moment is its start if it is shorter than a day ("yesterday at 9"), and
+    otherwise noon of its first day ("last Tuesday", "March 2024"), which no time zone near moves to
+    another day. A range that has begun and has not ended gives no moment later than `now`.
+
+    Raises:
+        InvalidInput: the words cannot be read, or the range has no beginning.
+    """
+    try:
+        return read_moment(words, zone)
+    except InvalidInput:
+        found = read_range(words, now=now, zone=zone, week_start=week_start).range
+    if found.start is None:
+        raise InvalidInput(
+            f"happened_at {words!r:.100} has no beginning: name a day or a time, such as"
+            ' "last Tuesday" or "2026-06-05T14:30"'
+        )
+    if found.end is not None and found.end - found.start < _DAY:
+        return found.start
+    noon = in_zone(found.start, zone).replace(hour=_NOON, minute=0, second=0, microsecond=0)
+    moment = max(found.start, noon.astimezone(found.start.tzinfo))
+    return min(moment, now) if found.start <= now else moment

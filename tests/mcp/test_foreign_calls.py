@@ -1,0 +1,133 @@
+"""Calls of other servers' clients, over the real server; `pytest -s` prints the table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from foreign_calls import CALLS, ForeignCall
+from mcp import Client, MCPError
+from talking import call, refusal, server, text
+
+from infinite_memory import Kind, MemoryStore
+
+pytestmark = pytest.mark.anyio
+Connect = Callable[[], Client]
+
+
+async def answer_of(client: Client, foreign: ForeignCall) -> tuple[bool, str]:
+    try:
+        result = await client.call_tool(foreign.tool, foreign.arguments)
+    except MCPError as error:
+        return False, str(error)
+    return not result.is_error, str(result.content[0].text)
+
+
+def test_the_table_has_at_least_sixty_calls_each_with_its_source() -> None:
+    assert len(CALLS) >= 60
+    assert all(foreign.source for foreign in CALLS)
+
+
+async def test_every_call_succeeds_or_is_answered_with_the_call_to_make(tmp_path: Path) -> None:
+    failures = []
+    async with Client(server(tmp_path / "store")) as client:
+        await call(client, "store_memory", id="mine:1", text="Alice likes tea")
+        for foreign in CALLS:
+            succeeded, answer = await answer_of(client, foreign)
+            print(f"{'done' if succeeded else 'told'}  {foreign.tool}  {foreign.source}")
+            if succeeded != (foreign.refusal is None) or (foreign.refusal or "") not in answer:
+                failures.append((foreign, answer))
+    assert failures == []
+
+
+async def test_foreign_names_and_values_are_stored_as_what_they_mean(
+    store: MemoryStore, connect: Connect
+) -> None:
+    async with connect() as client:
+        said = await text(
+            client,
+            "store_memory",
+            id="a",
+            content="Alice likes tea",
+            category="preference",
+            importance=0.9,
+            tags="drinks, tea",
+            name="Tea",
+        )
+    memory = store.get("a")
+    assert (memory.text, memory.kind, memory.title) == ("Alice likes tea", Kind.FACT, "Tea")
+    assert memory.important
+    assert set(memory.tags) == {"preference", "drinks", "tea"}
+    assert memory.context == {"importance": 0.9}
+    assert "content as text" in said
+    assert "importance as important: True" in said
+
+
+@pytest.mark.parametrize(
+    ("importance", "important"),
+    [
+        *[(0.69, False), (0.7, True), (1, True), (3, False), (4, True), (7, True), (6, False)],
+        *[("high", True), ("medium", False), ("0.9", True), ("critical", True), (True, True)],
+    ],
+)
+async def test_an_importance_is_read_on_the_smallest_scale_that_holds_it(
+    store: MemoryStore, connect: Connect, importance: object, important: bool
+) -> None:
+    async with connect() as client:
+        await call(client, "store_memory", id="a", text="x y", importance=importance)
+    assert store.get("a").important is important
+
+
+async def test_a_category_that_is_no_kind_becomes_a_tag(
+    store: MemoryStore, connect: Connect
+) -> None:
+    async with connect() as client:
+        await call(client, "store_memory", id="a", text="x y", category="gardening")
+        said = await refusal(client, "store_memory", text="x", kind="gardening")
+    assert store.get("a").tags == ("gardening",)
+    assert "kind 'gardening' is unknown" in said
+
+
+async def test_words_of_time_say_when_it_happened_and_the_answer_says_how_they_were_read(
+    store: MemoryStore, connect: Connect
+) -> None:
+    async with connect() as client:
+        said = await text(client, "store_memory", id="a", text="x y", happened_at="last Tuesday")
+        refused = await refusal(client, "store_memory", text="x", happened_at="before 2020")
+    happened_at = store.get("a").happened_at
+    assert happened_at.weekday() == 1
+    assert happened_at.hour in (10, 11)  # Noon in Berlin.
+    assert f"happened_at 'last Tuesday' was read as {happened_at:%Y-%m-%d} 12:00" in said
+    assert "has no beginning" in refused
+
+
+async def test_two_names_of_one_argument_with_two_values_are_refused(connect: Connect) -> None:
+    async with connect() as client:
+        said = await refusal(client, "store_memory", text="x", content="y")
+    assert said == "text is given twice, as 'x' and 'y': give it once"
+
+
+async def test_no_refusal_suggests_an_argument_that_erases(connect: Connect) -> None:
+    async with connect() as client:
+        for name in ("permanent", "permanentl", "hard", "force", "owner"):
+            said = await refusal(client, "delete_memory", id="x", **{name: "apollo"})
+            assert "permanently" not in said
+            assert "nothing was done" in said
+
+
+async def test_the_messages_on_wrong_types_are_ours(connect: Connect) -> None:
+    async with connect() as client:
+        said = await refusal(client, "retrieve_memory", query="x", limit="many", explain="maybe")
+    assert said == (
+        "limit 'many' cannot be used: give a whole number from 1 to 100;"
+        " explain 'maybe' cannot be used: give true or false"
+    )
+
+
+async def test_null_and_empty_arguments_count_as_left_out(connect: Connect) -> None:
+    async with connect() as client:
+        await call(client, "store_memory", text="x y", scope="", tags=None, happened_at="")
+        await call(
+            client, "retrieve_memory", query="x", scope=None, limit=None, when="", kinds=None
+        )
