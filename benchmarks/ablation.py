@@ -1,6 +1,6 @@
 """What each step of the ranking is worth: every figure without it, beside the default.
 
-    python -m benchmarks.ablation [--embedder PATH] FOLDER...
+    python -m benchmarks.ablation [--model PATH] FOLDER...
 
 Each FOLDER is a labelled set as in `benchmarks.retrieval`. A difference is that of the means over
 the same questions, with a 95 % interval by bootstrap over the questions, in pairs.
@@ -71,12 +71,12 @@ def report(labelled: LabelledSet) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("folders", nargs="+", type=Path, metavar="FOLDER")
-    parser.add_argument("--embedder", default=BUNDLED, metavar="PATH", help="another model")
+    parser.add_argument("--model", default=BUNDLED, metavar="PATH", help="another model")
     arguments = parser.parse_args()
     print(describe_environment())
     print(f"{'':24}{'R@10':>30}{'nDCG@10':>30}")
     for folder in arguments.folders:
-        with labelled_set(folder, arguments.embedder) as labelled:
+        with labelled_set(folder, arguments.model) as labelled:
             report(labelled)
 
 

@@ -10,12 +10,12 @@ from pathlib import Path
 
 from attrs import field, frozen
 
-from benchmarks.retrieval import ingest, questions, rows
-from infinite_memory.config import Config
-from infinite_memory.embedding import BUNDLED, configured_embedder
+from benchmarks.labelled_sets import ingest, questions, rows
+from benchmarks.vector_cache import StoredVectors, open_model
+from infinite_memory.embedding import BUNDLED
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.question import Arm, Question, Ranking
-from infinite_memory.protocols import Embedder, Storage
+from infinite_memory.protocols import Storage
 from infinite_memory.search.index import SearchIndex
 from infinite_memory.search.ranking import Embed, rank
 from infinite_memory.search.reader import Reader
@@ -47,7 +47,7 @@ class LabelledSet:
     asked: tuple[Asked, ...]
     unanswerable: tuple[Asked, ...]
     view: Reader
-    embedder: Embedder
+    embedder: StoredVectors
     storage: Storage
     embed: Embed = field()
 
@@ -90,20 +90,14 @@ class LabelledSet:
 
 
 @contextmanager
-def labelled_set(
-    folder: Path, embedder: str = BUNDLED, *, homes: Path | None = None
-) -> Iterator[LabelledSet]:
-    """Store the set in `folder` through the command line, and give it to be asked.
-
-    With `homes` the store is kept there under the name of the set, and is not made again.
-    """
+def labelled_set(folder: Path, model_name: str = BUNDLED) -> Iterator[LabelledSet]:
+    """Store the set in `folder`, and give it to be asked."""
     with tempfile.TemporaryDirectory() as scratch:
-        home = (homes or Path(scratch)) / folder.name
-        if not home.exists():
-            ingest(folder, home, embedder)
+        home = Path(scratch) / folder.name
+        model = open_model(model_name)
+        ingest(folder, home, model)
         storage = open_storage(str(home), home=home)
         try:
-            model = configured_embedder(Config(home=home, embedder=embedder))
             yield LabelledSet(
                 name=folder.name,
                 scopes=tuple(sorted({row["group"] for row in rows(folder / "corpus.jsonl")})),

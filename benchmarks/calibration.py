@@ -1,6 +1,6 @@
 """What a score means: how often a question has an answer where its best memory has that score.
 
-    python -m benchmarks.calibration [--homes FOLDER] [--plot FILE.svg] FOLDER...
+    python -m benchmarks.calibration [--plot FILE.svg] FOLDER...
 
 Every n-th question of the labelled sets, 300 to 600 of a large one, is put to the scope that
 answers it and to one that does not: the next group of its set, or, where a set has one group, the
@@ -8,8 +8,6 @@ next set in the same script. Two harder ways to have no answer are reported besi
 nothing: the questions of LoCoMo that ask of one person what another did ("adversarial"), and each
 question in its own scope with its labelled answers passed over, which what stands beside them may
 answer still.
-
-`--homes` keeps the stores for another run.
 """
 
 from __future__ import annotations
@@ -229,15 +227,11 @@ def curves(rows: Sequence[Best]) -> list[Curve]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("folders", nargs="+", type=Path, metavar="FOLDER")
-    parser.add_argument("--homes", type=Path, metavar="FOLDER")
     parser.add_argument("--plot", type=Path, metavar="FILE")
     arguments = parser.parse_args()
     print(describe_environment())
     with ExitStack() as stack:
-        sets = [
-            stack.enter_context(labelled_set(folder, homes=arguments.homes))
-            for folder in arguments.folders
-        ]
+        sets = [stack.enter_context(labelled_set(folder)) for folder in arguments.folders]
         rows = [
             row for place, one in enumerate(sets) for row in asked_of(one, _other_of(place, sets))
         ]

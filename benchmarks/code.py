@@ -27,8 +27,10 @@ from typing import Any
 from attrs import frozen
 
 from benchmarks.environment import describe_environment
+from benchmarks.labelled_sets import ingest, open_store, questions
 from benchmarks.metrics import interval, measure
-from benchmarks.retrieval import ARMS, ingest, questions
+from benchmarks.retrieval import ARMS
+from benchmarks.vector_cache import open_model
 from infinite_memory import MemoryStore
 
 __all__ = ["Function", "code_set", "functions", "mixed_set"]
@@ -247,7 +249,7 @@ def _each_kind(asked: Sequence[tuple[str, str, Sequence[str]]]) -> Any:
 
 
 def write(folder: Path, made: Set) -> None:
-    """Write a labelled set as `benchmarks.retrieval` reads it."""
+    """Write a labelled set as `benchmarks.labelled_sets` reads it."""
     corpus, asked = made
     folder.mkdir(parents=True, exist_ok=True)
     group = corpus[0]["group"]
@@ -304,15 +306,15 @@ def main() -> None:
     arguments = parser.parse_args()
     print(describe_environment())
     print(f"Python {sys.version.split()[0]}, 95 % intervals by bootstrap, 2,000 draws")
-    found = functions()
+    found, model = functions(), open_model()
     with tempfile.TemporaryDirectory() as scratch:
         for name, made in (("code", code_set(found)), ("mixed", mixed_set(found))):
             folder = (arguments.folder or Path(scratch)) / name
             write(folder, made)
             home = Path(scratch) / f"{name}.home"
-            seconds = ingest(folder, home)
+            seconds = ingest(folder, home, model)
             print(f"\n{name}: {len(made[0])} memories in {seconds:.1f} s, {len(made[1])} questions")
-            with MemoryStore.open(home, counts_usage=False) as store:
+            with open_store(home, model) as store:
                 report(answer(store, folder))
 
 

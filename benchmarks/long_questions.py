@@ -1,6 +1,6 @@
 """What comparing a question sentence by sentence is worth, on questions made long.
 
-    python -m benchmarks.long_questions [--embedder PATH] [--questions 120] --chatter SET FOLDER...
+    python -m benchmarks.long_questions [--model PATH] [--questions 120] --chatter SET FOLDER...
 
 Each FOLDER is a labelled set as in `benchmarks.retrieval`, of English questions of one sentence.
 Every n-th of them is asked between sentences of greeting and thanks; together with two others of
@@ -22,8 +22,8 @@ from attrs import evolve
 from benchmarks.ablation import figures
 from benchmarks.asking import Asked, LabelledSet, labelled_set
 from benchmarks.environment import describe_environment
+from benchmarks.labelled_sets import rows
 from benchmarks.metrics import interval
-from benchmarks.retrieval import rows
 from infinite_memory.embedding import BUNDLED
 from infinite_memory.search.scoring import DEFAULT_WEIGHTS
 
@@ -84,12 +84,12 @@ def main() -> None:
     parser.add_argument("folders", nargs="+", type=Path, metavar="FOLDER")
     parser.add_argument("--chatter", type=Path, required=True, metavar="SET")
     parser.add_argument("--questions", type=int, default=120)
-    parser.add_argument("--embedder", default=BUNDLED, metavar="PATH", help="another model")
+    parser.add_argument("--model", default=BUNDLED, metavar="PATH", help="another model")
     arguments = parser.parse_args()
     print(describe_environment())
     print(f"{'':28}{'n':>5}{'without':>8}{'with':>8}  nDCG@10")
     for folder in arguments.folders:
-        with labelled_set(folder, arguments.embedder) as labelled:
+        with labelled_set(folder, arguments.model) as labelled:
             report(labelled, arguments.chatter, arguments.questions)
 
 

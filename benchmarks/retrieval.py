@@ -1,130 +1,106 @@
-"""How well memories are found: recall, MRR and nDCG on labelled questions.
+"""How well memories are found, on every labelled set, on one page.
 
-    python -m benchmarks.retrieval [--embedder PATH] FOLDER...
+    python -m benchmarks.retrieval [--model PATH]... [--arms] [--cache FOLDER] FOLDER...
 
-Each FOLDER is a labelled set: `corpus.jsonl`, `queries.jsonl` and `qrels.jsonl`. Its documents go
-in through `infinite-memory remember --from`, as a user's would, each group into a scope of its own;
-a new process then answers every question within its group, by vectors alone, by words alone, and by
-the default search. Questions of the category "adversarial" are left out. `--embedder` names another
-model than the bundled one, as the setting of that name does.
+Each FOLDER is a labelled set (`corpus.jsonl`, `queries.jsonl` and `qrels.jsonl`), or holds such
+sets. Its documents are stored as `remember_many` stores them, each group in a scope of its own;
+every question is then put to its group, by the default search with ten hits. Questions of the
+category "adversarial" are left out.
+
+A set whose documents have speakers is measured again as plain text: its texts alone, without
+speaker, conversation and time. Sets with categories of questions of their own, such as notes, are
+reported by category (`benchmarks.categories`). `--model` is "bundled" or the path of a model, and
+can be given several times: each model is a column. `--arms` adds the search by meaning alone and by
+words alone. Vectors are kept in `--cache`, so that the model does not run again in a second run.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import subprocess
-import sys
 import tempfile
-import time
-from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks.categories import has_categories, rows_by_category
 from benchmarks.environment import describe_environment
+from benchmarks.labelled_sets import find_sets, ingest, open_store, questions, rows
 from benchmarks.metrics import NAMES, interval, measure
+from benchmarks.vector_cache import DEFAULT_CACHE, open_model
 from infinite_memory import MemoryStore
-from infinite_memory.config import CONFIG_FILE
 from infinite_memory.embedding import BUNDLED
+from infinite_memory.protocols import Embedder
 
 ARMS: dict[str, dict[str, Any]] = {
-    "vectors alone": {"arms": ["meaning"], "threshold": 0},
+    "": {},
+    "meaning alone": {"arms": ["meaning"], "threshold": 0},
     "words alone": {"arms": ["words"], "threshold": 0},
-    "fused": {},
 }
+_LIMIT = 10
+_SHOWN = NAMES[1:]
+
+Row = tuple[str, int, str]
+"""What was measured, on how many questions, and the figure."""
 
 
-def rows(path: Path) -> Iterator[dict[str, Any]]:
-    with path.open(encoding="utf-8") as file:
-        for line in file:
-            yield json.loads(line)
+def _percent(values: Sequence[float]) -> str:
+    low, high = interval(values)
+    return f"{100 * sum(values) / len(values):.1f} [{100 * low:.1f}, {100 * high:.1f}]"
 
 
-def as_draft(document: dict[str, Any]) -> dict[str, Any]:
-    """Return a line of a corpus as a line for `remember --from`."""
-    draft: dict[str, Any] = {
-        "id": document["id"],
-        "text": document["text"],
-        "scope": document["group"],
-        "kind": "message" if "speaker" in document else "note",
-    }
-    if "speaker" in document:
-        draft["speaker"] = document["speaker"]
-    if "session" in document:
-        draft["conversation_id"] = f"{document['group']}/{document['session']}"
-    if moment := document.get("iso") or document.get("date"):
-        draft["happened_at"] = moment if "T" not in moment else f"{moment}Z"
-    return draft
+def _rows_of_set(store: MemoryStore, folder: Path, arms: Sequence[str]) -> Iterator[Row]:
+    asked = list(questions(folder))
+    for arm in arms:
+        results = []
+        for query, relevant in asked:
+            hits = store.search(query["text"], scope=query["group"], limit=_LIMIT, **ARMS[arm])
+            results.append(measure([hit.memory.id for hit in hits], relevant))
+        columns = dict(zip(NAMES, zip(*results, strict=True), strict=True))
+        for name in _SHOWN:
+            yield f"  {arm or 'fused'} {name}", len(results), _percent(columns[name])
 
 
-def ingest(folder: Path, home: Path, embedder: str = BUNDLED) -> float:
-    """Store a corpus through the command line; return how many seconds it took."""
-    home.mkdir(mode=0o700)
-    (home / CONFIG_FILE).write_text(json.dumps({"embedder": embedder}), "utf-8")
-    lines = home.with_suffix(".jsonl")
-    with lines.open("w", encoding="utf-8") as file:
-        for document in rows(folder / "corpus.jsonl"):
-            file.write(json.dumps(as_draft(document), ensure_ascii=False) + "\n")
-    start = time.perf_counter()
-    subprocess.run(
-        [
-            *(sys.executable, "-m", "infinite_memory.cli.main"),
-            *("--home", str(home), "remember", "--from", str(lines)),
-        ],
-        check=True,
-        stdout=subprocess.DEVNULL,
-    )
-    return time.perf_counter() - start
+def measure_set(
+    folder: Path, model: Embedder, arms: Sequence[str], sets: Sequence[Path]
+) -> Iterator[Row]:
+    """Yield the rows of one labelled set; `sets` are all, whose questions others cannot answer."""
+    is_plain = (False, True) if _has_speakers(folder) else (False,)
+    for plain in is_plain:
+        with tempfile.TemporaryDirectory() as scratch:
+            home = Path(scratch) / "home"
+            ingest(folder, home, model, plain=plain)
+            with open_store(home, model) as store:
+                yield f"{folder.name}{', texts alone' if plain else ''}", 0, ""
+                if has_categories(folder):
+                    yield from rows_by_category(store, folder, sets)
+                else:
+                    yield from _rows_of_set(store, folder, arms)
 
 
-def questions(folder: Path) -> Iterator[tuple[dict[str, Any], frozenset[str]]]:
-    relevant: dict[str, set[str]] = defaultdict(set)
-    for judgement in rows(folder / "qrels.jsonl"):
-        if judgement["score"] > 0:
-            relevant[judgement["query_id"]].add(judgement["doc_id"])
-    for query in rows(folder / "queries.jsonl"):
-        if query.get("category") != "adversarial" and relevant[query["id"]]:
-            yield query, frozenset(relevant[query["id"]])
-
-
-def answer(store: MemoryStore, folder: Path) -> dict[str, list[tuple[float, ...]]]:
-    results: dict[str, list[tuple[float, ...]]] = defaultdict(list)
-    for query, relevant in questions(folder):
-        for arm, settings in ARMS.items():
-            hits = store.search(query["text"], scope=query["group"], limit=10, **settings)
-            results[arm].append(measure([hit.memory.id for hit in hits], relevant))
-    return results
-
-
-def report(name: str, results: dict[str, list[tuple[float, ...]]]) -> None:
-    count = len(next(iter(results.values())))
-    print(f"\n{name}: {count} questions, 95 % intervals by bootstrap over questions, 2,000 draws")
-    print(f"{'':16}" + "".join(f"{metric:>24}" for metric in NAMES))
-    for arm, values in results.items():
-        cells = []
-        for column in zip(*values, strict=True):
-            low, high = interval(column)
-            mean = 100 * sum(column) / len(column)
-            cells.append(f"{mean:9.1f} [{100 * low:.1f}, {100 * high:.1f}]".rjust(24))
-        print(f"{arm:16}" + "".join(cells))
+def _has_speakers(folder: Path) -> bool:
+    return any("speaker" in row for row in rows(folder / "corpus.jsonl"))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("folders", nargs="+", type=Path, metavar="FOLDER")
-    parser.add_argument("--embedder", default=BUNDLED, metavar="PATH", help="another model")
+    parser.add_argument("--model", action="append", metavar="PATH", help='"bundled", or a path')
+    parser.add_argument("--arms", action="store_true", help="also each arm alone")
+    parser.add_argument("--cache", type=Path, default=DEFAULT_CACHE, metavar="FOLDER")
     arguments = parser.parse_args()
+    models = [open_model(name, arguments.cache) for name in arguments.model or [BUNDLED]]
+    names = [model.model.partition("@")[0] for model in models]
+    sets = find_sets(arguments.folders)
     print(describe_environment())
-    for folder in arguments.folders:
-        with tempfile.TemporaryDirectory() as scratch:
-            home = Path(scratch) / "home"
-            seconds = ingest(folder, home, arguments.embedder)
-            with MemoryStore.open(home, counts_usage=False) as store:
-                total = store.stats().memories
-                results = answer(store, folder)
-            print(f"\n{folder.name}: {total} memories in {seconds:.1f} s", end="")
-        report(folder.name, results)
+    print("in percent, [95 % intervals by bootstrap over questions, 2,000 draws]\n")
+    print(f"{'':42}{'questions':>10}" + "".join(f"{name:>30}" for name in names))
+    for folder in sets:
+        arms = tuple(ARMS) if arguments.arms else ("",)
+        measured = [measure_set(folder, model, arms, sets) for model in models]
+        for of_models in zip(*measured, strict=True):
+            label, count, _ = of_models[0]
+            figures = "".join(f"{figure:>30}" for _, _, figure in of_models)
+            print(f"{label:42}{count or '':>10}{figures}".rstrip(), flush=True)
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.environment import describe_environment
-from benchmarks.retrieval import rows
+from benchmarks.labelled_sets import rows
 from infinite_memory import MemoryStore
 from infinite_memory.embedding import BUNDLED, open_embedder
 from infinite_memory.model.criteria import Criteria

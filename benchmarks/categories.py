@@ -1,0 +1,126 @@
+"""Questions by category: notes as an assistant stores them, with update pairs and no answers.
+
+Such a set has `pairs.jsonl` beside its questions. For each category: how many questions, in
+percent, have a right note first, among the first three, and among the first ten. "update" also
+counts how often the note told later comes before the earlier one that it replaces; a note that is
+not among the ten counts as last.
+
+What has no answer is the set's own category "unanswerable", by language, and 200 questions of every
+set of encyclopaedia paragraphs (XQuAD): how many are called likely. Beside it: how many questions
+with the right note first are called unlikely.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from attrs import frozen
+
+from benchmarks.labelled_sets import questions, rows
+from infinite_memory import MemoryStore
+
+__all__ = ["evenly", "has_categories", "rows_by_category"]
+
+_LIMIT = 10
+_FOREIGN = 200
+_UNANSWERABLE = "unanswerable"
+_LANGUAGES = {"en": "English", "de": "German", "es": "Spanish", "zh": "Chinese"}
+
+
+@frozen(kw_only=True)
+class _Answer:
+    """What a search returned for a question: the ids, whether the first is right, and its call."""
+
+    category: str
+    relevant: frozenset[str]
+    ids: tuple[str, ...]
+    likely: bool
+
+    def hit(self, k: int) -> bool:
+        return not self.relevant.isdisjoint(self.ids[:k])
+
+    def place(self, memory_id: str) -> int:
+        return self.ids.index(memory_id) if memory_id in self.ids else len(self.ids)
+
+
+def has_categories(folder: Path) -> bool:
+    """Return whether the set in `folder` is reported by category."""
+    return (folder / "pairs.jsonl").exists()
+
+
+def evenly(texts: Sequence[str], number: int) -> Sequence[str]:
+    """Return at most `number` of `texts`, evenly spaced from the first on."""
+    return texts[:: max(1, len(texts) // number)][:number]
+
+
+def rows_by_category(
+    store: MemoryStore, folder: Path, sets: Sequence[Path]
+) -> Iterator[tuple[str, int, str]]:
+    """Yield a row for each category, and rows for questions without an answer."""
+    answers: dict[str, list[_Answer]] = defaultdict(list)
+    for query, relevant in questions(folder):
+        category = query["category"]
+        answers[category].append(
+            _ask(store, query["text"], query["group"], category=category, relevant=relevant)
+        )
+    yield "  hit@1 / hit@3 / hit@10", 0, ""
+    for category, answered in answers.items():
+        shares = [100 * sum(a.hit(k) for a in answered) / len(answered) for k in (1, 3, 10)]
+        yield f"  {category}", len(answered), " / ".join(f"{share:.1f}" for share in shares)
+    yield from _rows_of_updates(folder, answers.get("update", ()))
+    group = next(rows(folder / "corpus.jsonl"))["group"]
+    yield from _rows_of_unanswerable(store, folder, sets, group)
+    first = [a for answered in answers.values() for a in answered if a.hit(1)]
+    unlikely = sum(not answer.likely for answer in first)
+    yield "  first hit right, called unlikely", len(first), _share(unlikely, len(first))
+
+
+def _ask(
+    store: MemoryStore,
+    text: str,
+    scope: str,
+    *,
+    category: str = _UNANSWERABLE,
+    relevant: frozenset[str] = frozenset(),
+) -> _Answer:
+    hits = store.search(text, scope=scope, limit=_LIMIT)
+    ids = tuple(hit.memory.id for hit in hits)
+    return _Answer(category=category, relevant=relevant, ids=ids, likely=hits.likely)
+
+
+def _rows_of_updates(folder: Path, updates: Sequence[_Answer]) -> Iterator[tuple[str, int, str]]:
+    earlier_of = {
+        pair["later_id"]: pair["earlier_id"]
+        for pair in rows(folder / "pairs.jsonl")
+        if pair["relation"] == "replaces"
+    }
+    before = sum(
+        answer.place(later) < answer.place(earlier_of[later])
+        for answer in updates
+        for later in answer.relevant
+        if later in earlier_of
+    )
+    yield "  update: the later before the earlier", len(updates), f"{before} of {len(updates)}"
+
+
+def _rows_of_unanswerable(
+    store: MemoryStore, folder: Path, sets: Sequence[Path], group: str
+) -> Iterator[tuple[str, int, str]]:
+    by_kind: dict[str, list[str]] = defaultdict(list)
+    for query in rows(folder / "queries.jsonl"):
+        if query["category"] == _UNANSWERABLE:
+            by_kind[f"near misses, {_LANGUAGES[query['lang']]}"].append(query["text"])
+    for other in sets:
+        if other.name.startswith("xquad"):
+            texts = [query["text"] for query, _ in questions(other)]
+            by_kind[f"questions of {other.name}"].extend(evenly(texts, _FOREIGN))
+    yield "  without an answer, called likely", 0, ""
+    for kind, texts in by_kind.items():
+        likely = sum(_ask(store, text, group).likely for text in texts)
+        yield f"  {kind}", len(texts), _share(likely, len(texts))
+
+
+def _share(count: int, total: int) -> str:
+    return f"{count} of {total}, {100 * count / max(total, 1):.1f}"
