@@ -16,6 +16,7 @@ from attrs import frozen
 from infinite_memory.cli.fields import TIMES, json_object
 from infinite_memory.errors import InvalidInput
 from infinite_memory.model.draft import Draft
+from infinite_memory.model.import_id import give_import_ids
 from infinite_memory.model.memory import Status
 from infinite_memory.model.timestamps import read_moment
 
@@ -63,8 +64,9 @@ def read_drafts(
     """Read a draft from each line that is not blank; `defaults` fill the fields a line leaves out.
 
     A document of `list --json`, or several in a row, holds the memories of a page each, newest
-    first; they are put in the order in which they happened. Times are read as `read_moment` reads
-    them in `zone`. No line may be longer than `max_bytes`.
+    first; they are put in the order in which they happened. A memory without an id gets one by
+    `give_import_ids`, so that the same file adds nothing when it is read again. Times are read as
+    `read_moment` reads them in `zone`. No line may be longer than `max_bytes`.
 
     Raises:
         InvalidInput: a line cannot be used; the message begins with `name` and its number.
@@ -88,7 +90,9 @@ def read_drafts(
             raise InvalidInput(f"{name}:{number}: {error}") from error
     items += reversed(listed)
     return Drafts(
-        name=name, items=[draft for draft, _ in items], lines=[number for _, number in items]
+        name=name,
+        items=list(give_import_ids(draft for draft, _ in items)),
+        lines=[number for _, number in items],
     )
 
 

@@ -186,9 +186,9 @@ class MemoryStore:
     ) -> list[Receipt]:
         """Store many memories; return their receipts in the same order.
 
-        A mapping has the fields of a `Draft`. All drafts are checked before the first is stored;
-        they are stored in batches, each batch whole or not at all. With ids of your own, the same
-        call resumes an interrupted one. `progress` is called with (done, total) after each batch.
+        A mapping has the fields of a `Draft`. All drafts are checked before the first is stored.
+        Up to 20,000 are one change: stored whole or not at all, and undone at once. With ids of
+        your own, the same call resumes an interrupted one. `progress` is called with (done, total).
 
         Raises:
             InvalidInput: a draft cannot be used; the message has its position, counted from 1.

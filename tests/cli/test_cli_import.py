@@ -118,3 +118,37 @@ def test_a_file_that_cannot_be_read_is_said(run: Run, tmp_path: Path) -> None:
     assert run("remember", "--from", missing, code=4).stderr == (
         f"Error: {missing}: No such file or directory\n"
     )
+
+
+def test_a_file_without_ids_adds_nothing_when_it_is_imported_again(
+    ask: Ask, lines: Callable[..., str]
+) -> None:
+    rows = [{"text": "Yes.", "speaker": "Bo"}, {"text": "Yes.", "speaker": "Bo"}, {"text": "No."}]
+    first = ask("remember", "--from", lines(*rows))
+    again = ask("remember", "--from", lines(*rows))
+    longer = ask("remember", "--from", lines(*rows, {"text": "No."}))
+    elsewhere = ask("remember", "--from", lines(*rows), "--scope", "other")
+    assert len({receipt["id"] for receipt in first["receipts"]}) == 3
+    assert [answer["stored"] for answer in (first, again, longer, elsewhere)] == [3, 0, 1, 3]
+    assert [receipt["id"] for receipt in again["receipts"]] == [
+        receipt["id"] for receipt in first["receipts"]
+    ]
+
+
+def test_an_import_is_one_entry_and_one_undo(ask: Ask, run: Run, lines: Callable[..., str]) -> None:
+    path = lines(*({"text": f"line {number}"} for number in range(600)))
+    assert ask("remember", "--from", path)["stored"] == 600
+    assert len(ask("log")["entries"]) == 1
+    run("undo")
+    assert ask("stats")["memories"] == 0
+    again = run("remember", "--from", path)
+    assert again.stdout.startswith("Stored 0 memories, 600 unchanged")
+    assert "600 memories were forgotten since an earlier import, and stay so" in again.stderr
+
+
+def test_what_was_revised_since_stays_as_it_is(ask: Ask, lines: Callable[..., str]) -> None:
+    path = lines({"text": "Yes."})
+    memory_id = ask("remember", "--from", path)["receipts"][0]["id"]
+    ask("revise", memory_id, "--tag", "mine")
+    assert ask("remember", "--from", path)["unchanged"] == 1
+    assert ask("show", memory_id)["tags"] == ["mine"]

@@ -239,7 +239,11 @@ def test_closing_waits_for_what_is_under_way(
     assert [receipt.searchable for receipt in receipts] == ["meaning"]
 
 
-def test_closing_in_the_progress_of_many_says_how_many_are_stored(tmp_path: Path) -> None:
+def test_closing_in_the_progress_of_many_says_how_many_are_stored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The real limit of a commit takes long to exceed.
+    monkeypatch.setattr("infinite_memory.operations.writes.remember._COMMIT_MEMORIES", 256)
     drafts = [{"text": f"fact {number}", "id": f"m{number}"} for number in range(600)]
     store = opened(tmp_path)
     with pytest.raises(StoreClosed, match="the first 256 of 600 memories are stored"):

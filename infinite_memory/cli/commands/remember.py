@@ -17,6 +17,7 @@ from infinite_memory.cli.opening import open_store
 from infinite_memory.cli.options import common_options, wants_json
 from infinite_memory.cli.output import Line, emit_json, emit_lines, progress_bars, remark
 from infinite_memory.cli.render import receipt_json, receipt_sentence, similar_lines
+from infinite_memory.errors import NotFound
 from infinite_memory.model.memory import Origin
 from infinite_memory.model.quantities import format_count
 from infinite_memory.model.receipt import Outcome, Receipt, Searchable
@@ -89,9 +90,34 @@ def _remember_file(context: click.Context, path: str, options: dict[str, Any]) -
         drafts = _read_file(store, path, options)
         with drafts.name_lines(), progress_bars("Storing") as update:
             progress = None if update is None else partial(update, "Storing")
-            receipts = store.remember_many(drafts.items, progress=progress)
+            try:
+                receipts = store.remember_many(drafts.items, progress=progress)
+            except KeyboardInterrupt:
+                remark(_describe_interruption(store, drafts))
+                raise
         _report(receipts, as_json=wants_json(context))
         _embed_long_texts(store, receipts)
+
+
+def _describe_interruption(store: MemoryStore, drafts: Drafts) -> str:
+    """Return what an interrupted import has stored, and how to go on."""
+    total = format_count(len(drafts.items), "memory", "memories")
+    ends = [_is_stored(store, str(draft.id)) for draft in (drafts.items[0], drafts.items[-1])]
+    if all(ends):
+        return f"Interrupted: all of {total} are stored, and are embedded in the background later."
+    stored = "a part" if any(ends) else "nothing"
+    return (
+        f"Interrupted: {stored} of {total} is stored. Run the same command again: it stores what is"
+        " missing, and leaves the rest as it is."
+    )
+
+
+def _is_stored(store: MemoryStore, memory_id: str) -> bool:
+    try:
+        store.get(memory_id)
+    except NotFound:
+        return False
+    return True
 
 
 def _embed_long_texts(store: MemoryStore, receipts: Sequence[Receipt]) -> None:
@@ -149,6 +175,16 @@ def _report(receipts: Sequence[Receipt], *, as_json: bool) -> None:
         f" {embedded:,} of {len(receipts):,} found by meaning."
     )
     emit_lines([Line([(sentence, "")])])
+    forgotten = sum(
+        receipt.outcome is Outcome.UNCHANGED and receipt.searchable is Searchable.NOT
+        for receipt in receipts
+    )
+    if forgotten:
+        number = format_count(forgotten, "memory was", "memories were")
+        remark(
+            f"{number} forgotten since an earlier import, and stay so: `infinite-memory undo` of"
+            " that change brings them back, see `infinite-memory log`."
+        )
     conflicts = sum(bool(receipt.conflicts) for receipt in receipts)
     if conflicts:
         number = format_count(conflicts, "memory conflicts", "memories conflict")

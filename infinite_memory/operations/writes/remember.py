@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
+from functools import partial
 
 from attrs import evolve, frozen
 
@@ -13,6 +14,7 @@ from infinite_memory.model.checks import check_labels
 from infinite_memory.model.commit import Commit, Expect, merge_commits
 from infinite_memory.model.draft import Draft
 from infinite_memory.model.entry import Operation
+from infinite_memory.model.import_id import is_import_id
 from infinite_memory.model.memory import GLOBAL, Memory, Status
 from infinite_memory.model.receipt import Outcome, Receipt, Searchable
 from infinite_memory.model.record import Record
@@ -33,11 +35,13 @@ from infinite_memory.operations.writes.validation import build_memory
 __all__ = ["Progress", "has_vectors", "receipt_of", "remember", "remember_many"]
 
 Progress = Callable[[int, int], None]
-"""Called after each batch with the number of memories that are done, and their total."""
+"""Called from time to time with the number of memories that are done, and their total."""
 
 _MICROSECOND = timedelta(microseconds=1)
-_BATCH_MEMORIES = 256
-_BATCH_BYTES = 4 << 20
+# A commit holds the lock of the writers, so the largest imports take several.
+_COMMIT_MEMORIES = 20_000
+_COMMIT_CHARS = 64 << 20
+_EMBEDDED_MEMORIES = 256
 # After this many conflicts a memory is stored even if an equal memory appears meanwhile.
 _MAX_CHECKED_ATTEMPTS = 10
 
@@ -63,8 +67,10 @@ def remember_many(
 ) -> list[Receipt]:
     """Store many memories; return their receipts in the same order.
 
-    All drafts are checked before the first memory is stored. A batch is stored as a whole or not
-    at all; after an interruption the same call with the same ids goes on where it stopped.
+    All drafts are checked before the first memory is stored. Up to 20,000 memories, and 64 Mi
+    characters of text, are one commit: they are stored as a whole or not at all, with one entry in
+    the journal. They are embedded afterwards; what an interruption leaves is embedded later. With
+    more of them, the same call with the same ids goes on where it stopped.
 
     Raises:
         InvalidInput: a draft cannot be used; the message has its position, counted from 1.
@@ -77,7 +83,9 @@ def remember_many(
     for batch in _split_into_batches(wanted):
         try:
             services.calls.check()
-            receipts.extend(_store_batch(services, batch))
+            done = len(receipts)
+            step = None if progress is None else partial(_add_done, progress, done, len(wanted))
+            receipts.extend(_store_batch(services, batch, progress=step))
         except InfiniteMemoryError as error:
             if not receipts:
                 raise
@@ -85,6 +93,11 @@ def remember_many(
         if progress is not None:
             progress(len(receipts), len(wanted))
     return receipts
+
+
+def _add_done(progress: Progress, before: int, total: int, done: int) -> None:
+    if before + done < total:
+        progress(before + done, total)
 
 
 def _add_stored_count(error: InfiniteMemoryError, done: int, total: int) -> InfiniteMemoryError:
@@ -154,7 +167,7 @@ def _split_into_batches(wanted: Sequence[NewMemory]) -> Iterator[list[NewMemory]
     for item in wanted:
         batch.append(item)
         size += len(item.memory.text)
-        if len(batch) == _BATCH_MEMORIES or size >= _BATCH_BYTES:
+        if len(batch) == _COMMIT_MEMORIES or size >= _COMMIT_CHARS:
             yield batch
             batch, size = [], 0
     if batch:
@@ -171,22 +184,39 @@ class _CommittedBatch:
 
 
 def _store_batch(
-    services: Services, wanted: Sequence[NewMemory], scopes: Mapping[str, Scope] | None = None
+    services: Services,
+    wanted: Sequence[NewMemory],
+    scopes: Mapping[str, Scope] | None = None,
+    progress: Callable[[int], None] | None = None,
 ) -> list[Receipt]:
-    """Store a batch as a whole, then embed it; None for `scopes` reads them from the storage."""
+    """Store a batch as a whole, then embed it; None for `scopes` reads them from the storage.
+
+    `progress` is called with the number of memories that were embedded so far.
+    """
     batch = _commit_batch(services, wanted, scopes)
     new = batch.placement.memories
-    embedded = embed_new(services, list(new.values()))
-    receipts = {
-        memory.id: _receipt_of_new(memory, batch.placement, meaning=memory.id in embedded)
-        for memory in new.values()
-    }
-    if embedded.failure is not None:
-        pending = (embedded.failure,)
-        receipts = {i: evolve(receipt, pending=pending) for i, receipt in receipts.items()}
+    receipts: dict[str, Receipt] = {}
+    for start in range(0, len(new), _EMBEDDED_MEMORIES):
+        receipts |= _embed_part(services, batch.placement, start)
+        if progress is not None:
+            progress(len(receipts))
     duplicates = _receipts_of_duplicates(services, batch.duplicates, receipts)
     ids = [item.memory.id for item in wanted]
     return _order_receipts(ids, {**receipts, **batch.earlier, **duplicates})
+
+
+def _embed_part(services: Services, placement: Placement, start: int) -> dict[str, Receipt]:
+    """Embed the stored memories from the position `start`, and return their receipts."""
+    memories = list(placement.memories.values())[start : start + _EMBEDDED_MEMORIES]
+    embedded = embed_new(services, memories)
+    receipts = {
+        memory.id: _receipt_of_new(memory, placement, meaning=memory.id in embedded)
+        for memory in memories
+    }
+    if embedded.failure is None:
+        return receipts
+    pending = (embedded.failure,)
+    return {i: evolve(receipt, pending=pending) for i, receipt in receipts.items()}
 
 
 def _commit_batch(
@@ -315,6 +345,13 @@ def _receipt_of_stored(services: Services, new: NewMemory, record: Record) -> Re
         Conflict: the stored memory has different content, or was forgotten.
     """
     memory, current = new.memory, record.memory
+    if is_import_id(memory.id) and current.text == memory.text:
+        # The file was imported before; what was changed or forgotten since stays so.
+        searchable = Searchable.MEANING if has_vectors(services, record) else Searchable.WORDS
+        is_forgotten = current.status is Status.FORGOTTEN
+        return receipt_of(
+            current, Outcome.UNCHANGED, Searchable.NOT if is_forgotten else searchable
+        )
     if current.status is Status.FORGOTTEN:
         raise Conflict(
             f"id {memory.id!r} belongs to a memory that was forgotten: revise it to bring it back,"
