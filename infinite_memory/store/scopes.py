@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from infinite_memory.model.scope import Scope
 from infinite_memory.operations.calls import count_call
+from infinite_memory.operations.retrieval.tags import count_tags
 from infinite_memory.operations.scopes import (
     create_scope,
     delete_scope,
@@ -33,6 +34,16 @@ class Scopes(Group):
         """
         services = self._services
         return known_scope(name, services.storage.scopes(), services.confinement)
+
+    def count_tags(self, scope: str | Iterable[str] | None = None) -> dict[str, int]:
+        """Return how many current memories in the scopes have each tag, the most frequent first.
+
+        `scope` is as in a search. Every memory in these scopes is read.
+
+        Raises:
+            UnknownScope: a scope was asked for that does not exist.
+        """
+        return count_tags(self._services, scope)
 
     @count_call
     def create(

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from infinite_memory.operations.stats import Stats
     from infinite_memory.store import MemoryStore
 
-__all__ = ["ARRANGING", "OVERVIEW"]
+__all__ = ["ARRANGING", "OVERVIEW", "NoArguments", "list_memory_scopes"]
 
 
 class NoArguments(Arguments):

@@ -233,7 +233,8 @@ async def test_search_by_scope_lists_everything_or_ranks_by_a_query(
             {"query": "x", "since": "2024-01-01", "until": "2023-01-01"},
             "must be later than since",
         ),
-        ("search_by_tag", {}, "'tags' is missing"),
+        ("search_by_tag", {"query": "x"}, "name at least one"),
+        ("search_by_scope", {"query": "x"}, "name one"),
         ("search_by_tag", {"tags": ["a"], "cursor": "??"}, "??"),
         ("search_by_tag", {"tags": ["a"], "query": "x", "cursor": "c"}, "with a query"),
         ("search_by_scope", {"scope": "nowhere"}, "no scope 'nowhere'"),
@@ -261,3 +262,25 @@ async def test_a_search_says_why_a_memory_is_not_in_its_result(
     assert (data["why_not"]["step"], data["why_not"]["unmet"]) == ("conditions", ["scope"])
     assert said.startswith("closed is kept out (conditions): it is in the scope 'Port'")
     assert (found["why_not"]["step"], found["why_not"]["rank"]) == ("found", 1)
+
+
+async def test_a_search_by_tag_without_a_tag_lists_the_tags(
+    store: MemoryStore, connect: Connect
+) -> None:
+    store.remember("one", tags=["Ops", "team"])
+    store.remember("two", tags=["ops"])
+    store.remember("three", tags=["elsewhere"], scope="other")
+    async with connect() as client:
+        data = await call(client, "search_by_tag")
+        elsewhere = await call(client, "search_by_tag", scope="other", tags=[])
+    assert data["tags"] == {"ops": 2, "team": 1}
+    assert elsewhere["tags"] == {"ops": 2, "elsewhere": 1, "team": 1}
+
+
+async def test_a_search_by_scope_without_a_scope_lists_the_scopes(
+    store: MemoryStore, connect: Connect
+) -> None:
+    store.remember("three", scope="other")
+    async with connect() as client:
+        data = await call(client, "search_by_scope")
+    assert [scope["name"] for scope in data["scopes"]] == ["Global", "other"]

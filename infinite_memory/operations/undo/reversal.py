@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 
 from attrs import evolve, fields_dict, frozen
 
@@ -93,10 +94,11 @@ class _Planner:
         action = self._entry.action
         records = self._storage.get([step.id for step in action.memories])
         erased = [step.id for step in action.memories if self._is_gone(step, records)]
+        gone = frozenset(erased)
         puts = [
             self._restore_memory(step, records[step.id])
             for step in action.memories
-            if step.id not in erased
+            if step.id not in gone
         ]
         changes = [MemoryChange(before=records[p.memory.id].memory, after=p.memory) for p in puts]
         self._restore_scopes()
@@ -137,6 +139,9 @@ class _Planner:
 
     def _was_erased(self, memory_id: str) -> bool:
         """Return whether a memory was erased after the entry; its id may be in use again."""
+        if len(self._entry.action.memories) > _PAGE:
+            # To read this entry once for each of its memories would take quadratic time.
+            return memory_id in self._erased_since
         before: int | None = None
         while True:
             page = self._storage.journal(before=before, limit=_PAGE, memory_id=memory_id)
@@ -147,6 +152,21 @@ class _Planner:
                     return True
             if len(page) < _PAGE:
                 return False
+            before = page[-1].number
+
+    @cached_property
+    def _erased_since(self) -> frozenset[str]:
+        """The ids of all memories that were erased after the entry."""
+        erased: set[str] = set()
+        before: int | None = None
+        while True:
+            page = self._storage.journal(before=before, limit=_PAGE)
+            for entry in page:
+                if entry.number <= self._entry.number:
+                    return frozenset(erased)
+                erased.update(step.id for step in entry.action.memories if step.after == 0)
+            if len(page) < _PAGE:
+                return frozenset(erased)
             before = page[-1].number
 
     def _nothing_left_error(self, erased: Sequence[str]) -> Conflict:
