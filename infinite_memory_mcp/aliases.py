@@ -145,8 +145,6 @@ class _Reader:
             self._page = value if isinstance(value, int) and value > 1 else None
         elif plain in _MATCHES and "tags" in self._known:
             self._any_tag = str(value).casefold() in _ANY_OF
-        elif plain == "dry_run" and "confirm" in self._known:
-            self._preview(value)
         else:
             self._rename(name, plain, value)
 
@@ -293,13 +291,6 @@ class _Reader:
                 self._set("context", {name: inner})
             else:
                 self._leave_out(name, inner)
-
-    def _preview(self, value: Any) -> None:
-        if value and self.values.get("id"):
-            raise InvalidInput(
-                "dry_run has no meaning with an id, and nothing was done: retrieve_memory with"
-                ' {"ids": [...]} shows that memory'
-            )
 
     def _leave_out(self, name: str, value: Any) -> None:
         if "text" in self._known and "context" in self._known and name not in ("mode", "depth"):
