@@ -90,7 +90,7 @@ def _cut_text(hit: Hit) -> tuple[str, bool]:
     """Return the part of a text that is printed, and whether it is only a part."""
     text = hit.memory.text
     if hit.highlight is None:
-        return excerpt(text, None if hit.explanation is None else hit.explanation.passage)
+        return text, False
     start, end = hit.highlight
     return f"{'…' if start else ''}{text[start:end]}{'…' if end < len(text) else ''}", (
         end - start < len(text)

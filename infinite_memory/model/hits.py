@@ -114,8 +114,9 @@ class Hit:
     """A memory that a search returned, with its score in [0, 1].
 
     `twins` are the ids of older memories that match as well and whose texts have the same canonical
-    form, of the same kind, scope, speaker and status. In an overview `highlight` is the
-    half-open character range of what answers best in its text; `covers` are the ids of those other
+    form, of the same kind, scope, speaker and status. `highlight` is the half-open character range
+    of what answers best in its text: of every text in an overview, otherwise only of a text of more
+    than 800 characters (400 of a script without spaces), None in an exhaustive search. `covers` are the ids of those other
     hits that this summary was made from, and `outdated` those of its sources that were replaced,
     forgotten or rewritten since.
 

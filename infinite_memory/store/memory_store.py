@@ -263,7 +263,7 @@ class MemoryStore:
         """Return the memories that answer `query` best, by meaning and by words, best first.
 
         The search sees everything that any process stored before it began. `depth` is "normal";
-        "overview", with summaries first and a `highlight` for each hit; or "exhaustive", with every
+        "overview", with summaries first, and sentences of each hit; or "exhaustive", with every
         match, superseded and archived ones too. `limit` is 5, 10 or 50 by default, and `offset`
         skips the hits of earlier pages. Hits that score below `threshold` (0 to 1) are counted and
         left out. `arms` can be narrowed to "meaning" or to "words". `explain` adds to each hit how

@@ -10,6 +10,7 @@ from infinite_memory.model.hits import Hit, Hits
 from infinite_memory.model.question import Question, Ranking
 from infinite_memory.model.search_options import Depth, Mode
 from infinite_memory.operations.load_memories import load_memories
+from infinite_memory.operations.retrieval.highlights import highlight_long_texts
 from infinite_memory.operations.retrieval.overview import overview
 from infinite_memory.operations.retrieval.predecessors import load_predecessors
 from infinite_memory.operations.retrieval.search_request import SearchRequest, build_question
@@ -26,12 +27,14 @@ def search(services: Services, request: SearchRequest) -> Hits:
         UnknownScope: a scope does not exist.
     """
     question = build_question(services, request)
-    if question.depth is not Depth.OVERVIEW:
+    if question.depth is Depth.EXHAUSTIVE:
         ranking = services.models.search(question)
         return _make_hits(question, ranking, _load_hits(services, question, ranking))
-    # The best passage is part of the explanation.
+    # The best passage, from which a highlight is chosen, is part of the explanation.
     ranking = services.models.search(evolve(question, explain=True))
-    hits = overview(services, question, _load_hits(services, question, ranking))
+    hits = _load_hits(services, question, ranking)
+    highlight = overview if question.depth is Depth.OVERVIEW else highlight_long_texts
+    hits = highlight(services, question, hits)
     if not question.explain:
         hits = [evolve(hit, explanation=None) for hit in hits]
     return _make_hits(question, ranking, hits)

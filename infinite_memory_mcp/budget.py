@@ -1,0 +1,115 @@
+"""The budget of an answer in tokens: an estimate, and the cut where an answer is too long.
+
+Models count differently, so the estimate leans to the high side. A token is: up to five letters of a
+word, two capital letters or digits, one sign or line break, and one, two thirds or two fifths of a
+character of other alphabets, of scripts such as Chinese, and of symbols. Three consonants in a row,
+as in a password, count once more. On notes, articles, dialogues, code, ids, and Chinese this is 1.0
+to 1.9 times what two public tokenizers count, and at least 0.7 times on texts of random characters.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any
+
+__all__ = [
+    "DEFAULT_TOKENS",
+    "cut_data",
+    "cut_text",
+    "estimate_data",
+    "estimate_tokens",
+    "fit_count",
+]
+
+DEFAULT_TOKENS = 6000
+"""The most tokens of an answer, where the call gives no other number."""
+
+_TOKENS = (
+    # In this order, a piece of text with its tokens: a fixed number, or one for so many characters.
+    (re.compile(r"[A-Z]?[a-z]+"), 5.0),
+    (re.compile(r"[A-Z]+|[0-9]+"), 2.0),
+    (re.compile(r"[^\sA-Za-z0-9\x80-\U0010ffff]|\n+| {2,}"), 0.0),
+    (re.compile(r"[\x80-\u052f\u2000-\u206f]"), 1.0),
+    (re.compile(r"[\u0530-\u1fff\u2c00-\ud7ff\uf900-\uffef]"), 2 / 3),
+    (re.compile(r"[\u2070-\u2bff\ud800-\uf8ff\ufff0-\U0010ffff]"), 0.4),
+)
+_CONSONANTS = re.compile("[bcdfghjklmnpqrstvwxz]{3}")
+_CUT = "\n[The answer is cut here to fit {budget} tokens: ask for less, or raise max_tokens.]"
+
+
+def estimate_tokens(text: str) -> int:
+    """Return about how many tokens a model counts in `text`, rather more than fewer."""
+    total = float(len(_CONSONANTS.findall(text)))
+    for pattern, chars_each in _TOKENS:
+        pieces = pattern.findall(text)
+        if chars_each <= 1:
+            total += len(pieces) / (chars_each or 1)
+        else:
+            total += sum(-(-len(piece) // int(chars_each)) for piece in pieces)
+    return int(total) + 1
+
+
+def estimate_data(data: object) -> int:
+    """Return about how many tokens a model counts in `data` as JSON."""
+    return estimate_tokens(json.dumps(data, ensure_ascii=False, default=str))
+
+
+def fit_count(sizes: Sequence[int], budget: int) -> int:
+    """Return how many of the first parts of these sizes fit in the budget."""
+    total = 0
+    for number, size in enumerate(sizes):
+        total += size
+        if total > budget:
+            return number
+    return len(sizes)
+
+
+def cut_text(text: str, budget: int) -> str:
+    """Return `text`, cut at its end with a remark where it exceeds the budget.
+
+    It is the last resort: a tool leaves out whole entries before, and says how to go on.
+    """
+    if estimate_tokens(text) <= budget:
+        return text
+    remark = _CUT.format(budget=budget)
+    low, high = 0, len(text)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if estimate_tokens(text[:middle]) + estimate_tokens(remark) <= budget:
+            low = middle
+        else:
+            high = middle - 1
+    return text[:low] + remark
+
+
+def cut_data(data: dict[str, Any], budget: int) -> dict[str, Any]:
+    """Return `data`, with shorter texts and lists and `cut` where it exceeds the budget."""
+    if estimate_data(data) <= budget:
+        return data
+    chars, entries = 4096, 256
+    while chars > 1:
+        shorter: dict[str, Any] = {**_shorten(data, chars, entries), "cut": True}
+        if estimate_data(shorter) <= budget:
+            return shorter
+        chars, entries = chars // 2, max(1, entries // 2)
+    return {name: _empty(value) for name, value in data.items() if name != "digest"}
+
+
+def _shorten(value: Any, chars: int, entries: int) -> Any:
+    if isinstance(value, str):
+        return value if len(value) <= chars else f"{value[:chars]}…"
+    if isinstance(value, list):
+        return [_shorten(entry, chars, entries) for entry in value[:entries]]
+    if isinstance(value, dict):
+        kept = list(value.items())[: max(entries, 24)]
+        return {
+            (name if len(name) <= chars else f"{name[:chars]}…"): _shorten(inner, chars, entries)
+            for name, inner in kept
+        }
+    return value
+
+
+def _empty(value: Any) -> Any:
+    return type(value)() if isinstance(value, str | list | dict) else value
