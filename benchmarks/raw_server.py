@@ -58,8 +58,11 @@ class Gone(Exception):
 
 
 def server_command(home: Path, *flags: str) -> list[str]:
-    """Return the command that serves the store in `home`."""
-    return [sys.executable, "-m", "infinite_memory_mcp", "--home", str(home), *flags]
+    """Return the command that serves the store in `home`, with answers as data too."""
+    return [
+        *(sys.executable, "-m", "infinite_memory_mcp", "--structured"),
+        *("--home", str(home), *flags),
+    ]
 
 
 def patient_command(home: Path, *flags: str) -> list[str]:
@@ -67,7 +70,7 @@ def patient_command(home: Path, *flags: str) -> list[str]:
 
     It ends in the same way; but one that has five seconds for it may have to leave before.
     """
-    return [sys.executable, "-c", _PATIENT, "--home", str(home), *flags]
+    return [sys.executable, "-c", _PATIENT, "--structured", "--home", str(home), *flags]
 
 
 def environment() -> dict[str, str]:

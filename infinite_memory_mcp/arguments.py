@@ -24,6 +24,7 @@ __all__ = [
     "Limit",
     "Object",
     "Scopes",
+    "Tokens",
     "input_schema",
     "list_choices",
     "parse",
@@ -73,6 +74,9 @@ Object = Annotated[dict[str, Any], BeforeValidator(_decode_json)]
 
 Limit = Annotated[int, Field(ge=1, le=100)]
 """The greatest number of memories in an answer."""
+
+Tokens = Annotated[int, Field(ge=500, le=100_000)]
+"""The most tokens of an answer."""
 
 Parsed = TypeVar("Parsed", bound=Arguments)
 

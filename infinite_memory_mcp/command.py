@@ -41,7 +41,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with infinite_memory_mcp.LazyStore(
         lambda: open_store(evolve(settings, client=memory.client))
     ) as memory:
-        server = infinite_memory_mcp.build_server(memory, flags.toolsets)
+        server = infinite_memory_mcp.build_server(
+            memory, flags.toolsets, structured=flags.structured
+        )
         return infinite_memory_mcp.serve(server, memory)
 
 
@@ -101,6 +103,11 @@ def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
         type=_scopes,
         help="confine the server to these scopes, separated by commas; parents and Global only if "
         "named; default: all scopes",
+    )
+    parser.add_argument(
+        "--structured",
+        action="store_true",
+        help="answer with structured content too, for a program; a model needs only the text",
     )
     parser.add_argument("--log-level", choices=LOG_LEVELS, help="log level of standard error")
     return parser

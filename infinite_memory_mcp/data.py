@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from attrs import asdict
@@ -20,19 +20,28 @@ from infinite_memory.model.memory import Memory
 from infinite_memory.model.recall_page import Recalled
 from infinite_memory.model.receipt import Receipt
 from infinite_memory.model.search_options import Depth, Mode
-from infinite_memory_mcp.render import MAX_DIGEST_ROWS, NOTICE, advise_on_similar, excerpt_of
+from infinite_memory_mcp.budget import DEFAULT_TOKENS, estimate_data, fit_count
+from infinite_memory_mcp.excerpt import Excerpt, beginning_of, excerpt_of, window_of
+from infinite_memory_mcp.render import NOTICE, advise_on_similar
+from infinite_memory_mcp.render_recall import MAX_DIGEST_ROWS
 
 __all__ = [
     "HITS",
     "RECEIPT",
     "absence_to_data",
     "hits_to_data",
+    "memories_to_data",
     "memory_to_data",
     "object_schema",
     "page_to_data",
     "recall_page_to_data",
     "receipt_to_data",
 ]
+
+
+# For what stands around the entries of an answer.
+_AROUND_TOKENS = 800
+_ENTRY_TOKENS = 250
 
 
 # A tool list costs tokens in every conversation, so a schema names only the required properties.
@@ -84,16 +93,25 @@ def memory_to_data(memory: Memory) -> dict[str, Any]:
     }
 
 
-def hits_to_data(hits: Hits, ordered: Iterable[Hit], *, pages: bool = False) -> dict[str, Any]:
+def hits_to_data(
+    hits: Hits, ordered: Iterable[Hit], *, pages: bool = False, budget: int = DEFAULT_TOKENS
+) -> dict[str, Any]:
     """Return the result of a search, its hits in the order `ordered`.
 
-    `pages` says whether the tool takes an offset.
+    `pages` says whether the tool takes an offset. Of hits that exceed the budget of tokens the best
+    are in it.
     """
     covered = hits.covered
+    rows = {
+        hit.memory.id: _hit_to_data(hit, hits.depth, covered.get(hit.memory.id)) for hit in hits
+    }
+    sizes = [estimate_data(row) + 2 for row in rows.values()]
+    count = max(1, fit_count(sizes, budget - _AROUND_TOKENS))
+    fitting = set(list(rows)[:count])
     data: dict[str, Any] = {
         "notice": NOTICE,
         "depth": str(hits.depth),
-        "hits": [_hit_to_data(hit, hits.depth, covered.get(hit.memory.id)) for hit in ordered],
+        "hits": [rows[hit.memory.id] for hit in ordered if hit.memory.id in fitting],
         "likely": hits.likely,
         "eligible": hits.eligible,
         "matches": hits.matches,
@@ -102,12 +120,7 @@ def hits_to_data(hits: Hits, ordered: Iterable[Hit], *, pages: bool = False) -> 
         "below": hits.below,
         "pending": hits.pending,
     }
-    if hits.scopes is not None:
-        data["scopes"] = list(hits.scopes)
-    if hits.opened:
-        data["opened_scopes"] = list(hits.opened)
-    if hits.unopened and not hits.likely:
-        data["unopened_scopes"] = list(hits.unopened)
+    data.update(_scope_data(hits))
     if hits.when is not None:
         data["when"] = reading_json(hits.when)
     if hits.mode is not Mode.CURRENT:
@@ -116,8 +129,24 @@ def hits_to_data(hits: Hits, ordered: Iterable[Hit], *, pages: bool = False) -> 
         data["as_of"] = iso(hits.as_of)
     if hits.note is not None:
         data["note"] = hits.note
-    if pages and hits.next is not None:
+    if len(fitting) < len(rows):
+        data["cut"] = True
+    if pages and len(fitting) < len(rows):
+        data["next"] = hits.offset + count
+    elif pages and hits.next is not None:
         data["next"] = hits.next
+    return data
+
+
+def _scope_data(hits: Hits) -> dict[str, Any]:
+    """Return which scopes were searched, and which the query may name."""
+    data: dict[str, Any] = {}
+    if hits.scopes is not None:
+        data["scopes"] = list(hits.scopes)
+    if hits.opened:
+        data["opened_scopes"] = list(hits.opened)
+    if hits.unopened and not hits.likely:
+        data["unopened_scopes"] = list(hits.unopened)
     return data
 
 
@@ -127,11 +156,29 @@ def absence_to_data(absence: Absence) -> dict[str, Any]:
     return {name: value for name, value in data.items() if value is not None}
 
 
+def memories_to_data(
+    memories: Sequence[Memory], *, budget: int = DEFAULT_TOKENS, offset: int = 0
+) -> dict[str, Any]:
+    """Return memories requested by their ids, as much of each text from `offset` on as fits."""
+    count = min(len(memories), max(1, (budget - _AROUND_TOKENS) // _ENTRY_TOKENS))
+    share = max(50, (budget - _AROUND_TOKENS) // (count or 1) - _ENTRY_TOKENS)
+    data: dict[str, Any] = {
+        "notice": NOTICE,
+        "hits": [
+            _with_excerpt(memory_to_data(memory), window_of(memory, offset, share))
+            for memory in memories[:count]
+        ],
+    }
+    return data if count == len(memories) else {**data, "more": len(memories) - count}
+
+
 def page_to_data(memories: Iterable[Memory], cursor: str | None) -> dict[str, Any]:
     """Return a page of memories and the cursor of the next page."""
     data: dict[str, Any] = {
         "notice": NOTICE,
-        "hits": [memory_to_data(memory) for memory in memories],
+        "hits": [
+            _with_excerpt(memory_to_data(memory), beginning_of(memory)) for memory in memories
+        ],
     }
     if cursor is not None:
         data["cursor"] = cursor
@@ -167,16 +214,24 @@ def recall_page_to_data(recalled: Recalled) -> dict[str, Any]:
 
 def _hit_to_data(hit: Hit, depth: Depth, summary: str | None) -> dict[str, Any]:
     data = {**memory_to_data(hit.memory), "score": round(hit.score, 4)}
-    data["text"] = excerpt_of(hit, depth, covered=summary is not None)
+    data = _with_excerpt(data, excerpt_of(hit, depth, covered=summary is not None))
     if depth is Depth.EXHAUSTIVE:
         for name in ("context", "sources", "attachments"):
             if data.pop(name, None):
                 data["cut"] = True
-    if data["text"] != hit.memory.text:
-        data["cut"] = True
     if summary is not None:
         data["covered_by"] = summary
     data.update(_related_data(hit))
+    return data
+
+
+def _with_excerpt(data: dict[str, Any], excerpt: Excerpt) -> dict[str, Any]:
+    """Return `data` with the part of its text, and with what is missing if it is cut."""
+    data = {**data, "text": excerpt.shown}
+    if excerpt.is_cut:
+        data |= {"cut": True, "length": excerpt.length}
+    if excerpt.is_cut and not excerpt.heading:
+        data |= {"start": excerpt.start, "end": excerpt.end}
     return data
 
 

@@ -17,6 +17,7 @@ from mcp_types import CallToolResult, TextContent, ToolAnnotations
 from infinite_memory.errors import InfiniteMemoryError
 from infinite_memory.model.receipt import Searchable
 from infinite_memory_mcp.arguments import Arguments, input_schema, parse, understand
+from infinite_memory_mcp.budget import DEFAULT_TOKENS, cut_data, cut_text
 from infinite_memory_mcp.jsonrpc import replace_surrogates, replace_surrogates_in
 from infinite_memory_mcp.lazy_store import LazyStore
 from infinite_memory_mcp.quotation import escape_label
@@ -55,15 +56,19 @@ class ToolSpec(Generic[ArgumentsT]):
     destroys: bool = False
     repeatable: bool = False
 
-    def tool(self, memory: LazyStore) -> MemoryTool:
-        """Return the tool as the SDK serves it, working on `memory`."""
+    def tool(self, memory: LazyStore, *, structured: bool = False) -> MemoryTool:
+        """Return the tool as the SDK serves it, working on `memory`.
+
+        Its answers are text for a model to read, and also data if they are to be `structured`.
+        """
+        schema = self.answers if structured else None
         return MemoryTool(
-            fn=partial(_run_tool, self, memory),
+            fn=partial(_run_tool, self, memory, structured=structured),
             name=self.run.__name__,
             title=self.title,
             description=" ".join((self.run.__doc__ or "").split()),
             parameters=input_schema(self.arguments),
-            fn_metadata=FuncMetadata(arg_model=ArgModelBase, output_schema=self.answers),
+            fn_metadata=FuncMetadata(arg_model=ArgModelBase, output_schema=schema),
             is_async=False,
             context_kwarg=None,
             annotations=self._annotations(),
@@ -103,24 +108,32 @@ class MemoryTool(Tool):
 
 
 def _run_tool(
-    spec: ToolSpec[ArgumentsT], memory: LazyStore, arguments: dict[str, Any]
+    spec: ToolSpec[ArgumentsT],
+    memory: LazyStore,
+    arguments: dict[str, Any],
+    *,
+    structured: bool,
 ) -> CallToolResult:
+    budget = DEFAULT_TOKENS
     try:
         given, notes = understand(spec.arguments, arguments)
         values = parse(spec.arguments, given)
+        budget = getattr(values, "max_tokens", budget)
         with memory.call() as store:
             answer = _add_notes(spec.run(store, values), notes)
         if answer.data.get("searchable") == Searchable.WORDS:
             memory.embed_when_quiet()
     except InfiniteMemoryError as error:
-        raise ToolError(replace_surrogates(str(error))) from error
+        raise ToolError(cut_text(replace_surrogates(str(error)), budget)) from error
     except Exception as error:
         # The boundary of the process: the server keeps serving after a defect.
         _log.exception("the tool %s failed", spec.run.__name__)
         raise ToolError(_describe_defect(spec, error)) from error
     return CallToolResult(
-        content=[TextContent(type="text", text=replace_surrogates(answer.text))],
-        structured_content=replace_surrogates_in(answer.data),
+        content=[TextContent(type="text", text=cut_text(replace_surrogates(answer.text), budget))],
+        structured_content=(
+            cut_data(replace_surrogates_in(answer.data), budget) if structured else None
+        ),
     )
 
 

@@ -115,10 +115,10 @@ class Hit:
 
     `twins` are the ids of older memories that match as well and whose texts have the same canonical
     form, of the same kind, scope, speaker and status. `highlight` is the half-open character range
-    of what answers best in its text: of every text in an overview, otherwise only of a text of more
-    than 800 characters (400 of a script without spaces), None in an exhaustive search. `covers` are the ids of those other
-    hits that this summary was made from, and `outdated` those of its sources that were replaced,
-    forgotten or rewritten since.
+    of what answers best in its text: of every text in an overview, otherwise only of a text of
+    more than 800 characters (400 of a script without spaces), None in an exhaustive search.
+    `covers` are the ids of the hits that this summary was made from, and `outdated` those of its
+    sources that were replaced, forgotten or rewritten since.
 
     `ended` tells that its validity is over by now. `supersedes` are the latest memories that it has
     taken the place of, newest first; a strict search has none.

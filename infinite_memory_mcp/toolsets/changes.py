@@ -10,7 +10,7 @@ from pydantic import Field
 from infinite_memory.model.codec import iso
 from infinite_memory.model.quantities import format_count
 from infinite_memory_mcp.arguments import Arguments, Limit, Scopes
-from infinite_memory_mcp.data import HITS, object_schema, page_to_data
+from infinite_memory_mcp.data import HITS, memories_to_data, object_schema
 from infinite_memory_mcp.quotation import escape_label, quote_lines
 from infinite_memory_mcp.render import NOTICE, render_memories
 from infinite_memory_mcp.tool import Answer, ToolSpec
@@ -52,7 +52,7 @@ class UndoChange(Arguments):
 def memory_history(store: MemoryStore, arguments: MemoryHistory) -> Answer:
     """Show every revision of a memory, or of the facts with a key, oldest first."""
     memories = store.journal.history(arguments.id_or_key, scope=arguments.scope)
-    return Answer(text=render_memories(memories), data=page_to_data(memories, None))
+    return Answer(text=render_memories(memories), data=memories_to_data(memories))
 
 
 def memory_log(store: MemoryStore, arguments: MemoryLog) -> Answer:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -13,16 +14,32 @@ from infinite_memory.model.memory import Status
 from infinite_memory.model.quantities import format_count
 from infinite_memory.model.search_options import Depth
 from infinite_memory.model.timestamps import read_moment
-from infinite_memory_mcp.arguments import DEPTHS, MODES, Arguments, Labels, Limit, Scopes
+from infinite_memory_mcp.arguments import (
+    DEPTHS,
+    MODES,
+    Arguments,
+    Labels,
+    Limit,
+    Scopes,
+    Tokens,
+)
+from infinite_memory_mcp.budget import DEFAULT_TOKENS
 from infinite_memory_mcp.data import (
     HITS,
     absence_to_data,
     hits_to_data,
+    memories_to_data,
     page_to_data,
     recall_page_to_data,
 )
 from infinite_memory_mcp.quotation import escape_label
-from infinite_memory_mcp.render import render_hits, render_memories, render_page, render_recall_page
+from infinite_memory_mcp.render import (
+    count_fitting,
+    render_hits,
+    render_memories,
+    render_page,
+)
+from infinite_memory_mcp.render_recall import render_recall_page
 from infinite_memory_mcp.tool import Answer, ToolSpec
 from infinite_memory_mcp.toolsets.overview import NoArguments, list_memory_scopes
 
@@ -59,11 +76,12 @@ class RetrieveMemory(Arguments):
     )
     limit: Limit | None = None
     when: str | None = Field(None, description='Happened then: "last week"')
-    offset: int = Field(0, description="Skip so many")
+    offset: int = Field(0, description="Skip so many; with ids: characters")
     threshold: float | None = Field(None, description="Lowest score, 0 to 1")
     explain: bool = Field(False, description="Give the reason for every hit")
     why_not: str | None = Field(None, description="An id: say why it is not found")
     ids: Labels = Field([], description="Instead of query: show memories whole")
+    max_tokens: Tokens = Field(DEFAULT_TOKENS, description="Budget of the answer")
 
 
 class RecallMemory(Arguments):
@@ -75,6 +93,7 @@ class RecallMemory(Arguments):
     when: str | None = Field(None, description='Instead: "last week"')
     scope: Scopes = None
     limit: Limit = 10
+    max_tokens: Tokens = DEFAULT_TOKENS
 
 
 class RecallMemoryByTime(Arguments):
@@ -89,6 +108,7 @@ class RecallMemoryByTime(Arguments):
     newest_first: bool = False
     limit: Limit = 20
     cursor: str | None = Field(None, description="From the previous page")
+    max_tokens: Tokens = DEFAULT_TOKENS
 
 
 class SearchByTag(Arguments):
@@ -99,6 +119,7 @@ class SearchByTag(Arguments):
     scope: Scopes = None
     limit: Limit = 20
     cursor: str | None = Field(None, description="From the previous page; not with query")
+    max_tokens: Tokens = DEFAULT_TOKENS
 
 
 class SearchByScope(Arguments):
@@ -108,6 +129,7 @@ class SearchByScope(Arguments):
     query: str | None = None
     limit: Limit = 20
     cursor: str | None = None
+    max_tokens: Tokens = DEFAULT_TOKENS
 
 
 def retrieve_memory(store: MemoryStore, arguments: RetrieveMemory) -> Answer:
@@ -120,8 +142,8 @@ def retrieve_memory(store: MemoryStore, arguments: RetrieveMemory) -> Answer:
         return _render_by_id(store, arguments)
     if arguments.query is None:
         raise InvalidInput("there is neither query nor ids: give query or ids")
-    options = arguments.model_dump(exclude={"why_not", "ids"})
-    answer = _render_search(store.search(**options), pages=True)
+    options = arguments.model_dump(exclude={"why_not", "ids", "max_tokens"})
+    answer = _render_search(store.search(**options), arguments.max_tokens, pages=True)
     if arguments.why_not is None:
         return answer
     del options["explain"], options["offset"]
@@ -146,7 +168,8 @@ def recall_memory(store: MemoryStore, arguments: RecallMemory) -> Answer:
     )
     ordered = sorted(hits, key=lambda hit: (hit.memory.happened_at, hit.memory.id))
     return Answer(
-        text=render_hits(hits, ordered, order="oldest first"), data=hits_to_data(hits, ordered)
+        text=render_hits(hits, ordered, order="oldest first", budget=arguments.max_tokens),
+        data=hits_to_data(hits, ordered, budget=arguments.max_tokens),
     )
 
 
@@ -155,8 +178,13 @@ def recall_memory_by_time(store: MemoryStore, arguments: RecallMemoryByTime) -> 
 
     If there are more pages, it adds the first, the last, and counts by day, scope and kind.
     """
-    options = arguments.model_dump(exclude={"cursor"})
+    options = arguments.model_dump(exclude={"cursor", "max_tokens"})
     recalled = store.recall_by_time(**options, after=arguments.cursor)
+    # The cursor of a shorter page is that of its last memory.
+    while recalled and (count := count_fitting(list(recalled), arguments.max_tokens)) < len(
+        recalled
+    ):
+        recalled = store.recall_by_time(**{**options, "limit": count}, after=arguments.cursor)
     return Answer(text=render_recall_page(recalled), data=recall_page_to_data(recalled))
 
 
@@ -165,19 +193,13 @@ def search_by_tag(store: MemoryStore, arguments: SearchByTag) -> Answer:
     if not arguments.tags:
         return _render_tags(store, arguments)
     if arguments.query is None:
-        return _render_browse(
-            store.browse(
-                scope=arguments.scope,
-                tags=arguments.tags,
-                limit=arguments.limit,
-                after=arguments.cursor,
-            )
-        )
+        return _browse(store, arguments, tags=arguments.tags)
     _refuse_cursor(arguments.cursor)
     return _render_search(
         store.search(
             arguments.query, scope=arguments.scope, tags=arguments.tags, limit=arguments.limit
-        )
+        ),
+        arguments.max_tokens,
     )
 
 
@@ -186,12 +208,11 @@ def search_by_scope(store: MemoryStore, arguments: SearchByScope) -> Answer:
     if arguments.scope is None:
         return _render_scopes(store, arguments)
     if arguments.query is None:
-        return _render_browse(
-            store.browse(scope=arguments.scope, limit=arguments.limit, after=arguments.cursor)
-        )
+        return _browse(store, arguments)
     _refuse_cursor(arguments.cursor)
     return _render_search(
-        store.search(arguments.query, scope=arguments.scope, limit=arguments.limit)
+        store.search(arguments.query, scope=arguments.scope, limit=arguments.limit),
+        arguments.max_tokens,
     )
 
 
@@ -237,7 +258,17 @@ def _render_by_id(store: MemoryStore, arguments: RetrieveMemory) -> Answer:
                 f"the memory {memory.id!r} is forgotten: update_memory with status current brings"
                 " it back"
             )
-    return Answer(text=render_memories(memories), data=page_to_data(memories, None))
+    offset, budget = arguments.offset, arguments.max_tokens
+    shortest = min(len(memory.text) for memory in memories)
+    if offset < 0 or (offset and offset >= shortest):
+        raise InvalidInput(
+            f"offset {offset} cannot be used: the shortest of these texts has {shortest:,}"
+            " characters; give one id to read on in its text"
+        )
+    return Answer(
+        text=render_memories(memories, budget=budget, offset=offset),
+        data=memories_to_data(memories, budget=budget, offset=offset),
+    )
 
 
 def _read_moment(text: str | None, zone: str | None) -> datetime | None:
@@ -251,18 +282,34 @@ def _refuse_cursor(cursor: str | None) -> None:
         )
 
 
-def _render_search(hits: Hits, *, pages: bool = False) -> Answer:
+def _render_search(hits: Hits, budget: int, *, pages: bool = False) -> Answer:
     order = "summaries first" if hits.depth is Depth.OVERVIEW else _BEST
     return Answer(
-        text=render_hits(hits, hits, order=order, pages=pages),
-        data=hits_to_data(hits, hits, pages=pages),
+        text=render_hits(hits, hits, order=order, pages=pages, budget=budget),
+        data=hits_to_data(hits, hits, pages=pages, budget=budget),
     )
 
 
-def _render_browse(page: Page) -> Answer:
+def _browse(
+    store: MemoryStore, arguments: SearchByTag | SearchByScope, tags: Sequence[str] = ()
+) -> Answer:
+    limit = arguments.limit
+    page = _read_page(store, arguments, tags, limit)
+    # The cursor of a shorter page is that of its last memory.
+    while page.memories and (count := count_fitting(page.memories, arguments.max_tokens)) < limit:
+        if count == len(page.memories):
+            break
+        limit = count
+        page = _read_page(store, arguments, tags, limit)
     return Answer(
         text=render_page(page.memories, page.next), data=page_to_data(page.memories, page.next)
     )
+
+
+def _read_page(
+    store: MemoryStore, arguments: SearchByTag | SearchByScope, tags: Sequence[str], limit: int
+) -> Page:
+    return store.browse(scope=arguments.scope, tags=tags, limit=limit, after=arguments.cursor)
 
 
 READING = (

@@ -33,4 +33,4 @@ def store(open_store: Callable[..., MemoryStore]) -> MemoryStore:
 def connect(store: MemoryStore, era: str) -> Iterator[Callable[[], Client]]:
     """Connects a client to a server that works on `store`."""
     with LazyStore(lambda: store, quiet_seconds=600) as memory:
-        yield lambda: Client(build_server(memory, ALL_TOOLSETS), mode=era)
+        yield lambda: Client(build_server(memory, ALL_TOOLSETS, structured=True), mode=era)

@@ -160,7 +160,7 @@ async def test_undo_never_means_the_change_of_another_window(tmp_path: Path, era
 
 async def test_a_tool_of_another_toolset_says_how_to_get_it(store: MemoryStore) -> None:
     with LazyStore(lambda: store, quiet_seconds=600) as memory:
-        async with Client(build_server(memory)) as client:
+        async with Client(build_server(memory, structured=True)) as client:
             with pytest.raises(MCPError, match=r"'undo' is in the toolset 'admin'.*--toolsets all"):
                 await client.call_tool("undo", {})
     assert store.journal.entries() == []

@@ -64,7 +64,7 @@ async def test_a_lone_surrogate_in_a_record_reaches_no_client(
         context={"n\ud800": ["v\ud800"]},
     )
     storage.commit(Commit(scopes=[Scope(name="s\ud800", description="\ud800")]))
-    async with Client(build_server(memory), mode=era) as client:
+    async with Client(build_server(memory, structured=True), mode=era) as client:
         listed = await call(client, "search_by_scope", scope="ALL")
         said = await text(client, "search_by_scope", scope="ALL")
         scopes = await text(client, "list_memory_scopes")
@@ -79,7 +79,7 @@ async def test_a_search_that_finds_a_lone_surrogate_answers(
     storage: InMemoryStorage, memory: LazyStore, era: str
 ) -> None:
     poison(storage, text="tea \ud800 time", title="\udfff")
-    async with Client(build_server(memory), mode=era) as client:
+    async with Client(build_server(memory, structured=True), mode=era) as client:
         data = await call(client, "retrieve_memory", query="tea time", explain=True)
         said = await text(client, "recall_memory", query="tea time")
     assert data["hits"][0]["text"] == "tea \ufffd time"
@@ -125,7 +125,7 @@ async def test_a_stored_text_cannot_pass_for_a_header(
         title=f"title\n{FORGED}",
         speaker=f"Eve · score 1.00\n{FORGED}",
     )
-    async with Client(build_server(memory), mode=era) as client:
+    async with Client(build_server(memory, structured=True), mode=era) as client:
         said = await text(client, "search_by_scope", scope="Global")
     headers = [line for line in said.split("\n") if line.startswith("[")]
     assert len(headers) == 1
@@ -137,7 +137,7 @@ async def test_a_stored_text_cannot_pass_for_a_header(
 
 @pytest.mark.anyio
 async def test_an_error_that_quotes_the_caller_is_encodable(memory: LazyStore, era: str) -> None:
-    async with Client(build_server(memory), mode=era) as client:
+    async with Client(build_server(memory, structured=True), mode=era) as client:
         said = await refusal(client, "retrieve_memory", query="x", kinds='["\\ud800"]')
     said.encode()
 

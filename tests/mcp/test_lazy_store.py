@@ -132,7 +132,7 @@ async def test_every_call_is_told_why_the_store_does_not_open_until_it_does(era:
         return MemoryStore.open("memory://", embedder=HashingEmbedder())
 
     with LazyStore(opener, quiet_seconds=600) as memory:
-        async with Client(build_server(memory), mode=era) as client:
+        async with Client(build_server(memory, structured=True), mode=era) as client:
             for _ in range(2):
                 assert await refusal(client, "get_memory_stats") == "the disk is away: put it back"
             broken = False
@@ -147,7 +147,7 @@ async def test_a_defect_is_logged_and_the_server_goes_on(
         raise ZeroDivisionError("secret detail")
 
     with LazyStore(opener, quiet_seconds=600) as memory:
-        async with Client(build_server(memory), mode=era) as client:
+        async with Client(build_server(memory, structured=True), mode=era) as client:
             read = await refusal(client, "get_memory_stats")
             written = await refusal(client, "store_memory", text="x")
             assert len((await client.list_tools()).tools) == 12
@@ -171,7 +171,7 @@ def wait_for_warm_up() -> None:
 async def test_a_long_text_is_embedded_at_the_next_quiet_moment(era: str) -> None:
     embedder = Signalling()
     with LazyStore(opener_of(embedder), quiet_seconds=0) as memory:
-        async with Client(build_server(memory), mode=era) as client:
+        async with Client(build_server(memory, structured=True), mode=era) as client:
             await call(client, "get_memory_stats")
             wait_for_warm_up()
             long = "the harbour master keeps a diary. " * 2000

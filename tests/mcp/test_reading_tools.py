@@ -103,7 +103,7 @@ async def test_a_search_without_the_model_says_that_it_went_by_words_alone(era: 
         return MemoryStore.open("memory://", embedder=Speechless())
 
     with LazyStore(opener, quiet_seconds=600) as memory:
-        async with Client(build_server(memory), mode=era) as client:
+        async with Client(build_server(memory, structured=True), mode=era) as client:
             stored = await text(client, "store_memory", text="Alice likes tea")
             said = await text(client, "retrieve_memory", query="tea")
             data = await call(client, "retrieve_memory", query="tea")

@@ -183,7 +183,7 @@ def test_the_first_answers_need_nothing_heavy() -> None:
         async def main():
             with LazyStore(lambda: 1 / 0, quiet_seconds=600) as memory:
                 for mode in ("auto", "legacy"):
-                    async with Client(build_server(memory), mode=mode) as client:
+                    async with Client(build_server(memory, structured=True), mode=mode) as client:
                         assert (await client.list_tools()).tools
         anyio.run(main)
         heavy = {"numpy", "onnxruntime", "tokenizers", "apsw", "pymongo", "rjieba", "Stemmer"}

@@ -62,9 +62,7 @@ class _Choice:
         raise IndexError(chosen)
 
 
-def highlight_long_texts(
-    services: Services, question: Question, hits: Sequence[Hit]
-) -> list[Hit]:
+def highlight_long_texts(services: Services, question: Question, hits: Sequence[Hit]) -> list[Hit]:
     """Return `hits`, which have explanations, with a highlight for each text that is long.
 
     Long is a text of more than 800 characters, or 400 of a script without spaces.
@@ -152,10 +150,7 @@ def _find_nearest(
         number: [hits[number].memory.text[start:end] for start, end in choice.sentences]
         for number, choice in choices.items()
     }
-    scores = {
-        number: _score_words(question, sentences)
-        for number, sentences in texts.items()
-    }
+    scores = {number: _score_words(question, sentences) for number, sentences in texts.items()}
     # Read once: vectors of two models cannot be compared, and the model may change meanwhile.
     embedder = services.embedder
     if Arm.MEANING in question.arms and embedder.understands(question.text):

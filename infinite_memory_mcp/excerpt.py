@@ -1,0 +1,90 @@
+"""The part of a stored text that an answer shows, and how to read the rest."""
+
+from __future__ import annotations
+
+from attrs import frozen
+
+from infinite_memory.model.hits import Hit
+from infinite_memory.model.memory import Memory
+from infinite_memory.model.search_options import Depth
+from infinite_memory_mcp.budget import estimate_tokens
+
+__all__ = ["Excerpt", "beginning_of", "excerpt_of", "window_of"]
+
+# A text of about this many tokens is shown whole in a list; a longer one by its beginning.
+_WHOLE_TOKENS = 300
+_BEGINNING_TOKENS = 120
+_CHUNK_CHARS = 200_000
+
+
+@frozen(kw_only=True)
+class Excerpt:
+    """A part of a text from `start` to `end`, as it is `shown`; a `heading` is no part of it."""
+
+    shown: str
+    start: int
+    end: int
+    length: int
+    heading: bool = False
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether something of the text is missing."""
+        return self.heading or self.end - self.start < self.length
+
+    @property
+    def remark(self) -> str:
+        """How much of the text is shown, and how to read on."""
+        if self.heading:
+            return f"cut: a heading of {self.length:,} characters; ids shows them"
+        offset = self.end if self.end < self.length else 0
+        return (
+            f"cut: characters {self.start:,} to {self.end:,} of {self.length:,};"
+            f" ids with offset {offset} reads on"
+        )
+
+
+def excerpt_of(hit: Hit, depth: Depth, *, covered: bool) -> Excerpt:
+    """Return the part of a hit that an answer at this depth shows, with "…" for omitted text.
+
+    For a memory that a summary covers it is the heading, as in an exhaustive search.
+    """
+    text = hit.memory.text
+    if depth is Depth.EXHAUSTIVE or covered:
+        heading = hit.memory.heading
+        is_heading = heading != text
+        return Excerpt(shown=heading, start=0, end=len(text), length=len(text), heading=is_heading)
+    return _part(text, *((0, len(text)) if hit.highlight is None else hit.highlight))
+
+
+def beginning_of(memory: Memory) -> Excerpt:
+    """Return the whole of a text that is not long, or its beginning."""
+    text = memory.text
+    if len(text) <= _WHOLE_TOKENS or (
+        len(text) < _CHUNK_CHARS and estimate_tokens(text) <= _WHOLE_TOKENS
+    ):
+        return _part(text, 0, len(text))
+    return window_of(memory, 0, _BEGINNING_TOKENS)
+
+
+def window_of(memory: Memory, offset: int, tokens: int) -> Excerpt:
+    """Return as much of a text from the character `offset` on as fits in so many tokens."""
+    text = memory.text[offset : offset + _CHUNK_CHARS]
+    low, high = 1, len(text)
+    while low < high:
+        middle = (low + high + 1) // 2
+        # Every line is quoted.
+        if estimate_tokens(text[:middle]) + 2 * text.count("\n", 0, middle) <= tokens:
+            low = middle
+        else:
+            high = middle - 1
+    end = offset + low
+    if end < len(memory.text):
+        space = memory.text.rfind(" ", offset + low // 2, end)
+        end = end if space < 0 else space + 1
+    return _part(memory.text, offset, end)
+
+
+def _part(text: str, start: int, end: int) -> Excerpt:
+    shown = f"{'…' if start else ''}{text[start:end]}{'…' if end < len(text) else ''}"
+    return Excerpt(shown=shown, start=start, end=end, length=len(text))

@@ -1,0 +1,63 @@
+"""Render the memories of a period as text, with the digest of the whole period."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from infinite_memory.model.recall_page import Digest, Landmark, Recalled
+from infinite_memory_mcp.quotation import escape_label
+from infinite_memory_mcp.render import NOTICE, count_memories, format_moment, render_memory
+
+__all__ = ["MAX_DIGEST_ROWS", "render_recall_page"]
+
+MAX_DIGEST_ROWS = 31
+"""The most scopes, days or months that a digest lists; it lists all years."""
+
+_EMPTY_PERIOD = "Nothing of that time is stored there; scope ALL sees all but private ones."
+
+
+def render_recall_page(recalled: Recalled) -> str:
+    """Return the memories of a period, with the digest if there is one, and the next page."""
+    period = f"{escape_label(recalled.said)}."
+    if not recalled.total:
+        nearest = [
+            f"nearest {side}: {_render_landmark(landmark)}"
+            for side, landmark in (("before", recalled.before), ("after", recalled.after))
+            if landmark is not None
+        ]
+        return "\n".join(
+            [
+                f"{period} {_EMPTY_PERIOD} {NOTICE}",
+                *nearest,
+            ]
+        )
+    if not recalled:
+        return f"{period} Nothing follows: {count_memories(recalled.total)} in all."
+    shown = count_memories(len(recalled))
+    if len(recalled) < recalled.total:
+        shown = f"{len(recalled)} of {recalled.total} memories"
+    more = f" More follow: call again with cursor {recalled.next!r}." if recalled.next else ""
+    digest = () if recalled.digest is None else _render_digest(recalled.digest)
+    head = "\n".join([f"{period} {shown}, {recalled.order}.{more} {NOTICE}", *digest])
+    return "\n\n".join([head, *(render_memory(n, memory) for n, memory in enumerate(recalled, 1))])
+
+
+def _render_digest(digest: Digest) -> Iterable[str]:
+    for name, landmark in (("first", digest.first), ("last", digest.last)):
+        if landmark is not None:
+            yield f"{name}: {_render_landmark(landmark)}"
+    step, counts = digest.by_time(MAX_DIGEST_ROWS)
+    yield f"by {step}, in the user's time zone: {_render_counts(counts)}"
+    scopes, in_other_scopes = digest.largest_scopes(MAX_DIGEST_ROWS)
+    remainder = f", all others {in_other_scopes}" if in_other_scopes else ""
+    yield f"by scope: {_render_counts(scopes)}{remainder}"
+    yield f"by kind: {_render_counts(digest.by_kind)}"
+
+
+def _render_counts(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{escape_label(name)} {number}" for name, number in counts.items())
+
+
+def _render_landmark(landmark: Landmark) -> str:
+    moment = format_moment(landmark.happened_at)
+    return f"{moment} · {escape_label(landmark.heading)} · id {landmark.id}"
