@@ -7,17 +7,18 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import IO, Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from infinite_memory.cli.fields import TIMES, json_object
 from infinite_memory.errors import InvalidInput
 from infinite_memory.model.draft import Draft
 from infinite_memory.model.import_id import give_import_ids
-from infinite_memory.model.memory import Status
+from infinite_memory.model.memory import Kind, Status
 from infinite_memory.model.timestamps import read_moment
 
 __all__ = ["Drafts", "max_line_bytes", "read_drafts"]
@@ -25,6 +26,9 @@ __all__ = ["Drafts", "max_line_bytes", "read_drafts"]
 _POSITION = re.compile(r"memory ([0-9]+) of [0-9]+: ")
 _BOM = b"\xef\xbb\xbf"
 _MEMORY_START = b"    {"
+# "Anna Weber: see you at ten": one to three words with capitals, a colon and a space.
+_SPEAKER = re.compile(r"\s*(?P<name>[^\W\d_][\w.'’-]{0,30}(?: [^\W\d_][\w.'’-]{0,30}){0,2}): \s*\S")
+_LEAST_MESSAGES = 2
 _OF_THE_STORE = ("stored_at", "status", "revision")
 
 
@@ -89,11 +93,36 @@ def read_drafts(
         except InvalidInput as error:
             raise InvalidInput(f"{name}:{number}: {error}") from error
     items += reversed(listed)
+    drafts = _name_speakers([draft for draft, _ in items])
     return Drafts(
-        name=name,
-        items=list(give_import_ids(draft for draft, _ in items)),
-        lines=[number for _, number in items],
+        name=name, items=list(give_import_ids(drafts)), lines=[number for _, number in items]
     )
+
+
+def _name_speakers(drafts: Sequence[Draft]) -> list[Draft]:
+    """Return `drafts` with the speakers of messages whose texts begin like "Name: text".
+
+    A name that begins a single message of the file may be a heading and is left alone, and so are
+    messages with a speaker and other kinds. Texts stay as they are.
+    """
+    names = [_leading_name(draft) for draft in drafts]
+    counts = Counter(names)
+    return [
+        evolve(draft, speaker=name) if name and counts[name] >= _LEAST_MESSAGES else draft
+        for draft, name in zip(drafts, names, strict=True)
+    ]
+
+
+def _leading_name(draft: Draft) -> str | None:
+    if draft.kind != Kind.MESSAGE or draft.speaker is not None or not isinstance(draft.text, str):
+        return None
+    match = _SPEAKER.match(draft.text)
+    if match is None:
+        return None
+    name = match["name"]
+    words = name.split()
+    has_capitals = all(word[0].isupper() or not word[0].islower() for word in words)
+    return name if has_capitals and not name.isupper() else None
 
 
 def _lines(file: IO[bytes], max_bytes: int) -> Iterator[tuple[int, bytes]]:

@@ -20,6 +20,7 @@ K1 = 1.2
 B = 0.75
 K3 = 1.0
 SPELLED_SHARE = 0.5
+MINOR_SHARE = 0.2
 _TELLING_TERMS = 10
 _MAX_RELATIVE_LENGTH = 4.0
 # From this number of postings per selected document, each document is looked up in the postings.
@@ -50,6 +51,7 @@ def bm25(
     doc_filters: Sequence[DocFilter],
     *,
     spelled: Sequence[str] = (),
+    minor: Sequence[str] = (),
 ) -> tuple[list[Scores], QueryTerms]:
     """Return the BM25 score of every selected document, and the weighted terms of the question.
 
@@ -59,8 +61,9 @@ def bm25(
     float32 array per segment, with a score per selected document.
 
     The names in `spelled`, which the question may spell out, have half the weight, and only if a
-    document contains them. A text counts as at most four times as long as the mean, so that a
-    search still finds a rare word in a long document among short notes.
+    document contains them. The terms in `minor`, such as function words, have a fifth of the
+    weight. A text counts as at most four times as long as the mean, so that a search still finds a
+    rare word in a long document among short notes.
 
     The ideal document has the mean length and contains every term of the question once. Its i-th
     term, in descending order of weight, counts 10 / (10 + i): no text answers every word of a long
@@ -69,7 +72,7 @@ def bm25(
     pairs = list(zip(segments, doc_filters, strict=True))
     scores = [np.zeros(len(doc_filter), np.float32) for doc_filter in doc_filters]
     total = sum(map(len, doc_filters))
-    shares = _term_shares(query_terms, spelled)
+    shares = _term_shares(query_terms, spelled, minor)
     if not total or not shares:
         return scores, QueryTerms(
             terms=(), weights=np.zeros(0, np.float32), mean_length=1.0, ideal=0.0
@@ -96,13 +99,17 @@ def bm25(
     )
 
 
-def _term_shares(query_terms: Sequence[str], spelled: Sequence[str]) -> dict[int, float]:
-    """Return the share of every term by its hash; `SPELLED_SHARE` if it is only in `spelled`."""
+def _term_shares(
+    query_terms: Sequence[str], spelled: Sequence[str], minor: Sequence[str]
+) -> dict[int, float]:
+    """Return the share of the weight of every term, by its hash."""
     repeats = Counter(hash_term(term) for term in query_terms)
     # A repeated word of a long question counts more, but less than in proportion.
     shares = {term: times * (K3 + 1) / (times + K3) for term, times in repeats.items()}
     for name in spelled:
         shares.setdefault(hash_term(name), SPELLED_SHARE)
+    for term in minor:
+        shares.setdefault(hash_term(term), MINOR_SHARE)
     return shares
 
 

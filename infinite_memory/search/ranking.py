@@ -37,6 +37,7 @@ from infinite_memory.search.conversation_turns import find_conversation_turns
 from infinite_memory.search.cosine import QueryVector, approximate_cosines, cosines
 from infinite_memory.search.document import KINDS
 from infinite_memory.search.explain import explain
+from infinite_memory.search.names import find_common_names
 from infinite_memory.search.phrases import Texts, find_quotes, score_quotes
 from infinite_memory.search.reader import Reader
 from infinite_memory.search.scoring import (
@@ -50,7 +51,8 @@ from infinite_memory.search.scoring import (
 )
 from infinite_memory.search.sentences import score_sentences, split_sentences
 from infinite_memory.search.speakers import find_named_speakers, mask_speakers, remove_names
-from infinite_memory.text.analyzer import spelled_names, terms
+from infinite_memory.text.analyzer import spelled_names
+from infinite_memory.text.question_terms import split_terms
 
 __all__ = ["Embed", "rank", "rescore_best"]
 
@@ -93,16 +95,19 @@ def rank(
         segment_reader.eligible(question.criteria) for segment_reader in reader.segment_readers
     ]
     names = find_named_speakers(question.text, segments, eligible)
-    text = remove_names(question.text, names)
+    common_names = find_common_names(question.text, segments, eligible, texts)
+    text = remove_names(question.text, names | common_names)
     query_texts = (text, *(split_sentences(text) if weights.sentences else ()))
     queries, note = _embed_question(query_texts, question, embed)
     query = queries[0] if queries else None
     weights = _adjust_weights(question, query, weights)
+    telling, minor = split_terms(question.text) if weights.words else ([], [])
     bm25_scores, query_terms = bm25(
-        terms(question.text) if weights.words else [],
+        telling,
         segments,
         eligible,
         spelled=spelled_names(question.text) if weights.words else [],
+        minor=minor,
     )
     scores = [
         score_segment(

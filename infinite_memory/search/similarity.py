@@ -10,7 +10,7 @@ score in [0, 1].
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from functools import lru_cache, reduce
+from functools import reduce
 from math import log1p
 
 import numpy as np
@@ -23,8 +23,7 @@ from infinite_memory.search.doc_filter import DocFilter
 from infinite_memory.search.document import hash_term
 from infinite_memory.search.reader import Reader
 from infinite_memory.search.segment import Segment
-from infinite_memory.text.analyzer import foreign_languages, terms
-from infinite_memory.text.languages import function_words
+from infinite_memory.text.question_terms import split_terms
 
 __all__ = ["LEAST_SCORE", "find_similar", "score_cosines"]
 
@@ -188,15 +187,8 @@ def _find_positions(term: int, segment: Segment, doc_filter: DocFilter) -> NDArr
 
 def _terms_of(text: str) -> list[int]:
     """Return the first distinct terms of a text, without the function words of its language."""
-    start = text[:_MOST_CHARS]
-    idle = frozenset[str]().union(*map(_function_terms, foreign_languages(start)))
-    telling = [term for term in dict.fromkeys(terms(start)) if term not in idle]
-    return [hash_term(term) for term in telling[:_MOST_TERMS]]
-
-
-@lru_cache
-def _function_terms(language: str) -> frozenset[str]:
-    return frozenset(terms(" ".join(function_words(language))))
+    telling = dict.fromkeys(split_terms(text[:_MOST_CHARS])[0])
+    return [hash_term(term) for term in telling][:_MOST_TERMS]
 
 
 def _best(

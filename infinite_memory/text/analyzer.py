@@ -24,7 +24,16 @@ import Stemmer
 from infinite_memory.text.languages import function_words, languages_of, stem_in
 from infinite_memory.text.word_lists import simplify, standard_forms, stop_words
 
-__all__ = ["fold", "foreign_languages", "has_han", "spelled_names", "terms", "word_spans", "words"]
+__all__ = [
+    "cut_chinese",
+    "fold",
+    "foreign_languages",
+    "has_han",
+    "spelled_names",
+    "terms",
+    "word_spans",
+    "words",
+]
 
 # The Chinese characters: unified ideographs, their extensions, and the compatible ones.
 _HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af"
@@ -303,3 +312,10 @@ def _cut_chinese(run: str) -> list[str]:
     import rjieba  # noqa: PLC0415
 
     return list(rjieba.cut_for_search(run))
+
+
+def cut_chinese(run: str) -> list[str]:
+    """Return the words of a run of Chinese characters, in order and without overlaps."""
+    import rjieba  # noqa: PLC0415
+
+    return list(rjieba.cut(run))

@@ -6,13 +6,19 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-__all__ = ["simplify", "standard_forms", "stop_words"]
+__all__ = ["chinese_stop_words", "simplify", "standard_forms", "stop_words"]
 
 
 @cache
 def stop_words() -> frozenset[str]:
     """Return the English words that do not show the subject of a text."""
     return frozenset(word for line in _read_lines("stopwords.txt") for word in line.split())
+
+
+@cache
+def chinese_stop_words() -> frozenset[str]:
+    """Return the Chinese words that do not show the subject of a text, simplified."""
+    return frozenset(word for line in _read_lines("chinese_stopwords.txt") for word in line.split())
 
 
 @cache

@@ -346,7 +346,7 @@ def test_going_on_by_the_offset_shows_every_match_once(store: MemoryStore, depth
     assert (len(beyond), beyond.more, beyond.next) == (0, 0, None)
 
 
-@pytest.mark.parametrize(("depth", "limit"), [("normal", 5), ("overview", 10), ("exhaustive", 50)])
+@pytest.mark.parametrize(("depth", "limit"), [("normal", 10), ("overview", 10), ("exhaustive", 50)])
 def test_the_depth_decides_the_limit_unless_one_is_given(
     store: MemoryStore, depth: str, limit: int
 ) -> None:
@@ -419,7 +419,7 @@ def test_the_first_depth_that_finds_it_is_named(store: MemoryStore) -> None:
     order = ids(store.search("tea number", depth="exhaustive"))
     for place, memory_id in enumerate(order):
         absence = store.why_not("tea number", memory_id)
-        expected = None if place < 5 else Depth.OVERVIEW if place < 10 else Depth.EXHAUSTIVE
+        expected = None if place < 10 else Depth.EXHAUSTIVE
         assert (absence.rank, absence.found_at) == (place + 1, expected)
         assert memory_id in ids(store.search("tea number", depth=expected or Depth.NORMAL))
 

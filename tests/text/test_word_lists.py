@@ -15,7 +15,8 @@ DATA = Path(word_lists.__file__).parent / "data"
 
 def test_every_file_is_read() -> None:
     assert {path.name for path in DATA.iterdir()} == {
-        *("inflections.txt", "numbers.txt", "spellings.txt", "stopwords.txt", "traditional.txt")
+        *("chinese_stopwords.txt", "inflections.txt", "numbers.txt"),
+        *("spellings.txt", "stopwords.txt", "traditional.txt"),
     }
 
 

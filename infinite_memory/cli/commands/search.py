@@ -32,7 +32,7 @@ __all__ = ["search_command", "why_not_command"]
     "--limit",
     "-n",
     type=int,
-    help="Return at most this many: by default 5, in an overview 10, exhaustive 50.",
+    help="Return at most this many: by default 10, also in an overview, exhaustive 50.",
 )
 @click.option("--offset", type=int, default=0, metavar="N", help="Skip the first N memories.")
 @click.option(

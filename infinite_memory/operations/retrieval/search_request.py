@@ -66,7 +66,7 @@ class _Defaults:
 
 
 _DEFAULTS: Mapping[Depth, _Defaults] = {
-    Depth.NORMAL: _Defaults(limit=5, threshold=DEFAULT_THRESHOLD),
+    Depth.NORMAL: _Defaults(limit=10, threshold=DEFAULT_THRESHOLD),
     Depth.OVERVIEW: _Defaults(limit=10, threshold=DEFAULT_THRESHOLD),
     Depth.EXHAUSTIVE: _Defaults(limit=50, threshold=0.0),
 }
