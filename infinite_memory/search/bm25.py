@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -90,13 +90,18 @@ def bm25(
             postings, segments, saturations, scores, strict=True
         ):
             _add_gains(score, segment_postings, saturation, segment.length, weights[term])
-    ranked = enumerate(sorted(weights.values(), reverse=True))
     return scores, QueryTerms(
         terms=tuple(weights),
         weights=np.array(list(weights.values()), np.float32),
         mean_length=mean_length,
-        ideal=sum(weight * _TELLING_TERMS / (_TELLING_TERMS + i) for i, weight in ranked),
+        ideal=_ideal_score(weights.values()),
     )
+
+
+def _ideal_score(weights: Iterable[float]) -> float:
+    """Return the BM25 score of an ideal document, for terms with these weights."""
+    ranked = enumerate(sorted(weights, reverse=True))
+    return sum(weight * _TELLING_TERMS / (_TELLING_TERMS + i) for i, weight in ranked)
 
 
 def _term_shares(

@@ -101,13 +101,10 @@ def rank(
     queries, note = _embed_question(query_texts, question, embed)
     query = queries[0] if queries else None
     weights = _adjust_weights(question, query, weights)
-    telling, minor = split_terms(question.text) if weights.words else ([], [])
+    words = question.text if weights.words else ""
+    telling, minor = split_terms(words)
     bm25_scores, query_terms = bm25(
-        telling,
-        segments,
-        eligible,
-        spelled=spelled_names(question.text) if weights.words else [],
-        minor=minor,
+        telling, segments, eligible, spelled=spelled_names(words), minor=minor
     )
     scores = [
         score_segment(
