@@ -53,12 +53,11 @@ def bm25(
     spelled: Sequence[str] = (),
     minor: Sequence[str] = (),
 ) -> tuple[list[Scores], QueryTerms]:
-    """Return the BM25 score of every selected document, and the weighted terms of the question.
+    """Return the BM25 scores of the selected documents, float32 by segment, and the query terms.
 
     Okapi BM25 with k1 = 1.2, b = 0.75, k3 = 1 and the idf log(1 + (N - n + 0.5) / (n + 0.5)) of
     Robertson and Zaragoza, "The Probabilistic Relevance Framework" (2009). N, n and the mean length
-    count only the selected documents, so that hidden documents do not change the scores. Returns a
-    float32 array per segment, with a score per selected document.
+    count only the selected documents, so that hidden documents do not change the scores.
 
     The names in `spelled`, which the question may spell out, have half the weight, and only if a
     document contains them. The terms in `minor`, such as function words, have a fifth of the
