@@ -16,6 +16,7 @@ OLD, NEW = HashingEmbedder(32), HashingEmbedder(64)
 CALLS: dict[str, Callable[[MemoryStore], object]] = {
     "scopes.__iter__": lambda store: list(store.scopes),
     "scopes.__getitem__": lambda store: store.scopes["Global"],
+    "scopes.count_tags": lambda store: store.scopes.count_tags(),
     "scopes.create": lambda store: store.scopes.create("Apollo"),
     "scopes.update": lambda store: store.scopes.update("Global", description="everything"),
     "scopes.delete": lambda store: store.scopes.delete("Apollo"),
