@@ -105,7 +105,7 @@ def test_a_lone_surrogate_does_not_end_the_process(tmp_path: Path) -> None:
         sys.exit(command.main(sys.argv[1:]))
         """
     )
-    command = [sys.executable, "-c", script, "--store", "memory://"]
+    command = [sys.executable, "-c", script, "--structured", "--store", "memory://"]
     with RawServer(command) as server:
         server.handshake()
         first = server.call("search_by_scope", scope="Global")

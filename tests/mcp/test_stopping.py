@@ -102,7 +102,9 @@ def test_a_server_whose_closing_hangs_ends_all_the_same_and_says_so_by_its_code(
         sys.exit(command.main())
         """
     )
-    with RawServer([sys.executable, "-c", script, "--home", str(tmp_path / "home")]) as server:
+    with RawServer(
+        [sys.executable, "-c", script, "--structured", "--home", str(tmp_path / "home")]
+    ) as server:
         server.handshake()
         assert server.signal(signal.SIGTERM) == (b"", b"")
         assert server.process.returncode == 1
@@ -141,7 +143,7 @@ def test_what_is_printed_by_mistake_does_not_reach_the_wire(tmp_path: Path) -> N
         sys.exit(command.main(sys.argv[1:]))
         """
     )
-    command = [sys.executable, "-c", script, "--home", str(tmp_path / "home")]
+    command = [sys.executable, "-c", script, "--structured", "--home", str(tmp_path / "home")]
     with RawServer(command) as server:
         server.handshake()
         assert server.call("store_memory", text="one", id="one")["id"] == "one"
