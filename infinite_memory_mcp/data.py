@@ -20,15 +20,16 @@ from infinite_memory.model.memory import Memory
 from infinite_memory.model.recall_page import Recalled
 from infinite_memory.model.receipt import Receipt
 from infinite_memory.model.search_options import Depth, Mode
-from infinite_memory_mcp.budget import DEFAULT_TOKENS, estimate_data, fit_count
+from infinite_memory_mcp.budget import DEFAULT_TOKENS, estimate_data, estimate_tokens, fit_count
 from infinite_memory_mcp.excerpt import Excerpt, beginning_of, excerpt_of, window_of
-from infinite_memory_mcp.render import NOTICE, advise_on_similar
+from infinite_memory_mcp.render import NOTICE, advise_on_similar, render_memory
 from infinite_memory_mcp.render_recall import MAX_DIGEST_ROWS
 
 __all__ = [
     "HITS",
     "RECEIPT",
     "absence_to_data",
+    "count_fitting",
     "hits_to_data",
     "memories_to_data",
     "memory_to_data",
@@ -154,6 +155,24 @@ def absence_to_data(absence: Absence) -> dict[str, Any]:
     """Return why a search does not find a memory."""
     data = {**asdict(absence), "step": str(absence.step), "unmet": list(absence.unmet)}
     return {name: value for name, value in data.items() if value is not None}
+
+
+def count_fitting(memories: Sequence[Memory], budget: int) -> int:
+    """Return how many memories of a page fit in the budget, at least one of a page that has any.
+
+    They fit as text and as data, since the cursor of the next page is the same in both.
+    """
+    sizes = [
+        2
+        + max(
+            estimate_tokens(render_memory(1, memory)),
+            estimate_data(_with_excerpt(memory_to_data(memory), beginning_of(memory))),
+        )
+        for memory in memories
+    ]
+    # The digest of a period stands around its first page.
+    around = min(2 * _AROUND_TOKENS, budget // 2)
+    return min(len(sizes), max(1, fit_count(sizes, budget - around)))
 
 
 def memories_to_data(

@@ -17,7 +17,6 @@ from infinite_memory_mcp.quotation import escape_label, quote_lines
 __all__ = [
     "NOTICE",
     "advise_on_similar",
-    "count_fitting",
     "count_memories",
     "format_moment",
     "render_hits",
@@ -163,12 +162,6 @@ def render_page(memories: Iterable[Memory], cursor: str | None) -> str:
         f"More follow: call again with cursor {cursor!r}." if cursor else "These are the last ones."
     )
     return "\n\n".join([f"{count_memories(len(blocks))}, newest first. {more} {NOTICE}", *blocks])
-
-
-def count_fitting(memories: Sequence[Memory], budget: int) -> int:
-    """Return how many memories of a page fit in the budget, at least one of a page that has any."""
-    sizes = [estimate_tokens(render_memory(1, memory)) + 2 for memory in memories]
-    return min(len(sizes), max(1, fit_count(sizes, budget - 3 * _HEAD_TOKENS)))
 
 
 def render_memories(

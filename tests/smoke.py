@@ -34,7 +34,7 @@ async def speak(command: str, home: str) -> None:
             stored = await client.call_tool("store_memory", {"text": f"The {era} era was here"})
             found = await client.call_tool("retrieve_memory", {"query": f"{era} era"})
             assert not stored.is_error, stored
-            assert any(era in hit["text"] for hit in found.structured_content["hits"]), found
+            assert f"> The {era} era was here" in found.content[0].text, found
             print(found.content[0].text, flush=True)
 
 

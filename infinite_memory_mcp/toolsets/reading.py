@@ -27,6 +27,7 @@ from infinite_memory_mcp.budget import DEFAULT_TOKENS
 from infinite_memory_mcp.data import (
     HITS,
     absence_to_data,
+    count_fitting,
     hits_to_data,
     memories_to_data,
     page_to_data,
@@ -34,7 +35,6 @@ from infinite_memory_mcp.data import (
 )
 from infinite_memory_mcp.quotation import escape_label
 from infinite_memory_mcp.render import (
-    count_fitting,
     render_hits,
     render_memories,
     render_page,

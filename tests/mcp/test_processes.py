@@ -78,7 +78,7 @@ async def find_all(client: Client, ids: set[str], count: int) -> None:
     for number in range(SERVERS):
         for batch in range(count // BATCH):
             data: dict[str, Any] = await call(
-                client, "retrieve_memory", query=word(number, batch), limit=100
+                client, "retrieve_memory", query=word(number, batch), limit=100, max_tokens=100_000
             )
             ids.update(
                 memory["id"] for memory in data["hits"] if word(number, batch) in memory["text"]
