@@ -10,11 +10,13 @@ from typing import Any, TypeVar
 import click
 
 from infinite_memory.errors import InvalidInput
+from infinite_memory.model.fields import MEMORY_FIELDS, FieldType
 from infinite_memory.model.memory import Kind, Origin, Status
 from infinite_memory.model.search_options import Depth, Mode
 from infinite_memory.model.timestamps import read_moment
 
 __all__ = [
+    "OPTION_NAMES",
     "TIMES",
     "conditions_but_when",
     "depth_option",
@@ -29,8 +31,11 @@ __all__ = [
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-TIMES = ("happened_at", "valid_from", "valid_to")
+TIMES = tuple(field.name for field in MEMORY_FIELDS if field.holds is FieldType.TIME)
 """The fields that hold a point in time."""
+
+OPTION_NAMES = {"conversation_id": "conversation"}
+"""The names of the options for fields that are called otherwise on the command line."""
 
 _ANY = "any"
 _WHEN = "ISO 8601; without an offset in the configured time zone."

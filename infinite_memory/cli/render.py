@@ -8,7 +8,8 @@ from datetime import datetime
 from typing import Any
 
 from infinite_memory.cli.output import Line
-from infinite_memory.model.codec import iso, similar_json, to_json
+from infinite_memory.model.codec import iso, similar_json
+from infinite_memory.model.fields import MEMORY_FIELDS, FieldType
 from infinite_memory.model.memory import Memory, Status
 from infinite_memory.model.quantities import format_count
 from infinite_memory.model.receipt import Outcome, Receipt, Searchable
@@ -30,7 +31,12 @@ __all__ = [
 ]
 
 _EXCERPT_CHARS = 600
-_FIELDS = ("key", "conversation_id", "origin", "valid_from", "valid_to", "sources", "attachments")
+# What `memory_lines` shows in the first line, in lines of their own form, or at the end.
+_SHOWN_APART = {
+    *("id", "text", "kind", "title", "scope", "tags", "context", "speaker", "status", "important"),
+    *("happened_at", "stored_at", "revision"),
+}
+_FIELDS = [field for field in MEMORY_FIELDS if field.name not in _SHOWN_APART]
 _HOW = {
     Searchable.MEANING: "found by meaning and by words",
     Searchable.WORDS: "found by words; by meaning once it is embedded",
@@ -128,11 +134,13 @@ def effective_status(memory: Memory, now: datetime) -> str:
 def memory_lines(memory: Memory, zone: str | None) -> list[Line]:
     """Return every field of a memory, and its whole text."""
     lines = [Line(provenance(memory, zone)), _field("id", memory.id)]
-    fields = {**to_json(memory), "valid_from": None, "valid_to": None}
-    for name in ("valid_from", "valid_to"):
-        moment = getattr(memory, name)
-        fields[name] = None if moment is None else show_moment(moment, zone)
-    lines += [_field(name, _format(fields[name])) for name in _FIELDS if fields[name]]
+    for field in _FIELDS:
+        value = getattr(memory, field.name)
+        if value:
+            is_time = field.holds is FieldType.TIME
+            lines.append(
+                _field(field.name, show_moment(value, zone) if is_time else _format(value))
+            )
     lines += [_field(f"context.{name}", _format(value)) for name, value in memory.context.items()]
     stored = f"{show_moment(memory.stored_at, zone)}, revision {memory.revision}"
     return [*lines, _field("stored", stored), Line([("", "")]), Line([(memory.text, "")])]
@@ -221,7 +229,7 @@ def _field(name: str, value: str) -> Line:
 
 
 def _format(value: object) -> str:
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return ", ".join(map(_format, value))
     return value if isinstance(value, str) else _json(value)
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from infinite_memory.model.fields import MEMORY_FIELDS, FieldType, MemoryField
 from infinite_memory.model.hits import Predecessor
-from infinite_memory.model.memory import JsonValue, Kind, Memory, Origin, Status
+from infinite_memory.model.memory import JsonValue, Memory
 from infinite_memory.model.recall_page import Landmark
 from infinite_memory.model.receipt import Similar
 from infinite_memory.model.time_range import Reading
@@ -25,7 +27,6 @@ __all__ = [
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
-_TIMES = ("happened_at", "stored_at", "valid_from", "valid_to")
 
 
 def iso(moment: datetime | None) -> str | None:
@@ -33,6 +34,14 @@ def iso(moment: datetime | None) -> str | None:
     if moment is None:
         return None
     return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+_TO_JSON: Mapping[FieldType, Callable[[Any], JsonValue]] = {
+    FieldType.CHOICE: str,
+    FieldType.TEXTS: list,
+    FieldType.OBJECT: dict,
+    FieldType.TIME: iso,
+}
 
 
 def to_micros(moment: datetime) -> int:
@@ -47,42 +56,31 @@ def from_micros(microseconds: int) -> datetime:
 
 def to_json(memory: Memory) -> dict[str, JsonValue]:
     """Return every field of `memory` as a JSON object, in the order of the class."""
-    return {
-        "id": memory.id,
-        "text": memory.text,
-        "kind": str(memory.kind),
-        "title": memory.title,
-        "scope": memory.scope,
-        "tags": list(memory.tags),
-        "context": dict(memory.context),
-        "conversation_id": memory.conversation_id,
-        "speaker": memory.speaker,
-        "origin": str(memory.origin),
-        "happened_at": iso(memory.happened_at),
-        "stored_at": iso(memory.stored_at),
-        "valid_from": iso(memory.valid_from),
-        "valid_to": iso(memory.valid_to),
-        "key": memory.key,
-        "status": str(memory.status),
-        "important": memory.important,
-        "sources": list(memory.sources),
-        "attachments": list(memory.attachments),
-        "revision": memory.revision,
-    }
+    return {field.name: _to_json(field, getattr(memory, field.name)) for field in MEMORY_FIELDS}
 
 
-def from_json(fields: dict[str, Any]) -> Memory:
-    """Return the memory that `to_json` wrote as `fields`."""
-    values = dict(fields)
-    for name in _TIMES:
-        if values[name] is not None:
-            values[name] = datetime.fromisoformat(values[name])
-    values["kind"] = Kind(values["kind"])
-    values["origin"] = Origin(values["origin"])
-    values["status"] = Status(values["status"])
-    for name in ("tags", "sources", "attachments"):
-        values[name] = tuple(values[name])
-    return Memory(**values)
+def _to_json(field: MemoryField, value: Any) -> JsonValue:
+    if value is None:
+        return None
+    convert = _TO_JSON.get(field.holds)
+    converted: JsonValue = value if convert is None else convert(value)
+    return converted
+
+
+def from_json(values: Mapping[str, Any]) -> Memory:
+    """Return the memory that `to_json` wrote as `values`."""
+    fields = {field.name: _from_json(field, values[field.name]) for field in MEMORY_FIELDS}
+    return Memory(**fields)
+
+
+def _from_json(field: MemoryField, value: Any) -> Any:
+    if value is None:
+        return None
+    if field.choices is not None:
+        return field.choices(value)
+    if field.holds is FieldType.TIME:
+        return datetime.fromisoformat(value)
+    return tuple(value) if field.holds is FieldType.TEXTS else value
 
 
 def predecessor_json(earlier: Predecessor) -> dict[str, JsonValue]:

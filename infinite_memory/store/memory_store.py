@@ -168,8 +168,8 @@ class MemoryStore:
         its scope since: an exact repeat without an id of your own strengthens the earlier memory,
         and a text that an assistant has just recalled is an echo. Kind "message" is always stored.
         The receipt names up to three `similar` memories, which the new one may replace; with False
-        it names none. `details` are title, context, conversation_id, speaker, origin, valid_from,
-        valid_to, key, important, sources, attachments and supersedes.
+        it names none. `details` are the optional fields that `infinite_memory.model.draft.Details`
+        lists, such as title, speaker, key, important and supersedes.
 
         Raises:
             InvalidInput: a value cannot be used; the message shows it and the way out.

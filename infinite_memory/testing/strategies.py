@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -17,8 +18,9 @@ from infinite_memory.model.entry import (
     Operation,
     ScopeStep,
 )
+from infinite_memory.model.fields import MEMORY_FIELDS, FieldType, MemoryField
 from infinite_memory.model.link import Link, LinkType
-from infinite_memory.model.memory import GLOBAL, JsonValue, Kind, Memory, Origin, Status
+from infinite_memory.model.memory import GLOBAL, JsonValue, Kind, Memory, Status
 from infinite_memory.model.record import Embedding
 from infinite_memory.model.scope import Scope, Sensitivity
 
@@ -113,33 +115,43 @@ several_embeddings = st.lists(
 """The embeddings of a memory, in any order."""
 
 
+_OWN_VALUES: Mapping[str, st.SearchStrategy[Any]] = {
+    "id": ids,
+    "text": texts,
+    "title": st.none() | texts,
+    "scope": st.sampled_from([GLOBAL, "apollo", "Straße"]) | names,
+    "tags": st.lists(st.sampled_from(["Tag", "tag", "ünï"]), max_size=2).map(tuple),
+    "conversation_id": st.sampled_from([None, "talk-1", "talk-2"]),
+    "key": st.sampled_from([None, "key"]) | names,
+    "sources": st.lists(ids, max_size=2).map(tuple),
+}
+"""The values of fields that storages look up, or that are of a form of their own."""
+
+_VALUES: Mapping[FieldType, st.SearchStrategy[Any]] = {
+    FieldType.TEXT: names,
+    FieldType.TEXTS: st.lists(names, max_size=3).map(tuple),
+    FieldType.OBJECT: contexts,
+    FieldType.TIME: moments,
+    FieldType.FLAG: st.booleans(),
+    FieldType.NUMBER: st.integers(0, 2**31),
+}
+
+
+def _values_of(field: MemoryField) -> st.SearchStrategy[Any]:
+    if field.name in _OWN_VALUES:
+        return _OWN_VALUES[field.name]
+    values = _VALUES[field.holds] if field.choices is None else st.sampled_from(field.choices)
+    return st.none() | values if field.optional else values
+
+
+_field_values = st.fixed_dictionaries({field.name: _values_of(field) for field in MEMORY_FIELDS})
+
+
 @st.composite
 def memories(draw: st.DrawFn, memory_id: str | None = None, revision: int = 1) -> Memory:
     """Make memories with every field set or unset, under `memory_id` unless it is None."""
-    some_names = st.lists(names, max_size=3).map(tuple)
-    fields: dict[str, Any] = {
-        "id": draw(ids) if memory_id is None else memory_id,
-        "text": draw(texts),
-        "kind": draw(st.sampled_from(Kind)),
-        "title": draw(st.none() | texts),
-        "scope": draw(st.sampled_from([GLOBAL, "apollo", "Straße"]) | names),
-        "tags": draw(st.lists(st.sampled_from(["Tag", "tag", "ünï"]), max_size=2).map(tuple)),
-        "context": draw(contexts),
-        "conversation_id": draw(st.sampled_from([None, "talk-1", "talk-2"])),
-        "speaker": draw(st.none() | names),
-        "origin": draw(st.sampled_from(Origin)),
-        "happened_at": draw(moments),
-        "stored_at": draw(moments),
-        "valid_from": draw(st.none() | moments),
-        "valid_to": draw(st.none() | moments),
-        "key": draw(st.sampled_from([None, "key"]) | names),
-        "status": draw(st.sampled_from(Status)),
-        "important": draw(st.booleans()),
-        "sources": draw(st.lists(ids, max_size=2).map(tuple)),
-        "attachments": draw(some_names),
-        "revision": revision,
-    }
-    return Memory(**fields)
+    values = {**draw(_field_values), "revision": revision}
+    return Memory(**values if memory_id is None else {**values, "id": memory_id})
 
 
 @st.composite

@@ -20,9 +20,9 @@ def test_a_memory_is_shown_with_every_field_that_it_has(run: Run) -> None:
     assert lines == [
         "2026-06-05 14:30+02:00  Global  note",
         "id: a",
-        "key: k",
         "origin: user",
         "valid_from: 2026-01-01 00:00+01:00",
+        "key: k",
         "sources: b, c",
         "context.n: 1",
         "context.s: t",

@@ -7,15 +7,17 @@ from collections.abc import Sequence
 from typing import Any
 
 import click
+from attrs import NOTHING
 
 from infinite_memory.cli.exits import ExitCode
-from infinite_memory.cli.fields import field_options, field_values, read_text
+from infinite_memory.cli.fields import OPTION_NAMES, field_options, field_values, read_text
 from infinite_memory.cli.opening import open_store
 from infinite_memory.cli.options import common_options, wants_json
 from infinite_memory.cli.output import Line, emit_json, emit_lines, emit_table, is_terminal, remark
 from infinite_memory.cli.render import memory_lines, one_line, receipt_json, receipt_sentence
 from infinite_memory.errors import NotFound, StoreDamaged
 from infinite_memory.model.codec import iso, to_json
+from infinite_memory.model.fields import MEMORY_FIELDS
 from infinite_memory.model.memory import Memory, Status
 from infinite_memory.model.quantities import format_count
 from infinite_memory.model.receipt import Receipt
@@ -67,17 +69,10 @@ def _usage_json(recalls: Usage | None) -> dict[str, object]:
     return {"count": recalls.count, "last": iso(recalls.last)}
 
 
-_EMPTY: dict[str, tuple[str, Any]] = {
-    "title": ("title", None),
-    "tags": ("tags", ()),
-    "speaker": ("speaker", None),
-    "conversation": ("conversation_id", None),
-    "key": ("key", None),
-    "valid-from": ("valid_from", None),
-    "valid-to": ("valid_to", None),
-    "context": ("context", {}),
-    "sources": ("sources", ()),
-    "attachments": ("attachments", ()),
+_EMPTY = {
+    OPTION_NAMES.get(field.name, field.name.replace("_", "-")): (field.name, field.empty)
+    for field in MEMORY_FIELDS
+    if field.empty is not NOTHING
 }
 """The fields that --clear empties, and the value of an empty field."""
 

@@ -13,11 +13,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Sequence
 from datetime import timedelta
+from typing import Any
 
 from attrs import evolve, field, frozen
 
 from infinite_memory.model.commit import Expect, ExpectContent
 from infinite_memory.model.content_hash import content_hash, normalize_content
+from infinite_memory.model.fields import MEMORY_FIELDS, FieldType, MemoryField
 from infinite_memory.model.memory import GLOBAL, Kind, Memory, Origin, Status
 from infinite_memory.operations.load_memories import load_memories
 from infinite_memory.operations.services import Services
@@ -31,7 +33,9 @@ __all__ = ["Duplicates", "NewMemory", "find_duplicates"]
 _MAX_CANDIDATES = 16
 # The same words after a longer time say that it happened again.
 _REPEAT_WINDOW = timedelta(hours=1)
-_ECHOED_FIELDS = ("title", "key", "conversation_id", "speaker", "valid_from", "valid_to")
+# Every other field of an echo must be empty or hold what the recalled memory holds.
+_NOT_ECHOED = {"id", "text", "scope", "origin", "happened_at", "stored_at", "status", "revision"}
+_ECHOED_FIELDS = tuple(known for known in MEMORY_FIELDS if known.name not in _NOT_ECHOED)
 
 
 @frozen
@@ -174,17 +178,20 @@ def _find_echoed(services: Services, new: NewMemory, last_stored: _LastStored) -
 
 
 def _adds_nothing(memory: Memory, recalled: Memory) -> bool:
-    """Return whether every field of `memory` is empty or equals that of `recalled`."""
-    return (
-        recalled.scope in (memory.scope, GLOBAL)
-        and memory.kind in (recalled.kind, Kind.NOTE)
-        and all(getattr(memory, name) in (None, getattr(recalled, name)) for name in _ECHOED_FIELDS)
-        and {*memory.tags} <= {*recalled.tags}
-        and {*memory.sources} <= {*recalled.sources, recalled.id}
-        and {*memory.attachments} <= {*recalled.attachments}
-        and memory.context in ({}, recalled.context)
-        and memory.important <= recalled.important
+    """Return whether `recalled` holds whatever the fields of `memory` hold."""
+    if {*memory.sources} <= {*recalled.sources, recalled.id}:
+        memory = evolve(memory, sources=())
+    return recalled.scope in (memory.scope, GLOBAL) and all(
+        _holds(echoed, getattr(recalled, echoed.name), getattr(memory, echoed.name))
+        for echoed in _ECHOED_FIELDS
     )
+
+
+def _holds(echoed: MemoryField, recalled: Any, value: Any) -> bool:
+    """Return whether `value` is the default of a field, or is held by the recalled memory."""
+    if echoed.holds is FieldType.TEXTS:
+        return {*value} <= {*recalled}
+    return value in (echoed.default, recalled)
 
 
 def _find_repeated(

@@ -7,6 +7,8 @@ from datetime import datetime
 from operator import attrgetter
 from typing import Any
 
+import attrs
+
 from infinite_memory.config import Limits
 from infinite_memory.errors import InvalidInput, UnknownScope
 from infinite_memory.model.checks import (
@@ -20,8 +22,9 @@ from infinite_memory.model.checks import (
     check_text,
 )
 from infinite_memory.model.draft import Draft
+from infinite_memory.model.fields import MEMORY_FIELDS, FieldType, MemoryField
 from infinite_memory.model.ids import check_id, new_id
-from infinite_memory.model.memory import Kind, Memory, Origin, Status
+from infinite_memory.model.memory import Memory
 from infinite_memory.model.scope import Scope
 from infinite_memory.operations.scopes import check_scope_name, known_scope
 from infinite_memory.operations.services import Services
@@ -29,16 +32,11 @@ from infinite_memory.operations.services import Services
 __all__ = ["build_memory", "check_fields", "check_validity", "resolve_scope"]
 
 _MAX_TITLE_CHARS = 500
-# The value of a field that the caller left out.
-_UNSET: Mapping[str, object] = {
-    **dict.fromkeys(("title", "conversation_id", "speaker", "valid_from", "valid_to", "key")),
-    **dict.fromkeys(("tags", "sources", "attachments"), ()),
-    "important": False,
-}
-_NOT_UNSET = object()
-_DRAFT_FIELDS = (
-    *("text", "kind", "title", "tags", "context", "conversation_id", "speaker", "origin"),
-    *("happened_at", "valid_from", "valid_to", "key", "important", "sources", "attachments"),
+_ASSIGNED = {"id", "scope", "stored_at", "revision"}
+# The fields that a caller gives as such; the operations set the rest of them.
+_GIVEN = {field.name: field for field in MEMORY_FIELDS if field.name not in _ASSIGNED}
+_DRAFT_FIELDS = tuple(
+    attribute.name for attribute in attrs.fields(Draft) if attribute.name in _GIVEN
 )
 _read_fields = attrgetter(*_DRAFT_FIELDS)
 
@@ -73,15 +71,15 @@ def check_fields(values: Mapping[str, Any], services: Services) -> dict[str, Any
         InvalidInput: a field cannot be used.
     """
     for name in values:
-        check_field(name, _CHECKS)
+        check_field(name, _GIVEN)
     return _normalize_fields(values, services.config.limits)
 
 
 def _normalize_fields(values: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
     normalized = dict(values)
     for name, value in values.items():
-        if value is not _UNSET.get(name, _NOT_UNSET):
-            normalized[name] = _CHECKS[name](value, limits)
+        if value is not _GIVEN[name].default:
+            normalized[name] = _check_value(_GIVEN[name], value, limits)
     return normalized
 
 
@@ -112,21 +110,27 @@ def check_validity(start: datetime | None, end: datetime | None) -> None:
         )
 
 
-_CHECKS: Mapping[str, Callable[[Any, Limits], Any]] = {
+def _check_value(field: MemoryField, value: Any, limits: Limits) -> Any:
+    """Return a value in its stored form, by the type of `field` or by a rule of its own."""
+    if field.name in _OWN_CHECKS:
+        return _OWN_CHECKS[field.name](value, limits)
+    if field.choices is not None:
+        return check_choice(value, field.choices, field.name)
+    return _CHECKS[field.holds](value, field.name)
+
+
+_OWN_CHECKS: Mapping[str, Callable[[Any, Limits], Any]] = {
     "text": lambda v, limits: check_text(v, "text", max_bytes=limits.max_text_bytes),
-    "kind": lambda v, _: check_choice(v, Kind, "kind"),
     "title": lambda v, _: check_label(v, "title", max_chars=_MAX_TITLE_CHARS),
     "tags": lambda v, _: check_labels(v, "tags", max_chars=128),
     "context": lambda v, limits: check_context(v, max_bytes=limits.max_context_bytes),
-    "conversation_id": lambda v, _: check_label(v, "conversation_id"),
-    "speaker": lambda v, _: check_label(v, "speaker"),
-    "origin": lambda v, _: check_choice(v, Origin, "origin"),
-    "happened_at": lambda v, _: check_moment(v, "happened_at"),
-    "valid_from": lambda v, _: check_moment(v, "valid_from"),
-    "valid_to": lambda v, _: check_moment(v, "valid_to"),
-    "key": lambda v, _: check_label(v, "key"),
-    "status": lambda v, _: check_choice(v, Status, "status"),
-    "important": lambda v, _: check_flag(v, "important"),
     "sources": lambda v, _: tuple(check_id(s) for s in check_labels(v, "sources")),
     "attachments": lambda v, _: check_labels(v, "attachments", max_chars=2048),
+}
+
+_CHECKS: Mapping[FieldType, Callable[[Any, str], Any]] = {
+    FieldType.TEXT: check_label,
+    FieldType.TEXTS: check_labels,
+    FieldType.TIME: check_moment,
+    FieldType.FLAG: check_flag,
 }

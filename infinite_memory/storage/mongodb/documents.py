@@ -16,7 +16,8 @@ from bson.int64 import Int64
 
 from infinite_memory.errors import InvalidInput
 from infinite_memory.model.codec import from_json, from_micros, to_json, to_micros
-from infinite_memory.model.memory import Kind, Memory, Origin, Status
+from infinite_memory.model.fields import MEMORY_FIELDS, FieldType, MemoryField
+from infinite_memory.model.memory import Memory
 from infinite_memory.model.scope import Scope, Sensitivity, fold_name
 from infinite_memory.storage.integrity import seal, seal_fits
 from infinite_memory.storage.mongodb.passages import Stored
@@ -43,6 +44,13 @@ MOST_BYTES = 16 * 1024 * 1024 - 16 * 1024
 """The limit of a document, less a margin for what the server adds."""
 
 _LARGE_CHARS = 1 << 20
+# The names of fields in a document, where they differ.
+_NAMES = {"id": "_id"}
+_MEMBERS = {
+    field.name: {member.value: member for member in field.choices}
+    for field in MEMORY_FIELDS
+    if field.choices is not None
+}
 
 
 def encode_memory(
@@ -58,29 +66,11 @@ def encode_memory(
         b"memory",
         f"memory {memory.id!r}",
         {
-            "_id": memory.id,
-            "text": memory.text,
-            "kind": memory.kind.value,
-            "title": memory.title,
-            "scope": memory.scope,
-            "tags": list(memory.tags),
+            **{
+                _NAMES.get(field.name, field.name): _encode_value(field, memory)
+                for field in MEMORY_FIELDS
+            },
             "folded_tags": sorted({fold_name(tag) for tag in memory.tags}),
-            "context": _context(memory),
-            "conversation_id": memory.conversation_id,
-            "speaker": memory.speaker,
-            "origin": memory.origin.value,
-            "happened_at": Int64(to_micros(memory.happened_at)),
-            "stored_at": Int64(to_micros(memory.stored_at)),
-            "valid_from": None
-            if memory.valid_from is None
-            else Int64(to_micros(memory.valid_from)),
-            "valid_to": None if memory.valid_to is None else Int64(to_micros(memory.valid_to)),
-            "key": memory.key,
-            "status": memory.status.value,
-            "important": memory.important,
-            "sources": list(memory.sources),
-            "attachments": list(memory.attachments),
-            "revision": memory.revision,
             "sequence": Int64(sequence),
             "embedded_by": embedded_by(each.model for each in embeddings),
             "embeddings": [each.to_document() for each in embeddings],
@@ -98,37 +88,50 @@ def decode_memory(document: Document) -> Memory | None:
     """Return the memory in a document, or None if it is not as it was written."""
     if not fits(b"memory", document):
         return None
-    valid_from, valid_to = document["valid_from"], document["valid_to"]
-    return Memory(
-        id=document["_id"],
-        text=document["text"],
-        kind=Kind(document["kind"]),
-        title=document["title"],
-        scope=document["scope"],
-        tags=tuple(document["tags"]),
-        context=json.loads(document["context"]),
-        conversation_id=document["conversation_id"],
-        speaker=document["speaker"],
-        origin=Origin(document["origin"]),
-        happened_at=from_micros(document["happened_at"]),
-        stored_at=from_micros(document["stored_at"]),
-        valid_from=None if valid_from is None else from_micros(valid_from),
-        valid_to=None if valid_to is None else from_micros(valid_to),
-        key=document["key"],
-        status=Status(document["status"]),
-        important=document["important"],
-        sources=tuple(document["sources"]),
-        attachments=tuple(document["attachments"]),
-        revision=document["revision"],
-    )
+    values = {
+        field.name: _decode_value(field, document[_NAMES.get(field.name, field.name)])
+        for field in MEMORY_FIELDS
+    }
+    return Memory(**values)
 
 
-def _context(memory: Memory) -> str:
+def _encode_value(field: MemoryField, memory: Memory) -> Any:
+    value = getattr(memory, field.name)
+    if value is None:
+        return None
+    match field.holds:
+        case FieldType.CHOICE:
+            return value.value
+        case FieldType.TEXTS:
+            return list(value)
+        case FieldType.TIME:
+            return Int64(to_micros(value))
+        case FieldType.OBJECT:
+            return _dump_object(memory.id, field.name, value)
+    return value
+
+
+def _decode_value(field: MemoryField, value: Any) -> Any:
+    if value is None:
+        return None
+    match field.holds:
+        case FieldType.CHOICE:
+            return _MEMBERS[field.name][value]
+        case FieldType.TEXTS:
+            return tuple(value)
+        case FieldType.TIME:
+            return from_micros(value)
+        case FieldType.OBJECT:
+            return json.loads(value)
+    return value
+
+
+def _dump_object(memory_id: str, name: str, value: Mapping[str, Any]) -> str:
     try:
-        return json.dumps(dict(memory.context), ensure_ascii=False, allow_nan=False)
+        return json.dumps(dict(value), ensure_ascii=False, allow_nan=False)
     except (ValueError, TypeError, RecursionError) as error:
         raise InvalidInput(
-            f"the context of memory {memory.id!r} cannot be stored: {error}"
+            f"the {name} of memory {memory_id!r} cannot be stored: {error}"
         ) from error
 
 

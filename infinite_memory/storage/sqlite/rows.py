@@ -7,17 +7,20 @@ the type that they were written with, since a damaged row may hold a text in any
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
+from operator import attrgetter
 from typing import Any
 
 from attrs import frozen
 
 from infinite_memory.errors import InvalidInput
 from infinite_memory.model.codec import from_micros, to_micros
-from infinite_memory.model.memory import JsonValue, Kind, Memory, Origin, Status
+from infinite_memory.model.fields import MEMORY_FIELDS, FieldType, MemoryField
+from infinite_memory.model.memory import JsonValue, Memory
 from infinite_memory.storage.integrity import seal, seal_fits
 
 __all__ = [
+    "COLUMN_DEFINITIONS",
     "INSERT",
     "SELECTED",
     "SELECTED_COUNT",
@@ -31,34 +34,12 @@ __all__ = [
 ]
 
 _KIND = b"memory"
-_TEXTS = (
-    "id",
-    "kind",
-    "status",
-    "scope",
-    "title",
-    "text",
-    "tags",
-    "context",
-    "conversation_id",
-    "speaker",
-    "origin",
-    "key",
-    "sources",
-    "attachments",
-    "embedded_by",
-)
-_NUMBERS = (
-    "revision",
-    "sequence",
-    "happened_at",
-    "stored_at",
-    "valid_from",
-    "valid_to",
-    "important",
-)
-_BLOBS = (*_TEXTS, "content_hash")
-_EMBEDDED_BY = _TEXTS.index("embedded_by")
+_IN_TEXTS = {FieldType.TEXT, FieldType.CHOICE, FieldType.TEXTS, FieldType.OBJECT}
+_TEXT_FIELDS = tuple(field for field in MEMORY_FIELDS if field.holds in _IN_TEXTS)
+_NUMBER_FIELDS = tuple(field for field in MEMORY_FIELDS if field.holds not in _IN_TEXTS)
+_BLOBS = (*(field.name for field in _TEXT_FIELDS), "embedded_by", "content_hash")
+_NUMBERS = ("sequence", *(field.name for field in _NUMBER_FIELDS))
+_EMBEDDED_BY = len(_TEXT_FIELDS)
 _CHECKSUM = len(_BLOBS) + len(_NUMBERS)
 _COLUMNS = [f'"{name}"' for name in (*_BLOBS, *_NUMBERS, "checksum")]
 
@@ -72,8 +53,15 @@ SELECTED = ", ".join(
 SELECTED_COUNT = _CHECKSUM + 1
 """The number of columns in `SELECTED`."""
 
-SEQUENCE = len(_BLOBS) + _NUMBERS.index("sequence")
+SEQUENCE = len(_BLOBS)
 """The index of the number of the last change in a row of `SELECTED`."""
+
+COLUMN_DEFINITIONS = ",\n    ".join(
+    f'"{field.name}" {"TEXT" if field.holds in _IN_TEXTS else "INTEGER"}'
+    f"{'' if field.optional else ' NOT NULL'}"
+    for field in MEMORY_FIELDS
+)
+"""The columns of the fields of a memory, as a table of SQLite declares them."""
 
 _INSERTED = (*_COLUMNS, "entry")
 INSERT = f"INSERT INTO memories ({', '.join(_INSERTED)}) VALUES ({', '.join('?' * len(_INSERTED))})"
@@ -84,12 +72,7 @@ UPDATE = f"UPDATE memories SET {', '.join(f'{name} = ?' for name in _COLUMNS)} W
 UPDATE_MODELS = "UPDATE memories SET sequence = ?, embedded_by = ?, checksum = ? WHERE number = ?"
 """Binds what `with_models` returns, then the number of the row; it changes few indexes."""
 
-# Looked up, since `Enum.value` is ten times slower.
-_VALUES: dict[str, str] = {member: member.value for e in (Kind, Status, Origin) for member in e}
 _DECODER = json.JSONDecoder()
-_KINDS = {kind.value.encode(): kind for kind in Kind}
-_STATUSES = {status.value.encode(): status for status in Status}
-_ORIGINS = {origin.value.encode(): origin for origin in Origin}
 
 
 @frozen
@@ -108,15 +91,16 @@ class MemoryRow:
             InvalidInput: a field holds a value that no database can keep, such as a lone surrogate.
         """
         try:
-            texts = _encode_texts(memory, _join_models(models))
+            fields = _encode_fields(memory)
+            texts = (*fields[: len(_TEXT_FIELDS)], _join_models(models))
             blobs = tuple([None if text is None else text.encode() for text in texts])
         except (TypeError, ValueError, RecursionError) as error:
             raise InvalidInput(f"memory {memory.id!r} cannot be stored: {error}") from error
-        return cls(texts, (*blobs, content_hash), _encode_numbers(memory))
+        return cls(texts, (*blobs, content_hash), tuple(fields[len(_TEXT_FIELDS) :]))
 
     def bindings(self, sequence: int) -> tuple[Any, ...]:
         """Return the bindings of `UPDATE` before the row number, for the change `sequence`."""
-        numbers = (self.numbers[0], sequence, *self.numbers[1:])
+        numbers = (sequence, *self.numbers)
         return (*self.texts, self.blobs[-1], *numbers, seal(_KIND, numbers, self.blobs))
 
 
@@ -142,47 +126,63 @@ def with_models(
     embedded_by = _join_models(models)
     encoded = None if embedded_by is None else embedded_by.encode()
     blobs = (*blobs[:_EMBEDDED_BY], encoded, *blobs[_EMBEDDED_BY + 1 :])
-    numbers = (numbers[0], sequence, *numbers[2:])
+    numbers = (sequence, *numbers[1:])
     return sequence, embedded_by, seal(_KIND, numbers, blobs)
-
-
-def _encode_texts(memory: Memory, embedded_by: str | None) -> tuple[str | None, ...]:
-    return (
-        memory.id,
-        _VALUES[memory.kind],
-        _VALUES[memory.status],
-        memory.scope,
-        memory.title,
-        memory.text,
-        _dump_list(memory.tags),
-        _dump(dict(memory.context)) if memory.context else "{}",
-        memory.conversation_id,
-        memory.speaker,
-        _VALUES[memory.origin],
-        memory.key,
-        _dump_list(memory.sources),
-        _dump_list(memory.attachments),
-        embedded_by,
-    )
 
 
 def _dump_list(values: tuple[str, ...]) -> str:
     return _dump(list(values)) if values else "[]"
 
 
+def _dump_object(values: Mapping[str, JsonValue]) -> str:
+    return _dump(dict(values)) if values else "{}"
+
+
 def _dump(value: list[str] | dict[str, JsonValue]) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
-def _encode_numbers(memory: Memory) -> tuple[int | None, ...]:
-    return (
-        memory.revision,
-        to_micros(memory.happened_at),
-        to_micros(memory.stored_at),
-        None if memory.valid_from is None else to_micros(memory.valid_from),
-        None if memory.valid_to is None else to_micros(memory.valid_to),
-        int(memory.important),
-    )
+def _load_list(blob: bytes) -> tuple[str, ...]:
+    return () if blob == b"[]" else tuple(_DECODER.raw_decode(blob.decode())[0])
+
+
+def _load_object(blob: bytes) -> dict[str, JsonValue]:
+    loaded: dict[str, JsonValue] = {} if blob == b"{}" else _DECODER.raw_decode(blob.decode())[0]
+    return loaded
+
+
+_Convert = Callable[[Any], Any]
+_CONVERSIONS: Mapping[FieldType, tuple[_Convert, _Convert]] = {
+    FieldType.TEXT: (str, bytes.decode),
+    FieldType.TEXTS: (_dump_list, _load_list),
+    FieldType.OBJECT: (_dump_object, _load_object),
+    FieldType.TIME: (to_micros, from_micros),
+    FieldType.FLAG: (int, bool),
+    FieldType.NUMBER: (int, int),
+}
+
+
+def _conversions(field: MemoryField) -> tuple[_Convert, _Convert]:
+    """Return what turns the value of a field into the value of a column, and the opposite."""
+    if field.choices is None:
+        return _CONVERSIONS[field.holds]
+    # Looked up, since `Enum.value` is ten times slower.
+    values: dict[Any, str] = {member: member.value for member in field.choices}
+    members = {value.encode(): member for member, value in values.items()}
+    return values.__getitem__, members.__getitem__
+
+
+_FIELDS = (*_TEXT_FIELDS, *_NUMBER_FIELDS)
+_NAMES = tuple(field.name for field in _FIELDS)
+_ENCODERS, _DECODERS = zip(*map(_conversions, _FIELDS), strict=True)
+_read_fields = attrgetter(*_NAMES)
+
+
+def _encode_fields(memory: Memory) -> list[Any]:
+    return [
+        None if value is None else encode(value)
+        for encode, value in zip(_ENCODERS, _read_fields(memory), strict=True)
+    ]
 
 
 def decode_memory(row: tuple[Any, ...]) -> Memory | None:
@@ -190,31 +190,9 @@ def decode_memory(row: tuple[Any, ...]) -> Memory | None:
     blobs, numbers = row[: len(_BLOBS)], row[len(_BLOBS) : _CHECKSUM]
     if not seal_fits(_KIND, numbers, blobs, row[_CHECKSUM]):
         return None
-    title, conversation_id, speaker, key = blobs[4], blobs[8], blobs[9], blobs[11]
-    valid_from, valid_to = numbers[4], numbers[5]
-    return Memory(
-        id=blobs[0].decode(),
-        text=blobs[5].decode(),
-        kind=_KINDS[blobs[1]],
-        title=None if title is None else title.decode(),
-        scope=blobs[3].decode(),
-        tags=_load_list(blobs[6]),
-        context={} if blobs[7] == b"{}" else _DECODER.raw_decode(blobs[7].decode())[0],
-        conversation_id=None if conversation_id is None else conversation_id.decode(),
-        speaker=None if speaker is None else speaker.decode(),
-        origin=_ORIGINS[blobs[10]],
-        happened_at=from_micros(numbers[2]),
-        stored_at=from_micros(numbers[3]),
-        valid_from=None if valid_from is None else from_micros(valid_from),
-        valid_to=None if valid_to is None else from_micros(valid_to),
-        key=None if key is None else key.decode(),
-        status=_STATUSES[blobs[2]],
-        important=bool(numbers[6]),
-        sources=_load_list(blobs[12]),
-        attachments=_load_list(blobs[13]),
-        revision=numbers[0],
-    )
-
-
-def _load_list(blob: bytes) -> tuple[str, ...]:
-    return () if blob == b"[]" else tuple(_DECODER.raw_decode(blob.decode())[0])
+    cells = (*blobs[:_EMBEDDED_BY], *numbers[1:])
+    values: list[Any] = [
+        None if cell is None else decode(cell)
+        for decode, cell in zip(_DECODERS, cells, strict=True)
+    ]
+    return Memory(**dict(zip(_NAMES, values, strict=True)))

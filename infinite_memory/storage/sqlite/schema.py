@@ -15,6 +15,7 @@ from __future__ import annotations
 import apsw
 
 from infinite_memory.model.memory import Kind
+from infinite_memory.storage.sqlite.rows import COLUMN_DEFINITIONS
 
 __all__ = [
     "APPLICATION_ID",
@@ -105,35 +106,17 @@ CREATE INDEX memories_by_kind ON memories (kind, happened_at, id) WHERE {UNCOMMO
 """
 """Every index that contains a new memory adds a page to its commit."""
 
-_TABLES = """
+_TABLES = f"""
 CREATE TABLE memories (
     number INTEGER PRIMARY KEY,
-    id TEXT NOT NULL UNIQUE,
-    revision INTEGER NOT NULL,
+    {COLUMN_DEFINITIONS},
     sequence INTEGER NOT NULL UNIQUE,
-    kind TEXT NOT NULL,
-    status TEXT NOT NULL,
-    scope TEXT NOT NULL,
-    title TEXT,
-    text TEXT NOT NULL,
-    tags TEXT NOT NULL,
-    context TEXT NOT NULL,
-    conversation_id TEXT,
-    speaker TEXT,
-    origin TEXT NOT NULL,
-    happened_at INTEGER NOT NULL,
-    stored_at INTEGER NOT NULL,
-    valid_from INTEGER,
-    valid_to INTEGER,
-    "key" TEXT,
-    important INTEGER NOT NULL,
-    sources TEXT NOT NULL,
-    attachments TEXT NOT NULL,
     embedded_by TEXT,
     content_hash BLOB NOT NULL,
     checksum BLOB NOT NULL,
     entry INTEGER
 ) STRICT;
+CREATE UNIQUE INDEX memories_by_id ON memories (id);
 CREATE INDEX memories_by_scope ON memories (scope, happened_at, id, kind, status);
 CREATE INDEX memories_by_conversation ON memories (conversation_id, happened_at, id)
     WHERE conversation_id IS NOT NULL;
