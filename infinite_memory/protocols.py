@@ -62,8 +62,8 @@ class Storage(Protocol):
 
         `Commit` documents the order in which its fields are applied. Erasing an unknown id without
         an expected revision, attaching to a revision that is not current, and detaching or
-        unlinking a missing embedding or link change nothing. Scopes, links and the journal do not
-        move the feed. A damaged memory can be erased, not revised.
+        unlinking a missing embedding or link change nothing. Scopes, links, the active model and
+        the journal do not move the feed. A damaged memory can be erased, not revised.
 
         Raises:
             Conflict: a `Put` or an `Erase` expected another revision than the current one, or
@@ -114,6 +114,9 @@ class Storage(Protocol):
     def position(self) -> int:
         """Return the cursor after the last change; cheap enough for a call before every search."""
 
+    def active_model(self) -> str | None:
+        """Return the model that a commit named last, None before it; as cheap as `position`."""
+
     def pending(self, model: str, *, limit: int) -> list[str]:
         """Return at most `limit` ids of memories without a sound embedding by `model`.
 
@@ -139,10 +142,7 @@ class Storage(Protocol):
         """
 
     def journal_end(self) -> JournalEnd:
-        """Return the number and the digest of the last entry, as its commit recorded them.
-
-        They are stored apart from the entries, so that a missing or a foreign entry is detected.
-        """
+        """Return the number and the digest of the last entry, which are stored apart from it."""
 
     def usage(self, ids: Collection[str]) -> dict[str, Usage]:
         """Return the usage of the memories `ids`, without memories that were never used."""

@@ -142,7 +142,8 @@ class Commit:
        two memories, and is passed over where one of the two does not exist;
     5. `erased_scopes`, then `scopes`: a scope is created, or replaces the one of its name; the
        memories in an erased scope stay as they are;
-    6. `entry`, the entry of the journal that describes the commit.
+    6. `active_model`, if given: the name of the model that answers from now on;
+    7. `entry`, the entry of the journal that describes the commit.
 
     An id occurs at most once in `erases`, and a link or a scope at most once among those that are
     erased and stored.
@@ -157,16 +158,18 @@ class Commit:
     links: Sequence[Link] = ()
     erased_scopes: Sequence[str] = ()
     scopes: Sequence[Scope] = ()
+    active_model: str | None = None
     entry: Action | None = None
 
     @property
     def is_empty(self) -> bool:
         """Whether the commit neither writes nor expects anything."""
-        return self.expect == Expect() and not self.changes and self.entry is None
+        writes = self.changes or self.active_model is not None or self.entry is not None
+        return self.expect == Expect() and not writes
 
     @property
     def changes(self) -> tuple[Any, ...]:
-        """Everything that the commit writes besides the entry, in the order of application."""
+        """Every item of the lists that the commit writes, in the order of application."""
         return tuple([item for name in _LISTS for item in getattr(self, name)])
 
     def revisions(self) -> Iterator[tuple[str, int | None, int]]:
@@ -180,7 +183,8 @@ class Commit:
             yield put.memory.id, put.expected, put.memory.revision
 
 
-_LISTS = tuple([item.name for item in fields(Commit) if item.name not in {"expect", "entry"}])
+_SINGLE = {"expect", "active_model", "entry"}
+_LISTS = tuple([item.name for item in fields(Commit) if item.name not in _SINGLE])
 """The names of the fields with one value for each thing that is written."""
 
 
@@ -188,17 +192,21 @@ def merge_commits(*commits: Commit) -> Commit:
     """Return one commit with the writes and the expectations of all of them, in their order.
 
     Raises:
-        InvalidInput: two have an entry, or expect a scope in two states.
+        InvalidInput: two have an entry, name two active models, or expect a scope in two states.
     """
     entries = [commit.entry for commit in commits if commit.entry is not None]
     if len(entries) > 1:
         raise InvalidInput(f"a commit has one entry of the journal, not {len(entries)}")
+    models = {commit.active_model for commit in commits} - {None}
+    if len(models) > 1:
+        raise InvalidInput(f"a commit has one active model, not {len(models)}")
     lists: dict[str, Any] = {
         name: tuple([item for commit in commits for item in getattr(commit, name)])
         for name in _LISTS
     }
     return Commit(
         expect=_merge_expectations([commit.expect for commit in commits]),
+        active_model=next(iter(models), None),
         entry=entries[0] if entries else None,
         **lists,
     )

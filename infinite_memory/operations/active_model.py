@@ -1,9 +1,10 @@
-"""The active model: the configured model, or the former model while a change is under way.
+"""The active model: the model that answers, and the change to the configured model.
 
-The configured model answers once it has embedded at least as many memories as the former model.
-Until then the former model answers, with its own vectors, its own embedding of the question and its
-own index, so that vectors of two models are never compared. An open store makes this change once
-and does not revert it.
+The storage names the active model. While it is another model than the configured one, it is opened
+as the former model and answers with its own vectors, its own embedding of the question and its own
+index, so that vectors of two models are never compared. Once the configured model has embedded
+every memory and its index is ready, one commit makes it the active model. An open store makes this
+change once and does not revert it.
 """
 
 from __future__ import annotations
@@ -19,13 +20,14 @@ from attrs import evolve, frozen
 from infinite_memory.config import Config
 from infinite_memory.embedding import BUNDLED, CheckedEmbedder, configured_embedder
 from infinite_memory.errors import EmbedderError, StorageError, StoreClosed
+from infinite_memory.model.commit import Commit
 from infinite_memory.model.question import Arm, Question, Ranking
 from infinite_memory.operations.retrieval.custom_search import check_ranking, make_search
 from infinite_memory.protocols import Embedder, Search, SearchFactory, Storage, SupportsIndex
 from infinite_memory.search.index import SearchIndex
 from infinite_memory.search.snapshot import Snapshot
 
-__all__ = ["Former", "Model", "Models", "former_of"]
+__all__ = ["FormerOpener", "Model", "Models", "former_opener"]
 
 _log = logging.getLogger(__name__)
 # How long a search that finds the change complete waits for the index of the new model. A larger
@@ -33,19 +35,18 @@ _log = logging.getLogger(__name__)
 _PATIENCE_SECONDS = 0.5
 # How long `close` waits for the preparation of a model, which it cannot interrupt.
 _CLOSING_SECONDS = 5.0
-_COMPARED_LIMITS = (1, 16, 256, 4096)
 
-Former = Callable[[], AbstractContextManager[Embedder]]
+FormerOpener = Callable[[], AbstractContextManager[Embedder]]
 """Opens the former model; the store closes it. Raises EmbedderError if that is impossible."""
 
 
-def former_of(
+def former_opener(
     config: Config,
     *,
     given: Embedder | None = None,
     plugged_in: bool = False,
     keep: bool = True,
-) -> Former | None:
+) -> FormerOpener | None:
     """Return a function that opens the former model, None if it is the configured model itself.
 
     A `given` embedder stays open; without it the configuration names the former model. `plugged_in`
@@ -83,8 +84,8 @@ class Model:
 class Models:
     """The models of an open store. Every method may be called from any thread.
 
-    `chosen` is the configured model. The former model is opened when it is first needed; `lost` is
-    the reason if that failed, None otherwise.
+    `configured` is the model that embeds new memories. The former model is opened when it is first
+    needed; `failure` says why that was not possible, None otherwise.
     """
 
     def __init__(
@@ -92,14 +93,13 @@ class Models:
         storage: Storage,
         embedder: Embedder,
         *,
-        former: Former | None = None,
+        open_former: FormerOpener | None = None,
         folder: Path | None = None,
         search: SearchFactory | None = None,
     ) -> None:
         """Use `storage`, with snapshots of the indexes in `folder`, None for no snapshots.
 
-        Without `former` the configured model answers from the start. `search` makes the search of
-        every model, None for the index.
+        `search` makes the search of every model, None for the index.
 
         Raises:
             ConfigurationError: `search` does not make a search.
@@ -107,17 +107,16 @@ class Models:
         self._storage = storage
         self._search = search
         self._folder = folder
-        self._former = former
+        self._open_former = open_former
         self._owned = ExitStack()
         self._deciding = threading.Lock()
-        self._decided_at: int | None = None
-        self._taking_over: threading.Thread | None = None
-        self._former_is_empty = False
+        self._preparation: threading.Thread | None = None
         self._closed = threading.Event()
-        self.lost: str | None = None
-        self.chosen = self._build_model(embedder)
-        self._answering: Model | None = self.chosen if former is None else None
-        self._is_final = former is None
+        self.failure: str | None = None
+        self.configured = self._build_model(embedder)
+        self._former: Model | None = None
+        self._former_was_tried = False
+        self._is_changed = False
 
     def answering(self) -> Model:
         """Return the model that answers now; read the store only while that may change.
@@ -125,16 +124,26 @@ class Models:
         Raises:
             StorageError: the store cannot be read.
         """
-        if not self._is_final:
-            self._update_answering()
-            self._wait_if_former_is_empty()
-        return self._answering or self.chosen
+        if self._is_changed:
+            return self.configured
+        with self._deciding:
+            started = self._follow_active_model()
+        if started is not None:
+            started.join(_PATIENCE_SECONDS)
+        former, preparation = self._former, self._preparation
+        if former is not None and preparation is not None and self._has_no_vectors(former):
+            preparation.join()
+        return self.configured if self._is_changed else self._former or self.configured
 
     def in_preparation(self) -> Model | None:
         """Return the model that is being prepared to answer, None if there is none."""
-        taking_over = self._taking_over
-        under_way = taking_over is not None and taking_over.is_alive()
-        return self.chosen if under_way and not self._is_final else None
+        preparation = self._preparation
+        under_way = preparation is not None and preparation.is_alive()
+        return self.configured if under_way and not self._is_changed else None
+
+    def is_undecided(self) -> bool:
+        """Return whether the storage does not name an active model yet."""
+        return not self._is_changed and self._storage.active_model() is None
 
     def search(self, question: Question) -> Ranking:
         """Return the ranking for `question` by the model that answers now.
@@ -145,30 +154,32 @@ class Models:
         ranking = check_ranking(model.index.search(question), model.index, question)
         if not ranking.pending or ranking.note or Arm.MEANING not in question.arms:
             return ranking
-        note = self.lost
-        if model is not self.chosen:
+        note = self.failure
+        if model is not self.configured:
             note = (
                 f"memories that {model.name} has not embedded are compared by words alone:"
-                f" {model.name} answers until {self.chosen.name} has embedded all and is ready"
+                f" {model.name} answers until {self.configured.name} has embedded all and is ready"
             )
         return evolve(ranking, note=note) if note else ranking
 
     def complete(self) -> None:
-        """Let the configured model answer from now on, if it has embedded every memory.
+        """Make the configured model the active model, if it has embedded every memory.
 
         This call first builds the index, however long that takes; other threads keep searching.
         """
-        if not self._is_final and not self._storage.pending(self.chosen.name, limit=1):
-            with self._deciding:
-                taking_over = self._take_over()
-            if taking_over is not None:
-                taking_over.join()
+        if self._is_changed or self._storage.active_model() is None:
+            return
+        if self._storage.pending(self.configured.name, limit=1):
+            return
+        with self._deciding:
+            preparation = self._prepare()
+        preparation.join()
 
     def save(self) -> None:
         """Write the snapshot of the index in use, if the index considers it worthwhile."""
-        index = (self._answering or self.chosen).index
-        if isinstance(index, SupportsIndex):
-            index.save()
+        model = self.configured if self._is_changed else self._former or self.configured
+        if isinstance(model.index, SupportsIndex):
+            model.index.save()
 
     def close(self) -> None:
         """Close the former model, if this object opened it, and stop the preparation of a model.
@@ -176,9 +187,8 @@ class Models:
         The caller that opened the storage and the configured model closes them.
         """
         self._closed.set()
-        taking_over = self._taking_over
-        if taking_over is not None:
-            taking_over.join(_CLOSING_SECONDS)
+        if self._preparation is not None:
+            self._preparation.join(_CLOSING_SECONDS)
         self._owned.close()
 
     def _build_model(self, given: Embedder) -> Model:
@@ -198,96 +208,62 @@ class Models:
             embedder=embedder, index=SearchIndex(self._storage, embedder, snapshot=snapshot)
         )
 
-    def _update_answering(self) -> None:
-        """Decide which model answers, if the feed has moved since the last decision."""
-        # Threads wait for the first decision only; later they go on with the model in use.
-        if not self._deciding.acquire(blocking=self._answering is None):
-            return
-        try:
-            position = self._storage.position()
-            if self._is_final or position == self._decided_at:
-                return
-            taking_over = None
-            former = self._answering
-            if not self._storage.pending(self.chosen.name, limit=1):
-                taking_over = self._take_over()
-            elif former is None:
-                self._choose_first()
-            elif former is not self.chosen and not self._has_more(former, counted=False):
-                taking_over = self._take_over()
-            if taking_over is not None and former is not None:
-                self._former_is_empty = not self._storage.measure().embedded.get(former.name)
-            self._decided_at = position
-        finally:
-            self._deciding.release()
-        if taking_over is not None:
-            taking_over.join(_PATIENCE_SECONDS)
-
-    def _wait_if_former_is_empty(self) -> None:
-        """Wait for the chosen model, however long, if the former model has no vectors left."""
-        taking_over = self._taking_over
-        if self._former_is_empty and taking_over is not None:
-            taking_over.join()
-
-    def _choose_first(self) -> None:
-        """Choose between the two models, while the new model has not embedded every memory."""
-        former = self._open_former()
-        if former is not None and self._has_more(former):
-            _log.info("%s answers until %s has embedded all", former.name, self.chosen.name)
-            self._answering = former
-            return
-        self._answering = self.chosen
-        if self.lost is None:
-            self._is_final = True
-        self._owned.pop_all().close()
-
-    def _open_former(self) -> Model | None:
-        assert self._former is not None, "the model is final without a former model"
-        try:
-            embedder = self._owned.enter_context(self._former())
-        except EmbedderError as error:
-            self.lost = (
-                f"memories that {self.chosen.name} has not embedded yet are compared by words"
-                f" alone: the former model cannot be opened: {error}"
-            )
-            _log.warning("%s", self.lost)
-            return None
-        return None if embedder.model == self.chosen.name else self._build_model(embedder)
-
-    def _has_more(self, former: Model, *, counted: bool = True) -> bool:
-        """Return whether `former` has embedded more memories than the chosen model.
-
-        Reads as many waiting memories as the shorter list has. If both lists are long, counts all
-        vectors if `counted`, and otherwise returns True.
-        """
-        for limit in _COMPARED_LIMITS:
-            waiting = len(self._storage.pending(former.name, limit=limit))
-            for_chosen = len(self._storage.pending(self.chosen.name, limit=limit))
-            if waiting < limit or for_chosen < limit:
-                return waiting < for_chosen
-        if not counted:
-            return True
-        embedded = self._storage.measure().embedded
-        return embedded.get(former.name, 0) > embedded.get(self.chosen.name, 0)
-
-    def _take_over(self) -> threading.Thread | None:
-        """Start the change to the chosen model; return the thread that prepares it, if any.
+    def _follow_active_model(self) -> threading.Thread | None:
+        """Let the active model answer; return the preparation of the configured model, if begun.
 
         The caller holds the lock.
         """
-        if self._answering in (None, self.chosen):
+        active = self._storage.active_model()
+        if active is None or self._is_changed:
+            return None
+        if active != self.configured.name:
+            if not self._former_was_tried:
+                self._former_was_tried = True
+                self._former = self._try_former(active)
+            return None
+        if self._former is None:
             self._finish_change()
             return None
-        if self._taking_over is None or not self._taking_over.is_alive():
-            self._taking_over = threading.Thread(
-                target=self._prepare_and_take_over, name="infinite-memory-model", daemon=True
-            )
-            self._taking_over.start()
-        return self._taking_over
+        is_under_way = self._preparation is not None and self._preparation.is_alive()
+        return None if is_under_way else self._prepare()
 
-    def _prepare_and_take_over(self) -> None:
+    def _try_former(self, active: str) -> Model | None:
+        """Open the former model; return None, with a `failure`, if it is not the active model."""
+        reason = f"the active model {active} is not configured here"
         try:
-            for step in (self._warm_up, self._warm_up_index):
+            embedder = None
+            if self._open_former is not None:
+                embedder = self._owned.enter_context(self._open_former())
+            if embedder is not None and embedder.model == active:
+                _log.info("%s answers until %s has embedded all", active, self.configured.name)
+                return self._build_model(embedder)
+        except EmbedderError as error:
+            reason = f"the former model cannot be opened: {error}"
+        self.failure = (
+            f"memories that {self.configured.name} has not embedded yet are compared by words"
+            f" alone: {reason}"
+        )
+        _log.warning("%s", self.failure)
+        return None
+
+    def _has_no_vectors(self, former: Model) -> bool:
+        """Return whether another process has removed the vectors of the former model."""
+        if not self._storage.pending(former.name, limit=1):
+            return False
+        return not self._storage.measure().embedded.get(former.name)
+
+    def _prepare(self) -> threading.Thread:
+        """Return the thread that prepares the configured model; the caller holds the lock."""
+        if self._preparation is None or not self._preparation.is_alive():
+            self._preparation = threading.Thread(
+                target=self._prepare_and_change, name="infinite-memory-model", daemon=True
+            )
+            self._preparation.start()
+        return self._preparation
+
+    def _prepare_and_change(self) -> None:
+        try:
+            for step in (self._warm_up, self._warm_up_index, self._store_active_model):
                 if self._closed.is_set():
                     return
                 step()
@@ -296,19 +272,23 @@ class Models:
         # The embedder may be a plug-in of the user, which can raise anything; the former model
         # continues to answer.
         except Exception as error:  # noqa: BLE001 -- the boundary to a plug-in, see above
-            _log.warning("the change to %s waits: %r", self.chosen.name, error)
+            _log.warning("the change to %s waits: %r", self.configured.name, error)
         else:
-            _log.info("%s answers from now on", self.chosen.name)
+            _log.info("%s answers from now on", self.configured.name)
             self._finish_change()
 
     def _warm_up(self) -> None:
-        self.chosen.embedder.embed_query("warm up")
+        self.configured.embedder.embed_query("warm up")
 
     def _warm_up_index(self) -> None:
-        if isinstance(self.chosen.index, SupportsIndex):
-            self.chosen.index.warm_up()
+        if isinstance(self.configured.index, SupportsIndex):
+            self.configured.index.warm_up()
+
+    def _store_active_model(self) -> None:
+        if self._storage.active_model() != self.configured.name:
+            self._storage.commit(Commit(active_model=self.configured.name))
 
     def _finish_change(self) -> None:
-        self._answering, self.lost, self._is_final = self.chosen, None, True
+        self._is_changed, self.failure = True, None
         # Not closed: a running search may still use the former model.
         self._owned.pop_all()

@@ -124,7 +124,7 @@ def embed_again(services: Services, ids: Sequence[str]) -> int:
     Uses the configured model, and also the former model while it answers.
     """
     done = 0
-    models = dict.fromkeys((services.models.chosen, services.models.answering()))
+    models = dict.fromkeys((services.models.configured, services.models.answering()))
     for batch in _load_batches(services, ids):
         attached = [_attach(services, model.embedder, batch) for model in models]
         if not all(attached):
@@ -145,7 +145,7 @@ def catch_up(services: Services, *, limit: int, stop: Stop = never) -> int:
     without passages, and its words find it.
     """
     check_count(limit, "limit", low=1, high=2**62)
-    embedder = services.models.chosen.embedder
+    embedder = services.models.configured.embedder
     done = 0
     unreadable: list[str] = []
     while done < limit and not stop():
@@ -217,9 +217,9 @@ def drop_others(services: Services) -> dict[str, int]:
     After an interruption a second call continues the work.
 
     Raises:
-        Conflict: some memories wait for the configured model; nothing was removed.
+        Conflict: the configured model has memories to embed or is not ready; nothing was removed.
     """
-    storage, model = services.storage, services.models.chosen.name
+    storage, model = services.storage, services.models.configured.name
     if storage.pending(model, limit=1):
         raise Conflict(
             f"some memories have no vector by {model} yet, so the vectors by other models are"
@@ -227,6 +227,12 @@ def drop_others(services: Services) -> dict[str, int]:
             " again"
         )
     services.models.complete()
+    active = storage.active_model()
+    if active not in (None, model):
+        raise Conflict(
+            f"{active} still answers, so the vectors by other models are kept: {model} has not"
+            " embedded every memory of the store, or is not ready (the log says why)"
+        )
     removed = {name: number for name, number in storage.measure().embedded.items() if name != model}
     cursor, end = 0, storage.position()
     while cursor < end:
@@ -234,8 +240,8 @@ def drop_others(services: Services) -> dict[str, int]:
         stored = [change.id for change in changes.items if change.record is not None]
         storage.commit(Commit(detaches=[Detach(id=memory_id, keep=model) for memory_id in stored]))
         cursor = max(changes.cursor, cursor + 1)
-    if isinstance(services.models.chosen.index, SupportsIndex):
-        services.models.chosen.index.discard_others()
+    if isinstance(services.models.configured.index, SupportsIndex):
+        services.models.configured.index.discard_others()
     return removed
 
 
@@ -272,7 +278,9 @@ def _try_to_attach(
         Attach(id=memory.id, revision=memory.revision, embedding=embedding)
         for memory, embedding in zip(memories, embeddings, strict=True)
     ]
-    services.storage.commit(Commit(attaches=attaches))
+    # The first model that embeds a memory of a new store answers.
+    first = embedder.model if services.models.is_undecided() else None
+    services.storage.commit(Commit(attaches=attaches, active_model=first))
     return None
 
 

@@ -63,7 +63,7 @@ def stats(services: Services) -> Stats:
         size_bytes=size.size_bytes,
         oldest=size.oldest,
         newest=size.newest,
-        model=services.models.chosen.name,
+        model=services.models.configured.name,
         answering=answering,
     )
 

@@ -52,8 +52,11 @@ def check_commit(commit: Commit) -> None:
 
     Raises:
         InvalidInput: a revision does not go forward, an embedding could not be read back, a weight
-            is out of its range, or the same id, link or scope is written twice.
+            is out of its range, the same id, link or scope is written twice, or the active model
+            is no line of text.
     """
+    if commit.active_model is not None and not _is_line(commit.active_model):
+        raise InvalidInput(f"the active model is {commit.active_model!r}: give a name of one line")
     for put in commit.puts:
         _check_revision(put)
         for embedding in put.embeddings:
@@ -96,6 +99,10 @@ def _check_revision(put: Put) -> None:
         )
 
 
+def _is_line(name: str) -> bool:
+    return bool(name) and "\n" not in name
+
+
 def check_embedding(memory_id: str, embedding: Embedding) -> None:
     """Refuse an embedding that is not finite, or whose shape or dtype is not as documented.
 
@@ -104,7 +111,7 @@ def check_embedding(memory_id: str, embedding: Embedding) -> None:
     """
     spans, vectors = embedding.spans, embedding.vectors
     problem = None
-    if not embedding.model or "\n" in embedding.model:
+    if not _is_line(embedding.model):
         problem = f"its model is {embedding.model!r}: give a name of one line"
     elif spans.dtype != np.int32 or vectors.dtype != np.float32:
         problem = f"spans are {spans.dtype} and vectors {vectors.dtype}: give int32 and float32"

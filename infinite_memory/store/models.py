@@ -16,7 +16,7 @@ class EmbeddingModels(Group):
     @property
     def configured(self) -> str:
         """The name of the model that embeds new memories."""
-        return self._services.models.chosen.name
+        return self._services.models.configured.name
 
     @property
     def answering(self) -> str:

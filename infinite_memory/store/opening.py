@@ -15,7 +15,7 @@ from infinite_memory.embedding import configured_embedder
 from infinite_memory.model.checks import check_label
 from infinite_memory.model.entry import Actor
 from infinite_memory.model.ids import RandomBytes
-from infinite_memory.operations.active_model import Models, former_of
+from infinite_memory.operations.active_model import Models, former_opener
 from infinite_memory.operations.scopes import check_scope_names
 from infinite_memory.operations.services import Services
 from infinite_memory.operations.usage import UsageCounter
@@ -46,13 +46,15 @@ def open_lifetime(
     effective, address = resolve(target, config)
     names = None if scopes is None else check_scope_names(scopes)
     with ExitStack() as owned:
-        former = former_of(effective, given=former_embedder, plugged_in=embedder is not None)
+        open_former = former_opener(
+            effective, given=former_embedder, plugged_in=embedder is not None
+        )
         if embedder is None:
             embedder = owned.enter_context(closing(configured_embedder(effective)))
         storage, folder = _open_storage(effective, address, owned, given=storage)
         if names is not None:
             storage, folder, effective = _confine(storage, folder, effective, names)
-        models = Models(storage, embedder, former=former, folder=folder, search=search)
+        models = Models(storage, embedder, open_former=open_former, folder=folder, search=search)
         owned.callback(models.close)
         services = Services(
             storage=storage,

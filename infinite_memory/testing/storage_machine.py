@@ -170,12 +170,7 @@ class _StorageMachine(RuleBasedStateMachine):
 
     @rule(data=st.data(), memory=memories(), embedding=embeddings(), link=links(), action=actions())
     def write_in_every_field(
-        self,
-        data: st.DataObject,
-        memory: Memory,
-        embedding: Embedding,
-        link: Link,
-        action: Action,
+        self, data: st.DataObject, memory: Memory, embedding: Embedding, link: Link, action: Action
     ) -> None:
         """Erase a memory, reuse and revise its id, and write every other kind of value as well."""
         memory_id, other = self.known_id(data), self.known_id(data)
@@ -196,6 +191,7 @@ class _StorageMachine(RuleBasedStateMachine):
                 links=[evolve(link, source=memory_id, target=other)],
                 erased_scopes=["erased"],
                 scopes=[Scope(name="stored", description=memory.text)],
+                active_model=f"model-{memory.kind}",
                 entry=action,
             )
         )
@@ -361,6 +357,7 @@ class _StorageMachine(RuleBasedStateMachine):
         everything = [c.id for c in self.model.changes(0, limit=10_000).items]
         assert self.storage.get(everything) == self.model.get(everything)
         assert self.storage.position() == self.model.position()
+        assert self.storage.active_model() == self.model.active_model()
         assert self.storage.scopes() == self.model.scopes()
         assert self.storage.journal_end() == self.model.journal_end()
         assert self.storage.links(everything) == self.model.links(everything)

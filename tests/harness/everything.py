@@ -88,6 +88,7 @@ def dump(storage: Storage) -> Iterator[str]:
     scopes = storage.scopes()
     yield from (json.dumps(asdict(scopes[name]), ensure_ascii=False) for name in sorted(scopes))
     size = storage.measure()
+    yield f"active model {storage.active_model()}"
     counts = (sorted(size.memories.items()), size.revisions, sorted(size.embedded.items()))
     yield json.dumps([*counts, size.links, size.entries])
     yield from (json.dumps(asdict(link), default=str) for link in storage.links(list(lines)))

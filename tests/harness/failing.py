@@ -92,6 +92,12 @@ class FailingStorage:
         self._count("position", "after")
         return result
 
+    def active_model(self) -> str | None:
+        self._count("active_model", "before")
+        result = self.inner.active_model()
+        self._count("active_model", "after")
+        return result
+
     def pending(self, model: str, *, limit: int) -> list[str]:
         self._count("pending", "before")
         result = self.inner.pending(model, limit=limit)

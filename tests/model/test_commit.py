@@ -35,6 +35,7 @@ FULL = Commit(
     erases=(Erase(id="e"),),
     puts=(put("a", scope="s"), put("a", scope="s", revision=2)),
     attaches=(Attach(id="b", revision=1, embedding=make_embedding()),),
+    active_model="model-a",
     detaches=(Detach(id="c", keep="model-a"),),
     erased_links=(LinkKey("a", "b", LinkType.SEMANTIC),),
     links=(make_link("a", "c"),),

@@ -209,14 +209,48 @@ def test_a_new_model_that_has_embedded_as_much_answers_without_the_former_one(
     assert (old.questions, old.texts) == ([], [])
 
 
-def test_of_two_models_that_have_both_gaps_the_one_with_fewer_answers(
-    reopen: Callable[..., MemoryStore],
+def test_the_storage_says_which_of_two_models_with_gaps_answers(
+    reopen: Callable[..., MemoryStore], storage: Storage
 ) -> None:
     fill(reopen(OLD))
     reopen(NEW, OLD).models.catch_up(limit=2)
     reopen(OLD).remember("x" * 60_000, id="long")  # waits for both
     assert reopen(NEW, OLD).stats().answering == OLD.model
     assert reopen(OLD, NEW).stats().answering == OLD.model
+    assert storage.active_model() == OLD.model
+
+
+def test_the_active_model_is_written_with_the_first_vectors_and_with_a_change_alone(
+    reopen: Callable[..., MemoryStore], storage: Storage
+) -> None:
+    store = reopen(OLD)
+    store.models.catch_up()
+    assert len(store.search("anything")) == 0
+    assert storage.active_model() is None
+    fill(store)
+    assert storage.active_model() == OLD.model
+    changed = reopen(NEW, OLD)
+    entries, position = storage.journal_end(), storage.position()
+    assert found(changed, TEXTS["tea"]) == "tea"
+    changed.models.catch_up(limit=3)
+    assert storage.active_model() == OLD.model
+    while changed.models.catch_up():
+        pass
+    assert storage.active_model() == NEW.model
+    assert storage.journal_end() == entries
+    assert storage.position() == position + len(TEXTS)
+    assert reopen(NEW, OLD).stats().answering == NEW.model
+
+
+def test_an_active_model_that_is_not_the_former_one_leaves_words_and_a_note(
+    reopen: Callable[..., MemoryStore],
+) -> None:
+    fill(reopen(OLD))
+    store = reopen(NEW, HashingEmbedder(16))
+    assert store.search("when is the Apollo deadline")[0].memory.id == "apollo"
+    note = store.search("when is the Apollo deadline").note
+    assert note is not None
+    assert note.endswith("by words alone: the active model hashing-64 is not configured here")
 
 
 def test_a_fresh_store_takes_the_configured_model(reopen: Callable[..., MemoryStore]) -> None:

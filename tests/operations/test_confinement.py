@@ -263,3 +263,29 @@ def test_undo_takes_back_what_is_inside_whatever_was_stored_outside_since(
         work.undo()
     with pytest.raises(NotFound, match=f"no entry {outside} "):
         work.undo(outside)
+
+
+def test_a_confined_store_does_not_change_the_model_of_memories_that_it_cannot_see(
+    home: Path,
+) -> None:
+    old, new = HashingEmbedder(64), HashingEmbedder(32)
+
+    def open_with(**options: object) -> MemoryStore:
+        return MemoryStore.open(home, config=Config(home=home), **options)  # type: ignore[arg-type]
+
+    with open_with(embedder=old) as store:
+        store.remember("a plan for the harbour", id="plan", scope="Work")
+        store.remember("said at home", id="private", scope="home")
+    changed = {"embedder": new, "former_embedder": old}
+    with open_with(scopes=["Work"], **changed) as confined:
+        assert confined.models.catch_up() == 1
+        assert confined.models.catch_up() == 0
+        assert confined.models.answering == old.model
+        with pytest.raises(Conflict, match="hashing-64 still answers"):
+            confined.models.drop_others()
+        assert ids(confined, "harbour plan") == {"plan"}
+        with open_with(**changed) as store:
+            assert store.models.catch_up() == 1
+            assert store.models.catch_up() == 0
+            assert store.models.answering == new.model
+        assert confined.models.answering == new.model

@@ -144,6 +144,7 @@ def test_a_whole_copy_that_is_repeated_brings_what_is_new(source: Path, tmp_path
             attaches=[Attach(id="plain-000001", revision=1, embedding=embedding)],
             detaches=[Detach(id="plain-000002", keep="none")],
             scopes=[Scope(name="new scope")],
+            active_model="c/3",
         ),
     )
     copied = copy_store(source, tmp_path / "target")

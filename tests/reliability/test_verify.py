@@ -328,8 +328,8 @@ def test_a_storage_that_cannot_verify_is_read_through() -> None:
 
         def __init__(self) -> None:
             storage = InMemoryStorage()
-            names = "commit get find changes position pending scopes measure journal journal_end"
-            for name in f"{names} links usage".split():
+            names = "commit get find changes position active_model pending scopes measure journal"
+            for name in f"{names} journal_end links usage".split():
                 setattr(self, name, getattr(storage, name))
             self.identity = storage.identity
             self.history_of = storage.history

@@ -155,6 +155,7 @@ class _StoreCopy:
         comparison.compare_scopes()
         end = self._copy_links(end)
         self._journal.copy(end.number)
+        self._copy_active_model()
         if self._erased:
             self._target.scrub()
         left_out = comparison.left_out(self._refused)
@@ -244,6 +245,12 @@ class _StoreCopy:
             if commit.is_empty:
                 return
             self._target.commit(commit)
+
+    def _copy_active_model(self) -> None:
+        """Let the model of the source answer in the target, which has its vectors by now."""
+        model = self._source.active_model()
+        if model is not None and model != self._target.active_model():
+            self._target.commit(Commit(active_model=model))
 
     def _copy_changes(self) -> None:
         """Copy the changes that the feed has after the cursor, to its end."""

@@ -24,7 +24,7 @@ from infinite_memory.model.diagnosis import Diagnosis, State
 from infinite_memory.model.memory import Status
 from infinite_memory.model.quantities import format_count, format_size
 from infinite_memory.model.record import Size
-from infinite_memory.operations.active_model import Models, former_of
+from infinite_memory.operations.active_model import Models, former_opener
 from infinite_memory.protocols import Embedder, Storage, SupportsDamage
 from infinite_memory.search.snapshot import Snapshot
 from infinite_memory.storage.open import (
@@ -198,13 +198,13 @@ def _check_pending(storage: Storage, embedder: Embedder, config: Config, size: S
                 " infinite-memory embed --drop-others removes."
             )
         return Diagnosis("embeddings", State.OK, sentence)
-    former, lost = _former(storage, embedder, config)
-    if former != model:
+    answering, failure = _answering_model(storage, embedder, config)
+    if answering != model:
         return Diagnosis(
             "embeddings",
             State.WARNING,
             f"A change of the model is under way: {size.embedded.get(model, 0):,} of"
-            f" {_total(size):,} memories are embedded by {model}, and {former} answers"
+            f" {_total(size):,} memories are embedded by {model}, and {answering} answers"
             " meanwhile: run infinite-memory embed.",
         )
     number = format_count(pending, "memory is", "memories are")
@@ -213,15 +213,18 @@ def _check_pending(storage: Storage, embedder: Embedder, config: Config, size: S
     return Diagnosis(
         "embeddings",
         State.WARNING,
-        f"{number} found by words alone: run infinite-memory embed." + (f" {lost}" if lost else ""),
+        f"{number} found by words alone: run infinite-memory embed."
+        + (f" {failure}" if failure else ""),
     )
 
 
-def _former(storage: Storage, embedder: Embedder, config: Config) -> tuple[str, str | None]:
-    """Return which model answers while memories are pending, and why the former model cannot."""
-    models = Models(storage, embedder, former=former_of(config, keep=False))
+def _answering_model(
+    storage: Storage, embedder: Embedder, config: Config
+) -> tuple[str, str | None]:
+    """Return which model answers while memories are pending, and why the active model cannot."""
+    models = Models(storage, embedder, open_former=former_opener(config, keep=False))
     try:
-        return models.answering().name, models.lost
+        return models.answering().name, models.failure
     finally:
         models.close()
 

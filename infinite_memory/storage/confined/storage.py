@@ -72,8 +72,10 @@ class ConfinedStorage:
         Raises:
             UnknownScope: the commit names a scope outside.
             IdTaken: the id for a new memory belongs to a memory outside.
+            Conflict: it names an active model that has memories outside to embed.
         """
         check_commit(commit)
+        self._check_active_model(commit.active_model)
         translated = self._translate(commit)
         with self._lock:
             self._erased_here |= {erase.id for erase in translated.erases}
@@ -144,6 +146,10 @@ class ConfinedStorage:
     def position(self) -> int:
         """Return the cursor behind the last change."""
         return self._inner.position()
+
+    def active_model(self) -> str | None:
+        """Return the model that answers in the whole store; see `Storage.active_model`."""
+        return self._inner.active_model()
 
     @silence_damage_log()
     def pending(self, model: str, *, limit: int) -> list[str]:
@@ -237,6 +243,16 @@ class ConfinedStorage:
     def close(self) -> None:
         """Close the storage below. Closing twice does nothing."""
         self._inner.close()
+
+    def _check_active_model(self, model: str | None) -> None:
+        """Refuse to change the model of the whole store before it has embedded all of it."""
+        if model is None or self._inner.active_model() in (None, model):
+            return
+        if self._outside(self._inner.pending(model, limit=_PAGE)):
+            raise Conflict(
+                f"{model} cannot answer yet, since it has not embedded every memory of the store:"
+                " embed them with a handle that is not confined to scopes"
+            )
 
     def _translate(self, commit: Commit) -> Commit:
         ids = list(dict.fromkeys(mentioned_ids(commit)))

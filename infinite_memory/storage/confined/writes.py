@@ -65,6 +65,7 @@ class Translation:
             links=[link for link in commit.links if self._is_inside(link.key)],
             erased_scopes=[self._checked_name(name) for name in commit.erased_scopes],
             scopes=[self._with_hidden_parent(scope) for scope in commit.scopes],
+            active_model=commit.active_model,
             entry=None if commit.entry is None else self._unmask_action(commit.entry),
         )
 

@@ -35,6 +35,7 @@ class State:
     """
 
     sequence: int = 0
+    active_model: str | None = None
     records: dict[str, Record] = attrs.Factory(dict)
     earlier: dict[str, tuple[Memory, ...]] = attrs.Factory(dict)
     changed: dict[str, int] = attrs.Factory(dict)
@@ -115,6 +116,8 @@ class State:
             self._detach(detach)
         self._apply_links(commit)
         self._apply_scopes(commit)
+        if commit.active_model is not None:
+            self.active_model = commit.active_model
         if commit.entry is not None:
             self._log(commit.entry)
 

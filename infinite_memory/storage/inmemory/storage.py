@@ -132,6 +132,11 @@ class InMemoryStorage:
         with self._lock:
             return self._open().sequence
 
+    def active_model(self) -> str | None:
+        """Return the model that answers, None before the first; see `Storage.active_model`."""
+        with self._lock:
+            return self._open().active_model
+
     def pending(self, model: str, *, limit: int) -> list[str]:
         """Return ids of memories without an embedding by `model`; see `Storage.pending`."""
         check_limit(limit)

@@ -91,8 +91,10 @@ class Committer:
         metadata.update_one({"_id": STORE}, {"$inc": {"turns": 1}}, session=session)
         plan = make_plan(session)
         plan.writes.carry_out(self._database, session=session)
-        ends = {"sequence": plan.sequence, "journal": encode_end(plan.journal)}
-        metadata.update_one({"_id": STORE}, {"$set": ends}, session=session)
+        after = {"sequence": plan.sequence, "journal": encode_end(plan.journal)}
+        if plan.active_model is not None:
+            after["active_model"] = plan.active_model
+        metadata.update_one({"_id": STORE}, {"$set": after}, session=session)
         return plan.sequence
 
     def _plan_commit(self, commit: Commit, session: ClientSession) -> Plan:

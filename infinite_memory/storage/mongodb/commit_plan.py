@@ -45,6 +45,7 @@ class Plan:
     writes: DocumentWrites
     sequence: int
     journal: JournalEnd
+    active_model: str | None = None
 
 
 @frozen(kw_only=True)
@@ -85,7 +86,12 @@ def plan_commit(commit: Commit, before: Before, *, refuse: Callable[[str], Store
     """
     planner = _Planner(before, refuse)
     planner.apply(commit)
-    return Plan(writes=planner.writes, sequence=planner.sequence, journal=planner.journal)
+    return Plan(
+        writes=planner.writes,
+        sequence=planner.sequence,
+        journal=planner.journal,
+        active_model=commit.active_model,
+    )
 
 
 class _Planner:

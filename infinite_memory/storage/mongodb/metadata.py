@@ -1,4 +1,4 @@
-"""The store document: the number of the last change, the end of the journal, the version."""
+"""The store document: the last change, the end of the journal, the active model, the version."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from infinite_memory.model.entry import JournalEnd
 from infinite_memory.storage.mongodb.schema import METADATA, SCHEMA_VERSION, STORE
 
 __all__ = [
+    "active_model",
     "encode_end",
     "end_in",
     "journal_end",
@@ -101,6 +102,21 @@ def position(database: Database[dict[str, Any]], place: str) -> int:
 def journal_end(database: Database[dict[str, Any]], place: str) -> JournalEnd:
     """Return the number and the digest of the last entry."""
     return end_in(_looked_up(database, "journal"), place)
+
+
+def active_model(database: Database[dict[str, Any]], place: str) -> str | None:
+    """Return the model that answers, None before a commit named one.
+
+    Raises:
+        StoreDamaged: it is not text.
+    """
+    model = (_looked_up(database, "active_model") or {}).get("active_model")
+    if model is None or isinstance(model, str):
+        return model
+    raise StoreDamaged(
+        f"{place} has lost the name of the model that answers, in the document {STORE!r} of "
+        f"{METADATA!r}: restore it from a backup; nothing was changed"
+    )
 
 
 def _looked_up(database: Database[dict[str, Any]], name: str) -> dict[str, Any] | None:

@@ -34,6 +34,7 @@ from infinite_memory.storage.mongodb.errors import translated
 from infinite_memory.storage.mongodb.feed import FeedReader
 from infinite_memory.storage.mongodb.journal import JournalReader
 from infinite_memory.storage.mongodb.links import links_of
+from infinite_memory.storage.mongodb.metadata import active_model
 from infinite_memory.storage.mongodb.migrations import migrate
 from infinite_memory.storage.mongodb.patience import (
     close_client,
@@ -174,6 +175,10 @@ class MongoStorage:
     def position(self) -> int:
         """Return the cursor behind the last change."""
         return self._run(self._feed.position)
+
+    def active_model(self) -> str | None:
+        """Return the model that answers, None before the first; see `Storage.active_model`."""
+        return self._run(lambda: active_model(self._connection.database, self._connection.place))
 
     def pending(self, model: str, *, limit: int) -> list[str]:
         """Return ids of memories without an embedding by `model`; see `Storage.pending`."""

@@ -1,4 +1,4 @@
-"""The single row of `ledger`: the identity of the store, the ends of its feed and journal."""
+"""The single row of `ledger`: identity, the ends of the feed and the journal, the active model."""
 
 from __future__ import annotations
 
@@ -34,14 +34,7 @@ class Ledger:
     sequence: int
     token: bytes
     end: JournalEnd = field(factory=JournalEnd)
-
-    def after(self, *, token: bytes, sequence: int, end: JournalEnd) -> Ledger:
-        """Return the row after a commit."""
-        return Ledger(identity=self.identity, sequence=sequence, token=token, end=end)
-
-    def with_token(self, token: bytes) -> Ledger:
-        """Return the row after a commit that extends neither feed nor journal."""
-        return self.after(token=token, sequence=self.sequence, end=self.end)
+    active_model: str | None = None
 
 
 def read_identity(connection: apsw.Connection, path: Path) -> str:
@@ -61,13 +54,19 @@ def read_ledger(connection: apsw.Connection, path: Path) -> Ledger:
     """
     rows: list[Any] = connection.execute(
         "SELECT CAST(identity AS BLOB), CAST(sequence AS INTEGER), CAST(token AS BLOB), "
-        "CAST(entries AS INTEGER), CAST(digest AS BLOB), CAST(checksum AS BLOB) FROM ledger"
+        "CAST(entries AS INTEGER), CAST(digest AS BLOB), CAST(active_model AS BLOB), "
+        "CAST(checksum AS BLOB) FROM ledger"
     ).fetchall()
     if len(rows) == 1:
-        identity, sequence, token, entries, digest, checksum = rows[0]
-        if seal_fits(_KIND, (sequence, entries), (identity, token, digest), checksum):
-            end = JournalEnd(number=entries, digest=digest)
-            return Ledger(identity=identity.decode(), sequence=sequence, token=token, end=end)
+        identity, sequence, token, entries, digest, model, checksum = rows[0]
+        if seal_fits(_KIND, (sequence, entries), (identity, token, digest, model), checksum):
+            return Ledger(
+                identity=identity.decode(),
+                sequence=sequence,
+                token=token,
+                end=JournalEnd(number=entries, digest=digest),
+                active_model=model.decode() or None,
+            )
     raise _damaged_ledger(path)
 
 
@@ -78,8 +77,8 @@ def _damaged_ledger(path: Path) -> StoreDamaged:
 def insert_ledger(connection: apsw.Connection, ledger: Ledger) -> None:
     """Write the row of a new store."""
     connection.execute(
-        "INSERT INTO ledger (one, identity, sequence, token, entries, digest, checksum) "
-        "VALUES (1, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO ledger (one, identity, sequence, token, entries, digest, active_model, "
+        "checksum) VALUES (1, ?, ?, ?, ?, ?, ?, ?)",
         (ledger.identity, *_bindings(ledger)),
     )
 
@@ -87,7 +86,8 @@ def insert_ledger(connection: apsw.Connection, ledger: Ledger) -> None:
 def update_ledger(connection: apsw.Connection, ledger: Ledger) -> None:
     """Replace the row, inside the transaction of the caller."""
     connection.execute(
-        "UPDATE ledger SET sequence = ?, token = ?, entries = ?, digest = ?, checksum = ?",
+        "UPDATE ledger SET sequence = ?, token = ?, entries = ?, digest = ?, active_model = ?, "
+        "checksum = ?",
         _bindings(ledger),
     )
 
@@ -111,7 +111,7 @@ def append_entry(connection: apsw.Connection, end: JournalEnd, text: str, path: 
 
 
 def _bindings(ledger: Ledger) -> tuple[Any, ...]:
-    sequence, token, end = ledger.sequence, ledger.token, ledger.end
-    blobs = (ledger.identity.encode(), token, end.digest)
+    sequence, token, end, model = ledger.sequence, ledger.token, ledger.end, ledger.active_model
+    blobs = (ledger.identity.encode(), token, end.digest, (model or "").encode())
     checksum = seal(_KIND, (sequence, end.number), blobs)
-    return sequence, token, end.number, end.digest, checksum
+    return sequence, token, end.number, end.digest, model or "", checksum

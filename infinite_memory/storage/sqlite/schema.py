@@ -8,6 +8,7 @@ models is thus a range of an index, so that pending memories are found without r
 checked again. The entries that changed a memory are derived from the journal. `entry` is the entry
 that made the row, so that a new memory needs no row in `journal_memories`, which lists all later
 entries. The digests of the journal are a chain, whose end is in the single row of `ledger`.
+`active_model` is empty until a commit names the model that answers.
 """
 
 from __future__ import annotations
@@ -58,6 +59,7 @@ CREATE TABLE ledger (
     token BLOB NOT NULL,
     entries INTEGER NOT NULL,
     digest BLOB NOT NULL,
+    active_model TEXT NOT NULL,
     checksum BLOB NOT NULL
 ) STRICT;
 

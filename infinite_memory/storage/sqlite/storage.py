@@ -8,6 +8,7 @@ from datetime import datetime
 from pathlib import Path
 
 import apsw
+from attrs import evolve
 
 from infinite_memory.errors import StoreDamaged
 from infinite_memory.model.codec import from_micros
@@ -117,9 +118,15 @@ class SqliteStorage:
             )
             refuse_changes(commit, writer)
             writer.apply(encoded)
-            sequence, end = writer.sequence, writer.journal_end
-            update_ledger(connection, ledger.after(token=token, sequence=sequence, end=end))
-            return sequence
+            after = evolve(
+                ledger,
+                token=token,
+                sequence=writer.sequence,
+                end=writer.journal_end,
+                active_model=commit.active_model or ledger.active_model,
+            )
+            update_ledger(connection, after)
+            return writer.sequence
 
         position = self._database.transaction(
             work, forgetting=lambda: _only_removes(commit), erasing=bool(commit.erases)
@@ -171,6 +178,11 @@ class SqliteStorage:
         with self._database.read() as snapshot:
             return read_ledger(snapshot.connection, self._database.path).sequence
 
+    def active_model(self) -> str | None:
+        """Return the model that answers, None before the first; see `Storage.active_model`."""
+        with self._database.read() as snapshot:
+            return read_ledger(snapshot.connection, self._database.path).active_model
+
     def pending(self, model: str, *, limit: int) -> list[str]:
         """Return ids of memories without an embedding by `model`; see `Storage.pending`."""
         check_limit(limit)
@@ -215,7 +227,7 @@ class SqliteStorage:
         def work(connection: apsw.Connection, token: bytes) -> None:
             ledger = read_ledger(connection, self._database.path)
             count_usage(connection, used, self._damage)
-            update_ledger(connection, ledger.with_token(token))
+            update_ledger(connection, evolve(ledger, token=token))
 
         if used:
             self._database.transaction(work, wait_seconds=_USAGE_SECONDS)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import apsw
+from attrs import evolve
 
 from infinite_memory.errors import StorageUnavailable
 from infinite_memory.storage.sqlite.connection import BUSY_SECONDS
@@ -135,7 +136,7 @@ class Writer:
         """Make a commit that only changes the token; return the ledger before it."""
         self.connection.execute("BEGIN IMMEDIATE")
         ledger = read_ledger(self.connection, self._path)
-        update_ledger(self.connection, ledger.with_token(os.urandom(16)))
+        update_ledger(self.connection, evolve(ledger, token=os.urandom(16)))
         self.connection.execute("COMMIT")
         return ledger
 

@@ -5,11 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from infinite_memory.errors import Conflict, InvalidInput
 from infinite_memory.model.commit import Attach, Commit, Detach, Erase, Put
 from infinite_memory.model.memory import Status
 from infinite_memory.model.record import Embedding, Record
+from infinite_memory.model.scope import Scope
+from infinite_memory.model.usage import Usage
 from infinite_memory.protocols import Storage
 from infinite_memory.testing.storage_contract.base import (
+    NOW,
     StorageTests,
     make_embedding,
     make_memory,
@@ -139,3 +143,32 @@ class ModelTests(StorageTests):
         assert found["a"].embeddings == found["b"].embeddings == (refused,)
         assert found["a"].embeddings[0].vectors.shape == (0, dimensions)
         assert storage.pending("model-a", limit=9) == []
+
+    def test_the_active_model_is_what_a_commit_named_last(self, storage: Storage) -> None:
+        storage.commit(Commit(puts=[put("a", embeddings=(_A, _B))]))
+        assert storage.active_model() is None
+        position = storage.position()
+        for model in ("model-a", "model-b", "Modell ü [7]"):
+            assert storage.commit(Commit(active_model=model)) == position
+            storage.commit(Commit(scopes=[Scope(name="s", description=model)]))
+            storage.count_usage({"a": Usage(count=1, last=NOW)})
+            assert storage.active_model() == model
+        assert storage.position() == position
+        assert storage.journal_end().number == 0
+
+    def test_the_active_model_changes_with_all_of_its_commit_or_not_at_all(
+        self, storage: Storage
+    ) -> None:
+        storage.commit(Commit(puts=[put("a")]))
+        storage.commit(Commit(attaches=[_attach("a", _A)], active_model="model-a"))
+        with pytest.raises(Conflict):
+            storage.commit(Commit(puts=[put("a")], active_model="model-b"))
+        assert storage.active_model() == "model-a"
+
+    @pytest.mark.parametrize("model", ["", "two\nlines"])
+    def test_an_active_model_that_is_no_line_of_text_is_refused(
+        self, storage: Storage, model: str
+    ) -> None:
+        with pytest.raises(InvalidInput, match="active model"):
+            storage.commit(Commit(active_model=model))
+        assert storage.active_model() is None
