@@ -16,7 +16,7 @@ from infinite_memory import Config, MemoryStore, StoreClosed
 from infinite_memory.storage.mongodb.managed.binary import find_mongod
 from infinite_memory.storage.mongodb.managed.open import open_managed
 from infinite_memory.storage.mongodb.managed.server import Server
-from infinite_memory.storage.mongodb.managed.sharing import alone
+from infinite_memory.storage.mongodb.managed.sharing import hold_start_lock
 from infinite_memory.testing.embedders import HashingEmbedder
 
 KILLS = 3
@@ -143,7 +143,7 @@ def test_a_server_that_hangs_is_started_anew(
         hung = server(managed_home)
         os.kill(hung, signal.SIGSTOP)
         another = Server(managed_home, find_mongod())
-        with alone(another.folder):
+        with hold_start_lock(another.folder):
             another.ensure()
         assert hung not in servers(managed_home)
         assert store.get("one").text == "the first word"

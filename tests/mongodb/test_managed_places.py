@@ -120,7 +120,7 @@ def test_a_configured_program_that_cannot_be_run_is_named(managed_home: Path, na
         with pytest.raises(ConfigurationError) as refused:
             opened(managed_home, mongod=program)
     assert str(program) in str(refused.value)
-    assert "is no program that can be run" in str(refused.value)
+    assert "is not an executable file" in str(refused.value)
 
 
 def test_what_a_program_says_that_ends_at_once_is_in_the_error(

@@ -57,7 +57,7 @@ class Committer:
         self._database = connection.database
         self._damage = damage
         self._scopes = scopes
-        self._alone = threading.Lock()
+        self._commit_lock = threading.Lock()
 
     def commit(self, commit: Commit) -> int:
         """Carry out all of `commit`, or nothing; see `Storage.commit`."""
@@ -70,20 +70,20 @@ class Committer:
     def _carry_out(self, plan: Callable[[ClientSession], Plan]) -> int:
         """Write the plan that `plan` makes, in one transaction; return the last change number."""
         # One commit at a time in this process: parallel commits would only cause write conflicts.
-        with self._turn():
+        with self._hold_commit_lock():
             return in_transaction(self._connection, lambda session: self._write(plan, session))
 
     @contextmanager
-    def _turn(self) -> Iterator[None]:
-        if not self._alone.acquire(timeout=BRIEF_SECONDS if is_brief() else -1):
+    def _hold_commit_lock(self) -> Iterator[None]:
+        if not self._commit_lock.acquire(timeout=BRIEF_SECONDS if is_brief() else -1):
             raise StorageUnavailable(
-                f"{self._connection.place} keeps another commit of this process waiting; "
+                f"another commit of this process still waits for {self._connection.place}; "
                 "nothing was stored"
             )
         try:
             yield
         finally:
-            self._alone.release()
+            self._commit_lock.release()
 
     def _write(self, make_plan: Callable[[ClientSession], Plan], session: ClientSession) -> int:
         metadata = self._database.get_collection(METADATA)
@@ -109,7 +109,7 @@ class Committer:
             sequence=sequence_in(store, place),
             journal=end_in(store, place),
         )
-        refuse_changes(commit, _Present(self._database, self._scopes, before, session))
+        refuse_changes(commit, _CurrentState(self._database, self._scopes, before, session))
         return plan_commit(commit, before, refuse=self._damage.refuse_record)
 
     def _plan_usage(self, used: Mapping[str, Usage], session: ClientSession) -> Plan:
@@ -134,14 +134,14 @@ class Committer:
         """Yield the documents whose id is in `ids`, in queries of at most 1,000 ids."""
         collection = self._database.get_collection(name)
         for start in range(0, len(ids), _IDS_AT_ONCE):
-            part = list(ids[start : start + _IDS_AT_ONCE])
-            yield from collection.find({"_id": {"$in": part}}, projection, session=session)
+            batch = list(ids[start : start + _IDS_AT_ONCE])
+            yield from collection.find({"_id": {"$in": batch}}, projection, session=session)
 
     def _find_ids(self, name: str, ids: Sequence[str], session: ClientSession) -> frozenset[str]:
         return frozenset(d["_id"] for d in self._find_documents(name, ids, session, {"_id": 1}))
 
 
-class _Present:
+class _CurrentState:
     """The state of the database before a commit, read in the transaction of the commit."""
 
     def __init__(
@@ -165,11 +165,12 @@ class _Present:
 
     def holds(self, scope: str, besides: Collection[str]) -> bool:
         where = {"scope": {"$eq": scope}, "status": {"$ne": Status.FORGOTTEN.value}}
-        held = self._memories.find(where, {"_id": 1}, session=self._session)
-        return any(document["_id"] not in besides for document in held.limit(len(besides) + 1))
+        documents = self._memories.find(where, {"_id": 1}, session=self._session)
+        first = documents.limit(len(besides) + 1)
+        return any(document["_id"] not in besides for document in first)
 
     def holders(self, expected: ExpectKey) -> list[str]:
-        return self._find_sound_ids(
+        return self._find_undamaged_ids(
             {
                 "key": {"$eq": expected.key},
                 "scope": {"$eq": expected.scope},
@@ -178,7 +179,7 @@ class _Present:
         )
 
     def with_content(self, expected: ExpectContent) -> list[str]:
-        return self._find_sound_ids(
+        return self._find_undamaged_ids(
             {
                 "content_hash": {"$in": sorted(expected.content_hashes)},
                 "scope": {"$in": sorted(expected.scopes)},
@@ -186,7 +187,7 @@ class _Present:
             }
         )
 
-    def _find_sound_ids(self, where: Mapping[str, Any]) -> list[str]:
+    def _find_undamaged_ids(self, where: Mapping[str, Any]) -> list[str]:
         """Return the ids of the undamaged memories that meet `where`."""
         documents = self._memories.find(where, session=self._session)
         return [memory.id for memory in map(decode_memory, documents) if memory is not None]

@@ -22,8 +22,8 @@ from infinite_memory.storage.mongodb.documents import (
     stored_of,
 )
 from infinite_memory.storage.mongodb.journal import encode_entry, next_entry
-from infinite_memory.storage.mongodb.links import encode_link, link_id, touching
-from infinite_memory.storage.mongodb.passages import Stored, passage_documents, stored_as
+from infinite_memory.storage.mongodb.links import encode_link, link_id, link_condition
+from infinite_memory.storage.mongodb.passages import Stored, passage_documents, entry_for_embedding
 from infinite_memory.storage.mongodb.schema import (
     ERASED,
     JOURNAL,
@@ -95,6 +95,8 @@ def plan_commit(commit: Commit, before: Before, *, refuse: Callable[[str], Store
 
 
 class _Planner:
+    """Collects the writes of a commit, in the order in which its parts take effect."""
+
     def __init__(self, before: Before, refuse: Callable[[str], StoreDamaged]) -> None:
         self.writes = DocumentWrites()
         self.sequence = before.sequence
@@ -104,7 +106,7 @@ class _Planner:
         self._documents = dict(before.documents)
         self._existing = {*before.documents, *before.ends}
         self._erased = set(before.erased)
-        # The passages to be put, by memory and model: a later write may take them back.
+        # The passages to put, by memory and model: a later part of the commit may withdraw them.
         self._passages: dict[str, dict[str, list[Document]]] = {}
 
     def apply(self, commit: Commit) -> None:
@@ -120,7 +122,7 @@ class _Planner:
         self._apply_links(commit)
         self._apply_scopes(commit)
         if commit.entry is not None:
-            self._log(commit.entry)
+            self._append_entry(commit.entry)
 
     def _put_passages(self) -> None:
         for by_model in self._passages.values():
@@ -151,52 +153,52 @@ class _Planner:
             self.writes.delete(collection, {"memory_id": {"$eq": erase.id}})
         for collection in (MEMORIES, USAGE):
             self.writes.delete_id(collection, erase.id)
-        self.writes.delete(LINKS, touching(erase.id))
-        self.writes.put(ERASED, {"_id": erase.id, "sequence": self._next()})
+        self.writes.delete(LINKS, link_condition(erase.id))
+        self.writes.put(ERASED, {"_id": erase.id, "sequence": self._next_sequence()})
 
     def _put(self, put: Put) -> None:
         memory = put.memory
         replaced = self._documents.get(memory.id)
         if replaced is not None:
-            self.writes.put(REVISIONS, encode_revision(self._sound(replaced)))
+            self.writes.put(REVISIONS, encode_revision(self._decode_memory(replaced)))
             self._drop_passages(memory.id)
         if memory.id in self._erased:
             self._erased.remove(memory.id)
             self.writes.delete_id(ERASED, memory.id)
-        stamp = self._next()
+        stamp = self._next_sequence()
         stored = [self._embed(memory, embedding, stamp) for embedding in put.embeddings]
-        self._keep(memory, put.content_hash, stored, stamp)
+        self._put_memory(memory, put.content_hash, stored, stamp)
 
     def _attach(self, attach: Attach) -> None:
         document = self._documents.get(attach.id)
         if document is None or revision_of(document) != attach.revision:
             return
-        memory = self._sound(document)
+        memory = self._decode_memory(document)
         model = attach.embedding.model
         kept = [stored for stored in stored_of(document) if stored.model != model]
         self._drop_passages(attach.id, [model])
-        stamp = self._next()
+        stamp = self._next_sequence()
         stored = [*kept, self._embed(memory, attach.embedding, stamp)]
-        self._keep(memory, document["content_hash"], stored, stamp)
+        self._put_memory(memory, document["content_hash"], stored, stamp)
 
     def _detach(self, detach: Detach) -> None:
         document = self._documents.get(detach.id)
         if document is None:
             return
-        memory = self._sound(document)
+        memory = self._decode_memory(document)
         stored = stored_of(document)
         dropped = [embedding.model for embedding in stored if embedding.model != detach.keep]
         if dropped:
             self._drop_passages(detach.id, dropped)
             kept = [embedding for embedding in stored if embedding.model == detach.keep]
-            self._keep(memory, document["content_hash"], kept, self._next())
+            self._put_memory(memory, document["content_hash"], kept, self._next_sequence())
 
-    def _log(self, action: Action) -> None:
+    def _append_entry(self, action: Action) -> None:
         entry = next_entry(self.journal, action)
         self.writes.put(JOURNAL, encode_entry(entry))
         self.journal = JournalEnd(number=entry.number, digest=entry.digest)
 
-    def _keep(self, memory: Memory, content_hash: bytes, stored: list[Stored], stamp: int) -> None:
+    def _put_memory(self, memory: Memory, content_hash: bytes, stored: list[Stored], stamp: int) -> None:
         document = encode_memory(memory, content_hash=content_hash, sequence=stamp, stored=stored)
         self._documents[memory.id] = document
         self._existing.add(memory.id)
@@ -205,7 +207,7 @@ class _Planner:
     def _embed(self, memory: Memory, embedding: Embedding, stamp: int) -> Stored:
         passages = list(passage_documents(memory.id, embedding, stamp=stamp))
         self._passages.setdefault(memory.id, {})[embedding.model] = passages
-        return stored_as(memory.id, memory.revision, embedding, stamp=stamp)
+        return entry_for_embedding(memory.id, memory.revision, embedding, stamp=stamp)
 
     def _drop_passages(self, memory_id: str, models: Collection[str] | None = None) -> None:
         """Drop the passages of a memory that were made by `models`, or all of them."""
@@ -218,12 +220,12 @@ class _Planner:
         for model in list(pending) if models is None else models:
             pending.pop(model, None)
 
-    def _sound(self, document: Document) -> Memory:
+    def _decode_memory(self, document: Document) -> Memory:
         memory = decode_memory(document)
         if memory is None:
             raise self._refuse(str(document.get("_id")))
         return memory
 
-    def _next(self) -> int:
+    def _next_sequence(self) -> int:
         self.sequence += 1
         return self.sequence

@@ -36,7 +36,7 @@ __all__ = [
     "connect",
     "is_unready",
     "refuse_standalone",
-    "revived",
+    "revive_server",
     "version_of",
 ]
 
@@ -61,7 +61,7 @@ _SETTINGS: dict[str, Any] = {
     "datetime_conversion": "DATETIME_AUTO",
     # Invalid UTF-8 damages a single document, not every document in the same answer.
     "unicode_decode_error_handler": "replace",
-    # About as long as a person waits; a server that hangs is noticed in this time. With timeoutMS,
+    # About as long as a person waits; a server that hangs is detected in this time. With timeoutMS,
     # a limit for the whole call, the driver would look for a server until the limit has passed.
     "serverSelectionTimeoutMS": 10_000,
     "connectTimeoutMS": 5_000,
@@ -69,13 +69,13 @@ _SETTINGS: dict[str, Any] = {
     "socketTimeoutMS": 30_000,
     "appname": "infinite-memory",
 }
-_LEFT_TO_THE_ADDRESS = {
+_ADDRESS_MAY_SET = {
     *("serverselectiontimeoutms", "connecttimeoutms", "heartbeatfrequencyms", "sockettimeoutms"),
     "appname",
 }
 _ESCAPED_USER = re.compile(r"([^:/?#\[\]@%]|%[0-9a-f]{2})*(:([^:/?#\[\]@%]|%[0-9a-f]{2})*)?", re.I)
-_NOT_OURS = ("admin", "config", "local")
-_STRONG: dict[str, tuple[object, ...]] = {
+_SYSTEM_DATABASES = ("admin", "config", "local")
+_DURABLE_VALUES: dict[str, tuple[object, ...]] = {
     "w": ("majority",),
     "journal": (True,),
     "readconcernlevel": ("majority", "linearizable"),
@@ -121,8 +121,8 @@ def is_unready(connection: Connection, error: BaseException | None) -> bool:
     return connection.managed and isinstance(error, DriverConfigurationError)
 
 
-def revived(connection: Connection, error: BaseException | None) -> bool:
-    """Start the managed server if `error` says that it is gone; return whether to try again."""
+def revive_server(connection: Connection, error: BaseException | None) -> bool:
+    """Start the managed server if `error` shows that it is gone; return whether to retry."""
     if is_brief():
         return False
     if is_unready(connection, error):
@@ -145,7 +145,7 @@ def connect(
         StorageUnavailable: the server cannot be reached, is too old, or is a standalone server.
     """
     place = masked(address)
-    parsed = _checked(address, place)
+    parsed = _parse_address(address, place)
     name = str(parsed["database"] or DEFAULT_DATABASE)
     timing, patience_seconds = _timing_of(parsed["options"])
     try:
@@ -174,17 +174,17 @@ def connect(
 
 def _timing_of(options: Mapping[str, Any]) -> tuple[dict[str, Any], float]:
     """Return the settings of the driver and the patience for an address with `options`."""
-    given = {name.lower(): value for name, value in options.items()}
-    settings = {name: value for name, value in _SETTINGS.items() if name.lower() not in given}
-    selection, whole = given.get("serverselectiontimeoutms"), given.get("timeoutms")
-    limits = [seconds for seconds in (selection, whole) if seconds]
+    in_address = {name.lower(): value for name, value in options.items()}
+    settings = {name: value for name, value in _SETTINGS.items() if name.lower() not in in_address}
+    selection, total = in_address.get("serverselectiontimeoutms"), in_address.get("timeoutms")
+    limits = [seconds for seconds in (selection, total) if seconds]
     if not limits:
         return settings, _ELECTION_SECONDS
     settings["serverSelectionTimeoutMS"] = int(min(limits) * 1000)
-    if selection is not None and whole:
+    if selection is not None and total:
         # See `_SETTINGS`: two limits of the driver stand in for `timeoutMS`.
-        socket = given.get("sockettimeoutms") or whole
-        settings |= {"timeoutMS": None, "socketTimeoutMS": int(min(socket, whole) * 1000)}
+        socket = in_address.get("sockettimeoutms") or total
+        settings |= {"timeoutMS": None, "socketTimeoutMS": int(min(socket, total) * 1000)}
     return settings, min(limits)
 
 
@@ -233,14 +233,14 @@ def version_of(built: Mapping[str, Any], place: str) -> tuple[int, ...]:
     numbers = built.get("versionArray")
     if not isinstance(numbers, list) or not all(isinstance(n, int) for n in numbers[:3]):
         raise StorageUnavailable(
-            f"{place} does not say which version of MongoDB it is ({built.get('version')!r:.50}): "
-            "name a server of MongoDB itself"
+            f"{place} does not report a version of MongoDB ({built.get('version')!r:.50}): "
+            "give the address of a MongoDB server"
         )
     version = tuple(numbers[:3])
     if version[:2] < _OLDEST:
         raise StorageUnavailable(
-            f"{place} runs MongoDB {built.get('version')}, and transactions, retries and reads by "
-            f"majority are relied on as they are from {_OLDEST[0]}.{_OLDEST[1]}: upgrade the server"
+            f"{place} runs MongoDB {built.get('version')}; a store needs the transactions and majority "
+            f"reads of version {_OLDEST[0]}.{_OLDEST[1]} or newer: upgrade the server"
         )
     return version
 
@@ -254,13 +254,13 @@ def refuse_standalone(
     the driver knows.
 
     Raises:
-        StorageUnavailable: the server stands alone, or its replica set was not initiated yet.
+        StorageUnavailable: it is a standalone server, or its replica set was not initiated yet.
     """
     if "setName" in hello or hello.get("msg") == "isdbgrid":
         return
     initiate = f"`{_initiate_command(*next(iter(servers)))}`"
     if hello.get("isreplicaset"):
-        raise _uninitiated(place, initiate)
+        raise _uninitiated_error(place, initiate)
     raise StorageUnavailable(
         f"{place} is a standalone server, which has no transactions. Make it a replica set of one: "
         "restart it with `mongod --replSet rs0` and the options that it has now, then run "
@@ -273,10 +273,10 @@ def _refuse_uninitiated(client: MongoClient[dict[str, Any]], place: str) -> None
     servers = client.topology_description.server_descriptions().values()
     for server in servers:
         if server.server_type_name == "RSGhost":
-            raise _uninitiated(place, f"`{_initiate_command(*server.address)}`")
+            raise _uninitiated_error(place, f"`{_initiate_command(*server.address)}`")
 
 
-def _uninitiated(place: str, initiate: str) -> StorageUnavailable:
+def _uninitiated_error(place: str, initiate: str) -> StorageUnavailable:
     return StorageUnavailable(
         f"{place} is a member of a replica set that was not initiated: run {initiate}; "
         "nothing was changed"
@@ -296,12 +296,12 @@ def _initiate_command(host: str, port: int | None) -> str:
     return f"mongosh {server}--eval 'rs.initiate()'"
 
 
-def _checked(address: str, place: str) -> dict[str, Any]:
-    """Return the parts of an address that can be used."""
-    if not _sound_user(address):
+def _parse_address(address: str, place: str) -> dict[str, Any]:
+    """Return the parts of an address, as the driver parses them, after checking them."""
+    if not _has_valid_user(address):
         # The driver would take a part of the password for a host and show it in its error.
         raise ConfigurationError(
-            f"the store {place} cannot be used: its user and password must be USER:PASSWORD@, with "
+            f"the store {place} cannot be used: write its user and password as USER:PASSWORD@, with "
             "the characters : / ? # [ ] @ % in them as %3A %2F %3F %23 %5B %5D %40 %25"
         )
     try:
@@ -310,24 +310,24 @@ def _checked(address: str, place: str) -> dict[str, Any]:
         # `parse_uri` also checks whether the certificates in the address can be read.
         reason = str(error).replace(address, place)
         if any(secret in reason for secret in secrets_in(address)):
-            reason = "check its hosts, ports and options; what is wrong there is secret"
+            reason = "check its hosts, ports and options (the reason is hidden, since it contains the password)"
         raise ConfigurationError(f"the store {place} cannot be used: {reason}") from None
-    if parsed["database"] in _NOT_OURS or parsed["collection"]:
+    if parsed["database"] in _SYSTEM_DATABASES or parsed["collection"]:
         raise ConfigurationError(
-            f"the store {place} cannot be used: give a database of its own a name without a dot, "
-            f"and other than {', '.join(_NOT_OURS)}"
+            f"the store {place} cannot be used: name a database for it alone, without a dot in its name "
+            f"and other than {', '.join(_SYSTEM_DATABASES)}"
         )
     for name, value in parsed["options"].items():
-        strong = _STRONG.get(name.lower())
-        if strong is not None and value not in strong:
+        durable = _DURABLE_VALUES.get(name.lower())
+        if durable is not None and value not in durable:
             raise ConfigurationError(
-                f"the store {place} sets {name}={value}, which could lose what was acknowledged: "
-                "leave it out, everything is written by majority and journaled"
+                f"the store {place} sets {name}={value}, which could lose an acknowledged write: "
+                "leave it out; every write waits for a majority and the journal"
             )
     return parsed
 
 
-def _sound_user(address: str) -> bool:
+def _has_valid_user(address: str) -> bool:
     """Return whether an address has no user, or a user that is escaped correctly."""
     # An @ after the hosts must be escaped as well.
     user, at, _ = address.partition("//")[2].rpartition("@")

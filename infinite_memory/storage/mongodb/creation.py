@@ -18,7 +18,7 @@ from infinite_memory.model.scope import Scope
 from infinite_memory.storage.earlier import earlier_store
 from infinite_memory.storage.mongodb.connection import Connection
 from infinite_memory.storage.mongodb.documents import encode_scope
-from infinite_memory.storage.mongodb.errors import translated
+from infinite_memory.storage.mongodb.errors import translate_errors
 from infinite_memory.storage.mongodb.metadata import encode_end, refuse_newer
 from infinite_memory.storage.mongodb.schema import (
     COLLECTIONS,
@@ -44,8 +44,8 @@ def ensure_store(connection: Connection) -> str:
     Raises:
         SchemaTooNew: a newer version of this package wrote it.
         SchemaTooOld: a development version before schema 1 wrote it.
-        StorageUnavailable: the database holds something else.
-        StoreDamaged: the document that counts its changes is gone or cannot be read.
+        StorageUnavailable: the database holds documents of another program.
+        StoreDamaged: the store document, which counts the changes, is missing or cannot be read.
     """
     metadata = connection.database.get_collection(METADATA)
     store = metadata.find_one({"_id": STORE})
@@ -64,7 +64,7 @@ def has_store(connection: Connection) -> bool:
         SchemaTooOld: a development version before schema 1 wrote it.
         StorageUnavailable: the server does not answer.
     """
-    with translated(connection.place):
+    with translate_errors(connection.place):
         _refuse_earlier(connection)
         return connection.database.get_collection(METADATA).find_one({"_id": STORE}) is not None
 
@@ -122,19 +122,19 @@ def _refuse_earlier(connection: Connection) -> None:
     """Refuse the store of a development version before schema 1.
 
     Raises:
-        SchemaTooOld: there is one.
+        SchemaTooOld: the database holds such a store.
     """
     metadata = connection.database.get_collection(METADATA)
     where = {"_id": EARLIER_STORE, "identity": {"$exists": True}}
     if metadata.find_one(where, {"_id": 1}) is None:
         return
     if connection.managed:
-        option, put_away = "--store mongodb+managed://", "move its home folder away"
+        option, move_away = "--store mongodb+managed://", "move its home folder away"
         discard = "remove its home folder"
     else:
-        option, put_away = f"--store {connection.place}", "name another database in the address"
+        option, move_away = f"--store {connection.place}", "name another database in the address"
         discard = f"drop the database {connection.database.name!r}"
-    raise earlier_store(connection.place, option=option, put_away=put_away, discard=discard)
+    raise earlier_store(connection.place, option=option, move_away=move_away, discard=discard)
 
 
 def _refuse_foreign(connection: Connection) -> None:
@@ -144,9 +144,9 @@ def _refuse_foreign(connection: Connection) -> None:
         foreign = {"_id": {"$nin": initial_ids.get(name, [])}}
         if connection.database.get_collection(name).find_one(foreign, {"_id": 1}) is not None:
             raise StorageUnavailable(
-                f"{connection.place} has a collection {name!r} that is not of Infinite Memory, or "
-                f"has lost its document {STORE!r} in {METADATA!r}: name another database in the "
-                "address, or restore that document; nothing was changed"
+                f"{connection.place} has a collection {name!r} of another program, or has lost the "
+                f"document {STORE!r} of {METADATA!r}: name another database in the address, or "
+                "restore this document; nothing was changed"
             )
 
 

@@ -17,7 +17,7 @@ from pymongo.errors import (
 
 from infinite_memory.errors import InvalidInput, StorageError, StorageUnavailable, StoreDamaged
 
-__all__ = ["storage_error", "translated"]
+__all__ = ["storage_error", "translate_errors"]
 
 _UNAUTHORIZED = 13
 _AUTHENTICATION_FAILED = 18
@@ -28,7 +28,7 @@ _NOT_WRITABLE = {10107, 13435, 13436}
 
 
 @contextmanager
-def translated(place: str) -> Iterator[None]:
+def translate_errors(place: str) -> Iterator[None]:
     """Translate errors of the driver into a `StorageError` whose message names `place`."""
     try:
         yield
@@ -40,74 +40,74 @@ def translated(place: str) -> Iterator[None]:
         ) from error
     except (BSONError, UnicodeEncodeError, OverflowError) as error:
         # A lone surrogate, a number of more than 64 bits, a document of more than 16 MB.
-        raise InvalidInput(f"{place} cannot keep or look for it: {error!s:.300}") from error
+        raise InvalidInput(f"{place} cannot store or query this value: {error!s:.300}") from error
 
 
 def storage_error(error: PyMongoError, place: str) -> StorageError | InvalidInput:
     """Return the exception to raise for an error of the driver."""
     if isinstance(error, OperationFailure) and not error.timeout:
-        return _refused(error, place)
+        return _refusal_error(error, place)
     if isinstance(error, ServerSelectionTimeoutError) and "[SSL" in str(error):
         return StorageUnavailable(
-            f"{place} and this program do not trust each other ({_brief(error)}): name in the "
-            "address the file of the authority that signed the certificate of the server "
-            "(tls=true&tlsCAFile=PATH), and what the server asks for of its clients "
+            f"{place} cannot be reached over TLS ({_short_reason(error)}): add to the address the "
+            "certificate authority that signed the certificate of the server "
+            "(tls=true&tlsCAFile=PATH) and, if the server asks for one, your own certificate "
             "(tlsCertificateKeyFile=PATH); nothing was changed"
         )
     if isinstance(error, ServerSelectionTimeoutError):
         return StorageUnavailable(
-            f"{place} cannot be reached ({_brief(error)}): check that the server runs and that the "
-            "address is right, and after a change look for it before you try again"
+            f"{place} cannot be reached ({_short_reason(error)}): check that the server runs and that the "
+            "address is right. If this was a change, check whether it was made before you try again"
         )
     if isinstance(error, NetworkTimeout | AutoReconnect) or error.timeout:
         return StorageUnavailable(
-            f"{place} did not answer ({_brief(error)}): check the server and its log, then look "
-            "for what you wanted to change before you try again"
+            f"{place} did not answer ({_short_reason(error)}): check the server and its log, and "
+            "check whether the change was made before you try again"
         )
-    return StorageUnavailable(f"{place} cannot be used at the moment ({_brief(error)})")
+    return StorageUnavailable(f"{place} cannot be used now ({_short_reason(error)})")
 
 
-def _refused(error: OperationFailure, place: str) -> StorageError | InvalidInput:
-    code, reason = _code(error), _brief(error)
+def _refusal_error(error: OperationFailure, place: str) -> StorageError | InvalidInput:
+    code, reason = _code(error), _short_reason(error)
     if code in _TOO_LARGE:
         return InvalidInput(
-            f"{place} cannot carry out so much at once ({reason}): divide it into several commits, "
-            "or give the server a larger cache; nothing was changed"
+            f"{place} cannot make a change this large at once ({reason}): divide it into several "
+            "commits, or give the server a larger cache; nothing was changed"
         )
     if code == _AUTHENTICATION_FAILED:
         return StorageUnavailable(
             f"{place} refuses the user or the password ({reason}): correct them in the address; "
-            "a user that is kept in another database needs ?authSource=NAME"
+            "a user that is defined in another database needs ?authSource=NAME"
         )
     if code == _UNAUTHORIZED:
         return StorageUnavailable(
-            f"{place} does not allow this user to do that ({reason}): give it the role readWrite "
+            f"{place} does not allow this user to do this ({reason}): give the user the role readWrite "
             "on this database; nothing was changed"
         )
     if code == _DISK_FULL:
         return StorageUnavailable(
-            f"{place} has no room left on its disk ({reason}): make room, look for what you wanted "
-            "to change, and try again"
+            f"{place} has no room left on its disk ({reason}): make room, check "
+            "whether the change was made, and try again"
         )
     if code == _WRITE_CONFLICT:
         return StorageUnavailable(
-            f"{place} was written by so many at once that this had no turn ({reason}): try again; "
+            f"{place} had too many write conflicts with other commits ({reason}): try again; "
             "nothing was changed"
         )
     if code in _NOT_WRITABLE:
         return StorageUnavailable(
-            f"{place} has no primary at the moment ({reason}): try again in some seconds"
+            f"{place} has no primary now ({reason}): try again in some seconds"
         )
     if "WT_PANIC" in reason or "checksum" in reason.casefold():
         return StoreDamaged(
             f"{place} reports damage ({reason}): stop the server, copy its data directory, and "
             "restore from a backup"
         )
-    return StorageUnavailable(f"{place} refused it (code {code}, {reason})")
+    return StorageUnavailable(f"{place} refused the command (code {code}, {reason})")
 
 
-def _first(error: PyMongoError) -> dict[str, Any]:
-    """Return the details of the server on an error; for several writes, on the first failure."""
+def _server_details(error: PyMongoError) -> dict[str, Any]:
+    """Return the details that the server sent; for several writes, those of the first failure."""
     details = getattr(error, "details", None)
     if not isinstance(details, dict):
         return {}
@@ -116,11 +116,11 @@ def _first(error: PyMongoError) -> dict[str, Any]:
 
 
 def _code(error: OperationFailure) -> int | None:
-    found = _first(error).get("code", error.code)
-    return found if isinstance(found, int) else None
+    code = _server_details(error).get("code", error.code)
+    return code if isinstance(code, int) else None
 
 
-def _brief(error: PyMongoError) -> str:
-    text = _first(error).get("errmsg")
+def _short_reason(error: PyMongoError) -> str:
+    text = _server_details(error).get("errmsg")
     line = " ".join(str(text or error).split())
     return line.split(", full error:")[0].split(", Timeout:")[0][:300]

@@ -43,7 +43,7 @@ class FeedReader:
         return position(self._database, self._place)
 
     def changes(self, after: int, *, limit: int, models: Collection[str] | None) -> Changes:
-        """Return the changes behind the number `after`; see `Storage.changes`."""
+        """Return the changes after the number `after`; see `Storage.changes`."""
         end, erased, documents = self._read_page(after, limit)
         if after >= end:
             return Changes(items=(), cursor=end)
@@ -51,7 +51,7 @@ class FeedReader:
             document["_id"]: record
             for document, record in self._records.with_embeddings(documents, models)
         }
-        # If an id was erased and used again during the reading, its later state counts.
+        # If an id was erased and reused during the reading, its later state counts.
         latest = {
             document["_id"]: document for document in sorted((*erased, *documents), key=sequence_of)
         }
@@ -73,7 +73,7 @@ class FeedReader:
     def _read_page(self, after: int, limit: int) -> tuple[int, list[Document], list[Document]]:
         """Return the end of the feed, and the next marks of erased ids and documents of memories.
 
-        A memory that changes during the reading gets a number behind the end. It is returned as
+        A memory that changes during the reading gets a number after the end. It is returned as
         well: a reader that reads up to the end must have seen it in its old or its new state.
         """
         order = [("sequence", 1)]
@@ -82,14 +82,14 @@ class FeedReader:
             end = self.position()
             if after >= end:
                 return end, [], []
-            counted = {"sequence": {"$gt": after, "$lte": end}}
-            erased = list(self._erased.find(counted, sort=order, limit=limit))
-            behind = {"sequence": {"$gt": after}}
-            documents = list(self._memories.find(behind, sort=order, limit=limit))
+            until_end = {"sequence": {"$gt": after, "$lte": end}}
+            erased = list(self._erased.find(until_end, sort=order, limit=limit))
+            after_cursor = {"sequence": {"$gt": after}}
+            documents = list(self._memories.find(after_cursor, sort=order, limit=limit))
             if not documents or sequence_of(documents[-1]) <= end:
                 return end, erased, documents
-            # If the limit cut the documents off, more memories may have got such a number. A second
-            # reading with the same result shows a damaged number, and no change under way.
+            # If the limit cut the documents off, more memories may have such a number. A second
+            # reading with the same result shows that a number is damaged, not being changed.
             if len(documents) < limit or documents == previous:
                 return end, erased, documents
             previous = documents

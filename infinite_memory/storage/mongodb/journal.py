@@ -55,7 +55,7 @@ def encode_entry(entry: Entry) -> Document:
 
 
 class JournalReader:
-    """Reads entries; an entry that is not as it was written is never returned."""
+    """Reads entries; a damaged entry is never returned."""
 
     def __init__(self, database: Database[dict[str, Any]], place: str) -> None:
         self._database = database
@@ -69,7 +69,7 @@ class JournalReader:
     def entries(self, before: int | None, *, limit: int, memory_id: str | None) -> list[Entry]:
         """Return entries, newest first; see `Storage.journal`."""
         end = self.end()
-        # An entry behind the end belongs to a commit that came after the end was read.
+        # An entry after the end belongs to a commit that came after the end was read.
         last = end.number if before is None else min(before - 1, end.number)
         where: Document = {"_id": {"$lte": last, "$gte": 1}}
         if memory_id is not None:
@@ -78,7 +78,7 @@ class JournalReader:
         if memory_id is None:
             self._refuse_gaps({document["_id"] for document in documents}, last, limit=limit)
         previous = self._digests_before(documents)
-        # Oldest first: if two entries do not fit together, the older entry was altered.
+        # Oldest first: if two entries do not match, the older entry was altered.
         entries = [self._check_entry(document, previous, end) for document in reversed(documents)]
         return entries[::-1]
 

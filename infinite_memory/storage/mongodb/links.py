@@ -15,7 +15,7 @@ from infinite_memory.storage.damage import DamageLog, link_name, name_of
 from infinite_memory.storage.mongodb.documents import Document, fits, sealed
 from infinite_memory.storage.mongodb.schema import LINKS
 
-__all__ = ["decode_link", "encode_link", "link_id", "links_of", "touching"]
+__all__ = ["decode_link", "encode_link", "link_id", "links_of", "link_condition"]
 
 _KIND = b"link"
 _IDS_AT_ONCE = 1000
@@ -63,7 +63,7 @@ def decode_link(document: Document) -> Link | None:
     )
 
 
-def touching(memory_id: str) -> Document:
+def link_condition(memory_id: str) -> Document:
     """Return the condition on links from or to a memory."""
     return {"$or": [{"source": {"$eq": memory_id}}, {"target": {"$eq": memory_id}}]}
 
@@ -75,18 +75,18 @@ def links_of(
     wanted = list(dict.fromkeys(ids))
     links: dict[tuple[str, str, str], Link] = {}
     for start in range(0, len(wanted), _IDS_AT_ONCE):
-        part = wanted[start : start + _IDS_AT_ONCE]
-        ends = [{name: {"$in": part}} for name in ("source", "target")]
+        batch = wanted[start : start + _IDS_AT_ONCE]
+        ends = [{name: {"$in": batch}} for name in ("source", "target")]
         for document in database.get_collection(LINKS).find({"$or": ends}):
             link = decode_link(document)
             if link is None:
-                damage.skip_record(_name(document))
+                damage.skip_record(_damaged_name(document))
             else:
                 links[link.source, link.target, link.type] = link
     return [link for _, link in sorted(links.items())]
 
 
-def _name(document: Document) -> str:
+def _damaged_name(document: Document) -> str:
     """Return the name of a damaged link from its `_id`, which MongoDB never changes in place."""
     try:
         source, target, kind = json.loads(document["_id"])

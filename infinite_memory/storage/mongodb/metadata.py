@@ -96,12 +96,12 @@ def encode_end(end: JournalEnd) -> dict[str, Any]:
 
 def position(database: Database[dict[str, Any]], place: str) -> int:
     """Return the number of the last change."""
-    return sequence_in(_looked_up(database, "sequence"), place)
+    return sequence_in(_read_field(database, "sequence"), place)
 
 
 def journal_end(database: Database[dict[str, Any]], place: str) -> JournalEnd:
     """Return the number and the digest of the last entry."""
-    return end_in(_looked_up(database, "journal"), place)
+    return end_in(_read_field(database, "journal"), place)
 
 
 def active_model(database: Database[dict[str, Any]], place: str) -> str | None:
@@ -110,7 +110,7 @@ def active_model(database: Database[dict[str, Any]], place: str) -> str | None:
     Raises:
         StoreDamaged: it is not text.
     """
-    model = (_looked_up(database, "active_model") or {}).get("active_model")
+    model = (_read_field(database, "active_model") or {}).get("active_model")
     if model is None or isinstance(model, str):
         return model
     raise StoreDamaged(
@@ -119,5 +119,5 @@ def active_model(database: Database[dict[str, Any]], place: str) -> str | None:
     )
 
 
-def _looked_up(database: Database[dict[str, Any]], name: str) -> dict[str, Any] | None:
+def _read_field(database: Database[dict[str, Any]], name: str) -> dict[str, Any] | None:
     return database.get_collection(METADATA).find_one({"_id": STORE}, {name: 1})

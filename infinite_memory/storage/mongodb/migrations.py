@@ -19,7 +19,7 @@ from infinite_memory.storage.mongodb.transactions import in_transaction
 __all__ = ["STEPS", "Step", "migrate"]
 
 Step = Callable[[Database[dict[str, Any]], ClientSession], None]
-"""Changes documents of a version into documents of the next, in the transaction of a session."""
+"""Converts the documents of a version to the next version, in the transaction of a session."""
 
 STEPS: dict[int, Step] = {}
 """The migration step of every older version. Schema 1 is the first, so there is no step yet."""
@@ -28,7 +28,7 @@ STEPS: dict[int, Step] = {}
 def migrate(
     connection: Connection, *, steps: Mapping[int, Step] = STEPS, target: int = SCHEMA_VERSION
 ) -> bool:
-    """Bring the collections to the schema `target`; return whether any step ran.
+    """Bring the collections to the schema `target`; return whether a step ran.
 
     A step and its new version number are one transaction, so the step runs exactly once even if
     several processes open the store at the same time. A process of the older version that still
@@ -36,20 +36,20 @@ def migrate(
 
     Raises:
         SchemaTooNew: the store has a newer schema.
-        StoreDamaged: the store names a version that no store ever had.
+        StoreDamaged: the store has a version number that no version of this package wrote.
     """
     metadata = connection.database.get_collection(METADATA)
     if _version(metadata, connection.place, target) == target:
         return False
 
-    def take_step(session: ClientSession) -> bool:
+    def run_step(session: ClientSession) -> bool:
         version = _version(metadata, connection.place, target, session)
         if version == target:
             return False
         if version not in steps:
             raise StoreDamaged(
-                f"{connection.place} names schema {version}, which no store ever had, in the "
-                f"document {STORE!r} of {METADATA!r}: restore it from a backup; nothing was changed"
+                f"{connection.place} has schema {version}, which no version of this package wrote, "
+                f"in the document {STORE!r} of {METADATA!r}: restore it from a backup; nothing was changed"
             )
         # Written first, so that a parallel migration fails with a write conflict.
         metadata.update_one({"_id": STORE}, {"$set": {"version": version + 1}}, session=session)
@@ -58,7 +58,7 @@ def migrate(
 
     # Before the transactions, since a transaction cannot create an index on existing documents.
     create_collections(connection.database)
-    while in_transaction(connection, take_step):
+    while in_transaction(connection, run_step):
         pass
     return True
 

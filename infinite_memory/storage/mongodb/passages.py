@@ -22,7 +22,7 @@ __all__ = [
     "Stored",
     "decode_embedding",
     "passage_documents",
-    "stored_as",
+    "entry_for_embedding",
 ]
 
 # BSON binary subtype of a vector: https://bsonspec.org, "BSON Binary Subtype 9 - Vector".
@@ -62,7 +62,7 @@ class Stored:
         return cls(**part)
 
 
-def stored_as(memory_id: str, revision: int, embedding: Embedding, *, stamp: int) -> Stored:
+def entry_for_embedding(memory_id: str, revision: int, embedding: Embedding, *, stamp: int) -> Stored:
     """Return the entry for `embedding` in the document of its memory."""
     return Stored(
         model=embedding.model,

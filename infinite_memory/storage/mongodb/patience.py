@@ -78,7 +78,7 @@ def has_answering_member(client: MongoClient[dict[str, Any]]) -> bool:
 
 
 def close_client(client: MongoClient[dict[str, Any]]) -> None:
-    """Close a client without waiting for its server, which is told that its sessions end."""
+    """Close a client and its sessions without waiting for an answer of the server."""
     with limit_to_brief_calls(), limit_if_brief():
         if not has_answering_member(client):
             note_no_answer()

@@ -30,7 +30,7 @@ class QueryReader:
         self._damage = damage
 
     def page(self, criteria: Criteria, after: Position | None, *, limit: int) -> Page:
-        """Return the page of at most `limit` memories that come behind `after`."""
+        """Return the page of at most `limit` memories that come after `after`."""
         memories: list[Memory] = []
         order = [("happened_at", -1), ("_id", -1)]
         where = _query(criteria, after)
@@ -49,7 +49,7 @@ class QueryReader:
         """Return ids of memories without an embedding by `model`, changed longest ago first."""
         waiting: list[tuple[int, str]] = []
         statuses = [status.value for status in Status if status is not Status.FORGOTTEN]
-        for models in self._model_sets():
+        for models in self._find_model_sets():
             if models is not None and model in models.split("\n"):
                 continue
             where = {"embedded_by": {"$eq": models}, "status": {"$in": statuses}}
@@ -61,12 +61,12 @@ class QueryReader:
         ids = [memory_id for _, memory_id in sorted(waiting) if memory_id not in damaged]
         return list(dict.fromkeys([*skipped, *ids]))[:limit]
 
-    def _model_sets(self) -> Iterator[str | None]:
+    def _find_model_sets(self) -> Iterator[str | None]:
         """Yield every set of models that has embedded a memory, with one index look-up each."""
         last = ""
         yield None
         while True:
-            # Only texts: a value of another type was not written by this package.
+            # Strings only: a value of another type was not written by this package.
             document = self._memories.find_one(
                 {"embedded_by": {"$gt": last}},
                 {"embedded_by": 1, "_id": 0},

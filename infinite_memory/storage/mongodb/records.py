@@ -28,8 +28,8 @@ from infinite_memory.storage.mongodb.schema import ERASED, MEMORIES, PASSAGES, R
 
 __all__ = ["GONE", "RecordReader"]
 
-_IDS_AT_ONCE = 1000
-_MOST_READS = 5
+_BATCH_IDS = 1000
+_MAX_READS = 5
 _PASSAGE_FIELDS = ("memory_id", "model", "stamp", "number", "start", "end", "embedding")
 
 _Passages = dict[tuple[str, str, int], list[Document]]
@@ -94,13 +94,13 @@ class RecordReader:
     def with_embeddings(
         self, documents: Sequence[Document], models: Collection[str] | None
     ) -> Iterator[tuple[Document, Record | None]]:
-        """Yield every document with its record, None if it is not as it was written.
+        """Yield every document with its record, None if the document is damaged.
 
         The record is `GONE` if the memory was erased since.
         """
         decoded = [(document, decode_memory(document)) for document in documents]
-        sound = [document for document, memory in decoded if memory is not None]
-        passages = self._find_passages(sound, models)
+        intact = [document for document, memory in decoded if memory is not None]
+        passages = self._find_passages(intact, models)
         for document, memory in decoded:
             if memory is None:
                 yield document, None
@@ -114,8 +114,8 @@ class RecordReader:
         passages: _Passages,
         models: Collection[str] | None,
     ) -> Record | None:
-        """Return the record of a sound document; see `with_embeddings`."""
-        for _ in range(_MOST_READS):
+        """Return the record of an undamaged document; see `with_embeddings`."""
+        for _ in range(_MAX_READS):
             record, damaged = _assemble_record(document, memory, passages, models)
             if not damaged:
                 return record
@@ -161,13 +161,13 @@ def _assemble_record(
     passages: _Passages,
     models: Collection[str] | None,
 ) -> tuple[Record, list[str]]:
-    """Return the record with its whole embeddings, and the models of the damaged ones."""
+    """Return the record with its complete embeddings, and the models of damaged embeddings."""
     whole: list[Embedding] = []
     damaged: list[str] = []
     for stored in stored_of(document):
         if models is None or stored.model in models:
-            own = passages.get((memory.id, stored.model, stored.stamp), [])
-            embedding = decode_embedding(memory.id, memory.revision, stored, own)
+            stored_passages = passages.get((memory.id, stored.model, stored.stamp), [])
+            embedding = decode_embedding(memory.id, memory.revision, stored, stored_passages)
             if embedding is None:
                 damaged.append(stored.model)
             else:
@@ -176,6 +176,6 @@ def _assemble_record(
 
 
 def _batches(ids: Sequence[str]) -> Iterator[list[str]]:
-    """Yield `ids` in parts that fit into a query."""
-    for start in range(0, len(ids), _IDS_AT_ONCE):
-        yield list(ids[start : start + _IDS_AT_ONCE])
+    """Yield `ids` in batches that fit into a query."""
+    for start in range(0, len(ids), _BATCH_IDS):
+        yield list(ids[start : start + _BATCH_IDS])

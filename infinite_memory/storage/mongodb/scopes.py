@@ -1,4 +1,4 @@
-"""Scopes, read as a whole."""
+"""The scopes of a store, read in one query."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class ScopeReader:
 
     def read(self, session: ClientSession | None = None) -> dict[str, Scope]:
         """Return every scope by name; see `Storage.scopes`."""
-        # Every search reads the scopes, so an answer that is the same is not decoded again.
+        # Every search reads the scopes, so an unchanged answer is not decoded a second time.
         raw_batches: Any = self._database.get_collection(SCOPES).find_raw_batches(session=session)
         answer = b"".join(raw_batches)
         known, scopes = self._known

@@ -1,4 +1,4 @@
-"""How much one database holds, counted by the server."""
+"""The size of a store: counts and bytes, computed by the server."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from infinite_memory.storage.mongodb.schema import JOURNAL, LINKS, MEMORIES, REV
 
 __all__ = ["measure"]
 
-# What others altered may lack a field, or have another type in it.
+# A document that another program altered may lack a field, or hold another type in it.
 _COUNTABLE: dict[str, Any] = {
     "$match": {
         "happened_at": {"$type": "long"},
@@ -24,7 +24,7 @@ _COUNTABLE: dict[str, Any] = {
 def measure(connection: Connection) -> Size:
     """Count what is stored; see `Storage.measure`."""
     memories = connection.database.get_collection(MEMORIES)
-    counted: dict[tuple[str, str, str], int] = {}
+    counts: dict[tuple[str, str, str], int] = {}
     embedded: dict[str, int] = {}
     bounds: list[int] = []
     groups: list[dict[str, Any]] = [
@@ -38,21 +38,21 @@ def measure(connection: Connection) -> Size:
         }
     ]
     for group in memories.aggregate([_COUNTABLE, *groups], allowDiskUse=True):
-        of, count = group["_id"], int(group["count"])
-        key = (of["scope"], of["kind"], of["status"])
-        counted[key] = counted.get(key, 0) + count
+        fields, count = group["_id"], int(group["count"])
+        key = (fields["scope"], fields["kind"], fields["status"])
+        counts[key] = counts.get(key, 0) + count
         bounds += [group["oldest"], group["newest"]]
-        if of["status"] != Status.FORGOTTEN:
-            for model in filter(None, str(of.get("embedded_by") or "").split("\n")):
+        if fields["status"] != Status.FORGOTTEN:
+            for model in filter(None, str(fields.get("embedded_by") or "").split("\n")):
                 embedded[model] = embedded.get(model, 0) + count
-    held = connection.database.command("dbStats")
+    statistics = connection.database.command("dbStats")
     return Size(
-        memories=counted,
+        memories=counts,
         revisions=connection.database.get_collection(REVISIONS).count_documents({}),
         links=connection.database.get_collection(LINKS).count_documents({}),
         entries=connection.database.get_collection(JOURNAL).count_documents({}),
         embedded=embedded,
-        size_bytes=int(held.get("storageSize", 0)) + int(held.get("indexSize", 0)),
+        size_bytes=int(statistics.get("storageSize", 0)) + int(statistics.get("indexSize", 0)),
         oldest=from_micros(min(bounds)) if bounds else None,
         newest=from_micros(max(bounds)) if bounds else None,
     )

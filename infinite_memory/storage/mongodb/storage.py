@@ -28,9 +28,9 @@ from infinite_memory.model.usage import Usage
 from infinite_memory.storage.damage import USAGE, DamageLog
 from infinite_memory.storage.forks import crossed_fork
 from infinite_memory.storage.mongodb.commit import Committer
-from infinite_memory.storage.mongodb.connection import Connection, connect, revived
+from infinite_memory.storage.mongodb.connection import Connection, connect, revive_server
 from infinite_memory.storage.mongodb.creation import ensure_store, has_store
-from infinite_memory.storage.mongodb.errors import translated
+from infinite_memory.storage.mongodb.errors import translate_errors
 from infinite_memory.storage.mongodb.feed import FeedReader
 from infinite_memory.storage.mongodb.journal import JournalReader
 from infinite_memory.storage.mongodb.links import links_of
@@ -57,7 +57,7 @@ __all__ = ["MongoStorage"]
 
 _Result = TypeVar("_Result")
 
-_AGAIN_SECONDS = 60.0
+_RETRY_SECONDS = 60.0
 
 
 class MongoStorage:
@@ -76,7 +76,7 @@ class MongoStorage:
         self._feed = FeedReader(connection.database, self._records, self._damage, connection.place)
         self._journal = JournalReader(connection.database, connection.place)
         self._committer = Committer(connection, self._damage, self._scopes)
-        with translated(connection.place):
+        with translate_errors(connection.place):
             self._identity = ensure_store(connection)
             migrate(connection)
 
@@ -88,11 +88,11 @@ class MongoStorage:
 
         Raises:
             ConfigurationError: the address cannot be used, or asks for less than durable writes.
-            StorageUnavailable: the server cannot be reached, is too old, stands alone, or refuses
-                the user.
+            StorageUnavailable: the server cannot be reached, is too old, is a standalone
+                server, or refuses the user.
             SchemaTooNew: a newer version of this package wrote it.
             SchemaTooOld: a development version before schema 1 wrote it.
-            StoreDamaged: the document that counts its changes cannot be read.
+            StoreDamaged: the store document, which counts the changes, cannot be read.
         """
         connection = connect(address)
         try:
@@ -126,8 +126,8 @@ class MongoStorage:
     def copy_mark(self) -> CopyMark | None:
         """Return the mark of the store of which this store is a copy; see `SupportsCopyMark`."""
         metadata = self._database.get_collection(METADATA)
-        found = self._run(lambda: metadata.find_one({"_id": COPY}))
-        return None if found is None else CopyMark.of(str(found.get("mark")))
+        document = self._run(lambda: metadata.find_one({"_id": COPY}))
+        return None if document is None else CopyMark.of(str(document.get("mark")))
 
     def mark_copy(self, mark: CopyMark) -> None:
         """Mark this store as a copy of another store; see `SupportsCopyMark`."""
@@ -140,7 +140,7 @@ class MongoStorage:
         check_commit(commit)
         if commit.is_empty:
             return self.position()
-        sequence = self._run(lambda: self._commit(commit), again=False)
+        sequence = self._run(lambda: self._commit(commit), retry=False)
         self._damage.note_commit(commit)
         return sequence
 
@@ -164,16 +164,16 @@ class MongoStorage:
         return self._run(lambda: self._records.history(memory_id))
 
     def erased(self, ids: Collection[str]) -> frozenset[str]:
-        """Return those of `ids` that were erased; see `Storage.erased`."""
+        """Return the ids among `ids` that were erased; see `Storage.erased`."""
         return self._run(lambda: self._records.erased(ids))
 
     def changes(self, after: int, *, limit: int, models: Collection[str] | None = None) -> Changes:
-        """Return what changed since the cursor `after`; see `Storage.changes`."""
+        """Return the changes after the cursor `after`; see `Storage.changes`."""
         check_limit(limit)
         return self._run(lambda: self._feed.changes(after, limit=limit, models=models))
 
     def position(self) -> int:
-        """Return the cursor behind the last change."""
+        """Return the cursor after the last change."""
         return self._run(self._feed.position)
 
     def active_model(self) -> str | None:
@@ -212,7 +212,7 @@ class MongoStorage:
         """Add the counts of `used`; see `Storage.count_usage`."""
         counts = dict(used)
         if counts:
-            self._run(lambda: self._committer.count_usage(counts), again=False)
+            self._run(lambda: self._committer.count_usage(counts), retry=False)
             for memory_id in counts:
                 self._damage.discard_record(USAGE + memory_id)
 
@@ -242,12 +242,12 @@ class MongoStorage:
         """Let no call of this thread wait for the server; see `SupportsBriefCalls`."""
         return limit_to_brief_calls()
 
-    def _run(self, work: Callable[[], _Result], *, again: bool = True) -> _Result:
-        """Run `work`; if `again`, retry it after a lost connection.
+    def _run(self, work: Callable[[], _Result], *, retry: bool = True) -> _Result:
+        """Run `work`; if `retry`, repeat it after a lost connection.
 
-        A managed server that is gone is started, and `work` is retried until the time is up. With
-        any server that is not managed, `work` is retried once after a lost connection, but not if
-        the driver has already waited for the server, unless a replica set is electing a primary.
+        A managed server that is gone is started, and `work` is retried for up to a minute. With any
+        other server, `work` is retried once after a lost connection. It is not retried if the
+        driver has already waited for the server, unless a replica set is electing a primary.
         """
         self._check_usable()
         began = time.monotonic()
@@ -255,21 +255,21 @@ class MongoStorage:
         while True:
             tries += 1
             try:
-                with translated(self._connection.place), limit_if_brief():
+                with translate_errors(self._connection.place), limit_if_brief():
                     return work()
             except StorageUnavailable as error:
                 self._check_usable(error)
                 cause = error.__cause__
                 if isinstance(cause, ConnectionFailure):
                     note_no_answer()
-                helped = revived(self._connection, cause)
-                took = time.monotonic() - began
-                if not (helped or self._is_worth_another_try(cause, tries, took)):
+                is_revived = revive_server(self._connection, cause)
+                seconds = time.monotonic() - began
+                if not (is_revived or self._is_retry_useful(cause, tries, seconds)):
                     raise
-                if not again or is_brief() or took > _AGAIN_SECONDS:
+                if not retry or is_brief() or seconds > _RETRY_SECONDS:
                     raise
 
-    def _is_worth_another_try(
+    def _is_retry_useful(
         self, cause: BaseException | None, tries: int, seconds: float
     ) -> bool:
         if isinstance(cause, ServerSelectionTimeoutError):
@@ -278,9 +278,9 @@ class MongoStorage:
             )
         # The driver may report a lost connection after it has looked in vain for a server; do not
         # repeat that wait.
-        waited = seconds >= self._connection.client.options.server_selection_timeout
-        lost = isinstance(cause, ConnectionFailure) and not isinstance(cause, NetworkTimeout)
-        return lost and tries == 1 and not waited
+        has_waited = seconds >= self._connection.client.options.server_selection_timeout
+        is_lost = isinstance(cause, ConnectionFailure) and not isinstance(cause, NetworkTimeout)
+        return is_lost and tries == 1 and not has_waited
 
     def _check_usable(self, error: StorageUnavailable | None = None) -> None:
         place = self._connection.place
@@ -290,6 +290,6 @@ class MongoStorage:
             raise StoreClosed(f"the store {place} was closed: open it again")
         if self._closed:
             raise StoreClosed(
-                f"the store {place} was closed while it was used: open it again, and look for what "
-                "you wanted to change"
+                f"the store {place} was closed during this call: open it again, and check whether "
+                "the change was made"
             ) from error

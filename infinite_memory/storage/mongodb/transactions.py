@@ -27,7 +27,7 @@ from pymongo.errors import (
 from pymongo.read_concern import ReadConcern
 
 from infinite_memory.errors import Conflict
-from infinite_memory.storage.mongodb.connection import Connection, is_unready, revived
+from infinite_memory.storage.mongodb.connection import Connection, is_unready, revive_server
 from infinite_memory.storage.mongodb.patience import BRIEF_SECONDS, is_brief
 from infinite_memory.storage.mongodb.schema import METADATA, STORE
 
@@ -40,7 +40,7 @@ _Result = TypeVar("_Result")
 JOURNALED = WriteConcern(w="majority", j=True)
 """The write concern that a commit waits for before it is acknowledged."""
 
-# By default a server ends the transaction of a dead client after 60 s, and checks every 30 s.
+# By default a server ends the transaction of a dead client after 60 s, checked every 30 s.
 _SECONDS = 100.0
 # If the user may list sessions, this package ends a transaction that was idle for so long.
 _ABANDONED_SECONDS = 5.0
@@ -58,21 +58,21 @@ def in_transaction(
     transaction and is raised, unless the driver labels it as transient.
     """
     patience = _Patience(connection, BRIEF_SECONDS if is_brief() else seconds)
-    look_at = time.monotonic() + _ABANDONED_SECONDS
+    check_at = time.monotonic() + _ABANDONED_SECONDS
     pause = 0.002
     with connection.client.start_session() as session:
         while True:
             try:
-                return _once(connection, session, work, patience)
+                return _run_once(connection, session, work, patience)
             except PyMongoError as error:
-                if not _transient(connection, error, "TransientTransactionError"):
+                if not _is_transient(connection, error, "TransientTransactionError"):
                     raise
-                patience.go_on(error)
-                revived(connection, error)
-            if time.monotonic() > look_at:
+                patience.check_time_left(error)
+                revive_server(connection, error)
+            if time.monotonic() > check_at:
                 _end_abandoned(connection)
-                look_at = time.monotonic() + _ABANDONED_SECONDS
-            # A random pause, so that the same commits do not conflict again.
+                check_at = time.monotonic() + _ABANDONED_SECONDS
+            # A random pause, so that the same commits do not conflict once more.
             time.sleep(random.uniform(0, pause))
             pause = min(2 * pause, _LONGEST_PAUSE)
 
@@ -85,7 +85,7 @@ class _Patience:
         self._connection = connection
         self._lost: float | None = None
 
-    def go_on(self, error: PyMongoError) -> None:
+    def check_time_left(self, error: PyMongoError) -> None:
         """Return if there is time for a retry, and raise `error` otherwise."""
         now = time.monotonic()
         if not isinstance(error, ConnectionFailure):
@@ -100,7 +100,7 @@ class _Patience:
             raise error
 
 
-def _once(
+def _run_once(
     connection: Connection,
     session: ClientSession,
     work: Callable[[ClientSession], _Result],
@@ -136,16 +136,16 @@ def _commit(connection: Connection, session: ClientSession, patience: _Patience)
         try:
             session.commit_transaction()
         except PyMongoError as error:
-            if not _transient(connection, error, "UnknownTransactionCommitResult"):
+            if not _is_transient(connection, error, "UnknownTransactionCommitResult"):
                 raise
-            patience.go_on(error)
-            revived(connection, error)
+            patience.check_time_left(error)
+            revive_server(connection, error)
             time.sleep(0.05)
         else:
             return
 
 
-def _transient(connection: Connection, error: PyMongoError, label: str) -> bool:
+def _is_transient(connection: Connection, error: PyMongoError, label: str) -> bool:
     if isinstance(error, InvalidOperation):
         # The client was closed; the driver labels this error as transient, too.
         return False
@@ -165,14 +165,14 @@ def _end_abandoned(connection: Connection) -> None:
     }
     admin = connection.client.get_database("admin", read_concern=ReadConcern("local"))
     try:
-        found = admin.aggregate(
+        sessions = admin.aggregate(
             [{"$currentOp": {"idleSessions": True}}, {"$match": idle}, {"$project": {"lsid": 1}}]
         )
-        ids = [{"id": Binary.from_uuid(each["lsid"]["id"])} for each in found]
+        ids = [{"id": Binary.from_uuid(session["lsid"]["id"])} for session in sessions]
         if ids:
             admin.command("killSessions", ids)
     except PyMongoError as error:
-        _log.debug("abandoned transactions are left to the server: %s", error)
+        _log.debug("abandoned transactions could not be ended; the server will end them: %s", error)
 
 
 def _abort(session: ClientSession) -> None:

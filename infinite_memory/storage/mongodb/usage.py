@@ -14,7 +14,7 @@ from pymongo.database import Database
 
 from infinite_memory.model.codec import from_micros, to_micros
 from infinite_memory.model.usage import Usage
-from infinite_memory.storage.damage import USAGE as NOTED
+from infinite_memory.storage.damage import USAGE as USAGE_PREFIX
 from infinite_memory.storage.damage import DamageLog
 from infinite_memory.storage.mongodb.document_writes import DocumentWrites
 from infinite_memory.storage.mongodb.documents import Document, fits, sealed
@@ -33,11 +33,11 @@ def usage_of(
     wanted = list(dict.fromkeys(ids))
     counts: dict[str, Usage] = {}
     for start in range(0, len(wanted), _IDS_AT_ONCE):
-        part = wanted[start : start + _IDS_AT_ONCE]
-        for document in database.get_collection(USAGE).find({"_id": {"$in": part}}):
+        batch = wanted[start : start + _IDS_AT_ONCE]
+        for document in database.get_collection(USAGE).find({"_id": {"$in": batch}}):
             usage = _decode(document)
             if usage is None:
-                damage.skip_record(NOTED + document["_id"])
+                damage.skip_record(USAGE_PREFIX + document["_id"])
             else:
                 counts[document["_id"]] = usage
     return {memory_id: counts[memory_id] for memory_id in wanted if memory_id in counts}

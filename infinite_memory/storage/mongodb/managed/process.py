@@ -18,8 +18,8 @@ from pathlib import Path
 
 from infinite_memory.errors import StorageUnavailable
 from infinite_memory.files.locks import is_locked
-from infinite_memory.storage.mongodb.managed.paths import Places
-from infinite_memory.storage.mongodb.managed.sharing import lock_to_pass_on
+from infinite_memory.storage.mongodb.managed.paths import ServerPaths
+from infinite_memory.storage.mongodb.managed.sharing import inheritable_lock
 
 __all__ = ["SET_NAME", "Process"]
 
@@ -36,16 +36,16 @@ _log = logging.getLogger("infinite_memory.storage")
 
 
 class Process:
-    """The server as a process. Every method is called under the lock of `alone`."""
+    """The server as a process. Every method is called under `hold_start_lock`."""
 
-    def __init__(self, places: Places, binary: Path) -> None:
-        self._places = places
+    def __init__(self, paths: ServerPaths, binary: Path) -> None:
+        self._paths = paths
         self._binary = binary
         self._log_began = 0
 
     def runs(self) -> bool:
         """Return whether the process runs, even if it does not answer."""
-        return is_locked(self._places.lock)
+        return is_locked(self._paths.lock)
 
     def start(self) -> int:
         """Start the server; return 0 when it listens, and its exit code if it ended.
@@ -53,12 +53,12 @@ class Process:
         Raises:
             StorageUnavailable: the program cannot be run, or takes too long.
         """
-        places = self._places
-        socket = places.prepare_socket()
-        places.pid.unlink(missing_ok=True)
-        places.turn_log()
-        self._log_began = places.log.stat().st_size if places.log.exists() else 0
-        with lock_to_pass_on(places.lock) as lock, places.output.open("wb") as output:
+        paths = self._paths
+        socket = paths.prepare_socket()
+        paths.pid.unlink(missing_ok=True)
+        paths.rotate_log()
+        self._log_began = paths.log.stat().st_size if paths.log.exists() else 0
+        with inheritable_lock(paths.lock) as lock, paths.output.open("wb") as output:
             try:
                 # The program forks the server as its own process, and ends when the server listens.
                 starter = subprocess.Popen(
@@ -83,48 +83,48 @@ class Process:
         Raises:
             StorageUnavailable: the server does not end.
         """
-        for how, limit in ((signal.SIGTERM, seconds), (signal.SIGKILL, _KILL_SECONDS)):
+        for number, limit in ((signal.SIGTERM, seconds), (signal.SIGKILL, _KILL_SECONDS)):
             deadline = time.monotonic() + limit
-            asked: int | None = None
+            signalled: int | None = None
             while self.runs():
                 pid = self._pid()
-                if pid is not None and pid != asked:
+                if pid is not None and pid != signalled:
                     with suppress(ProcessLookupError):
-                        os.kill(pid, how)
-                    asked = pid
+                        os.kill(pid, number)
+                    signalled = pid
                 if time.monotonic() > deadline:
                     break
                 time.sleep(0.01)
             else:
                 return
-            _log.warning("the managed server did not end on %s in %g s", how.name, limit)
+            _log.warning("the managed server did not end on %s in %g s", number.name, limit)
         raise StorageUnavailable(
-            f"the process that holds {self._places.lock} does not end: end it and try again"
+            f"the process that holds {self._paths.lock} does not end: end it and try again"
         )
 
-    def last_words(self) -> str:
-        """Return the errors at the end of the log since the start, or the last lines."""
-        lines = _lines(self._places.log, self._log_began)
-        grave = [line for line in lines if '"s":"E"' in line or '"s":"F"' in line]
-        shown = [_plain(line) for line in (grave or lines)[-_LINES:]]
+    def describe_end(self) -> str:
+        """Return the last errors in the log since the start; without errors, the last lines."""
+        lines = _lines(self._paths.log, self._log_began)
+        errors = [line for line in lines if '"s":"E"' in line or '"s":"F"' in line]
+        shown = [_shorten_log_line(line) for line in (errors or lines)[-_LINES:]]
         # The output before the program opens its log, such as an error about a missing library.
-        shown += [] if grave else _lines(self._places.output, 0)[-_LINES:]
-        said = " | ".join(line[:_LONGEST_LINE] for line in shown) or "it said nothing"
-        return f"{said} (its log is {self._places.log})"
+        shown += [] if errors else _lines(self._paths.output, 0)[-_LINES:]
+        text = " | ".join(line[:_LONGEST_LINE] for line in shown) or "it printed nothing"
+        return f"{text} (its log is {self._paths.log})"
 
     def _pid(self) -> int | None:
         """Return the process id that the server wrote, None if it has not written it yet."""
         try:
-            return int(self._places.pid.read_text())
+            return int(self._paths.pid.read_text())
         except (OSError, ValueError):
             return None
 
     def _command(self, socket: Path) -> list[str]:
-        places = self._places
+        paths = self._paths
         return [
-            *(str(self._binary), "--dbpath", str(places.data), "--port", "27017", "--fork"),
-            *("--logpath", str(places.log), "--logappend", "--pidfilepath", str(places.pid)),
-            *("--replSet", SET_NAME, "--keyFile", str(places.key), "--auth", "--oplogSize", "50"),
+            *(str(self._binary), "--dbpath", str(paths.data), "--port", "27017", "--fork"),
+            *("--logpath", str(paths.log), "--logappend", "--pidfilepath", str(paths.pid)),
+            *("--replSet", SET_NAME, "--keyFile", str(paths.key), "--auth", "--oplogSize", "50"),
             *("--wiredTigerCacheSizeGB", "0.25", "--noscripting"),
             *("--wiredTigerEngineConfigString", "log=(file_max=10MB,prealloc=false)"),
             *("--setParameter", "diagnosticDataCollectionEnabled=false"),
@@ -142,7 +142,7 @@ class Process:
             if self._pid() is not None:
                 self.end()
             raise StorageUnavailable(
-                f"{self._binary} did not start in {_START_SECONDS:g} s: {self.last_words()}"
+                f"{self._binary} did not start in {_START_SECONDS:g} s: {self.describe_end()}"
             ) from None
         except BaseException:
             # The server goes on without this process, and the next user finds it.
@@ -160,7 +160,7 @@ def _lines(path: Path, begin: int) -> list[str]:
         return []
 
 
-def _plain(line: str) -> str:
+def _shorten_log_line(line: str) -> str:
     """Return the message and the attributes of a line of the log, without the rest of its JSON."""
     try:
         document = json.loads(line)

@@ -1,8 +1,8 @@
 """The managed server: its start and setup, its address, and its end.
 
 The server is a replica set with one member, which has transactions. It listens on a Unix socket in
-a folder that only the user can read, and on no port. It requires a password that was drawn when it
-was first started.
+a folder that only the user can read, and on no port. It requires a password that was generated when
+it was first started.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pymongo import MongoClient
 from pymongo.errors import OperationFailure, PyMongoError
 
 from infinite_memory.errors import StorageUnavailable
-from infinite_memory.storage.mongodb.managed.paths import Places
+from infinite_memory.storage.mongodb.managed.paths import ServerPaths
 from infinite_memory.storage.mongodb.managed.process import SET_NAME, Process
 
 __all__ = ["Server"]
@@ -40,21 +40,21 @@ _log = logging.getLogger("infinite_memory.storage")
 
 
 class Server:
-    """The server of a home folder. Call every method but `prepare` under `alone`."""
+    """The server of a home folder. Call every method but `prepare` under `hold_start_lock`."""
 
     def __init__(self, home: Path, binary: Path) -> None:
-        self.places = Places(home)
+        self.paths = ServerPaths(home)
         self._binary = binary
-        self._process = Process(self.places, binary)
+        self._process = Process(self.paths, binary)
 
     @property
     def folder(self) -> Path:
         """The folder of its locks."""
-        return self.places.folder
+        return self.paths.folder
 
     def prepare(self) -> None:
-        """Make the folders, for the user alone."""
-        self.places.prepare()
+        """Make the folders, which only the user can read."""
+        self.paths.prepare()
 
     def runs(self) -> bool:
         """Return whether the server runs, even if it does not answer."""
@@ -66,22 +66,22 @@ class Server:
         Raises:
             StorageUnavailable: the server does not start; the message has the end of its log.
         """
-        self.places.write_secrets()
+        self.paths.write_secrets()
         if self._process.runs():
             if self._becomes_ready(_PATIENCE_SECONDS):
                 return
             if self._process.runs():
                 _log.warning("the managed server does not answer: it is restarted")
                 self._process.end(seconds=_HUNG_SECONDS)
-        said = None
+        failure = None
         for _ in range(_STARTS):
-            said = self._start()
-            if said is None:
+            failure = self._start()
+            if failure is None:
                 return
             # A server that was killed while it was starting may not be gone yet.
             self._process.end(seconds=_HUNG_SECONDS)
-        self._tidy()
-        raise StorageUnavailable(f"{self._binary} {said}")
+        self._remove_runtime_files()
+        raise StorageUnavailable(f"{self._binary} {failure}")
 
     def address(self) -> str:
         """Return the address of the database, with the password."""
@@ -99,7 +99,7 @@ class Server:
             self._process.end()
         else:
             self._process.end(seconds=_HUNG_SECONDS)
-        self._tidy()
+        self._remove_runtime_files()
 
     def _answers(self) -> bool:
         try:
@@ -109,24 +109,23 @@ class Server:
             return False
         return True
 
-    def _tidy(self) -> None:
+    def _remove_runtime_files(self) -> None:
         if not self._process.runs():
-            self.places.tidy()
+            self.paths.remove_runtime_files()
 
     def _start(self) -> str | None:
-        """Start the server; return None if it can be used, and how it ended otherwise."""
+        """Start the server; return None if it can be used, and otherwise how it ended."""
         code = self._process.start()
         if code != 0:
-            said = self._process.last_words()
-            return f"ended with {code} while it was starting: {said}"
+            return f"ended with {code} while it was starting: {self._process.describe_end()}"
         if self._becomes_ready(_READY_SECONDS):
             return None
         if self._process.runs():
             raise StorageUnavailable(
                 f"{self._binary} did not become writable in {_READY_SECONDS:g} s: "
-                f"see {self.places.log}"
+                f"see {self.paths.log}"
             )
-        return f"ended while it was starting: {self._process.last_words()}"
+        return f"ended while it was starting: {self._process.describe_end()}"
 
     def _becomes_ready(self, seconds: float) -> bool:
         """Wait until the server accepts writes; return False if it ends or takes longer."""
@@ -148,16 +147,16 @@ class Server:
                 self._set_up()
                 return False
             if not hello.get("isWritablePrimary"):
-                self._correct_place(client)
+                self._correct_address(client)
             return bool(hello.get("isWritablePrimary"))
 
     def _set_up(self) -> None:
-        """Initiate the replica set and create its user, as far as that was not done.
+        """Initiate the replica set and create its user, unless that was done before.
 
         Raises:
             StorageUnavailable: the user has a password that is not in the password file.
         """
-        member = {"_id": 0, "host": str(self.places.socket())}
+        member = {"_id": 0, "host": str(self.paths.socket())}
         config = {"_id": SET_NAME, "version": 1, "members": [member]}
         with self._client(self._uri("")) as client:
             # The server refuses to initiate a replica set twice.
@@ -170,25 +169,25 @@ class Server:
                 if error.code != _UNAUTHORIZED:
                     raise
                 raise StorageUnavailable(
-                    f"the password in {self.places.password} is not the one that the data in "
-                    f"{self.places.data} was made with: put back the file that belongs to it"
+                    f"the password in {self.paths.password} does not match the data in "
+                    f"{self.paths.data}: put back the password file that belongs to this data"
                 ) from error
 
-    def _correct_place(self, client: MongoClient[dict[str, Any]]) -> None:
+    def _correct_address(self, client: MongoClient[dict[str, Any]]) -> None:
         """Correct the address in the configuration of a replica set whose folder was moved."""
         config = client.admin.command("replSetGetConfig")["config"]
-        here = str(self.places.socket())
+        here = str(self.paths.socket())
         if config["members"][0]["host"] != here:
             config["members"][0]["host"] = here
             config["version"] += 1
             client.admin.command("replSetReconfig", config, force=True)
 
     def _password(self) -> str:
-        return self.places.password.read_text("utf-8").strip()
+        return self.paths.password.read_text("utf-8").strip()
 
     def _uri(self, user: str, *, database: str = "") -> str:
         source = "&authSource=admin" if user else ""
-        host = quote_plus(str(self.places.socket()))
+        host = quote_plus(str(self.paths.socket()))
         return f"mongodb://{user}{host}/{database}?directConnection=true{source}"
 
     def _client(self, address: str) -> MongoClient[dict[str, Any]]:

@@ -15,13 +15,13 @@ from pathlib import Path
 from infinite_memory.errors import ConfigurationError, StorageUnavailable
 from infinite_memory.files.locks import FileLock
 
-__all__ = ["Users", "alone", "lock_to_pass_on"]
+__all__ = ["Users", "hold_start_lock", "inheritable_lock"]
 
 _WAIT_SECONDS = 120.0
 
 
 @contextmanager
-def alone(folder: Path) -> Iterator[None]:
+def hold_start_lock(folder: Path) -> Iterator[None]:
     """Hold the lock under which a server is started and stopped.
 
     Raises:
@@ -52,7 +52,7 @@ class Users:
         self._lock = FileLock(folder / "users.lock")
 
     def join(self) -> None:
-        """Join the users; under `alone`, so that no process stops the server meanwhile.
+        """Join the users; under `hold_start_lock`, so that no process stops the server meanwhile.
 
         Raises:
             StorageUnavailable: another program holds the file exclusively.
@@ -63,12 +63,12 @@ class Users:
                 "it and try again"
             )
 
-    def joined(self) -> bool:
-        """Return whether this process is a user; under `alone`. A forked child is not a user."""
+    def is_member(self) -> bool:
+        """Return whether this process is a user; under `hold_start_lock`. A forked child is not a user."""
         return self._lock.is_open
 
     def leave(self) -> bool:
-        """Leave the users; under `alone`. Return whether no user is left.
+        """Leave the users; under `hold_start_lock`. Return whether no user is left.
 
         In a forked child this does nothing: its parent is the user.
         """
@@ -81,7 +81,7 @@ class Users:
 
 
 @contextmanager
-def lock_to_pass_on(path: Path) -> Iterator[int]:
+def inheritable_lock(path: Path) -> Iterator[int]:
     """Lock the free file `path` for the process that inherits its descriptor.
 
     Raises:
