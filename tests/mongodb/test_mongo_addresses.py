@@ -111,7 +111,9 @@ def test_a_password_is_masked_however_it_is_written() -> None:
     [("4.4.29", [4, 4, 29, 0]), ("4.0.0", [4, 0, 0, 0]), ("3.6.23", [3, 6, 23, 0])],
 )
 def test_an_old_server_is_refused_with_the_reason(version: str, numbers: list[int]) -> None:
-    with pytest.raises(StorageUnavailable, match=rf"runs MongoDB {version}.*from 5.0: upgrade"):
+    with pytest.raises(
+        StorageUnavailable, match=rf"runs MongoDB {version}.*version 5.0 or newer: upgrade"
+    ):
         version_of({**ANSWER, "version": version, "versionArray": numbers}, "place")
 
 
@@ -198,9 +200,7 @@ def test_a_database_of_somebody_else_is_left_alone(
     with single.members[0].client() as client:
         client["foreign"][collection].insert_one(document)
         try:
-            with pytest.raises(
-                StorageUnavailable, match=r"not of Infinite Memory.*another database"
-            ):
+            with pytest.raises(StorageUnavailable, match=r"of another program.*another database"):
                 MongoStorage.open(single.address("foreign"))
             assert client["foreign"].list_collection_names() == [collection]
             assert list(client["foreign"][collection].find()) == [document]

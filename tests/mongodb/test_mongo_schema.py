@@ -157,5 +157,5 @@ def test_an_older_program_is_refused_from_then_on(older: str) -> None:
 
 def test_a_schema_without_a_step_is_damage(older: str, raw: Raw) -> None:
     raw["metadata"].update_one({}, {"$set": {"version": -3}})
-    with pytest.raises(StoreDamaged, match="names schema -3, which no store ever had"):
+    with pytest.raises(StoreDamaged, match="has schema -3, which no version of this package wrote"):
         bring_forward(older)

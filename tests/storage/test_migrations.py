@@ -171,7 +171,7 @@ def test_an_older_program_that_has_the_store_open_writes_nothing_wrong(home: Pat
 def test_a_version_that_no_store_ever_had_is_damage_and_nothing_is_changed(home: Path) -> None:
     connection = apsw.Connection(str(home / "memory.db"))
     connection.execute("PRAGMA user_version = -3")
-    with pytest.raises(StoreDamaged, match="names version -3"):
+    with pytest.raises(StoreDamaged, match="has schema -3"):
         migrations.migrate(connection, home / "memory.db", STEPS)
     assert connection.pragma("user_version") == -3
     connection.close()

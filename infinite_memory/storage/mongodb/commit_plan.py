@@ -22,8 +22,8 @@ from infinite_memory.storage.mongodb.documents import (
     stored_of,
 )
 from infinite_memory.storage.mongodb.journal import encode_entry, next_entry
-from infinite_memory.storage.mongodb.links import encode_link, link_id, link_condition
-from infinite_memory.storage.mongodb.passages import Stored, passage_documents, entry_for_embedding
+from infinite_memory.storage.mongodb.links import encode_link, link_condition, link_id
+from infinite_memory.storage.mongodb.passages import Stored, entry_for_embedding, passage_documents
 from infinite_memory.storage.mongodb.schema import (
     ERASED,
     JOURNAL,
@@ -198,7 +198,9 @@ class _Planner:
         self.writes.put(JOURNAL, encode_entry(entry))
         self.journal = JournalEnd(number=entry.number, digest=entry.digest)
 
-    def _put_memory(self, memory: Memory, content_hash: bytes, stored: list[Stored], stamp: int) -> None:
+    def _put_memory(
+        self, memory: Memory, content_hash: bytes, stored: list[Stored], stamp: int
+    ) -> None:
         document = encode_memory(memory, content_hash=content_hash, sequence=stamp, stored=stored)
         self._documents[memory.id] = document
         self._existing.add(memory.id)

@@ -239,8 +239,8 @@ def version_of(built: Mapping[str, Any], place: str) -> tuple[int, ...]:
     version = tuple(numbers[:3])
     if version[:2] < _OLDEST:
         raise StorageUnavailable(
-            f"{place} runs MongoDB {built.get('version')}; a store needs the transactions and majority "
-            f"reads of version {_OLDEST[0]}.{_OLDEST[1]} or newer: upgrade the server"
+            f"{place} runs MongoDB {built.get('version')}; a store needs the transactions and "
+            f"majority reads of version {_OLDEST[0]}.{_OLDEST[1]} or newer: upgrade the server"
         )
     return version
 
@@ -301,8 +301,8 @@ def _parse_address(address: str, place: str) -> dict[str, Any]:
     if not _has_valid_user(address):
         # The driver would take a part of the password for a host and show it in its error.
         raise ConfigurationError(
-            f"the store {place} cannot be used: write its user and password as USER:PASSWORD@, with "
-            "the characters : / ? # [ ] @ % in them as %3A %2F %3F %23 %5B %5D %40 %25"
+            f"the store {place} cannot be used: write its user and password as USER:PASSWORD@, "
+            "with the characters : / ? # [ ] @ % in them as %3A %2F %3F %23 %5B %5D %40 %25"
         )
     try:
         parsed = parse_uri(address, validate=True, warn=False)
@@ -310,12 +310,15 @@ def _parse_address(address: str, place: str) -> dict[str, Any]:
         # `parse_uri` also checks whether the certificates in the address can be read.
         reason = str(error).replace(address, place)
         if any(secret in reason for secret in secrets_in(address)):
-            reason = "check its hosts, ports and options (the reason is hidden, since it contains the password)"
+            reason = (
+                "check its hosts, ports and options (the reason is hidden, since it contains the "
+                "password)"
+            )
         raise ConfigurationError(f"the store {place} cannot be used: {reason}") from None
     if parsed["database"] in _SYSTEM_DATABASES or parsed["collection"]:
         raise ConfigurationError(
-            f"the store {place} cannot be used: name a database for it alone, without a dot in its name "
-            f"and other than {', '.join(_SYSTEM_DATABASES)}"
+            f"the store {place} cannot be used: name a database for it alone, without a dot in "
+            f"its name and other than {', '.join(_SYSTEM_DATABASES)}"
         )
     for name, value in parsed["options"].items():
         durable = _DURABLE_VALUES.get(name.lower())

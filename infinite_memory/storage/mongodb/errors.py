@@ -56,8 +56,9 @@ def storage_error(error: PyMongoError, place: str) -> StorageError | InvalidInpu
         )
     if isinstance(error, ServerSelectionTimeoutError):
         return StorageUnavailable(
-            f"{place} cannot be reached ({_short_reason(error)}): check that the server runs and that the "
-            "address is right. If this was a change, check whether it was made before you try again"
+            f"{place} cannot be reached ({_short_reason(error)}): check that the server runs "
+            "and that the address is right. If this was a change, check whether it was made before "
+            "you try again"
         )
     if isinstance(error, NetworkTimeout | AutoReconnect) or error.timeout:
         return StorageUnavailable(
@@ -81,8 +82,8 @@ def _refusal_error(error: OperationFailure, place: str) -> StorageError | Invali
         )
     if code == _UNAUTHORIZED:
         return StorageUnavailable(
-            f"{place} does not allow this user to do this ({reason}): give the user the role readWrite "
-            "on this database; nothing was changed"
+            f"{place} does not allow this user to do this ({reason}): give the user the role "
+            "readWrite on this database; nothing was changed"
         )
     if code == _DISK_FULL:
         return StorageUnavailable(

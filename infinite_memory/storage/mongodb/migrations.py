@@ -49,7 +49,8 @@ def migrate(
         if version not in steps:
             raise StoreDamaged(
                 f"{connection.place} has schema {version}, which no version of this package wrote, "
-                f"in the document {STORE!r} of {METADATA!r}: restore it from a backup; nothing was changed"
+                f"in the document {STORE!r} of {METADATA!r}: restore it from a backup; "
+                "nothing was changed"
             )
         # Written first, so that a parallel migration fails with a write conflict.
         metadata.update_one({"_id": STORE}, {"$set": {"version": version + 1}}, session=session)

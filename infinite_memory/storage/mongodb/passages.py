@@ -21,8 +21,8 @@ from infinite_memory.storage.integrity import seal, seal_fits
 __all__ = [
     "Stored",
     "decode_embedding",
-    "passage_documents",
     "entry_for_embedding",
+    "passage_documents",
 ]
 
 # BSON binary subtype of a vector: https://bsonspec.org, "BSON Binary Subtype 9 - Vector".
@@ -62,7 +62,9 @@ class Stored:
         return cls(**part)
 
 
-def entry_for_embedding(memory_id: str, revision: int, embedding: Embedding, *, stamp: int) -> Stored:
+def entry_for_embedding(
+    memory_id: str, revision: int, embedding: Embedding, *, stamp: int
+) -> Stored:
     """Return the entry for `embedding` in the document of its memory."""
     return Stored(
         model=embedding.model,

@@ -269,9 +269,7 @@ class MongoStorage:
                 if not retry or is_brief() or seconds > _RETRY_SECONDS:
                     raise
 
-    def _is_retry_useful(
-        self, cause: BaseException | None, tries: int, seconds: float
-    ) -> bool:
+    def _is_retry_useful(self, cause: BaseException | None, tries: int, seconds: float) -> bool:
         if isinstance(cause, ServerSelectionTimeoutError):
             return seconds < self._connection.seconds_without_primary() and has_answering_member(
                 self._connection.client

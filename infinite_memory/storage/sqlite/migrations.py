@@ -45,7 +45,7 @@ def migrate(connection: apsw.Connection, path: Path, steps: Mapping[int, Step] =
 
     Raises:
         SchemaTooNew: the database has a newer schema.
-        StoreDamaged: the database names a version that no store ever had.
+        StoreDamaged: the database has a schema that no version of this package wrote.
     """
     version = connection.pragma("user_version")
     check_version(version, path)
@@ -55,7 +55,9 @@ def migrate(connection: apsw.Connection, path: Path, steps: Mapping[int, Step] =
     try:
         while version < SCHEMA_VERSION:
             if version not in steps:
-                raise damaged_database(path, f"names version {version}, which no store ever had")
+                raise damaged_database(
+                    path, f"has schema {version}, which no version of this package wrote"
+                )
             steps[version](connection)
             version += 1
             connection.execute(f"PRAGMA user_version = {version}")

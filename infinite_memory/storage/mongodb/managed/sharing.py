@@ -64,7 +64,10 @@ class Users:
             )
 
     def is_member(self) -> bool:
-        """Return whether this process is a user; under `hold_start_lock`. A forked child is not a user."""
+        """Return whether this process is a user; under `hold_start_lock`.
+
+        A forked child is not a user.
+        """
         return self._lock.is_open
 
     def leave(self) -> bool:

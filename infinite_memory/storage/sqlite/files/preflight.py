@@ -71,7 +71,7 @@ def _refuse_earlier(places: Places, vfs: str | None) -> None:
         raise earlier_store(
             str(places.database),
             option=f"--home {folder}",
-            put_away=f"move the folder {places.folder} away",
+            move_away=f"move the folder {places.folder} away",
             discard=f"remove the folder {places.folder}",
         )
 
@@ -85,7 +85,7 @@ def _inspect(places: Places, vfs: str | None) -> str | None:
         left = places.log if log_size else places.marker
         raise damaged_database(places.database, f"is missing, while {left.name} is still there")
     if size == 0:
-        raise damaged_database(places.database, "is empty, which no store ever is")
+        raise damaged_database(places.database, "is an empty file")
     try:
         page_bytes = _check_header(places.database, vfs)
         if size % page_bytes and not log_size:
@@ -168,7 +168,9 @@ def _identify(path: Path, vfs: str | None, *, has_log: bool) -> str:
         version = connection.pragma("user_version")
         check_version(version, path)
         if not has_log and version < 1:
-            raise damaged_database(path, f"names version {version}, which no store ever had")
+            raise damaged_database(
+                path, f"has schema {version}, which no version of this package wrote"
+            )
         identity = connection.execute("SELECT CAST(identity AS BLOB) FROM ledger").get
         if not isinstance(identity, bytes):
             raise apsw.CorruptError("it does not say which store it is")
