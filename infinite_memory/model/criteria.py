@@ -29,7 +29,8 @@ class Conditions(TypedDict, total=False):
     week" or "since March 2024", in the configured time zone; not together with `since` or `until`.
     `mode`: "current", the default, "strict" or "history": see `Mode`. `as_of`: memories that held
     at this moment, superseded since or not: an aware datetime, or words such as "last March", which
-    mean its end.
+    mean its end. `inherited`: the place of what the scopes inherit: "mixed" by default; "last",
+    behind their own memories, in a search without `offset` and in `browse`; or "none".
     """
 
     scope: str | Iterable[str] | None
@@ -42,6 +43,7 @@ class Conditions(TypedDict, total=False):
     when: str | None
     mode: str | None
     as_of: datetime | str | None
+    inherited: str | None
 
 
 @frozen(kw_only=True)
@@ -54,8 +56,9 @@ class Criteria:
     before `valid_to`. `unended_at` is a moment at which it had not ended, `begun_at` a moment at
     which it had begun, see `Memory.begun_by`; a storage may ignore both in `find`. `content_hashes`
     are values of `Put.content_hash`, which a storage compares with its own and `admit` ignores.
-    Four fields set no condition: `when` is the reading of the words of time and `tense` the
-    requested mode; `opened` are scopes that the question names, `unopened` scopes that it may name.
+    Five fields set no condition: `when` is the reading of the words of time and `tense` the
+    requested mode; `opened` are scopes that the question names, `unopened` scopes that it may name;
+    memories of the scopes in `leading`, which are among `scopes`, come before all others.
     """
 
     scopes: frozenset[str] | None = None
@@ -75,6 +78,7 @@ class Criteria:
     tense: Tense | None = None
     opened: tuple[str, ...] = ()
     unopened: tuple[str, ...] = ()
+    leading: frozenset[str] | None = None
 
     def admit(self, memory: Memory) -> bool:
         """Return whether `memory` meets every condition."""

@@ -1,4 +1,4 @@
-"""Options of a search: its depth, and the time at which a memory must hold."""
+"""Options of a search: its depth, what it inherits, and the time at which a memory must hold."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from attrs import frozen
 
-__all__ = ["Depth", "Mode", "Tense"]
+__all__ = ["Depth", "Inherited", "Mode", "Tense"]
 
 
 class Depth(StrEnum):
@@ -34,6 +34,18 @@ class Mode(StrEnum):
     CURRENT = "current"
     STRICT = "strict"
     HISTORY = "history"
+
+
+class Inherited(StrEnum):
+    """The place of memories that a scope inherits from its parents and from `Global`.
+
+    `MIXED`: in one order with the memories of the scope. `LAST`: behind all memories of the scope.
+    `NONE`: left out.
+    """
+
+    MIXED = "mixed"
+    LAST = "last"
+    NONE = "none"
 
 
 @frozen(kw_only=True)

@@ -93,11 +93,14 @@ def known_scope(
 class ScopeChoice:
     """The scopes that a search reads, None for all.
 
-    `opened` are the scopes that were not asked for and that the question names. `unopened` are the
-    scopes whose name occurs in the question in a form that may have a different meaning.
+    `own` are the scopes without those that are read because a scope inherits from them, None where
+    nothing is inherited. `opened` are the scopes that were not asked for and that the question
+    names. `unopened` are the scopes whose name occurs in the question in a form that may have a
+    different meaning.
     """
 
     scopes: frozenset[str] | None
+    own: frozenset[str] | None = None
     opened: tuple[str, ...] = ()
     unopened: tuple[str, ...] = ()
 
@@ -117,7 +120,8 @@ def choose_scopes(
         # The default scope need not exist before something is stored in it.
         default = _find_spelling(services.config.default_scope, scopes)
         searched = frozenset(visible_from(default or GLOBAL, scopes))
-        return _add_named_scopes(searched, question, scopes, services)
+        choice = _add_named_scopes(searched, question, scopes, services)
+        return evolve(choice, own=searched & {default or GLOBAL} | set(choice.opened))
     wanted = check_labels(
         [asked] if isinstance(asked, str) else asked, "scope", max_chars=_MAX_NAME_CHARS
     )
@@ -134,7 +138,8 @@ def choose_scopes(
             return ScopeChoice(scopes=None)
         names.extend(everything)
     return ScopeChoice(
-        scopes=frozenset(seen for name in names for seen in visible_from(name, scopes))
+        scopes=frozenset(seen for name in names for seen in visible_from(name, scopes)),
+        own=frozenset(names),
     )
 
 

@@ -12,7 +12,7 @@ from infinite_memory.errors import InvalidInput, NotFound
 from infinite_memory.model.hits import Step
 from infinite_memory.model.memory import Status
 from infinite_memory.model.quantities import format_count
-from infinite_memory.model.search_options import Depth
+from infinite_memory.model.search_options import Depth, Inherited
 from infinite_memory.model.timestamps import read_moment
 from infinite_memory_mcp.arguments import (
     DEPTHS,
@@ -204,14 +204,19 @@ def search_by_tag(store: MemoryStore, arguments: SearchByTag) -> Answer:
 
 
 def search_by_scope(store: MemoryStore, arguments: SearchByScope) -> Answer:
-    """Search a scope: the best matches with a query, everything without, newest first."""
+    """Search a scope: the best matches with a query, everything without, newest first.
+
+    The scope's own memories come first, then those of its parents and Global.
+    """
     if arguments.scope is None:
         return _render_scopes(store, arguments)
     if arguments.query is None:
         return _browse(store, arguments)
     _refuse_cursor(arguments.cursor)
     return _render_search(
-        store.search(arguments.query, scope=arguments.scope, limit=arguments.limit),
+        store.search(
+            arguments.query, scope=arguments.scope, limit=arguments.limit, inherited=Inherited.LAST
+        ),
         arguments.max_tokens,
     )
 
@@ -309,7 +314,13 @@ def _browse(
 def _read_page(
     store: MemoryStore, arguments: SearchByTag | SearchByScope, tags: Sequence[str], limit: int
 ) -> Page:
-    return store.browse(scope=arguments.scope, tags=tags, limit=limit, after=arguments.cursor)
+    return store.browse(
+        scope=arguments.scope,
+        tags=tags,
+        limit=limit,
+        after=arguments.cursor,
+        inherited=Inherited.MIXED if tags else Inherited.LAST,
+    )
 
 
 READING = (

@@ -201,3 +201,14 @@ def test_the_statistics_count_what_is_stored(run: Run, ask: Ask) -> None:
     assert (rows["memories"], rows["scope Global"], rows["kind note"]) == ("1", "1", "1")
     assert rows["newest"] == "2026-06-06 02:00+02:00"
     assert rows["size"].endswith("KB")
+
+
+def test_a_list_of_a_scope_has_its_own_memories_first(ask: Ask) -> None:
+    ask("remember", "Of the scope", "--id", "own", "--scope", "apollo")
+    ask("remember", "For everything", "--id", "inherited")
+    listed = ask("list", "--scope", "apollo")["memories"]
+    assert [memory["id"] for memory in listed] == ["own", "inherited"]
+    page = ask("list", "--scope", "apollo", "-n", "1")
+    rest = ask("list", "--scope", "apollo", "-n", "1", "--after", page["next"])
+    assert [memory["id"] for memory in rest["memories"]] == ["inherited"]
+    assert rest["next"] is None

@@ -284,3 +284,22 @@ async def test_a_search_by_scope_without_a_scope_lists_the_scopes(
     async with connect() as client:
         data = await call(client, "search_by_scope")
     assert [scope["name"] for scope in data["scopes"]] == ["Global", "other"]
+
+
+async def test_search_by_scope_has_the_memories_of_the_scope_first(
+    filled: MemoryStore, connect: Connect
+) -> None:
+    for number in range(3):
+        filled.remember(f"The launch of everything, part {number}", id=f"newer-{number}")
+    async with connect() as client:
+        listed = await call(client, "search_by_scope", scope="apollo")
+        first = await call(client, "search_by_scope", scope="apollo", limit=2)
+        second = await call(
+            client, "search_by_scope", scope="apollo", limit=2, cursor=first["cursor"]
+        )
+        found = await call(client, "search_by_scope", scope="apollo", query="the launch", limit=5)
+    assert ids(listed) == ["launch", "review", "kickoff", "newer-2", "newer-1", "newer-0"]
+    assert ids(first) + ids(second) == ids(listed)[:4]
+    assert set(ids(found)[:3]) == {"launch", "review", "kickoff"}
+    assert ids(found)[0] == "launch"
+    assert len(ids(found)) == 5

@@ -46,6 +46,8 @@ def conditions() -> Iterator[Mapping[str, Any]]:
     yield {"scope": "ALL", "until": datetime(1999, 1, 1, tzinfo=UTC)}
     yield {"scope": "ALL", "statuses": []}
     yield {"scope": "ALL", "mode": "history"}
+    yield {"scope": "work", "inherited": "none"}
+    yield {"scope": "work", "inherited": "last"}
     yield {"scope": "ALL", "as_of": LONG_AGO}
 
 
@@ -180,6 +182,7 @@ ROWS: Mapping[str, list[Call]] = {
     ],
     "scopes.__iter__": [lambda s: list(iter(s.scopes))],
     "scopes.__getitem__": [*scope_calls("__getitem__")],
+    "scopes.count_tags": [*(lambda s, n=n: s.scopes.count_tags(n) for n in (None, "ALL", *SCOPES))],
     "scopes.create": [*scope_calls("create")],
     "scopes.update": [*scope_calls("update"), lambda s: s.scopes.update("work", parent="")],
     "scopes.delete": [*scope_calls("delete"), emptied_and_deleted],

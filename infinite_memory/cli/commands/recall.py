@@ -21,6 +21,7 @@ from infinite_memory.model.codec import iso, landmark_json, reading_json, to_jso
 from infinite_memory.model.memory import Memory, Status
 from infinite_memory.model.quantities import format_count
 from infinite_memory.model.recall_page import Digest, Landmark, Recalled
+from infinite_memory.model.search_options import Inherited
 from infinite_memory.model.timestamps import show_moment
 from infinite_memory.times import read_as_of
 
@@ -151,7 +152,7 @@ def _digest_json(digest: Digest) -> dict[str, Any]:
 def list_command(
     context: click.Context, /, *, limit: int, after: str | None, **options: Any
 ) -> None:
-    """List memories, newest first.
+    """List memories, newest first; with --scope first those of the scopes, then the inherited.
 
     Into a pipe every memory is a line: time, scope, kind, text and id, with tabs between.
     """
@@ -161,7 +162,10 @@ def list_command(
         as_of = options["as_of"]
         if as_of is not None:
             options["as_of"] = as_of = read_as_of(as_of, now=now, zone=zone, week_start=week_start)
-        page = store.browse(**filter_values(options, zone), limit=limit, after=after)
+        conditions = filter_values(options, zone)
+        if options["scopes"]:
+            conditions["inherited"] = Inherited.LAST
+        page = store.browse(**conditions, limit=limit, after=after)
         as_json = wants_json(context)
         hint = None
         if not as_json:

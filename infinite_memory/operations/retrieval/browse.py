@@ -15,18 +15,43 @@ from infinite_memory.protocols import Storage
 __all__ = ["browse"]
 
 MAX_LIMIT = 1000
+# Begins the cursor of a page of inherited memories; no cursor of a storage contains it.
+_INHERITED = "inherited."
 
 
 def browse(services: Services, conditions: Conditions, *, limit: int, after: str | None) -> Page:
     """Return at most `limit` memories, newest first, and the cursor of the next page.
+
+    Where inherited memories come last, they begin a second order of their own, newest first.
 
     Raises:
         InvalidInput: `limit` is not between 1 and 1,000, or `after` is not the `next` of a page.
         UnknownScope: a scope does not exist.
     """
     check_count(limit, "limit", low=1, high=MAX_LIMIT)
-    criteria = build_criteria(services, "", conditions)
-    return evolve(_load_page(services.storage, criteria, limit, after), when=criteria.when)
+    criteria = build_criteria(services, "", conditions, leads=True)
+    load = _load_page if criteria.leading is None else _load_leading_page
+    return evolve(load(services.storage, criteria, limit, after), when=criteria.when)
+
+
+def _load_leading_page(storage: Storage, criteria: Criteria, limit: int, after: str | None) -> Page:
+    """Return a page of the memories in the leading scopes, and behind these of the others."""
+    leading = criteria.leading or frozenset()
+    others = evolve(criteria, scopes=(criteria.scopes or frozenset()) - leading)
+    if after is not None and after.startswith(_INHERITED):
+        return _mark(_load_page(storage, others, limit, after.removeprefix(_INHERITED) or None))
+    first = _load_page(storage, evolve(criteria, scopes=leading), limit, after)
+    if first.next is not None:
+        return first
+    room = limit - len(first.memories)
+    rest = _mark(_load_page(storage, others, max(room, 1), None))
+    if room:
+        return evolve(rest, memories=first.memories + rest.memories)
+    return evolve(first, next=_INHERITED if rest.memories else None)
+
+
+def _mark(page: Page) -> Page:
+    return page if page.next is None else evolve(page, next=_INHERITED + page.next)
 
 
 def _load_page(storage: Storage, criteria: Criteria, limit: int, after: str | None) -> Page:

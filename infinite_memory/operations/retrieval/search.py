@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from attrs import evolve
 
+from infinite_memory.errors import InvalidInput
 from infinite_memory.model.hits import Hit, Hits
 from infinite_memory.model.question import Question, Ranking
 from infinite_memory.model.search_options import Depth, Mode
@@ -26,7 +27,45 @@ def search(services: Services, request: SearchRequest) -> Hits:
         InvalidInput: the question is empty, or a value cannot be used.
         UnknownScope: a scope does not exist.
     """
-    question = build_question(services, request)
+    question = build_question(services, request, leads=True)
+    leading = question.criteria.leading
+    if leading is None:
+        return _answer(services, question)
+    if question.offset:
+        raise InvalidInput(
+            f"offset {question.offset} cannot go together with inherited memories last: leave one"
+            " of the two out, or raise limit"
+        )
+    return _answer_leading_first(services, question, leading)
+
+
+def _answer_leading_first(services: Services, question: Question, leading: frozenset[str]) -> Hits:
+    """Return hits in the leading scopes, and hits in the other scopes as far as there is room."""
+    criteria = question.criteria
+    others = (criteria.scopes or frozenset()) - leading
+    own = _answer(services, evolve(question, criteria=evolve(criteria, scopes=leading)))
+    room = question.limit - len(own)
+    rest = _answer(
+        services,
+        evolve(question, criteria=evolve(criteria, scopes=others), limit=max(room, 1)),
+    )
+    shown = rest.items[:room]
+    return evolve(
+        own,
+        items=own.items + shown,
+        scopes=tuple(sorted(criteria.scopes or ())),
+        eligible=own.eligible + rest.eligible,
+        more=own.more + rest.more + len(rest) - len(shown),
+        below=own.below + rest.below,
+        pending=own.pending + rest.pending,
+        note=own.note or rest.note,
+        matches=own.matches + rest.matches,
+        next=None,
+        best=max(own.best, rest.best),
+    )
+
+
+def _answer(services: Services, question: Question) -> Hits:
     if question.depth is Depth.EXHAUSTIVE:
         ranking = services.models.search(question)
         return _make_hits(question, ranking, _load_hits(services, question, ranking))

@@ -20,7 +20,7 @@ from infinite_memory.model.checks import (
 from infinite_memory.model.criteria import Conditions, Criteria
 from infinite_memory.model.memory import Kind, Status
 from infinite_memory.model.question import Arm, Question
-from infinite_memory.model.search_options import Depth
+from infinite_memory.model.search_options import Depth, Inherited
 from infinite_memory.model.time_range import Reading
 from infinite_memory.operations.retrieval.validity import in_tense, tense_of
 from infinite_memory.operations.scopes import choose_scopes
@@ -72,8 +72,8 @@ _DEFAULTS: Mapping[Depth, _Defaults] = {
 }
 
 
-def build_question(services: Services, request: SearchRequest) -> Question:
-    """Return the validated question.
+def build_question(services: Services, request: SearchRequest, *, leads: bool = False) -> Question:
+    """Return the validated question; `leads` as in `build_criteria`.
 
     Raises:
         InvalidInput: the question is empty, or a value cannot be used.
@@ -84,7 +84,7 @@ def build_question(services: Services, request: SearchRequest) -> Question:
     limit = defaults.limit if request.limit is None else request.limit
     question = Question(
         text=_question_text(request.text),
-        criteria=build_criteria(services, request.text, request.conditions),
+        criteria=build_criteria(services, request.text, request.conditions, leads=leads),
         limit=check_count(limit, "limit", low=1, high=MAX_LIMIT),
         threshold=_threshold(
             defaults.threshold if request.threshold is None else request.threshold
@@ -114,8 +114,12 @@ def at_depth(question: Question, request: SearchRequest, depth: Depth) -> Questi
     )
 
 
-def build_criteria(services: Services, question: str, conditions: Conditions) -> Criteria:
+def build_criteria(
+    services: Services, question: str, conditions: Conditions, *, leads: bool = False
+) -> Criteria:
     """Return the criteria for validated `conditions`; the question may name further scopes.
+
+    `leads` says that the caller puts the memories of `Criteria.leading` first.
 
     Raises:
         InvalidInput: a condition is unknown, or its value cannot be used.
@@ -123,12 +127,28 @@ def build_criteria(services: Services, question: str, conditions: Conditions) ->
     """
     for name in conditions:
         check_field(name, Conditions.__annotations__, lack="a search has no condition")
-    criteria = _criteria(services, question, **conditions)
+    criteria = _place_inherited(_criteria(services, question, **conditions), conditions, leads)
     tense = tense_of(services, conditions.get("mode"), conditions.get("as_of"))
     criteria = in_tense(criteria, tense, Depth.NORMAL, statuses_given="statuses" in conditions)
     if criteria.scopes is None and (not criteria.statuses or Status.FORGOTTEN in criteria.statuses):
         # A forgotten memory may be in a scope that was removed, and perhaps was private.
         return evolve(criteria, scopes=frozenset(services.storage.scopes()))
+    return criteria
+
+
+def _place_inherited(criteria: Criteria, conditions: Conditions, leads: bool) -> Criteria:
+    """Return criteria whose `leading` are the own scopes, changed as `inherited` asks for."""
+    place = check_choice(conditions.get("inherited") or Inherited.MIXED, Inherited, "inherited")
+    own = criteria.leading
+    if place is Inherited.NONE and own is not None:
+        return evolve(criteria, scopes=own, leading=None)
+    if place is not Inherited.LAST:
+        return evolve(criteria, leading=None)
+    if not leads:
+        raise InvalidInput(
+            f"inherited {str(place)!r} is for a search or a list of scopes: give"
+            f" {str(Inherited.MIXED)!r} or {str(Inherited.NONE)!r}"
+        )
     return criteria
 
 
@@ -158,6 +178,7 @@ def _criteria(
         scopes=choice.scopes,
         opened=choice.opened,
         unopened=choice.unopened,
+        leading=choice.own,
         tags=check_labels(() if tags is None else tags, "tags"),
         kinds=frozenset(check_choice(kind, Kind, "kind") for kind in _as_list(kinds)) or None,
         statuses=frozenset(check_choice(s, Status, "status") for s in _as_list(statuses)) or None,
