@@ -27,20 +27,19 @@ if TYPE_CHECKING:
         UnknownScope,
     )
     from infinite_memory.model.copying import Copied, CopyStep
+    from infinite_memory.model.criteria import Depth, Mode
     from infinite_memory.model.draft import Draft
     from infinite_memory.model.entry import Action, Actor, Entry, Operation
-    from infinite_memory.model.findings import Finding, RecordKind, Verification
     from infinite_memory.model.hits import Absence, Explanation, Hit, Hits, Predecessor, Step
     from infinite_memory.model.link import Link, LinkType
     from infinite_memory.model.memory import Kind, Memory, Origin, Status
     from infinite_memory.model.profile import Profile
     from infinite_memory.model.recall_page import Digest, Landmark, Recalled
     from infinite_memory.model.receipt import Outcome, Receipt, Searchable, Similar
-    from infinite_memory.model.record import Page
+    from infinite_memory.model.record import Page, Usage
     from infinite_memory.model.scope import Scope, Sensitivity
-    from infinite_memory.model.search_options import Depth, Mode
     from infinite_memory.model.time_range import Reading, TimeRange, format_range
-    from infinite_memory.model.usage import Usage
+    from infinite_memory.model.verification import Finding, RecordKind, Verification
     from infinite_memory.operations.stats import Stats
     from infinite_memory.operations.store_copy.copy import copy_store
     from infinite_memory.operations.undo.undo import Undone
@@ -155,20 +154,19 @@ _HOMES = {
         "UnknownScope",
     ),
     "model.copying": ("Copied", "CopyStep"),
+    "model.criteria": ("Depth", "Mode"),
     "model.draft": ("Draft",),
     "model.entry": ("Action", "Actor", "Entry", "Operation"),
-    "model.findings": ("Finding", "RecordKind", "Verification"),
     "model.hits": ("Absence", "Explanation", "Hit", "Hits", "Predecessor", "Step"),
     "model.link": ("Link", "LinkType"),
     "model.memory": ("Kind", "Memory", "Origin", "Status"),
-    "model.search_options": ("Depth", "Mode"),
     "model.profile": ("Profile",),
     "model.receipt": ("Outcome", "Receipt", "Searchable", "Similar"),
     "model.recall_page": ("Digest", "Landmark", "Recalled"),
-    "model.record": ("Page",),
+    "model.record": ("Page", "Usage"),
     "model.scope": ("Scope", "Sensitivity"),
     "model.time_range": ("Reading", "TimeRange", "format_range"),
-    "model.usage": ("Usage",),
+    "model.verification": ("Finding", "RecordKind", "Verification"),
     "operations.store_copy.copy": ("copy_store",),
     "operations.stats": ("Stats",),
     "operations.undo.undo": ("Undone",),

@@ -17,13 +17,12 @@ from infinite_memory.model.commit import Commit
 from infinite_memory.model.copying import CopyMark
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.entry import Entry, JournalEnd
-from infinite_memory.model.findings import Finding, Verification, Walked
 from infinite_memory.model.link import Link
 from infinite_memory.model.memory import Memory
 from infinite_memory.model.question import Arm, Question, Ranking
-from infinite_memory.model.record import Changes, Page, Record, Size
+from infinite_memory.model.record import Changes, Page, Record, Size, Usage
 from infinite_memory.model.scope import Scope
-from infinite_memory.model.usage import Usage
+from infinite_memory.model.verification import Finding, Verification, Walked
 
 __all__ = [
     "Embedder",

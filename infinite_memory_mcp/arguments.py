@@ -11,8 +11,8 @@ from typing import Annotated, Any, ClassVar, TypeVar, get_args
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from infinite_memory.errors import InvalidInput
+from infinite_memory.model.criteria import Depth, Mode
 from infinite_memory.model.memory import Kind
-from infinite_memory.model.search_options import Depth, Mode
 from infinite_memory_mcp.aliases import understand_arguments
 
 __all__ = [

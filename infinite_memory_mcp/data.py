@@ -15,11 +15,11 @@ from infinite_memory.model.codec import (
     similar_json,
     to_json,
 )
+from infinite_memory.model.criteria import Depth, Mode
 from infinite_memory.model.hits import Absence, Hit, Hits
 from infinite_memory.model.memory import Memory
 from infinite_memory.model.recall_page import Recalled
 from infinite_memory.model.receipt import Receipt
-from infinite_memory.model.search_options import Depth, Mode
 from infinite_memory_mcp.budget import DEFAULT_TOKENS, estimate_data, estimate_tokens, fit_count
 from infinite_memory_mcp.excerpt import Excerpt, beginning_of, excerpt_of, window_of
 from infinite_memory_mcp.render import NOTICE, advise_on_similar, render_memory

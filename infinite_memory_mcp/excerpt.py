@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from attrs import frozen
 
+from infinite_memory.model.criteria import Depth
 from infinite_memory.model.hits import Hit
 from infinite_memory.model.memory import Memory
-from infinite_memory.model.search_options import Depth
 from infinite_memory_mcp.budget import estimate_tokens
 
 __all__ = ["Excerpt", "beginning_of", "excerpt_of", "window_of"]

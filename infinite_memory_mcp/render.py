@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
+from infinite_memory.model.criteria import Depth
 from infinite_memory.model.hits import Explanation, Hit, Hits
 from infinite_memory.model.memory import Memory
-from infinite_memory.model.quantities import format_count
+from infinite_memory.model.messages import format_count
 from infinite_memory.model.receipt import Outcome, Receipt, Searchable, Similar
-from infinite_memory.model.search_options import Depth
 from infinite_memory_mcp.budget import DEFAULT_TOKENS, estimate_tokens, fit_count
 from infinite_memory_mcp.excerpt import Excerpt, beginning_of, excerpt_of, window_of
 from infinite_memory_mcp.quotation import escape_label, quote_lines

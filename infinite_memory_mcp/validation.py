@@ -12,7 +12,7 @@ from typing import Any
 from mcp import MCPError
 from mcp_types import CLIENT_INFO_META_KEY, INVALID_PARAMS
 
-from infinite_memory.model.suggestion import suggest_name
+from infinite_memory.model.messages import suggest_name
 from infinite_memory_mcp.jsonrpc import replace_surrogates
 from infinite_memory_mcp.quotation import escape_label
 

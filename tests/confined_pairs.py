@@ -21,7 +21,7 @@ from infinite_memory.model.commit import Commit, Put
 from infinite_memory.model.entry import Action, Operation
 from infinite_memory.model.link import Link, LinkType
 from infinite_memory.model.memory import Memory
-from infinite_memory.model.usage import Usage
+from infinite_memory.model.record import Usage
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.testing.embedders import HashingEmbedder
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -23,6 +24,7 @@ ROOT = Path(infinite_memory.__file__).parent
 ADAPTER = ROOT.parent / "infinite_memory_mcp"
 MAX_FILE_LINES = 400
 MAX_FUNCTION_LINES = 50
+MAX_FOLDER_FILES = 25
 
 # A module may import from its own layer and from those above it in this list.
 LAYERS = [
@@ -192,6 +194,13 @@ def check_sizes(sources: Sources) -> Iterator[str]:
                 yield f"{path}: {function.name} has {lines} lines, more than {MAX_FUNCTION_LINES}"
 
 
+def check_folders(sources: Sources) -> Iterator[str]:
+    counts = Counter(Path(path).parent.as_posix() for path, _ in sources.values())
+    for folder, number in counts.items():
+        if number > MAX_FOLDER_FILES:
+            yield f"{folder} holds {number} modules, more than {MAX_FOLDER_FILES}"
+
+
 def check_file_names(sources: Sources) -> Iterator[str]:
     for path, _ in sources.values():
         if set(Path(path).with_suffix("").parts) & FORBIDDEN_NAMES:
@@ -291,7 +300,7 @@ RULES: list[tuple[Callable[[Sources], Iterable[str]], str, str, str]] = [
 ]
 
 
-@pytest.mark.parametrize("check", dict.fromkeys(rule[0] for rule in RULES))
+@pytest.mark.parametrize("check", [*dict.fromkeys(rule[0] for rule in RULES), check_folders])
 def test_the_code_obeys_the_rule(check: Callable[[Sources], Iterable[str]]) -> None:
     violations = list(check(SOURCES))
     assert not violations, "\n".join(["", *violations])
@@ -309,6 +318,15 @@ def test_the_rule_notices_an_example_that_breaks_it(
     }
     violations = list(check({**SOURCES, **sources}))
     assert any(name in line.replace("/", ".") and sentence in line for line in violations)
+
+
+def test_a_folder_with_too_many_modules_is_noticed() -> None:
+    crowd = {
+        f"infinite_memory.crowd.m{n}": (f"infinite_memory/crowd/m{n}.py", "") for n in range(26)
+    }
+    assert list(check_folders(crowd)) == ["infinite_memory/crowd holds 26 modules, more than 25"]
+    crowd.popitem()
+    assert list(check_folders(crowd)) == []
 
 
 def test_the_public_names_are_exactly_those_listed() -> None:

@@ -26,8 +26,7 @@ from infinite_memory.model.commit import Commit, Erase
 from infinite_memory.model.entry import Action, MemoryStep, Operation
 from infinite_memory.model.link import Link, LinkType
 from infinite_memory.model.memory import Kind
-from infinite_memory.model.record import Record
-from infinite_memory.model.usage import Usage
+from infinite_memory.model.record import Record, Usage
 from infinite_memory.protocols import Storage
 from infinite_memory.storage.open import open_storage
 from infinite_memory.testing.embedders import HashingEmbedder

@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 import click
 
 from infinite_memory.errors import InvalidInput
+from infinite_memory.model.criteria import Depth, Mode
 from infinite_memory.model.fields import MEMORY_FIELDS, FieldType
 from infinite_memory.model.memory import Kind, Origin, Status
-from infinite_memory.model.search_options import Depth, Mode
 from infinite_memory.model.timestamps import read_moment
 
 __all__ = [

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from infinite_memory.cli.output import Line, emit_lines, emit_table
 from infinite_memory.cli.render import excerpt, one_line, provenance
+from infinite_memory.model.criteria import Depth
 from infinite_memory.model.hits import Explanation, Hit, Hits
 from infinite_memory.model.memory import Status
-from infinite_memory.model.search_options import Depth
 from infinite_memory.model.timestamps import show_moment
 
 __all__ = ["emit_hits", "format_explanation"]

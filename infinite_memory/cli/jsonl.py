@@ -17,7 +17,7 @@ from attrs import evolve, frozen
 from infinite_memory.cli.fields import TIMES, json_object
 from infinite_memory.errors import InvalidInput
 from infinite_memory.model.draft import Draft
-from infinite_memory.model.import_id import give_import_ids
+from infinite_memory.model.ids import give_import_ids
 from infinite_memory.model.memory import Kind, Status
 from infinite_memory.model.timestamps import read_moment
 

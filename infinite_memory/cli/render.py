@@ -11,7 +11,7 @@ from infinite_memory.cli.output import Line
 from infinite_memory.model.codec import iso, similar_json
 from infinite_memory.model.fields import MEMORY_FIELDS, FieldType
 from infinite_memory.model.memory import Memory, Status
-from infinite_memory.model.quantities import format_count
+from infinite_memory.model.messages import format_count
 from infinite_memory.model.receipt import Outcome, Receipt, Searchable
 from infinite_memory.model.timestamps import show_moment
 

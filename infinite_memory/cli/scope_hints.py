@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from infinite_memory.model.quantities import format_count
+from infinite_memory.model.messages import format_count
 from infinite_memory.model.scope import Scope, Sensitivity, visible_from
 from infinite_memory.store import MemoryStore
 

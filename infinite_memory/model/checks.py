@@ -13,8 +13,8 @@ from typing import TypeVar
 
 from infinite_memory.errors import InvalidInput
 from infinite_memory.model.memory import JsonValue
+from infinite_memory.model.messages import suggest_name
 from infinite_memory.model.scope import fold_name
-from infinite_memory.model.suggestion import suggest_name
 
 __all__ = [
     "check_choice",

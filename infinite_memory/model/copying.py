@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from attrs import asdict, field, frozen
 
-from infinite_memory.model.findings import Finding
+from infinite_memory.model.verification import Finding
 
 __all__ = ["Copied", "CopyMark", "CopyProgress", "CopyStep"]
 

@@ -9,8 +9,8 @@ from typing import overload
 
 from attrs import frozen
 
+from infinite_memory.model.criteria import Depth, Mode
 from infinite_memory.model.memory import Memory
-from infinite_memory.model.search_options import Depth, Mode
 from infinite_memory.model.time_range import Reading
 
 __all__ = ["LIKELY", "Absence", "Explanation", "Hit", "Hits", "Predecessor", "Step"]

@@ -1,20 +1,30 @@
-"""Identifiers: UUID version 7, or the caller's own."""
+"""Ids of memories: UUID version 7, the id that a caller gives, or a hash of imported content."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import re
-from collections.abc import Callable
-from datetime import datetime
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, datetime
+
+from attrs import evolve
 
 from infinite_memory.errors import InvalidInput
+from infinite_memory.model.draft import Draft
+from infinite_memory.model.scope import fold_name
 
-__all__ = ["RandomBytes", "check_id", "new_id"]
+__all__ = ["RandomBytes", "check_id", "give_import_ids", "is_import_id", "new_id"]
 
 RandomBytes = Callable[[int], bytes]
 """A function that returns a given number of random bytes."""
 
 _ID = re.compile(r"[A-Za-z0-9._:/-]{1,128}")
+_IMPORT_PREFIX = "import:"
+_IMPORT_DIGITS = 32
+_IMPORT_CHARS = len(_IMPORT_PREFIX) + _IMPORT_DIGITS
 
 
 def new_id(now: datetime, random_bytes: RandomBytes = os.urandom) -> str:
@@ -41,3 +51,40 @@ def check_id(value: object) -> str:
     raise InvalidInput(
         f"id {value!r:.160} cannot be used: give 1 to 128 letters, digits and ._:/- or leave it out"
     )
+
+
+def give_import_ids(drafts: Iterable[Draft]) -> Iterator[Draft]:
+    """Yield the drafts in their order; a draft without an id gets one from its content.
+
+    The id is "import:" and the first 32 hexadecimal digits of the SHA-256 of a JSON array: the
+    text, the time in UTC or null, the speaker, the conversation, the folded name of the scope or
+    null, and the number of the draft among those that are equal in all of this, counted from 1.
+    """
+    counts: Counter[bytes] = Counter()
+    for draft in drafts:
+        if draft.id is not None:
+            yield draft
+            continue
+        time = draft.happened_at
+        content: list[object] = [
+            draft.text,
+            time.astimezone(UTC).isoformat() if time is not None else None,
+            draft.speaker,
+            draft.conversation_id,
+            None if draft.scope is None else fold_name(str(draft.scope)),
+        ]
+        digest = _hash_json(content)
+        counts[digest] += 1
+        name = _hash_json([*content, counts[digest]]).hex()[:_IMPORT_DIGITS]
+        yield evolve(draft, id=f"{_IMPORT_PREFIX}{name}")
+
+
+def is_import_id(memory_id: str) -> bool:
+    """Return whether `give_import_ids` made an id."""
+    return memory_id.startswith(_IMPORT_PREFIX) and len(memory_id) == _IMPORT_CHARS
+
+
+def _hash_json(content: list[object]) -> bytes:
+    # A value that JSON cannot hold is hashed by its repr; the validation refuses it later.
+    text = json.dumps(content, ensure_ascii=True, default=repr)
+    return hashlib.sha256(text.encode()).digest()

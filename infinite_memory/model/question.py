@@ -6,9 +6,8 @@ from enum import StrEnum
 
 from attrs import frozen
 
-from infinite_memory.model.criteria import Criteria
+from infinite_memory.model.criteria import Criteria, Depth
 from infinite_memory.model.hits import Explanation
-from infinite_memory.model.search_options import Depth
 
 __all__ = ["Arm", "Candidate", "Question", "Ranking"]
 

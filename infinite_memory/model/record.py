@@ -1,4 +1,4 @@
-"""What a storage keeps, and what it answers with."""
+"""The records that a storage keeps, and the results of reading them."""
 
 from __future__ import annotations
 
@@ -11,14 +11,7 @@ from numpy.typing import NDArray
 from infinite_memory.model.memory import Memory
 from infinite_memory.model.time_range import Reading
 
-__all__ = [
-    "Change",
-    "Changes",
-    "Embedding",
-    "Page",
-    "Record",
-    "Size",
-]
+__all__ = ["Change", "Changes", "Embedding", "Page", "Record", "Size", "Usage"]
 
 
 @frozen(kw_only=True)
@@ -92,3 +85,18 @@ class Size:
     size_bytes: int
     oldest: datetime | None
     newest: datetime | None
+
+
+@frozen(kw_only=True)
+class Usage:
+    """How often a person or their assistant recalled a memory, and when they last did.
+
+    To use a memory is no revision of it: this is kept beside it, and is no part of its history.
+    """
+
+    count: int
+    last: datetime
+
+    def plus(self, other: Usage) -> Usage:
+        """Return both together."""
+        return Usage(count=self.count + other.count, last=max(self.last, other.last))

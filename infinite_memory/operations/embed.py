@@ -13,7 +13,7 @@ from infinite_memory.errors import Conflict, InfiniteMemoryError, StoreDamaged
 from infinite_memory.model.checks import check_count
 from infinite_memory.model.commit import Attach, Commit, Detach
 from infinite_memory.model.memory import Memory
-from infinite_memory.model.quantities import format_count
+from infinite_memory.model.messages import format_count
 from infinite_memory.model.record import Embedding
 from infinite_memory.operations.services import Services
 from infinite_memory.operations.writes.after_commit import AfterCommit

@@ -8,7 +8,7 @@ from datetime import datetime
 from attrs import frozen
 
 from infinite_memory.model.memory import Status
-from infinite_memory.model.usage import Usage
+from infinite_memory.model.record import Usage
 from infinite_memory.operations.services import Services
 from infinite_memory.operations.writes.revise import get_record
 

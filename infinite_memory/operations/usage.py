@@ -13,8 +13,8 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from infinite_memory.errors import StorageError, StoreClosed
-from infinite_memory.model.quantities import format_count
-from infinite_memory.model.usage import Usage
+from infinite_memory.model.messages import format_count
+from infinite_memory.model.record import Usage
 from infinite_memory.protocols import Storage, SupportsBriefCalls, limit_to_brief_calls
 
 __all__ = ["UsageCounter"]

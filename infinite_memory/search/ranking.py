@@ -18,10 +18,10 @@ from attrs import evolve
 from numpy.typing import NDArray
 
 from infinite_memory.errors import EmbedderError
+from infinite_memory.model.criteria import Depth
 from infinite_memory.model.hits import Explanation
 from infinite_memory.model.memory import Kind
 from infinite_memory.model.question import Arm, Candidate, Question, Ranking
-from infinite_memory.model.search_options import Depth
 from infinite_memory.search.bm25 import QueryTerms, bm25
 from infinite_memory.search.calibration import Calibration, choose_calibration
 from infinite_memory.search.collapsing import (
@@ -37,7 +37,12 @@ from infinite_memory.search.conversation_turns import find_conversation_turns
 from infinite_memory.search.cosine import QueryVector, approximate_cosines, cosines
 from infinite_memory.search.document import KINDS
 from infinite_memory.search.explain import explain
-from infinite_memory.search.names import find_common_names
+from infinite_memory.search.names import (
+    find_common_names,
+    find_named_speakers,
+    mask_speakers,
+    remove_names,
+)
 from infinite_memory.search.phrases import Texts, find_quotes, score_quotes
 from infinite_memory.search.reader import Reader
 from infinite_memory.search.scoring import (
@@ -50,7 +55,6 @@ from infinite_memory.search.scoring import (
     without_words,
 )
 from infinite_memory.search.sentences import score_sentences, split_sentences
-from infinite_memory.search.speakers import find_named_speakers, mask_speakers, remove_names
 from infinite_memory.text.analyzer import spelled_names
 from infinite_memory.text.question_terms import split_terms
 

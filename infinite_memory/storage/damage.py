@@ -10,7 +10,7 @@ from contextvars import ContextVar
 
 from infinite_memory.errors import StoreDamaged
 from infinite_memory.model.commit import Commit
-from infinite_memory.model.findings import Finding, RecordKind
+from infinite_memory.model.verification import Finding, RecordKind
 
 __all__ = ["USAGE", "DamageLog", "RecordDamaged", "link_name", "name_of", "silence_damage_log"]
 

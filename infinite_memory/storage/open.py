@@ -16,7 +16,7 @@ from infinite_memory.model.address import (
     find_problem,
     is_folder,
 )
-from infinite_memory.model.diagnosis import Diagnosis, State
+from infinite_memory.model.verification import Diagnosis, State
 from infinite_memory.protocols import Storage
 from infinite_memory.storage.inmemory.storage import InMemoryStorage
 from infinite_memory.storage.sqlite.files.diagnose import diagnose_files, diagnose_library

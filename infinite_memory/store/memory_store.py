@@ -10,17 +10,15 @@ from typing import Any, Self, Unpack
 from infinite_memory.clock import Clock, system_clock
 from infinite_memory.config import Config
 from infinite_memory.model.checks import check_flag
-from infinite_memory.model.criteria import Conditions
+from infinite_memory.model.criteria import Conditions, Depth
 from infinite_memory.model.draft import Details, Draft
-from infinite_memory.model.findings import Verification
 from infinite_memory.model.hits import Absence, Hits
 from infinite_memory.model.ids import RandomBytes
 from infinite_memory.model.memory import Memory
 from infinite_memory.model.recall_page import Recalled
 from infinite_memory.model.receipt import Receipt
-from infinite_memory.model.record import Page
-from infinite_memory.model.search_options import Depth
-from infinite_memory.model.usage import Usage
+from infinite_memory.model.record import Page, Usage
+from infinite_memory.model.verification import Verification
 from infinite_memory.operations.calls import count_call
 from infinite_memory.operations.retrieval.browse import browse
 from infinite_memory.operations.retrieval.recall_by_time import recall_by_time

@@ -30,9 +30,8 @@ from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.entry import Action
 from infinite_memory.model.link import Link, LinkKey
 from infinite_memory.model.memory import Memory, Status
-from infinite_memory.model.record import Embedding, Record
+from infinite_memory.model.record import Embedding, Record, Usage
 from infinite_memory.model.scope import Scope
-from infinite_memory.model.usage import Usage
 from infinite_memory.protocols import Storage
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.testing.storage_contract.base import FeedReader

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field
 
 from infinite_memory.model.codec import iso
-from infinite_memory.model.quantities import format_count
+from infinite_memory.model.messages import format_count
 from infinite_memory_mcp.arguments import Arguments, Limit, Scopes
 from infinite_memory_mcp.data import HITS, memories_to_data, object_schema
 from infinite_memory_mcp.quotation import escape_label, quote_lines

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from pydantic import Field
 
 from infinite_memory.errors import InvalidInput, NotFound
+from infinite_memory.model.criteria import Depth, Inherited
 from infinite_memory.model.hits import Step
 from infinite_memory.model.memory import Status
-from infinite_memory.model.quantities import format_count
-from infinite_memory.model.search_options import Depth, Inherited
+from infinite_memory.model.messages import format_count
 from infinite_memory.model.timestamps import read_moment
 from infinite_memory_mcp.arguments import (
     DEPTHS,

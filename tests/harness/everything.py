@@ -22,9 +22,8 @@ from infinite_memory.model.entry import (
 )
 from infinite_memory.model.link import Link, LinkType
 from infinite_memory.model.memory import Kind, Memory, Origin, Status
-from infinite_memory.model.record import Embedding
+from infinite_memory.model.record import Embedding, Usage
 from infinite_memory.model.scope import Scope, Sensitivity
-from infinite_memory.model.usage import Usage
 from infinite_memory.protocols import Storage
 
 __all__ = ["dump", "fill"]

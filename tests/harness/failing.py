@@ -11,9 +11,8 @@ from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.entry import Entry, JournalEnd
 from infinite_memory.model.link import Link
 from infinite_memory.model.memory import Memory
-from infinite_memory.model.record import Changes, Page, Record, Size
+from infinite_memory.model.record import Changes, Page, Record, Size, Usage
 from infinite_memory.model.scope import Scope
-from infinite_memory.model.usage import Usage
 from infinite_memory.protocols import Storage
 
 __all__ = ["FailingStorage"]

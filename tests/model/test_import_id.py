@@ -3,7 +3,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta, timezone
 
 from infinite_memory.model.draft import Draft
-from infinite_memory.model.import_id import give_import_ids, is_import_id
+from infinite_memory.model.ids import give_import_ids, is_import_id
 
 NOON = datetime(2026, 6, 5, 12, tzinfo=UTC)
 

@@ -17,8 +17,8 @@ from infinite_memory import MemoryStore
 from infinite_memory.errors import Conflict, StorageUnavailable, StoreDamaged
 from infinite_memory.model.commit import Attach, Commit, Erase
 from infinite_memory.model.criteria import Criteria
-from infinite_memory.model.findings import RecordKind
 from infinite_memory.model.scope import Scope
+from infinite_memory.model.verification import RecordKind
 from infinite_memory.protocols import Storage
 from infinite_memory.storage.mongodb import MongoStorage
 from infinite_memory.testing.embedders import HashingEmbedder

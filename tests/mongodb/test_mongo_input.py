@@ -33,8 +33,8 @@ from infinite_memory.model.entry import (
     Operation,
 )
 from infinite_memory.model.link import LinkKey, LinkType
+from infinite_memory.model.record import Usage
 from infinite_memory.model.scope import Scope
-from infinite_memory.model.usage import Usage
 from infinite_memory.protocols import Storage
 from infinite_memory.storage.mongodb import MongoStorage
 from infinite_memory.testing.storage_contract import make_embedding, make_memory, put

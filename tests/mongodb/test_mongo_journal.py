@@ -19,8 +19,8 @@ from infinite_memory import MemoryStore
 from infinite_memory.errors import StoreDamaged
 from infinite_memory.model.commit import Commit, Erase
 from infinite_memory.model.entry import JournalEnd, entry_digest
-from infinite_memory.model.findings import RecordKind
-from infinite_memory.model.usage import Usage
+from infinite_memory.model.record import Usage
+from infinite_memory.model.verification import RecordKind
 from infinite_memory.storage.mongodb import MongoStorage
 from infinite_memory.testing.embedders import HashingEmbedder
 from infinite_memory.testing.storage_contract import put

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from infinite_memory import Config, InfiniteMemoryError, MemoryStore, Status, StoreClosed
 from infinite_memory.model.commit import Commit
-from infinite_memory.model.usage import Usage
+from infinite_memory.model.record import Usage
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.storage.sqlite import storage as sqlite_storage
 from infinite_memory.store import lifetime

@@ -12,9 +12,9 @@ import pytest
 
 from infinite_memory import Conflict, copy_store
 from infinite_memory.model.commit import Commit, Erase
-from infinite_memory.model.findings import RecordKind
 from infinite_memory.model.link import LinkKey, LinkType
-from infinite_memory.model.usage import Usage
+from infinite_memory.model.record import Usage
+from infinite_memory.model.verification import RecordKind
 from infinite_memory.protocols import Storage
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.storage.sqlite import SqliteStorage

@@ -7,7 +7,7 @@ from pathlib import Path
 import apsw
 
 from infinite_memory import Config, MemoryStore
-from infinite_memory.model.diagnosis import Diagnosis, State
+from infinite_memory.model.verification import Diagnosis, State
 from infinite_memory.operations.verification.diagnose import (
     diagnose_installation,
     diagnose_platform,

@@ -16,7 +16,7 @@ import pytest
 
 from infinite_memory import MemoryStore, NotFound
 from infinite_memory.model.commit import Commit
-from infinite_memory.model.usage import Usage
+from infinite_memory.model.record import Usage
 from infinite_memory.operations.usage import UsageCounter
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.testing.embedders import HashingEmbedder

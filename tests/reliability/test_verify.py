@@ -19,10 +19,10 @@ from infinite_memory import Config, MemoryStore, NotFound, StoreDamaged
 from infinite_memory.cli.commands.maintenance import verify_command
 from infinite_memory.model.commit import Attach, Commit
 from infinite_memory.model.entry import Action, MemoryStep, Operation
-from infinite_memory.model.findings import Finding, RecordKind, Verification
 from infinite_memory.model.link import Link, LinkType
 from infinite_memory.model.memory import Kind, Origin, Status
-from infinite_memory.model.usage import Usage
+from infinite_memory.model.record import Usage
+from infinite_memory.model.verification import Finding, RecordKind, Verification
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.storage.sqlite.creation import PAGE_BYTES
 from infinite_memory.testing.embedders import HashingEmbedder

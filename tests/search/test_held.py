@@ -12,11 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from infinite_memory.model.commit import Commit, Erase, Put
-from infinite_memory.model.criteria import Criteria
+from infinite_memory.model.criteria import Criteria, Depth, Mode, Tense
 from infinite_memory.model.memory import Memory, Status
 from infinite_memory.model.question import Question
 from infinite_memory.model.record import Record
-from infinite_memory.model.search_options import Depth, Mode, Tense
 from infinite_memory.operations.retrieval.validity import in_tense
 from infinite_memory.search import index as index_module
 from infinite_memory.search.document import NEVER, describe

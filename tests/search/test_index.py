@@ -34,10 +34,10 @@ from infinite_memory.search.doc_filter import DocFilter
 from infinite_memory.search.document import describe
 from infinite_memory.search.index import SearchIndex
 from infinite_memory.search.merging import merge
+from infinite_memory.search.names import remove_names
 from infinite_memory.search.reader import Reader
 from infinite_memory.search.segment import ARRAYS, Segment, build
 from infinite_memory.search.snapshot import Snapshot
-from infinite_memory.search.speakers import remove_names
 from infinite_memory.storage.inmemory.storage import InMemoryStorage
 from infinite_memory.testing.embedders import HashingEmbedder
 from infinite_memory.text.analyzer import terms

@@ -11,10 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from infinite_memory.model.commit import Commit, Erase
-from infinite_memory.model.criteria import Criteria
+from infinite_memory.model.criteria import Criteria, Depth
 from infinite_memory.model.memory import Kind
 from infinite_memory.model.question import Arm, Ranking
-from infinite_memory.model.search_options import Depth
 from infinite_memory.protocols import Embedder, Search, Storage
 from infinite_memory.search.index import SearchIndex
 from infinite_memory.search.linear import LinearSearch, LinearTimeline

@@ -13,9 +13,9 @@ from attrs import evolve
 from infinite_memory.errors import InvalidInput, StoreDamaged
 from infinite_memory.model.commit import Commit, Erase
 from infinite_memory.model.entry import Action, MemoryStep, Operation, entry_digest
-from infinite_memory.model.findings import RecordKind
 from infinite_memory.model.link import Link, LinkKey, LinkType
-from infinite_memory.model.usage import Usage
+from infinite_memory.model.record import Usage
+from infinite_memory.model.verification import RecordKind
 from infinite_memory.operations.verification import journal as verify_journal
 from infinite_memory.operations.verification.journal import check_journal
 from infinite_memory.storage.hash_chain import EntryDamaged

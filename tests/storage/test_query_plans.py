@@ -26,8 +26,7 @@ from infinite_memory.model.content_hash import content_hash
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.link import Link, LinkKey, LinkType
 from infinite_memory.model.memory import Kind, Memory
-from infinite_memory.model.record import Embedding
-from infinite_memory.model.usage import Usage
+from infinite_memory.model.record import Embedding, Usage
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.testing.storage_contract.journal import make_action
 

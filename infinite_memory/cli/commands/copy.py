@@ -13,8 +13,8 @@ from infinite_memory.cli.output import Line, emit_json, emit_lines, emit_table, 
 from infinite_memory.cli.render import format_counts
 from infinite_memory.cli.settings import set_up
 from infinite_memory.model.copying import Copied, CopyProgress, CopyStep
-from infinite_memory.model.findings import Finding
-from infinite_memory.model.quantities import format_count
+from infinite_memory.model.messages import format_count
+from infinite_memory.model.verification import Finding
 from infinite_memory.operations.store_copy.copy import copy_store
 
 __all__ = ["copy_command"]

@@ -14,7 +14,7 @@ from infinite_memory.cli.output import emit_json, emit_table
 from infinite_memory.cli.settings import load_settings
 from infinite_memory.errors import ConfigurationError
 from infinite_memory.model.address import masked
-from infinite_memory.model.diagnosis import Diagnosis, State
+from infinite_memory.model.verification import Diagnosis, State
 
 __all__ = ["config_command", "doctor_command"]
 

@@ -13,7 +13,7 @@ from infinite_memory.cli.output import Line, emit_json, emit_lines, emit_table, 
 from infinite_memory.cli.render import one_line
 from infinite_memory.model.codec import iso
 from infinite_memory.model.entry import Action, Entry
-from infinite_memory.model.quantities import format_count
+from infinite_memory.model.messages import format_count
 from infinite_memory.model.timestamps import show_moment
 from infinite_memory.operations.undo.reversal import MemoryChange
 from infinite_memory.operations.undo.undo import Undone

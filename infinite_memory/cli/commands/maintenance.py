@@ -14,9 +14,9 @@ from infinite_memory.cli.options import common_options, wants_json
 from infinite_memory.cli.output import Line, emit_json, emit_lines, emit_table, progress_bars
 from infinite_memory.cli.render import format_counts
 from infinite_memory.model.codec import iso
-from infinite_memory.model.findings import Verification
-from infinite_memory.model.quantities import format_count, format_size
+from infinite_memory.model.messages import format_count, format_size
 from infinite_memory.model.timestamps import show_moment
+from infinite_memory.model.verification import Verification
 from infinite_memory.operations.stats import Stats
 
 __all__ = ["stats_command", "verify_command"]

@@ -19,10 +19,10 @@ from infinite_memory.errors import NotFound, StoreDamaged
 from infinite_memory.model.codec import iso, to_json
 from infinite_memory.model.fields import MEMORY_FIELDS
 from infinite_memory.model.memory import Memory, Status
-from infinite_memory.model.quantities import format_count
+from infinite_memory.model.messages import format_count
 from infinite_memory.model.receipt import Receipt
+from infinite_memory.model.record import Usage
 from infinite_memory.model.timestamps import show_moment
-from infinite_memory.model.usage import Usage
 from infinite_memory.store import MemoryStore
 
 __all__ = [

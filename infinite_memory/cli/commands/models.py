@@ -15,7 +15,7 @@ from infinite_memory.cli.settings import set_up
 from infinite_memory.embedding import configured_model
 from infinite_memory.embedding.export import Precision, export_model
 from infinite_memory.embedding.manifest import Manifest, check_digest
-from infinite_memory.model.quantities import format_count, format_size
+from infinite_memory.model.messages import format_count, format_size
 
 __all__ = ["embed_command", "model_command"]
 

@@ -18,10 +18,10 @@ from infinite_memory.cli.render import effective_status, one_line
 from infinite_memory.cli.scope_hints import describe_other_scopes, searched_scopes
 from infinite_memory.clock import system_clock
 from infinite_memory.model.codec import iso, landmark_json, reading_json, to_json
+from infinite_memory.model.criteria import Inherited
 from infinite_memory.model.memory import Memory, Status
-from infinite_memory.model.quantities import format_count
+from infinite_memory.model.messages import format_count
 from infinite_memory.model.recall_page import Digest, Landmark, Recalled
-from infinite_memory.model.search_options import Inherited
 from infinite_memory.model.timestamps import show_moment
 from infinite_memory.times import read_as_of
 

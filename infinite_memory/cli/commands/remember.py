@@ -19,7 +19,7 @@ from infinite_memory.cli.output import Line, emit_json, emit_lines, progress_bar
 from infinite_memory.cli.render import receipt_json, receipt_sentence, similar_lines
 from infinite_memory.errors import NotFound
 from infinite_memory.model.memory import Origin
-from infinite_memory.model.quantities import format_count
+from infinite_memory.model.messages import format_count
 from infinite_memory.model.receipt import Outcome, Receipt, Searchable
 from infinite_memory.store import MemoryStore
 

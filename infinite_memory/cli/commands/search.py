@@ -16,9 +16,9 @@ from infinite_memory.cli.output import Line, emit_json, emit_lines, remark
 from infinite_memory.cli.render import join_words, scope_names
 from infinite_memory.cli.scope_hints import describe_other_scopes
 from infinite_memory.model.codec import iso, predecessor_json, reading_json, to_json
+from infinite_memory.model.criteria import Depth
 from infinite_memory.model.hits import Hit, Hits, Step
-from infinite_memory.model.quantities import format_count
-from infinite_memory.model.search_options import Depth
+from infinite_memory.model.messages import format_count
 from infinite_memory.model.timestamps import show_moment
 
 __all__ = ["search_command", "why_not_command"]

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from attrs import evolve
 
 from infinite_memory.errors import InvalidInput
+from infinite_memory.model.criteria import Depth, Mode
 from infinite_memory.model.hits import Hit, Hits
 from infinite_memory.model.question import Question, Ranking
-from infinite_memory.model.search_options import Depth, Mode
 from infinite_memory.operations.load_memories import load_memories
 from infinite_memory.operations.retrieval.highlights import highlight_long_texts
 from infinite_memory.operations.retrieval.overview import overview

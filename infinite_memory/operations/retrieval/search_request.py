@@ -17,10 +17,9 @@ from infinite_memory.model.checks import (
     check_labels,
     check_moment,
 )
-from infinite_memory.model.criteria import Conditions, Criteria
+from infinite_memory.model.criteria import Conditions, Criteria, Depth, Inherited
 from infinite_memory.model.memory import Kind, Status
 from infinite_memory.model.question import Arm, Question
-from infinite_memory.model.search_options import Depth, Inherited
 from infinite_memory.model.time_range import Reading
 from infinite_memory.operations.retrieval.validity import in_tense, tense_of
 from infinite_memory.operations.scopes import choose_scopes

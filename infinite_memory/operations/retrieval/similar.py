@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from attrs import evolve
 
-from infinite_memory.model.criteria import Criteria
+from infinite_memory.model.criteria import Criteria, Depth
 from infinite_memory.model.memory import Kind, Memory, shorten
 from infinite_memory.model.receipt import Outcome, Receipt, Similar
 from infinite_memory.model.scope import visible_from
-from infinite_memory.model.search_options import Depth
 from infinite_memory.operations.load_memories import load_memories
 from infinite_memory.operations.retrieval.validity import in_tense, tense_of
 from infinite_memory.operations.services import Services

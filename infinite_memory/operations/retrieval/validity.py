@@ -8,9 +8,8 @@ from attrs import evolve
 
 from infinite_memory.errors import InvalidInput
 from infinite_memory.model.checks import check_choice, check_moment
-from infinite_memory.model.criteria import Criteria
+from infinite_memory.model.criteria import Criteria, Depth, Mode, Tense
 from infinite_memory.model.memory import Status
-from infinite_memory.model.search_options import Depth, Mode, Tense
 from infinite_memory.operations.services import Services
 from infinite_memory.times import read_as_of
 

@@ -6,12 +6,11 @@ from datetime import datetime
 
 from attrs import evolve
 
-from infinite_memory.model.criteria import Criteria
+from infinite_memory.model.criteria import Criteria, Depth, Mode, Tense
 from infinite_memory.model.hits import Absence, Step
 from infinite_memory.model.memory import Memory, Status
 from infinite_memory.model.question import Question
 from infinite_memory.model.scope import fold_name
-from infinite_memory.model.search_options import Depth, Mode, Tense
 from infinite_memory.operations.retrieval.predecessors import successor_ids
 from infinite_memory.operations.retrieval.search_request import (
     SearchRequest,

@@ -9,9 +9,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from infinite_memory.errors import StoreDamaged
 from infinite_memory.model.codec import to_json
 from infinite_memory.model.copying import CopyProgress, CopyStep
-from infinite_memory.model.findings import Finding, RecordKind
 from infinite_memory.model.memory import Memory
 from infinite_memory.model.record import Change, Changes, Embedding, Record
+from infinite_memory.model.verification import Finding, RecordKind
 from infinite_memory.protocols import Storage, SupportsDamage
 
 __all__ = ["ChangeBatches", "Comparison", "same_embedding", "same_memory"]

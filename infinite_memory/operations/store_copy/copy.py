@@ -29,10 +29,10 @@ from infinite_memory.model.codec import from_micros
 from infinite_memory.model.commit import Commit, Put, merge_commits
 from infinite_memory.model.copying import Copied, CopyMark, CopyProgress, CopyStep
 from infinite_memory.model.entry import JournalEnd
-from infinite_memory.model.findings import Finding, RecordKind
 from infinite_memory.model.memory import GLOBAL, Memory
 from infinite_memory.model.record import Change, Record
 from infinite_memory.model.scope import Scope
+from infinite_memory.model.verification import Finding, RecordKind
 from infinite_memory.operations.store_copy.batches import (
     MemoryCommit,
     attach_embedding,

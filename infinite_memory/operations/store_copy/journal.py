@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from infinite_memory.errors import Conflict, InvalidInput, StoreDamaged
 from infinite_memory.model.commit import Commit, Expect
 from infinite_memory.model.entry import Entry, JournalEnd
-from infinite_memory.model.findings import Finding, RecordKind
+from infinite_memory.model.verification import Finding, RecordKind
 from infinite_memory.protocols import Storage
 
 __all__ = ["JournalCopy"]

@@ -8,9 +8,9 @@ from typing import TypeAlias
 
 from infinite_memory.errors import InvalidInput
 from infinite_memory.model.commit import Commit, Erase, Put
-from infinite_memory.model.findings import Finding, RecordKind
 from infinite_memory.model.link import Link, LinkKey
-from infinite_memory.model.usage import Usage
+from infinite_memory.model.record import Usage
+from infinite_memory.model.verification import Finding, RecordKind
 from infinite_memory.operations.store_copy.comparison import ChangeBatches
 from infinite_memory.protocols import Storage, SupportsDamage
 

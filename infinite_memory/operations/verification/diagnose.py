@@ -20,10 +20,10 @@ from infinite_memory.embedding import (
 )
 from infinite_memory.errors import EmbedderError, InfiniteMemoryError, StoreDamaged
 from infinite_memory.model.address import masked
-from infinite_memory.model.diagnosis import Diagnosis, State
 from infinite_memory.model.memory import Status
-from infinite_memory.model.quantities import format_count, format_size
+from infinite_memory.model.messages import format_count, format_size
 from infinite_memory.model.record import Size
+from infinite_memory.model.verification import Diagnosis, State
 from infinite_memory.operations.active_model import Models, former_opener
 from infinite_memory.protocols import Embedder, Storage, SupportsDamage
 from infinite_memory.search.snapshot import Snapshot

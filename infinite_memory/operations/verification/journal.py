@@ -8,7 +8,7 @@ from attrs import define, field
 
 from infinite_memory.errors import StoreDamaged
 from infinite_memory.model.entry import Entry, JournalEnd, Operation, entry_digest
-from infinite_memory.model.findings import Finding, RecordKind
+from infinite_memory.model.verification import Finding, RecordKind
 from infinite_memory.operations.change_feed import every_change
 from infinite_memory.protocols import Storage
 from infinite_memory.storage.hash_chain import EntryDamaged

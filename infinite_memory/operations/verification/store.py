@@ -11,8 +11,8 @@ from attrs import evolve
 from infinite_memory.errors import StoreDamaged
 from infinite_memory.model.codec import to_micros
 from infinite_memory.model.criteria import Criteria
-from infinite_memory.model.findings import Finding, RecordKind, Verification, Walked
 from infinite_memory.model.record import Record
+from infinite_memory.model.verification import Finding, RecordKind, Verification, Walked
 from infinite_memory.operations.change_feed import every_change
 from infinite_memory.operations.embed import embed_again
 from infinite_memory.operations.services import Services

@@ -14,12 +14,11 @@ from infinite_memory.model.checks import check_labels
 from infinite_memory.model.commit import Commit, Expect, merge_commits
 from infinite_memory.model.draft import Draft
 from infinite_memory.model.entry import Operation
-from infinite_memory.model.import_id import is_import_id
+from infinite_memory.model.ids import is_import_id
 from infinite_memory.model.memory import GLOBAL, Memory, Status
 from infinite_memory.model.receipt import Outcome, Receipt, Searchable
-from infinite_memory.model.record import Record
+from infinite_memory.model.record import Record, Usage
 from infinite_memory.model.scope import Scope, fold_name
-from infinite_memory.model.usage import Usage
 from infinite_memory.operations.embed import embed_new
 from infinite_memory.operations.journal import with_entry
 from infinite_memory.operations.retrieval.similar import add_similar

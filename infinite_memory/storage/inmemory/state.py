@@ -18,9 +18,8 @@ from infinite_memory.model.commit import (
 from infinite_memory.model.entry import Action, Entry, JournalEnd, entry_digest
 from infinite_memory.model.link import Link, LinkKey
 from infinite_memory.model.memory import GLOBAL, Memory, Status
-from infinite_memory.model.record import Embedding, Record
+from infinite_memory.model.record import Embedding, Record, Usage
 from infinite_memory.model.scope import Scope
-from infinite_memory.model.usage import Usage
 
 __all__ = ["State"]
 

@@ -12,12 +12,11 @@ from infinite_memory.errors import StoreClosed
 from infinite_memory.model.commit import Commit
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.entry import Entry, JournalEnd
-from infinite_memory.model.findings import Verification, Walked
 from infinite_memory.model.link import Link
 from infinite_memory.model.memory import Memory, Status
-from infinite_memory.model.record import Change, Changes, Page, Record, Size
+from infinite_memory.model.record import Change, Changes, Page, Record, Size, Usage
 from infinite_memory.model.scope import Scope
-from infinite_memory.model.usage import Usage
+from infinite_memory.model.verification import Verification, Walked
 from infinite_memory.storage.inmemory.state import State
 from infinite_memory.storage.integrity import check_record
 from infinite_memory.storage.paging import (

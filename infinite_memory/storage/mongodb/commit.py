@@ -13,8 +13,8 @@ from pymongo.database import Database
 from infinite_memory.errors import StorageUnavailable
 from infinite_memory.model.commit import Commit, ExpectContent, ExpectKey
 from infinite_memory.model.memory import Status
+from infinite_memory.model.record import Usage
 from infinite_memory.model.scope import Scope
-from infinite_memory.model.usage import Usage
 from infinite_memory.storage.damage import DamageLog
 from infinite_memory.storage.mongodb.commit_plan import (
     Before,

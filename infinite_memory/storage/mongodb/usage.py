@@ -13,7 +13,7 @@ from bson.int64 import Int64
 from pymongo.database import Database
 
 from infinite_memory.model.codec import from_micros, to_micros
-from infinite_memory.model.usage import Usage
+from infinite_memory.model.record import Usage
 from infinite_memory.storage.damage import USAGE as USAGE_PREFIX
 from infinite_memory.storage.damage import DamageLog
 from infinite_memory.storage.mongodb.document_writes import DocumentWrites

@@ -16,12 +16,11 @@ from infinite_memory.model.commit import Commit
 from infinite_memory.model.copying import CopyMark
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.entry import Entry, JournalEnd
-from infinite_memory.model.findings import Finding, RecordKind, Verification, Walked
 from infinite_memory.model.link import Link
 from infinite_memory.model.memory import Memory, Status
-from infinite_memory.model.record import Changes, Page, Record, Size
+from infinite_memory.model.record import Changes, Page, Record, Size, Usage
 from infinite_memory.model.scope import Scope
-from infinite_memory.model.usage import Usage
+from infinite_memory.model.verification import Finding, RecordKind, Verification, Walked
 from infinite_memory.storage.damage import USAGE, DamageLog, name_of
 from infinite_memory.storage.paging import check_limit, decode_cursor
 from infinite_memory.storage.preconditions import (

@@ -14,10 +14,10 @@ import apsw
 
 from infinite_memory.errors import StoreDamaged
 from infinite_memory.model.codec import from_json, to_micros
-from infinite_memory.model.findings import Finding, RecordKind, Verification, Walked
 from infinite_memory.model.memory import Memory
 from infinite_memory.model.record import Record
 from infinite_memory.model.scope import fold_name
+from infinite_memory.model.verification import Finding, RecordKind, Verification, Walked
 from infinite_memory.storage.damage import USAGE, DamageLog, name_of
 from infinite_memory.storage.integrity import EMBED_AGAIN, check_record
 from infinite_memory.storage.sqlite.database import Snapshot

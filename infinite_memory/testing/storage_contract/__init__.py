@@ -20,7 +20,7 @@ from infinite_memory.errors import StoreClosed
 from infinite_memory.model.commit import Commit
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.memory import GLOBAL, Kind
-from infinite_memory.model.usage import Usage
+from infinite_memory.model.record import Usage
 from infinite_memory.protocols import Storage
 from infinite_memory.testing.storage_contract.base import (
     NOW,

@@ -12,7 +12,7 @@ from infinite_memory.model.commit import Commit, Erase, Expect, ExpectKey
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.link import Link, LinkKey, LinkType
 from infinite_memory.model.memory import Status
-from infinite_memory.model.usage import Usage
+from infinite_memory.model.record import Usage
 from infinite_memory.protocols import Storage
 from infinite_memory.testing.storage_contract.base import NOW, StorageTests, make_link, put
 

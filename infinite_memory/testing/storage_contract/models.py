@@ -8,9 +8,8 @@ import pytest
 from infinite_memory.errors import Conflict, InvalidInput
 from infinite_memory.model.commit import Attach, Commit, Detach, Erase, Put
 from infinite_memory.model.memory import Status
-from infinite_memory.model.record import Embedding, Record
+from infinite_memory.model.record import Embedding, Record, Usage
 from infinite_memory.model.scope import Scope
-from infinite_memory.model.usage import Usage
 from infinite_memory.protocols import Storage
 from infinite_memory.testing.storage_contract.base import (
     NOW,

@@ -8,8 +8,8 @@ from pathlib import Path
 import apsw
 
 from infinite_memory.errors import StorageError
-from infinite_memory.model.diagnosis import Diagnosis, State
-from infinite_memory.model.quantities import format_size
+from infinite_memory.model.messages import format_size
+from infinite_memory.model.verification import Diagnosis, State
 from infinite_memory.storage.sqlite.connection import (
     BUSY_SECONDS,
     check_library,

@@ -1,4 +1,4 @@
-"""What a walk through everything that is stored has found."""
+"""Results of the checks of a store, and of the installation that it belongs to."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from attrs import field, frozen
 
-__all__ = ["Finding", "RecordKind", "Verification", "Walked"]
+__all__ = ["Diagnosis", "Finding", "RecordKind", "State", "Verification", "Walked"]
 
 Walked = Callable[[int, int], None]
 """Told from time to time how many memories have been looked at, and of how many."""
@@ -58,3 +58,20 @@ class Verification:
     @sound.default
     def _without_findings(self) -> bool:
         return not self.findings
+
+
+class State(StrEnum):
+    """How serious a diagnosis is."""
+
+    OK = "ok"
+    WARNING = "warning"
+    PROBLEM = "problem"
+
+
+@frozen
+class Diagnosis:
+    """The result of a check: its subject in a word or two, and a sentence with the way out."""
+
+    about: str
+    state: State
+    sentence: str

@@ -1,8 +1,11 @@
-"""Numbers in sentences: a count with its noun, a size with its unit."""
+"""Parts of messages: counts with their nouns, sizes, and the nearest known name."""
 
 from __future__ import annotations
 
-__all__ = ["format_count", "format_size"]
+from collections.abc import Collection
+from difflib import get_close_matches
+
+__all__ = ["format_count", "format_size", "suggest_name"]
 
 
 def format_count(number: int, noun: str, plural: str | None = None) -> str:
@@ -20,3 +23,13 @@ def format_size(size_bytes: int) -> str:
         if amount < 1000:
             return f"{amount:.1f} {unit}"
     return f"{amount / 1000:.1f} GB"
+
+
+# The comparison takes time and space in proportion to both lengths: ten seconds for ten million
+# characters. No known name is longer than this.
+_COMPARED_CHARS = 100
+
+
+def suggest_name(name: object, known: Collection[str]) -> str:
+    """Return the name in `known`, which must not be empty, that is most similar to `name`."""
+    return get_close_matches(str(name)[:_COMPARED_CHARS], known, n=1, cutoff=0.0)[0]
