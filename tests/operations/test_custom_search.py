@@ -93,8 +93,8 @@ def test_what_is_no_search_is_refused_when_the_store_is_opened(
     [
         (lambda _: [("a", 1.0)], "the search Doubtful answered with .* which is no Ranking"),
         (
-            lambda ranking: evolve(ranking, candidates=ranking.candidates * 9),
-            "the search Doubtful answered with 9 candidates and the limit was 5",
+            lambda ranking: evolve(ranking, candidates=ranking.candidates * 11),
+            "the search Doubtful answered with 11 candidates and the limit was 10",
         ),
         (
             lambda ranking: evolve(

@@ -85,6 +85,7 @@ calls = {
     "config": lambda: store.config,
     "scopes.__iter__": lambda: list(store.scopes),
     "scopes.__getitem__": lambda: store.scopes["Global"],
+    "scopes.count_tags": store.scopes.count_tags,
     "scopes.create": lambda: store.scopes.create("Apollo"),
     "scopes.update": lambda: store.scopes.update("Global", description="x"),
     "scopes.delete": lambda: store.scopes.delete("Apollo"),
