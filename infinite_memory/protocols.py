@@ -19,7 +19,7 @@ from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.entry import Entry, JournalEnd
 from infinite_memory.model.link import Link
 from infinite_memory.model.memory import Memory
-from infinite_memory.model.question import Arm, Question, Ranking
+from infinite_memory.model.question import Question, Ranking
 from infinite_memory.model.record import Changes, Page, Record, Size, Usage
 from infinite_memory.model.scope import Scope
 from infinite_memory.model.verification import Finding, Verification, Walked
@@ -38,7 +38,6 @@ __all__ = [
     "SupportsTimeline",
     "SupportsVerify",
     "Timeline",
-    "count_holding",
     "limit_to_brief_calls",
 ]
 
@@ -100,6 +99,13 @@ class Storage(Protocol):
 
     def erased(self, ids: Collection[str]) -> frozenset[str]:
         """Return the members of `ids` that were erased and not stored again since."""
+
+    def find_ids(self, endings: Collection[str]) -> dict[str, str]:
+        """Return the ids that end like one of `endings`, with the scopes of their memories.
+
+        An ending is the last eight characters of an id, or the whole of a shorter id. Memories of
+        every status are included. The time does not grow with the number of memories.
+        """
 
     def changes(self, after: int, *, limit: int, models: Collection[str] | None = None) -> Changes:
         """Return the latest state of at most `limit` memories changed since the cursor `after`.
@@ -315,17 +321,6 @@ class SupportsTermCounts(Protocol):
 
         For a search without this method, `MemoryStore` counts the matches of `name` by words.
         """
-
-
-def count_holding(search: Search, name: str, criteria: Criteria) -> tuple[int, int]:
-    """Count the memories that meet `criteria` and hold `name`, and all that meet `criteria`."""
-    if isinstance(search, SupportsTermCounts):
-        return search.count_holding(name, criteria)
-    words = frozenset({Arm.WORDS})
-    ranking = search.search(
-        Question(text=name, criteria=criteria, limit=1, threshold=0.0, arms=words)
-    )
-    return ranking.matches, ranking.eligible
 
 
 class Timeline(Protocol):

@@ -16,7 +16,18 @@ from infinite_memory.errors import InvalidInput
 from infinite_memory.model.draft import Draft
 from infinite_memory.model.scope import fold_name
 
-__all__ = ["RandomBytes", "check_id", "give_import_ids", "is_import_id", "new_id"]
+__all__ = [
+    "ENDING_CHARS",
+    "RandomBytes",
+    "check_id",
+    "ending_of",
+    "give_import_ids",
+    "is_import_id",
+    "new_id",
+]
+
+ENDING_CHARS = 8
+"""The length of the shortest ending that may stand for an id."""
 
 RandomBytes = Callable[[int], bytes]
 """A function that returns a given number of random bytes."""
@@ -51,6 +62,11 @@ def check_id(value: object) -> str:
     raise InvalidInput(
         f"id {value!r:.160} cannot be used: give 1 to 128 letters, digits and ._:/- or leave it out"
     )
+
+
+def ending_of(memory_id: str) -> str:
+    """Return the last `ENDING_CHARS` characters of an id, or the whole of a shorter id."""
+    return memory_id[-ENDING_CHARS:]
 
 
 def give_import_ids(drafts: Iterable[Draft]) -> Iterator[Draft]:

@@ -13,12 +13,13 @@ from infinite_memory.model.commit import Commit, Expect
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.entry import Operation
 from infinite_memory.model.memory import GLOBAL, Memory
+from infinite_memory.model.question import Arm, Question
 from infinite_memory.model.scope import Scope, Sensitivity, fold_name, visible_from
 from infinite_memory.operations.journal import with_entry
 from infinite_memory.operations.retrieval.scope_mentions import Evidence
 from infinite_memory.operations.services import Services
 from infinite_memory.operations.visibility import public_names
-from infinite_memory.protocols import count_holding
+from infinite_memory.protocols import SupportsTermCounts
 from infinite_memory.storage.confined import Confinement
 from infinite_memory.times import read_range
 
@@ -326,8 +327,20 @@ def _reads_as_time(name: str, services: Services) -> bool:
 
 def _is_frequent(name: str, searched: frozenset[str], services: Services) -> bool:
     """Return whether so many memories in `searched` contain a name that it identifies no scope."""
-    holding, total = count_holding(services.index, name, Criteria(scopes=searched))
+    holding, total = _count_holding(services, name, Criteria(scopes=searched))
     return holding > max(_FREQUENT_FROM, _FREQUENT_SHARE * total)
+
+
+def _count_holding(services: Services, name: str, criteria: Criteria) -> tuple[int, int]:
+    """Count the memories that meet `criteria` and hold `name`, and all that meet `criteria`."""
+    index = services.index
+    if isinstance(index, SupportsTermCounts):
+        return index.count_holding(name, criteria)
+    words = frozenset({Arm.WORDS})
+    ranking = index.search(
+        Question(text=name, criteria=criteria, limit=1, threshold=0.0, arms=words)
+    )
+    return ranking.matches, ranking.eligible
 
 
 def _is_open(scope: Scope) -> bool:

@@ -33,6 +33,7 @@ from infinite_memory.operations.writes.forget import forget
 from infinite_memory.operations.writes.remember import Progress, remember, remember_many
 from infinite_memory.operations.writes.revise import get_record, revise
 from infinite_memory.protocols import Embedder, SearchFactory, Storage
+from infinite_memory.store.ids import Ids
 from infinite_memory.store.journal import Journal
 from infinite_memory.store.lifetime import Lifetime
 from infinite_memory.store.models import EmbeddingModels
@@ -65,6 +66,7 @@ class MemoryStore:
         self.profile = Profiles(lifetime)
         self.models = EmbeddingModels(lifetime)
         self.times = Times(lifetime)
+        self.ids = Ids(lifetime)
 
     @classmethod
     def open(
@@ -122,15 +124,12 @@ class MemoryStore:
     def close(self) -> None:
         """Release everything; every other method then raises StoreClosed.
 
-        A second call does nothing, and neither does a call in a forked child.
-
-        Changes that other threads are making are waited for, a second at most. A change that takes
-        longer returns its receipt if it was committed, and otherwise raises StoreClosed with
-        nothing changed. Called within such a change, as from the handler of a signal, this returns
-        at once, and the change releases everything at its end.
-
-        A server that does not answer is not waited for: recalls that were not counted yet, and the
-        snapshot of the index, are then not stored.
+        A second call does nothing, and neither does a call in a forked child. Changes that other
+        threads are making are waited for, a second at most. A change that takes longer returns its
+        receipt if it was committed, and otherwise raises StoreClosed with nothing changed. Called
+        within such a change, as from the handler of a signal, this returns at once, and the change
+        releases everything at its end. A server that does not answer is not waited for: recalls
+        that were not counted yet, and the snapshot of the index, are then not stored.
         """
         self._lifetime.close()
 

@@ -79,6 +79,12 @@ class FailingStorage:
         self._count("erased", "after")
         return result
 
+    def find_ids(self, endings: Collection[str]) -> dict[str, str]:
+        self._count("find_ids", "before")
+        result = self.inner.find_ids(endings)
+        self._count("find_ids", "after")
+        return result
+
     def changes(self, after: int, *, limit: int, models: Collection[str] | None = None) -> Changes:
         self._count("changes", "before")
         result = self.inner.changes(after, limit=limit, models=models)

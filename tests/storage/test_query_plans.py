@@ -89,6 +89,7 @@ _CALLS: dict[str, Callable[[SqliteStorage], object]] = {
     "get by one model": lambda storage: storage.get(["m7"], models=_MODELS[:1]),
     "get by two models": lambda storage: storage.get(["m7"], models=_MODELS),
     "history": lambda storage: storage.history("m7"),
+    "find ids": lambda storage: storage.find_ids(["m7"]),
     "erased": lambda storage: storage.erased(["m7"]),
     "changes": lambda storage: storage.changes(45, limit=3),
     "changes without vectors": lambda storage: storage.changes(45, limit=3, models=()),

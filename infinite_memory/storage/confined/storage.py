@@ -124,6 +124,11 @@ class ConfinedStorage:
             erased_here = self._erased_here.intersection(ids)
         return self._inner.erased(erased_here)
 
+    def find_ids(self, endings: Collection[str]) -> dict[str, str]:
+        """Return the ids inside that end like one of `endings`; see `Storage.find_ids`."""
+        ids = self._inner.find_ids(endings)
+        return {i: scope for i, scope in ids.items() if self.confinement.allows(scope)}
+
     @silence_damage_log()
     def changes(self, after: int, *, limit: int, models: Collection[str] | None = None) -> Changes:
         """Return the changes since the cursor `after`; see `Storage.changes`.

@@ -12,6 +12,7 @@ from infinite_memory.errors import StoreClosed
 from infinite_memory.model.commit import Commit
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.entry import Entry, JournalEnd
+from infinite_memory.model.ids import ending_of
 from infinite_memory.model.link import Link
 from infinite_memory.model.memory import Memory, Status
 from infinite_memory.model.record import Change, Changes, Page, Record, Size, Usage
@@ -106,6 +107,15 @@ class InMemoryStorage:
                 for memory_id in ids
                 if memory_id in state.changed and memory_id not in state.records
             )
+
+    def find_ids(self, endings: Collection[str]) -> dict[str, str]:
+        """Return the ids that end like one of `endings`; see `Storage.find_ids`."""
+        with self._lock:
+            return {
+                memory_id: record.memory.scope
+                for memory_id, record in self._open().records.items()
+                if ending_of(memory_id) in endings
+            }
 
     def changes(self, after: int, *, limit: int, models: Collection[str] | None = None) -> Changes:
         """Return the changes since the cursor `after`; see `Storage.changes`."""

@@ -17,6 +17,7 @@ from bson.int64 import Int64
 from infinite_memory.errors import InvalidInput
 from infinite_memory.model.codec import from_json, from_micros, to_json, to_micros
 from infinite_memory.model.fields import MEMORY_FIELDS, FieldType, MemoryField
+from infinite_memory.model.ids import ending_of
 from infinite_memory.model.memory import Memory
 from infinite_memory.model.scope import Scope, Sensitivity, fold_name
 from infinite_memory.storage.integrity import seal, seal_fits
@@ -71,6 +72,7 @@ def encode_memory(
                 for field in MEMORY_FIELDS
             },
             "folded_tags": sorted({fold_name(tag) for tag in memory.tags}),
+            "ending": ending_of(memory.id),
             "sequence": Int64(sequence),
             "embedded_by": embedded_by(each.model for each in embeddings),
             "embeddings": [each.to_document() for each in embeddings],

@@ -91,6 +91,14 @@ class RecordReader:
             for mark in self._erased.find({"_id": {"$in": batch}}, {"_id": 1})
         )
 
+    def find_ids(self, endings: Collection[str]) -> dict[str, str]:
+        """Return the ids that end like one of `endings`, with the scopes of their memories."""
+        return {
+            str(document["_id"]): str(document.get("scope"))
+            for batch in _batches(list(endings))
+            for document in self._memories.find({"ending": {"$in": batch}}, {"scope": 1})
+        }
+
     def with_embeddings(
         self, documents: Sequence[Document], models: Collection[str] | None
     ) -> Iterator[tuple[Document, Record | None]]:

@@ -66,6 +66,7 @@ INDEXES: dict[str, list[IndexModel]] = {
             name="by_key",
             partialFilterExpression={"key": {"$type": "string"}},
         ),
+        IndexModel([("ending", ASCENDING)], name="by_ending"),
         IndexModel([("content_hash", ASCENDING)], name="by_content"),
         IndexModel([("sequence", ASCENDING)], name="by_sequence", unique=True),
         IndexModel(

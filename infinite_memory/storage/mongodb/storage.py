@@ -166,6 +166,10 @@ class MongoStorage:
         """Return the ids among `ids` that were erased; see `Storage.erased`."""
         return self._run(lambda: self._records.erased(ids))
 
+    def find_ids(self, endings: Collection[str]) -> dict[str, str]:
+        """Return the ids that end like one of `endings`; see `Storage.find_ids`."""
+        return self._run(lambda: self._records.find_ids(endings))
+
     def changes(self, after: int, *, limit: int, models: Collection[str] | None = None) -> Changes:
         """Return the changes after the cursor `after`; see `Storage.changes`."""
         check_limit(limit)

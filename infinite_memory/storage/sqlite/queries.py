@@ -17,9 +17,9 @@ from infinite_memory.storage.damage import DamageLog, name_of
 from infinite_memory.storage.paging import Position, encode_cursor
 from infinite_memory.storage.sqlite.database import Snapshot
 from infinite_memory.storage.sqlite.rows import SELECTED, decode_memory
-from infinite_memory.storage.sqlite.schema import COMMON_KINDS, UNCOMMON
+from infinite_memory.storage.sqlite.schema import COMMON_KINDS, ENDING, UNCOMMON
 
-__all__ = ["find_page", "has_content"]
+__all__ = ["find_ids", "find_page", "has_content"]
 
 _CONTENT = "SELECT 1 FROM memories INDEXED BY memories_by_content WHERE content_hash "
 
@@ -47,6 +47,16 @@ def find_page(
                 return Page(memories=tuple(memories), next=encode_cursor(memories[-1]))
             memories.append(memory)
     return Page(memories=tuple(memories), next=None)
+
+
+def find_ids(snapshot: Snapshot, endings: Collection[str]) -> dict[str, str]:
+    """Return the ids that end like one of `endings`, with the scopes of their memories."""
+    query = f"SELECT CAST(id AS BLOB), CAST(scope AS BLOB) FROM memories WHERE {ENDING} = ?"
+    return {
+        name_of(memory_id): name_of(scope)
+        for ending in endings
+        for memory_id, scope in snapshot.rows(query, (ending,))
+    }
 
 
 def has_content(connection: apsw.Connection, content_hashes: Collection[bytes]) -> bool:

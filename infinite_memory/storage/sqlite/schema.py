@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import apsw
 
+from infinite_memory.model.ids import ENDING_CHARS
 from infinite_memory.model.memory import Kind
 from infinite_memory.storage.sqlite.rows import COLUMN_DEFINITIONS
 
@@ -22,6 +23,7 @@ __all__ = [
     "APPLICATION_ID",
     "COMMON_KINDS",
     "EARLIER_APPLICATION_ID",
+    "ENDING",
     "SCHEMA_VERSION",
     "UNCOMMON",
     "create_tables",
@@ -102,6 +104,9 @@ COMMON_KINDS = frozenset({Kind.MESSAGE, Kind.NOTE})
 UNCOMMON = "kind NOT IN ('message', 'note')"
 """The condition for all further kinds; SQLite uses their index if a query has this text."""
 
+ENDING = f"substr(id, -{ENDING_CHARS})"
+"""The ending of an id; SQLite uses its index if a query has this text."""
+
 _INDEX_TIME = f"""
 CREATE INDEX memories_by_time ON memories (happened_at, id, kind);
 CREATE INDEX memories_by_kind ON memories (kind, happened_at, id) WHERE {UNCOMMON};
@@ -119,6 +124,7 @@ CREATE TABLE memories (
     entry INTEGER
 ) STRICT;
 CREATE UNIQUE INDEX memories_by_id ON memories (id);
+CREATE INDEX memories_by_ending ON memories ({ENDING});
 CREATE INDEX memories_by_scope ON memories (scope, happened_at, id, kind, status);
 CREATE INDEX memories_by_conversation ON memories (conversation_id, happened_at, id)
     WHERE conversation_id IS NOT NULL;

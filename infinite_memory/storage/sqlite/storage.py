@@ -34,7 +34,7 @@ from infinite_memory.storage.sqlite.files.marker import read_copy_mark, write_co
 from infinite_memory.storage.sqlite.journal import read_journal
 from infinite_memory.storage.sqlite.links import read_links
 from infinite_memory.storage.sqlite.metadata import read_ledger, update_ledger
-from infinite_memory.storage.sqlite.queries import find_page
+from infinite_memory.storage.sqlite.queries import find_ids, find_page
 from infinite_memory.storage.sqlite.records import read_history, read_records, select_records
 from infinite_memory.storage.sqlite.scopes import ScopeReader
 from infinite_memory.storage.sqlite.usage import count_usage, read_usage
@@ -158,6 +158,11 @@ class SqliteStorage:
             return frozenset(
                 memory_id for memory_id in ids if was_erased(snapshot, memory_id, self._damage)
             )
+
+    def find_ids(self, endings: Collection[str]) -> dict[str, str]:
+        """Return the ids that end like one of `endings`; see `Storage.find_ids`."""
+        with self._database.read() as snapshot:
+            return find_ids(snapshot, endings)
 
     def changes(self, after: int, *, limit: int, models: Collection[str] | None = None) -> Changes:
         """Return the changes since the cursor `after`; see `Storage.changes`."""

@@ -78,6 +78,7 @@ class StorageContract(
             lambda: storage.get(["a"]),
             lambda: storage.find(Criteria(), limit=1),
             lambda: storage.history("a"),
+            lambda: storage.find_ids(["a"]),
             lambda: storage.changes(0, limit=1),
             lambda: storage.position(),
             lambda: storage.pending("model-a", limit=1),

@@ -231,3 +231,12 @@ class FindingTests(StorageTests):
             (Criteria(scopes=frozenset({"t"})), 1),
         ):
             assert len(storage.find(criteria, limit=5).memories) == count
+
+    def test_ids_are_found_by_their_endings(self, storage: Storage) -> None:
+        storage.commit(Commit(puts=[put("a"), put("12345678"), put("x/12345678", scope="s")]))
+        storage.commit(Commit(puts=[put("y-12345678"), put("12345679")]))
+        storage.commit(Commit(puts=[put("12345678", revision=2, status=Status.FORGOTTEN)]))
+        storage.commit(Commit(erases=[Erase(id="y-12345678")]))
+        assert storage.find_ids(["12345678"]) == {"12345678": GLOBAL, "x/12345678": "s"}
+        assert storage.find_ids({"a", "12345679", "%2345678"}) == {"a": GLOBAL, "12345679": GLOBAL}
+        assert storage.find_ids([]) == storage.find_ids(["2345678", "x/12345678"]) == {}
