@@ -70,7 +70,8 @@ def _render_hints(receipt: Receipt) -> str:
     if receipt.conflicts:
         hints += (
             f" It conflicts with {', '.join(receipt.conflicts)}, of the same key and time: ask the"
-            " user which holds, and forget or update the other."
+            " user which holds, and call update_memory with the id of that one and the other in"
+            " supersedes."
         )
     for sentence in receipt.pending:
         hints += f" Still to be done: {sentence}."
@@ -78,11 +79,23 @@ def _render_hints(receipt: Receipt) -> str:
 
 
 def advise_on_similar(receipt: Receipt) -> str:
-    """Return the advice for a new memory that replaces a similar memory."""
-    replaced = "it" if len(receipt.similar) == 1 else "one of them"
+    """Return the calls that settle which of the similar memories a new memory replaces."""
+    is_beside = {similar.scope == receipt.scope for similar in receipt.similar}
+    is_single = len(receipt.similar) == 1
+    old_id = f'"{receipt.similar[0].id}"' if is_single else "its id"
+    settle = f'update_memory(id="{receipt.id}", supersedes=[{old_id}])'
+    end = f'update_memory(id={old_id}, status="superseded")'
+    if is_beside == {True}:
+        calls = settle
+    elif is_beside == {False}:
+        calls = end
+    else:
+        calls = f"{settle}, or {end} for one in another scope"
+    if is_single:
+        return f"If it no longer holds because of this one, call {calls}. If both hold, leave it."
     return (
-        f"If this replaces {replaced}, call again with `supersedes`, its id and {receipt.id}, or"
-        " `update_memory` with its id and status superseded."
+        f"If one of them no longer holds because of this one, call {calls}. Leave those that still"
+        " hold."
     )
 
 

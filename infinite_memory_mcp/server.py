@@ -42,7 +42,8 @@ the user, a decision with its reason, a solution that worked, a lesson, a date. 
 self-contained statement per memory, with names and absolute dates, in the user's own words where
 the wording matters. Do not store secrets, small talk, or memories that you have just retrieved. To
 correct an error, use update_memory. When a fact has changed, store the new fact under the same key,
-or with the id of the old memory in supersedes; only then does the old memory become history.
+or with the id of the old memory in supersedes; where you learn that only from the answer, call
+update_memory with supersedes. Only then does the old memory become history.
 
 get_user_profile shows who the user is; update_user_profile notes lasting facts about them.
 

@@ -185,7 +185,8 @@ def receipt_hints(receipt: Receipt) -> Iterator[str]:
     if receipt.conflicts:
         yield (
             f"It conflicts with {join_words(receipt.conflicts)}: the same key and the same"
-            " beginning, but another text; both stay current until one supersedes the other."
+            " beginning, but another text; both stay current until you `revise` one so that it"
+            " `--supersedes` the other."
         )
     for sentence in receipt.pending:
         yield f"Still to be done: {sentence}."
@@ -208,16 +209,22 @@ def similar_lines(receipt: Receipt, zone: str | None) -> Iterator[Line]:
         yield Line([*_join_pieces(parts)], 2)
         yield Line([(similar.text, "")], 4)
         yield Line([(similar.id, "dim")], 4)
-    replaced = "it" if number == 1 else "one of them"
-    yield Line(
-        [
-            (
-                f"If this replaces {replaced}: `infinite-memory revise ID --status superseded`;"
-                " another time, `remember` with `--supersedes ID`.",
-                "dim",
-            )
-        ]
-    )
+    yield Line([(_advise_on_similar(receipt), "dim")])
+
+
+def _advise_on_similar(receipt: Receipt) -> str:
+    """Return the commands that settle which of the similar memories a new memory replaces."""
+    is_beside = {similar.scope == receipt.scope for similar in receipt.similar}
+    is_single = len(receipt.similar) == 1
+    old_id = receipt.similar[0].id if is_single else "ID"
+    settle = f"`infinite-memory revise {receipt.id} --supersedes {old_id}`"
+    end = f"`infinite-memory revise {old_id} --status superseded`"
+    head = f"If this replaces {'it' if is_single else 'one of them'}: "
+    if is_beside == {True}:
+        return f"{head}{settle}."
+    if is_beside == {False}:
+        return f"{head}{end}."
+    return f"{head}{settle}; one in another scope: {end}."
 
 
 def _join_pieces(parts: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:

@@ -199,7 +199,7 @@ class MemoryStore:
         """Change fields of a memory whose present revision is `revision`, which is kept.
 
         `changes` are fields as `remember` takes them, except `id`; `status="current"` brings back
-        a forgotten memory.
+        a forgotten memory, `supersedes=[...]` ends the memories that this one replaces.
 
         Raises:
             NotFound: there is no such memory.

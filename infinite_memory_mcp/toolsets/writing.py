@@ -64,6 +64,9 @@ class UpdateMemory(Arguments):
     key: str | None = None
     important: bool | None = None
     context: Object | None = None
+    supersedes: Labels | None = Field(
+        None, description="Ids of memories that this one replaces: they become history"
+    )
     status: str | None = Field(None, description="current brings back", json_schema_extra=_STATUSES)
     empty_clears: ClassVar[bool] = True
 
@@ -90,7 +93,7 @@ def store_memory(store: MemoryStore, arguments: StoreMemory) -> Answer:
 
 
 def update_memory(store: MemoryStore, arguments: UpdateMemory) -> Answer:
-    """Change a memory that is wrong, out of date or in the wrong place.
+    """Change a memory that is wrong, or settle with supersedes which of two memories holds.
 
     Only what you give changes; earlier revisions are kept.
     """

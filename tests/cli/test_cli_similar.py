@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -22,24 +23,46 @@ def test_a_similar_memory_is_named_with_what_to_do_about_it(run: Run) -> None:
     assert lines[3:] == [
         f"    {OLD}",
         "    old",
-        "If this replaces it: `infinite-memory revise ID --status superseded`; another time,"
-        " `remember` with `--supersedes ID`.",
+        "If this replaces it: `infinite-memory revise new --supersedes old`.",
     ]
 
 
 def test_several_similar_memories_agree_with_their_number(run: Run) -> None:
     for number in (1, 2):
         run("remember", f"{OLD} in room {number}")
-    said = run("remember", f"{OLD} in room 3").stdout
+    said = run("remember", f"{OLD} in room 3", "--id", "new").stdout
     assert "\n2 similar memories:\n" in said
-    assert "\nIf this replaces one of them: " in said
+    assert said.endswith(
+        "\nIf this replaces one of them: `infinite-memory revise new --supersedes ID`.\n"
+    )
 
 
 def test_the_advice_can_be_followed(run: Run, ask: Ask) -> None:
     run("remember", OLD, "--id", "old")
-    (similar,) = ask("remember", NEW)["similar"]
-    run("revise", similar["id"], "--status", "superseded")
+    said = run("remember", NEW, "--id", "new").stdout
+    (advice,) = re.findall("`infinite-memory (.*)`", said)
+    done = run(*advice.split()).stdout
+    assert done.endswith("It supersedes old.\n")
     assert [memory["text"] for memory in ask("list")["memories"]] == [NEW]
+    assert ask(*advice.split())["outcome"] == "unchanged"
+    run("undo")
+    assert len(ask("list")["memories"]) == 2
+
+
+def test_a_similar_memory_of_another_scope_is_ended_by_its_status(run: Run, ask: Ask) -> None:
+    run("remember", OLD, "--id", "old")
+    said = run("remember", NEW, "--scope", "work", "--id", "first").stdout
+    (advice,) = re.findall("`infinite-memory (.*)`", said)
+    assert advice == "revise old --status superseded"
+    run("forget", "first")
+    run("remember", OLD, "--scope", "work")
+    said = run("remember", NEW, "--scope", "work", "--id", "new").stdout
+    assert said.endswith(
+        ": `infinite-memory revise new --supersedes ID`; one in another scope: `infinite-memory"
+        " revise ID --status superseded`.\n"
+    )
+    run(*advice.split())
+    assert [memory["scope"] for memory in ask("list", "--scope", "ALL")["memories"]] == ["work"] * 2
 
 
 def test_json_has_every_field_of_a_similar_memory(ask: Ask) -> None:

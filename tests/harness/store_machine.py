@@ -169,6 +169,30 @@ class _StoreMachine(RuleBasedStateMachine):
             lambda _: self.told.revise(handle.client, memory_id, revision, changes, handle.clock()),
         )
 
+    @rule(data=st.data())
+    def settle(self, data: st.DataObject) -> None:
+        """Say of two memories that one replaces the other."""
+        handle, memory_id, target = self.next_handle(), self.known_id(data), self.known_id(data)
+        revision = max(1, len(self.told.memories.get(memory_id, ())))
+        successors = {each: self._successors(handle.storage, each) for each in (memory_id, target)}
+        self.both(
+            handle,
+            lambda: handle.store.revise(memory_id, revision=revision, supersedes=[target]),
+            lambda _: self.told.settle(
+                handle.client, memory_id, target, successors=successors, now=handle.clock()
+            ),
+        )
+
+    @staticmethod
+    def _successors(storage: Storage, memory_id: str) -> set[str]:
+        found: set[str] = set()
+        added = {memory_id}
+        while added:
+            ends = {each.source for each in storage.links(added) if each.target in added}
+            added = ends - found
+            found |= added
+        return found
+
     def _is_fact(self, memory_id: str) -> bool:
         known = self.told.memories.get(memory_id)
         return known is not None and "profile" in known[-1]["tags"]

@@ -156,6 +156,32 @@ class Told:
         if not _same(before, after):
             self.write(client, {memory_id: after})
 
+    def settle(
+        self,
+        client: str,
+        memory_id: str,
+        target: str,
+        *,
+        successors: Mapping[str, set[str]],
+        now: datetime,
+    ) -> None:
+        """Let a memory that is there replace another one.
+
+        `successors` are the ids of the memories that superseded each of the two, at any distance.
+        """
+        by = self.now(memory_id)
+        if by["status"] == "forgotten" or target not in self.memories or target == memory_id:
+            raise InvalidInput(target)
+        old = self.now(target)
+        refused = old["scope"] != by["scope"] or old["status"] == "forgotten"
+        if refused or begin_of(old) > begin_of(by) or target in successors[memory_id]:
+            raise InvalidInput(target)
+        if old["status"] == "superseded":
+            if memory_id not in successors[target]:
+                raise InvalidInput(target)
+            return
+        self.write(client, {target: _ended(old, by, now)})
+
     def forget(self, client: str, memory_id: str, now: datetime) -> None:
         """Take a memory out of the results."""
         before = self.now(memory_id)

@@ -27,8 +27,8 @@ async def test_a_stored_memory_names_one_similar_memory_and_how_to_settle_it(
     assert said.startswith("Stored: id new · ")
     head, block = said.split("\n\n")
     assert head.endswith(
-        " 1 similar memory, nearest first. If this replaces it, call again with `supersedes`, its"
-        f" id and new, or `update_memory` with its id and status superseded. {NOTICE}"
+        " 1 similar memory, nearest first. If it no longer holds because of this one, call"
+        f' update_memory(id="new", supersedes=["old"]). If both hold, leave it. {NOTICE}'
     )
     first, quote = block.split("\n")
     assert first.startswith("[1] 2026-01-01 23:00 UTC · scope Global · key standup · score 0.")
@@ -76,18 +76,39 @@ async def test_a_stored_text_cannot_pass_for_an_instruction_or_a_header(connect:
     assert "\u202e" not in said
 
 
-async def test_each_advice_leaves_one_current_memory(store: MemoryStore, connect: Connect) -> None:
+async def test_the_advice_is_a_call_that_leaves_one_current_memory(
+    store: MemoryStore, connect: Connect
+) -> None:
     async with connect() as client:
         await call(client, "store_memory", text=OLD, id="old")
-        new = await call(client, "store_memory", text=NEW)
-        await call(client, "update_memory", id=new["similar"][0]["id"], status="superseded")
-        assert [memory.text for memory in store.browse().memories] == [NEW]
-        later = await call(client, "store_memory", text="The standup is at 11:00 sharp")
-        again = await call(
-            client,
-            "store_memory",
-            text="The standup is at 11:00 sharp",
-            supersedes=[later["similar"][0]["id"], later["id"]],
-        )
-    assert [memory.id for memory in store.browse().memories] == [again["id"]]
+        new = await call(client, "store_memory", text=NEW, id="new")
+        assert 'call update_memory(id="new", supersedes=["old"])' in new["advice"]
+        settled = await call(client, "update_memory", id="new", supersedes=["old"])
+        assert (settled["outcome"], settled["revision"]) == ("revised", 1)
+        assert settled["superseded"] == ["old"]
+        again = await text(client, "update_memory", id="new", supersedes="old")
+        assert again.startswith("Unchanged, it was so before: id new · revision 1")
+    assert [memory.id for memory in store.browse().memories] == ["new"]
     assert store.get("old").status is Status.SUPERSEDED
+
+
+async def test_the_advice_for_another_scope_is_a_change_of_the_status(
+    store: MemoryStore, connect: Connect
+) -> None:
+    async with connect() as client:
+        await call(client, "store_memory", text=OLD, id="old")
+        new = await call(client, "store_memory", text=NEW, scope="work")
+        assert 'call update_memory(id="old", status="superseded")' in new["advice"]
+        await call(client, "update_memory", id="old", status="superseded")
+    assert [memory.id for memory in store.browse(scope="ALL").memories] == [new["id"]]
+
+
+async def test_a_conflict_is_settled_by_one_call(store: MemoryStore, connect: Connect) -> None:
+    same = {"key": "standup", "happened_at": "2026-01-02"}
+    async with connect() as client:
+        await call(client, "store_memory", text=OLD, id="old", **same)
+        said = await text(client, "store_memory", text=NEW, id="new", **same)
+        assert "call update_memory with the id of that one and the other in supersedes" in said
+        await call(client, "update_memory", id="old", supersedes=["new"])
+    assert store.journal.conflicts() == []
+    assert [memory.id for memory in store.browse().memories] == ["old"]

@@ -105,7 +105,7 @@ async def test_the_schemas_of_the_tools_that_write_have_every_field_of_a_memory(
     }
     assert properties["store_memory"] == FIELDS - NOT_FOR_TOOLS | {"supersedes"}
     not_revised = NOT_FOR_TOOLS - {"revision", "status"} | {"conversation_id"}
-    assert properties["update_memory"] == FIELDS - not_revised
+    assert properties["update_memory"] == FIELDS - not_revised | {"supersedes"}
 
 
 @pytest.mark.parametrize(

@@ -185,6 +185,99 @@ def test_a_decision_replaces_another_by_name(store: MemoryStore) -> None:
     assert store.journal.history(receipt.id) == store.journal.history(old)
 
 
+def test_a_stored_memory_replaces_others_by_one_call_that_one_undo_takes_back(
+    store: MemoryStore,
+) -> None:
+    old = told(store, "We use REST", 1, key="api")
+    other = store.remember("APIs are RESTful", happened_at=START).id
+    new = store.remember("We use gRPC").id
+    entries = len(store.journal.entries(limit=100))
+    receipt = store.revise(new, revision=1, supersedes=[old, other])
+    assert (receipt.outcome, receipt.revision) == ("revised", 1)
+    assert receipt.superseded == (old, other)
+    assert {store.get(each).status for each in (old, other)} == {Status.SUPERSEDED}
+    assert store.get(old).valid_to == store.get(new).happened_at
+    assert [m.text for m in store.journal.history(old)] == [
+        "APIs are RESTful",
+        "We use REST",
+        "We use gRPC",
+    ]
+    assert [memory.id for memory in store.browse().memories] == [new]
+    assert store.revise(new, revision=1, supersedes=[old, other]).outcome == "unchanged"
+    assert len(store.journal.entries(limit=100)) == entries + 1
+    store.undo()
+    assert {store.get(each).status for each in (old, other)} == {Status.CURRENT}
+    assert store._services.storage.links([new]) == []
+
+
+def test_a_change_and_what_it_replaces_are_one_entry(store: MemoryStore) -> None:
+    new = told(store, "We use gRPC", 1, key="api")
+    old = store.remember("We use REST", happened_at=START + 2 * DAY).id
+    later = START + 3 * DAY
+    with pytest.raises(InvalidInput, match="give a later valid_from or happened_at"):
+        store.revise(new, revision=1, supersedes=[old])
+    change = {"happened_at": later, "supersedes": [old]}
+    receipt = store.revise(new, revision=1, **change)
+    assert (receipt.revision, receipt.superseded) == (2, (old,))
+    assert store.get(old).valid_to == later
+    assert store.revise(new, revision=1, **change).outcome == "unchanged"
+    store.undo()
+    assert (store.get(new).happened_at, store.get(old).valid_to) == (START + DAY, None)
+
+
+def test_a_repeated_change_that_now_replaces_something_is_not_taken_for_the_same(
+    store: MemoryStore,
+) -> None:
+    old = told(store, "We use REST", 1, key="api")
+    new = store.remember("We use gRPC").id
+    store.revise(new, revision=1, important=True)
+    with pytest.raises(Conflict, match="has revision 2 by now"):
+        store.revise(new, revision=1, important=True, supersedes=[old])
+    assert store.get(old).status is Status.CURRENT
+
+
+def test_what_a_stored_memory_cannot_replace_is_refused(store: MemoryStore) -> None:
+    elsewhere = store.remember("one", scope="apollo").id
+    gone = store.remember("two").id
+    store.forget(gone)
+    first = told(store, "works at Acme", 1)
+    second = told(store, "works at Globex", 2)
+    new = store.remember("new", id="mine").id
+    future = store.remember("three", happened_at=datetime(2099, 1, 1, tzinfo=UTC)).id
+    entries = len(store.journal.entries(limit=100))
+    for memory_id, wrong, why in (
+        (new, "none", "no such memory"),
+        (new, new, "itself"),
+        (new, elsewhere, "'apollo'.*status superseded"),
+        (new, gone, "forgotten"),
+        (new, future, "2099"),
+        (new, first, f"superseded by {second} already: name the memory that holds now"),
+        (first, second, "it holds since"),
+        (gone, first, "give the status current too"),
+        (new, "not an id!", "1 to 128"),
+    ):
+        with pytest.raises(InvalidInput, match=why):
+            store.revise(memory_id, revision=store.get(memory_id).revision, supersedes=[wrong])
+    with pytest.raises(InvalidInput, match="nothing to revise"):
+        store.revise(new, revision=1, supersedes=[])
+    assert len(store.journal.entries(limit=100)) == entries
+    receipt = store.revise(new, revision=1, supersedes=[first, second])
+    assert receipt.superseded == (second,)
+
+
+def test_two_memories_do_not_replace_each_other(store: MemoryStore) -> None:
+    one = told(store, "in May", 1, key="start")
+    two = told(store, "in June", 1, key="start")
+    store.revise(two, revision=1, supersedes=[one])
+    store.revise(one, revision=2, status="current")
+    with pytest.raises(InvalidInput, match=f"it has superseded '{one}' itself"):
+        store.revise(one, revision=3, supersedes=[two])
+    assert store.revise(two, revision=1, supersedes=[one]).superseded == (one,)
+    store.undo()
+    assert store.get(one).status is Status.CURRENT
+    assert len(store._services.storage.links([one])) == 1
+
+
 def test_what_cannot_be_superseded_is_refused(store: MemoryStore) -> None:
     old = store.remember("one", scope="apollo").id
     gone = store.remember("two").id

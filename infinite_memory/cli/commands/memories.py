@@ -88,6 +88,12 @@ _EMPTY = {
     help="current brings back a forgotten memory.",
 )
 @click.option(
+    "--supersedes",
+    multiple=True,
+    metavar="ID",
+    help="A memory that this one replaces from now on. May be repeated.",
+)
+@click.option(
     "--clear",
     type=click.Choice(list(_EMPTY)),
     multiple=True,
@@ -112,7 +118,8 @@ def revise_command(
 ) -> None:
     """Change fields of the memory ID; the rest of it stays as it is.
 
-    New tags, sources and attachments replace the present ones.
+    New tags, sources and attachments replace the present ones. With --supersedes it takes the place
+    of other memories, which become history.
     """
     with open_store(context) as store:
         changes = dict(_EMPTY[name] for name in clear)
@@ -253,7 +260,7 @@ _CONFLICT_CHARS = 2000
 def conflicts_command(context: click.Context, *, scopes: tuple[str, ...]) -> None:
     """List current facts that contradict each other: same key, same scope, different texts.
 
-    To decide, `revise` a fact, or `remember` a new fact that `--supersedes` the others. Into a pipe
+    To decide, `revise` the fact that holds, so that it `--supersedes` the others. Into a pipe
     every memory is a line: scope, key, when it began, text and id, with tabs between.
     """
     with open_store(context) as store:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from attrs import evolve
 
 from infinite_memory.errors import Conflict, InvalidInput, NotFound
-from infinite_memory.model.checks import check_count
-from infinite_memory.model.commit import Commit, Put, merge_commits
+from infinite_memory.model.checks import check_count, check_labels
+from infinite_memory.model.commit import Commit, Expect, Put, merge_commits
 from infinite_memory.model.entry import Operation
 from infinite_memory.model.ids import check_id
 from infinite_memory.model.memory import Memory, Status
 from infinite_memory.model.receipt import Outcome, Receipt, Searchable
-from infinite_memory.model.record import Record
+from infinite_memory.model.record import Embedding, Record
 from infinite_memory.model.scope import Scope, fold_name
 from infinite_memory.operations.embed import embed_new
 from infinite_memory.operations.journal import with_entry
@@ -25,6 +25,7 @@ from infinite_memory.operations.undo.removed_scopes import ScopeRestorer, forgot
 from infinite_memory.operations.visibility import quote_text
 from infinite_memory.operations.writes.after_commit import AfterCommit
 from infinite_memory.operations.writes.remember import has_vectors, receipt_of
+from infinite_memory.operations.writes.supersession import Placement, Supersession
 from infinite_memory.operations.writes.validation import check_fields, check_validity, resolve_scope
 
 __all__ = ["get_record", "not_found", "revise"]
@@ -52,19 +53,22 @@ def revise(
 ) -> Receipt:
     """Change the fields in `changes` of a memory whose current revision is `revision`.
 
-    If this client made the same change before, as after a commit with an unknown outcome, the
-    receipt says `unchanged`.
+    `supersedes` among the changes are the ids of memories that it replaces from now on. If this
+    client made the same change before, as after a commit with an unknown outcome, the receipt says
+    `unchanged`.
 
     Raises:
         NotFound: the memory does not exist.
         Conflict: it has another revision by now; the message shows its text, if the caller may see
             it, and the text of the change.
-        InvalidInput: a field cannot be used.
+        InvalidInput: a field cannot be used, or a memory in `supersedes` cannot be replaced.
     """
     check_count(revision, "revision", low=1, high=2**62)
+    changes = dict(changes)
+    supersedes = check_labels(changes.pop("supersedes", ()), "supersedes")
     for last in attempts():
         try:
-            return _revise_once(services, memory_id, revision, changes)
+            return _revise_once(services, memory_id, revision, changes, supersedes)
         except _Overtaken:
             if last:
                 raise
@@ -76,35 +80,82 @@ class _Overtaken(Conflict):
 
 
 def _revise_once(
-    services: Services, memory_id: str, revision: int, changes: Mapping[str, Any]
+    services: Services,
+    memory_id: str,
+    revision: int,
+    changes: Mapping[str, Any],
+    supersedes: Sequence[str],
 ) -> Receipt:
+    # Read before the memory: no other change may come between this read and the commit.
+    number = services.storage.journal_end().number + 1 if supersedes else None
     record = get_record(services, memory_id)
     before = record.memory
     if before.revision != revision + 1:
         _check_revision(services, before, revision, changes)
     scopes = services.storage.scopes()
-    values = _check_changes(services, changes, scopes)
+    values = _check_changes(services, changes, scopes) if changes or not supersedes else {}
     if before.revision == revision + 1:
-        return _receipt_of_repeat(services, record, revision, values)
+        receipt = _receipt_of_repeat(services, record, revision, values)
+        if _settle(services, before, supersedes).superseded:
+            raise _revision_conflict(services, before, revision, changes)
+        return receipt
     after = evolve(before, **values)
     check_validity(after.valid_from, after.valid_to)
-    kept = record.embeddings if after.text == before.text else ()
-    if after == before:
+    placement = _settle(services, after, supersedes)
+    superseded = placement.superseded.get(memory_id, ())
+    if after == before and not superseded:
         return receipt_of(
             before, Outcome.UNCHANGED, _searchable(before, has_vectors(services, record))
         )
-    after, scope_commit = _place_memory(services, before, after, scopes)
-    after = evolve(after, revision=revision + 1, stored_at=max(services.clock(), before.stored_at))
-    put = Put(memory=after, expected=revision, embeddings=kept)
+    change, after = _plan_change(services, record, after, scopes)
+    expect = Commit(expect=Expect(entry_number=number))
     try:
-        commit = merge_commits(scope_commit, Commit(puts=(put,)))
-        services.storage.commit(with_entry(services, Operation.REVISE, commit))
+        commit = merge_commits(expect, change, placement.commit)
+        links = services.storage.links([memory_id]) if superseded else ()
+        services.storage.commit(with_entry(services, Operation.REVISE, commit, links=links))
     except Conflict as error:
-        # The next attempt reads the text that is stored now.
+        # The next attempt reads what is stored now.
         raise _Overtaken(str(error)) from error
+    receipt = _receipt_of_change(services, record, after)
+    return evolve(receipt, superseded=superseded)
+
+
+def _settle(services: Services, memory: Memory, supersedes: Sequence[str]) -> Placement:
+    """Return the effect on the memories that `memory` supersedes."""
+    supersession = Supersession(services, services.clock())
+    if supersedes:
+        if memory.status is Status.FORGOTTEN:
+            raise InvalidInput(
+                f"{memory.id!r} is forgotten and supersedes nothing: give the status current too"
+            )
+        supersession.settle(memory, supersedes)
+    return supersession.placement()
+
+
+def _plan_change(
+    services: Services, record: Record, after: Memory, scopes: Mapping[str, Scope]
+) -> tuple[Commit, Memory]:
+    """Return the part of the commit that changes the memory itself, and its new revision."""
+    before = record.memory
+    if after == before:
+        return Commit(), before
+    after, scope_commit = _place_memory(services, before, after, scopes)
+    stored_at = max(services.clock(), before.stored_at)
+    after = evolve(after, revision=before.revision + 1, stored_at=stored_at)
+    put = Put(memory=after, expected=before.revision, embeddings=_kept_embeddings(record, after))
+    return merge_commits(scope_commit, Commit(puts=(put,))), after
+
+
+def _kept_embeddings(record: Record, after: Memory) -> tuple[Embedding, ...]:
+    return record.embeddings if after.text == record.memory.text else ()
+
+
+def _receipt_of_change(services: Services, record: Record, after: Memory) -> Receipt:
+    """Embed the new text, if it changed, and return the receipt."""
     embedded = False
     with AfterCommit("the check for vectors"):
-        embedded = has_vectors(services, Record(memory=after, embeddings=kept))
+        kept = Record(memory=after, embeddings=_kept_embeddings(record, after))
+        embedded = has_vectors(services, kept)
     failure = None
     if not embedded:
         result = embed_new(services, [after])

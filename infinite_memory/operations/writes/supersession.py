@@ -8,7 +8,7 @@ at the same moment and say different things have no order: both stay current unt
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 
 from attrs import define, evolve, frozen
@@ -118,6 +118,48 @@ class Supersession:
             if target.id not in self._superseded[memory.id]:
                 self._close(target, memory)
 
+    def settle(self, memory: Memory, supersedes: Sequence[str]) -> None:
+        """Let a stored memory replace the stored memories whose ids are in `supersedes`.
+
+        What the memory has superseded before, or what one of the others has, stays as it is.
+
+        Raises:
+            InvalidInput: a memory does not exist, is in another scope, began later, was superseded
+                by another memory, or has superseded `memory`.
+        """
+        self._known[memory.id] = memory
+        its_successors = self._find_successors(memory.id)
+        for memory_id in supersedes:
+            target = self._check_target(memory, check_id(memory_id), may_begin_together=True)
+            problem = None
+            if target.id in its_successors:
+                problem = f"it has superseded {memory.id!r} itself: undo that change first"
+            elif target.status is Status.SUPERSEDED:
+                successors = self._find_successors(target.id)
+                if successors & {memory.id, *supersedes}:
+                    continue
+                by = f" by {', '.join(sorted(successors))}" if successors else ""
+                problem = f"it is superseded{by} already: name the memory that holds now instead"
+            if problem is not None:
+                raise _refusal(memory_id, problem)
+            if target.id not in self._superseded[memory.id]:
+                self._close(target, memory)
+
+    def _find_successors(self, memory_id: str) -> set[str]:
+        """Return the ids of the memories that superseded a memory, and of their successors."""
+        successors: set[str] = set()
+        added: Collection[str] = {memory_id}
+        while added:
+            links = self._storage.links(added)
+            sources = {
+                link.source
+                for link in links
+                if link.type is LinkType.SUPERSEDES and link.target in added
+            }
+            added = sources - successors
+            successors |= added
+        return successors
+
     def placement(self) -> Placement:
         """Return the effect of all memories that were placed."""
         return Placement(
@@ -196,11 +238,14 @@ class Supersession:
             )
         )
 
-    def _check_target(self, memory: Memory, memory_id: str) -> Memory:
+    def _check_target(
+        self, memory: Memory, memory_id: str, *, may_begin_together: bool = False
+    ) -> Memory:
+        """Return the memory to be superseded, which began earlier, or together with `memory`."""
         if memory_id not in self._new and memory_id not in self._known:
             record = self._storage.get([memory_id], models=()).get(memory_id)
             if record is None:
-                raise InvalidInput(f"supersedes {memory_id!r}: there is no such memory")
+                raise _refusal(memory_id, "there is no such memory")
             self._known[memory_id] = record.memory
         target = self._latest(memory_id)
         problem = None
@@ -209,18 +254,21 @@ class Supersession:
         elif target.scope != memory.scope:
             named = may_name_scope(self._services, target.scope, memory.scope)
             where = f"the scope {target.scope!r}" if named else "another scope"
-            problem = f"it is in {where} and the new memory in {memory.scope!r}"
+            problem = (
+                f"it is in {where} and {memory.id!r} in {memory.scope!r}: revise it with the status"
+                " superseded instead"
+            )
         elif target.status is Status.FORGOTTEN:
             problem = "it was forgotten: revise it to bring it back first"
-        elif target.held_from >= memory.held_from:
+        elif target.held_from > memory.held_from or (
+            target.held_from == memory.held_from and not may_begin_together
+        ):
             problem = (
-                f"it holds since {target.held_from.isoformat()} and the new memory only since "
+                f"it holds since {target.held_from.isoformat()} and {memory.id!r} only since "
                 f"{memory.held_from.isoformat()}: give a later valid_from or happened_at"
             )
         if problem is not None:
-            raise InvalidInput(
-                f"supersedes {memory_id!r} is not possible: {problem}; nothing was stored"
-            )
+            raise _refusal(memory_id, problem)
         return target
 
     def _chain(self, scope: str, key: str) -> _Chain:
@@ -273,3 +321,7 @@ class Supersession:
                 expected=memory.revision,
                 embeddings=() if record is None else record.embeddings,
             )
+
+
+def _refusal(memory_id: str, problem: str) -> InvalidInput:
+    return InvalidInput(f"supersedes {memory_id!r} is not possible: {problem}; nothing was changed")
