@@ -124,6 +124,10 @@ def hits_to_data(
     data.update(_scope_data(hits))
     if hits.when is not None:
         data["when"] = reading_json(hits.when)
+    if hits.time is not None:
+        data["time"] = reading_json(hits.time)
+    if hits.newest_conversation is not None:
+        data["newest_conversation"] = hits.newest_conversation
     if hits.mode is not Mode.CURRENT:
         data["mode"] = str(hits.mode)
     if hits.as_of is not None:

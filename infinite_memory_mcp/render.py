@@ -155,12 +155,16 @@ def render_hits(
     if not blocks:
         advice = f"{_advise_without_matches(hits)}{_name_unopened_scopes(hits)}"
         return f"{opened}Nothing that is stored matches. {remarks}{advice}"
-    warning = "" if hits.likely else "None is likely to answer this; they come nearest. "
     excerpt_note = "" if hits.depth is Depth.NORMAL else _EXCERPTS_ONLY
-    head = (
-        f"{opened}{count_memories(len(blocks))}, {order}. {warning}{remarks}{excerpt_note}{NOTICE}"
-    )
+    remarks = f"{_warn_of_unlikely(hits)}{remarks}{excerpt_note}"
+    head = f"{opened}{count_memories(len(blocks))}, {order}. {remarks}{NOTICE}"
     return "\n\n".join([head, *blocks]) + _name_unopened_scopes(hits)
+
+
+def _warn_of_unlikely(hits: Hits) -> str:
+    if hits.newest_conversation is not None:
+        return "Nothing is likely to answer this: here is the newest conversation. "
+    return "" if hits.likely else "None is likely to answer this; they come nearest. "
 
 
 def render_page(memories: Iterable[Memory], cursor: str | None) -> str:
@@ -303,6 +307,7 @@ def _render_explanation(explanation: Explanation) -> str:
         (explanation.important, "marked important"),
         (explanation.conversation, "its conversation"),
         (explanation.summary, "it is a summary"),
+        (explanation.time, "it is of the time that the query names"),
     )
     contributions = "".join(f", {label} {value:+.2f}" for value, label in steps if value)
     return (
@@ -314,6 +319,9 @@ def _render_explanation(explanation: Explanation) -> str:
 
 def _render_remarks(hits: Hits, *, pages: bool) -> str:
     remarks = [] if hits.when is None else [f"{escape_label(hits.when.said)}."]
+    if hits.time is not None:
+        said = escape_label(hits.time.said)
+        remarks.append(f"This time ranks higher: {said}; give when to see it alone.")
     if hits.as_of is not None:
         remarks.append(f"What held at {format_moment(hits.as_of)}, superseded since or not.")
     if hits.depth is Depth.EXHAUSTIVE:

@@ -25,6 +25,7 @@ _STEPS = (
         "is_question",
         "important",
         "conversation",
+        "time",
         "summary",
     ),
 )

@@ -39,7 +39,8 @@ class Explanation:
     - `is_question`: the memory is a question itself;
     - `important`: the memory is marked as important;
     - `conversation`: the best memories of the conversation;
-    - `summary`: the memory is a summary, in an overview.
+    - `summary`: the memory is a summary, in an overview;
+    - `time`: the memory happened in the time that the question names.
 
     The score is the total, calibrated to [0, 1].
     """
@@ -59,6 +60,7 @@ class Explanation:
     important: float
     conversation: float
     summary: float = 0.0
+    time: float = 0.0
     total: float
 
 
@@ -152,6 +154,10 @@ class Hits(Sequence[Hit]):
     The first `offset` hits were passed over; `next` is the offset to go on from, None at the end.
     `best` is the score of the first of all, 0 without any. `when` is how the words of time were
     read that were given, None without; `as_of` is the moment that was asked about, None without.
+    `time` is the time that the question names itself and in which memories were searched: they rank
+    higher, None without. `newest_conversation` is the id of the conversation whose last memories
+    these are, oldest first and with the score 0, because the question asks for the last time and
+    nothing was likely to answer; None otherwise.
     """
 
     items: tuple[Hit, ...]
@@ -167,6 +173,8 @@ class Hits(Sequence[Hit]):
     next: int | None = None
     best: float = 0.0
     when: Reading | None = None
+    time: Reading | None = None
+    newest_conversation: str | None = None
     mode: Mode = Mode.CURRENT
     as_of: datetime | None = None
     opened: tuple[str, ...] = ()

@@ -8,6 +8,7 @@ from attrs import frozen
 
 from infinite_memory.model.criteria import Criteria, Depth
 from infinite_memory.model.hits import Explanation
+from infinite_memory.model.time_range import Reading
 
 __all__ = ["Arm", "Candidate", "Question", "Ranking"]
 
@@ -25,7 +26,8 @@ class Question:
 
     `threshold` is a score in [0, 1]; memories with a lower score are counted and left out. The
     first `offset` candidates are passed over. `about` is the id of a memory whose rank is wanted as
-    well, however low it is.
+    well, however low it is. `time` is the time that the text names: a memory that
+    happened in it gains a share of its score.
     """
 
     text: str
@@ -37,6 +39,7 @@ class Question:
     depth: Depth = Depth.NORMAL
     offset: int = 0
     about: str | None = None
+    time: Reading | None = None
 
 
 @frozen(kw_only=True)
@@ -61,7 +64,8 @@ class Ranking:
     last candidate and its twins, and `pending` the eligible memories without a vector. `further`
     says whether more candidates follow, `best` is the score of the first candidate of all, passed
     over or not. `note` says in words what limits the answer, such as a model that cannot be run.
-    `place` is the rank, counted from 1, of the memory that the question is about, with its score
+    `time` is the time of the question whose memories gained, None if no memory did. `place` is the
+    rank, counted from 1, of the memory that the question is about, with its score
     and explanation; None where no rank was asked for, or the memory does not meet the criteria or
     does not match.
     """
@@ -75,4 +79,5 @@ class Ranking:
     below: int
     pending: int
     note: str | None
+    time: Reading | None = None
     place: tuple[int, Candidate] | None = None

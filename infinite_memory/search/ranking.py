@@ -4,7 +4,8 @@
    (`scoring`). `rescore_best` compares the whole vectors of the best 1,000 memories.
 2. The best 300 memories and their adjacent turns are scored in context (`conversation_scoring`).
 3. Memories with the same canonical text form a group, shown as its newest member (`collapsing`).
-4. In an overview a summary gains a small share.
+4. In an overview a summary gains a small share, and so does a memory of the time that the question
+   names (`scoring`).
 5. The total becomes a score in [0, 1] (`calibration`).
 """
 
@@ -14,13 +15,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
-from attrs import evolve
 from numpy.typing import NDArray
 
 from infinite_memory.errors import EmbedderError
 from infinite_memory.model.criteria import Depth
-from infinite_memory.model.hits import Explanation
-from infinite_memory.model.memory import Kind
 from infinite_memory.model.question import Arm, Candidate, Question, Ranking
 from infinite_memory.search.bm25 import QueryTerms, bm25
 from infinite_memory.search.calibration import Calibration, choose_calibration
@@ -35,7 +33,6 @@ from infinite_memory.search.collapsing import (
 from infinite_memory.search.conversation_scoring import ConversationScores, score_in_conversations
 from infinite_memory.search.conversation_turns import find_conversation_turns
 from infinite_memory.search.cosine import QueryVector, approximate_cosines, cosines
-from infinite_memory.search.document import KINDS
 from infinite_memory.search.explain import explain
 from infinite_memory.search.names import (
     find_common_names,
@@ -47,8 +44,12 @@ from infinite_memory.search.phrases import Texts, find_quotes, score_quotes
 from infinite_memory.search.reader import Reader
 from infinite_memory.search.scoring import (
     DEFAULT_WEIGHTS,
+    Explain,
     SegmentScores,
     Weights,
+    drop_empty_time,
+    lift_totals,
+    remove_time_words,
     replace_cosines,
     score_segment,
     without_meaning,
@@ -68,14 +69,7 @@ _RESCORED = 1_000
 # The least total of a match: a memory that has nothing in common with the question has 0.
 _ANY_MATCH = float(np.finfo(np.float32).tiny)
 
-# A summary that fits nearly as well as its sources ranks above them; a clearly better source keeps
-# its rank. The share equals the loss of a memory that is a question.
-_SUMMARY_GAINS = np.float32(0.1)
-_SUMMARY = KINDS.index(Kind.SUMMARY)
-
 Embed = Callable[[str], NDArray[np.float32]]
-_Explain = Callable[[SegmentScores, int], Explanation]
-"""Explains the document at a position of a scored segment."""
 Scores = NDArray[np.float32]
 
 
@@ -98,9 +92,10 @@ def rank(
     eligible = [
         segment_reader.eligible(question.criteria) for segment_reader in reader.segment_readers
     ]
+    question = drop_empty_time(question, segments, eligible)
     names = find_named_speakers(question.text, segments, eligible)
     common_names = find_common_names(question.text, segments, eligible, texts)
-    text = remove_names(question.text, names | common_names)
+    text = remove_names(remove_time_words(question), names | common_names)
     query_texts = (text, *(split_sentences(text) if weights.sentences else ()))
     queries, note = _embed_question(query_texts, question, embed)
     query = queries[0] if queries else None
@@ -142,9 +137,8 @@ def _make_ranking(
     """Return the ranking of `scores`, with the counts of the memories beyond it."""
     curve = choose_calibration(weights)
     least = max(curve.total(question.threshold), _ANY_MATCH)
-    reasons: _Explain = partial(explain, scores, context=context, weights=weights, query=query)
-    before, scores = scores, _raise_summaries(scores, question.depth)
-    reasons = _add_summary_step(reasons, before, scores)
+    reasons: Explain = partial(explain, scores, context=context, weights=weights, query=query)
+    scores, reasons = lift_totals(scores, question, reasons, weights)
     groups = _select_groups(scores, question, least)
     end = question.offset + question.limit
     above = sum(int(np.count_nonzero(segment_scores.total >= least)) for segment_scores in scores)
@@ -171,10 +165,11 @@ def _make_ranking(
             for segment_scores in scores
         ),
         note=note,
+        time=question.time,
     )
 
 
-def _make_candidate(group: Group, curve: Calibration, reasons: _Explain | None) -> Candidate:
+def _make_candidate(group: Group, curve: Calibration, reasons: Explain | None) -> Candidate:
     return Candidate(
         id=_memory_id(group.lead),
         score=curve.score(group.total),
@@ -184,7 +179,7 @@ def _make_candidate(group: Group, curve: Calibration, reasons: _Explain | None) 
 
 
 def _locate_candidate(
-    scores: Sequence[SegmentScores], scored_doc: ScoredDoc, curve: Calibration, reasons: _Explain
+    scores: Sequence[SegmentScores], scored_doc: ScoredDoc, curve: Calibration, reasons: Explain
 ) -> tuple[int, Candidate]:
     total = float(scored_doc[0].total[scored_doc[1]])
     alone = Group(lead=scored_doc, twins=(), total=total)
@@ -281,29 +276,6 @@ def _embed_question(
     return tuple(map(QueryVector.of, vectors)), None
 
 
-def _raise_summaries(scores: Sequence[SegmentScores], depth: Depth) -> Sequence[SegmentScores]:
-    """Return `scores`, with higher totals of summaries in an overview."""
-    if depth is not Depth.OVERVIEW:
-        return scores
-    return [_raise_in_segment(segment_scores) for segment_scores in scores]
-
-
-def _add_summary_step(
-    reasons: _Explain, before: Sequence[SegmentScores], after: Sequence[SegmentScores]
-) -> _Explain:
-    """Return an explanation of `after` that adds the gain of summaries to the steps of `before`."""
-    if before is after:
-        return reasons
-    origin = {id(new): old for old, new in zip(before, after, strict=True)}
-
-    def explain_with_summary(segment_scores: SegmentScores, position: int) -> Explanation:
-        explanation = reasons(origin[id(segment_scores)], position)
-        total = float(segment_scores.total[position])
-        return evolve(explanation, summary=total - explanation.total, total=total)
-
-    return explain_with_summary
-
-
 def _select_groups(
     scores: Sequence[SegmentScores], question: Question, least: float
 ) -> list[Group]:
@@ -321,11 +293,3 @@ def _select_groups(
         )
         for segment_scores, position in select_best_docs(scores, number, least)
     ]
-
-
-def _raise_in_segment(segment_scores: SegmentScores) -> SegmentScores:
-    kinds = segment_scores.doc_filter.take(segment_scores.segment.kind)
-    summaries = np.flatnonzero(kinds == _SUMMARY)
-    total = segment_scores.total.copy()
-    total[summaries] *= 1 + _SUMMARY_GAINS
-    return evolve(segment_scores, total=total)

@@ -8,23 +8,40 @@ the question names the speaker of the document.
 The three values mean the same for every question, store and model. A total can therefore be
 compared with a threshold. Normalising by the best and the worst candidate of a question ranks no
 better on the development sets, and would call the best of many unrelated memories a match.
+
+`lift_totals` raises the final totals of some documents by a share: of summaries in an overview, and
+of what happened in the time that the question names. The shares are bounded: a memory that matches
+clearly better keeps its rank.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from attrs import evolve, field, frozen, validators
 from numpy.typing import NDArray
 
+from infinite_memory.model.codec import to_micros
+from infinite_memory.model.criteria import Depth
+from infinite_memory.model.hits import Explanation
+from infinite_memory.model.memory import Kind
+from infinite_memory.model.question import Question
+from infinite_memory.model.time_range import TimeRange
 from infinite_memory.search.cosine import ABSENT
 from infinite_memory.search.doc_filter import DocFilter
+from infinite_memory.search.document import KINDS
 from infinite_memory.search.segment import Segment
 
 __all__ = [
     "DEFAULT_WEIGHTS",
+    "Explain",
     "Positions",
     "SegmentScores",
     "Weights",
+    "drop_empty_time",
+    "lift_totals",
+    "remove_time_words",
     "replace_cosines",
     "scale_cosines",
     "score_segment",
@@ -55,6 +72,7 @@ class Weights:
     - `quoted`: the share of the quoted phrases of the question that the memory contains.
     - `important`: the share that an important memory gains. It is small, so that it only decides
       between nearly equal memories.
+    - `time`: the share that a memory gains if it happened in the time that the question names.
 
     No weight depends on the embedding model.
     """
@@ -72,6 +90,7 @@ class Weights:
     is_question: float = field(default=0.1, validator=_SHARE)
     quoted: float = field(default=0.3, validator=_SHARE)
     important: float = field(default=0.05, validator=_SHARE)
+    time: float = field(default=0.3, validator=_SHARE)
 
 
 DEFAULT_WEIGHTS = Weights()
@@ -219,3 +238,118 @@ def scale_cosines(cosine: Scores, background: float) -> Scores:
     meaning = cosine - np.float32(background)
     meaning /= np.float32(1 - background)
     return np.clip(meaning, 0, 1, out=meaning)
+
+
+# A summary that fits nearly as well as its sources ranks above them; a clearly better source keeps
+# its rank. The share equals the loss of a memory that is a question.
+_SUMMARY_GAINS = 0.1
+_SUMMARY = KINDS.index(Kind.SUMMARY)
+
+Explain = Callable[[SegmentScores, int], Explanation]
+"""Explains the document at a position of a scored segment."""
+
+
+@frozen(kw_only=True)
+class _Lift:
+    """The share that a step adds, and the documents of a segment that it lifts.
+
+    `select` returns for the selected documents whether they gain: bool, shape (k,). `record` writes
+    the gain and the new total into an explanation.
+    """
+
+    share: float
+    select: Callable[[SegmentScores], NDArray[np.bool_]]
+    record: Callable[[Explanation, float, float], Explanation]
+
+
+def drop_empty_time(
+    question: Question, segments: Sequence[Segment], eligible: Sequence[DocFilter]
+) -> Question:
+    """Return `question` without its time if no eligible memory happened in it."""
+    if question.time is None:
+        return question
+    stretch = question.time.range
+    pairs = zip(segments, eligible, strict=True)
+    is_met = any(
+        _happened_within(doc_filter, segment, stretch).any() for segment, doc_filter in pairs
+    )
+    return question if is_met else evolve(question, time=None)
+
+
+def remove_time_words(question: Question) -> str:
+    """Return the text without the words of its time, which say nothing of the subject."""
+    if question.time is None:
+        return question.text
+    start, end = question.time.span
+    remaining = f"{question.text[:start]} {question.text[end:]}"
+    return remaining if any(map(str.isalnum, remaining)) else question.text
+
+
+def lift_totals(
+    scores: Sequence[SegmentScores], question: Question, explain: Explain, weights: Weights
+) -> tuple[Sequence[SegmentScores], Explain]:
+    """Return `scores` with the totals that `question` raises, and their explanation.
+
+    `explain` explains the totals of `scores`.
+    """
+    for lift in _lifts(question, weights):
+        before, scores = scores, [_raise(segment_scores, lift) for segment_scores in scores]
+        explain = _add_step(explain, lift, before, scores)
+    return scores, explain
+
+
+def _lifts(question: Question, weights: Weights) -> Iterator[_Lift]:
+    if question.depth is Depth.OVERVIEW:
+        yield _Lift(
+            share=_SUMMARY_GAINS,
+            select=_is_summary,
+            record=lambda steps, gain, total: evolve(steps, summary=gain, total=total),
+        )
+    if question.time is not None and weights.time:
+        stretch = question.time.range
+
+        def lies_within(segment_scores: SegmentScores) -> NDArray[np.bool_]:
+            return _happened_within(segment_scores.doc_filter, segment_scores.segment, stretch)
+
+        yield _Lift(
+            share=weights.time,
+            select=lies_within,
+            record=lambda steps, gain, total: evolve(steps, time=gain, total=total),
+        )
+
+
+def _is_summary(segment_scores: SegmentScores) -> NDArray[np.bool_]:
+    kinds = segment_scores.doc_filter.take(segment_scores.segment.kind)
+    return np.asarray(kinds == _SUMMARY)
+
+
+def _happened_within(
+    doc_filter: DocFilter, segment: Segment, stretch: TimeRange
+) -> NDArray[np.bool_]:
+    happened = doc_filter.take(segment.happened)
+    within = np.ones(len(happened), np.bool_)
+    if stretch.start is not None:
+        within &= happened >= to_micros(stretch.start)
+    if stretch.end is not None:
+        within &= happened < to_micros(stretch.end)
+    return within
+
+
+def _raise(segment_scores: SegmentScores, lift: _Lift) -> SegmentScores:
+    total = segment_scores.total.copy()
+    total[np.flatnonzero(lift.select(segment_scores))] *= np.float32(1 + lift.share)
+    return evolve(segment_scores, total=total)
+
+
+def _add_step(
+    explain: Explain, lift: _Lift, before: Sequence[SegmentScores], after: Sequence[SegmentScores]
+) -> Explain:
+    """Return an explanation of `after` that adds the gain of `lift` to the steps of `before`."""
+    origin = {id(new): old for old, new in zip(before, after, strict=True)}
+
+    def explain_with_step(segment_scores: SegmentScores, position: int) -> Explanation:
+        explanation = explain(origin[id(segment_scores)], position)
+        total = float(segment_scores.total[position])
+        return lift.record(explanation, total - explanation.total, total)
+
+    return explain_with_step

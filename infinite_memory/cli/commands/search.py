@@ -81,6 +81,8 @@ def _document(query: str, hits: Hits, *, explain: bool) -> dict[str, Any]:
         "as_of": iso(hits.as_of),
         "hits": [_hit_json(hit, explain=explain) for hit in hits],
         "when": None if hits.when is None else reading_json(hits.when),
+        "time": None if hits.time is None else reading_json(hits.time),
+        "newest_conversation": hits.newest_conversation,
         "scopes": None if hits.scopes is None else list(hits.scopes),
         "opened_scopes": list(hits.opened),
         "unopened_scopes": list(hits.unopened),
@@ -144,7 +146,12 @@ def _summary(hits: Hits, zone: str | None) -> str:
     sentence = f"{place}: {join_words(counts)}." if counts else f"{place}."
     if hits.next is not None and (hits.offset or hits.depth is not Depth.NORMAL):
         sentence = f"{sentence} Go on with --offset {hits.next}."
-    if not hits.likely:
+    if hits.time is not None:
+        said = hits.time.said
+        sentence = f"This time ranks higher: {said}; --when shows it alone. {sentence}"
+    if hits.newest_conversation is not None:
+        sentence = f"Nothing is likely to answer: this is the newest conversation. {sentence}"
+    elif not hits.likely:
         sentence = f"These memories are the nearest, but none is likely to answer. {sentence}"
     return " ".join([sentence, *filter(None, (hits.note, _unopened_sentence(hits)))])
 

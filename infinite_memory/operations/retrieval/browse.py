@@ -12,7 +12,7 @@ from infinite_memory.operations.retrieval.search_request import build_criteria
 from infinite_memory.operations.services import Services
 from infinite_memory.protocols import Storage
 
-__all__ = ["browse"]
+__all__ = ["browse", "load_page"]
 
 MAX_LIMIT = 1000
 # Begins the cursor of a page of inherited memories; no cursor of a storage contains it.
@@ -30,7 +30,7 @@ def browse(services: Services, conditions: Conditions, *, limit: int, after: str
     """
     check_count(limit, "limit", low=1, high=MAX_LIMIT)
     criteria = build_criteria(services, "", conditions, leads=True)
-    load = _load_page if criteria.leading is None else _load_leading_page
+    load = load_page if criteria.leading is None else _load_leading_page
     return evolve(load(services.storage, criteria, limit, after), when=criteria.when)
 
 
@@ -39,12 +39,12 @@ def _load_leading_page(storage: Storage, criteria: Criteria, limit: int, after: 
     leading = criteria.leading or frozenset()
     others = evolve(criteria, scopes=(criteria.scopes or frozenset()) - leading)
     if after is not None and after.startswith(_INHERITED):
-        return _mark(_load_page(storage, others, limit, after.removeprefix(_INHERITED) or None))
-    first = _load_page(storage, evolve(criteria, scopes=leading), limit, after)
+        return _mark(load_page(storage, others, limit, after.removeprefix(_INHERITED) or None))
+    first = load_page(storage, evolve(criteria, scopes=leading), limit, after)
     if first.next is not None:
         return first
     room = limit - len(first.memories)
-    rest = _mark(_load_page(storage, others, max(room, 1), None))
+    rest = _mark(load_page(storage, others, max(room, 1), None))
     if room:
         return evolve(rest, memories=first.memories + rest.memories)
     return evolve(first, next=_INHERITED if rest.memories else None)
@@ -54,7 +54,7 @@ def _mark(page: Page) -> Page:
     return page if page.next is None else evolve(page, next=_INHERITED + page.next)
 
 
-def _load_page(storage: Storage, criteria: Criteria, limit: int, after: str | None) -> Page:
+def load_page(storage: Storage, criteria: Criteria, limit: int, after: str | None) -> Page:
     """Return a page of memories that meet `criteria`, including those that a storage ignores."""
     memories: list[Memory] = []
     while True:

@@ -12,6 +12,7 @@ from infinite_memory.model.hits import Hit, Hits
 from infinite_memory.model.question import Question, Ranking
 from infinite_memory.operations.load_memories import load_memories
 from infinite_memory.operations.retrieval.highlights import highlight_long_texts
+from infinite_memory.operations.retrieval.newest_conversation import load_newest_conversation
 from infinite_memory.operations.retrieval.overview import overview
 from infinite_memory.operations.retrieval.predecessors import load_predecessors
 from infinite_memory.operations.retrieval.search_request import SearchRequest, build_question
@@ -76,7 +77,17 @@ def _answer(services: Services, question: Question) -> Hits:
     hits = highlight(services, question, hits)
     if not question.explain:
         hits = [evolve(hit, explanation=None) for hit in hits]
-    return _make_hits(question, ranking, hits)
+    result = _make_hits(question, ranking, hits)
+    return result if result.likely else _or_newest_conversation(services, question, result)
+
+
+def _or_newest_conversation(services: Services, question: Question, hits: Hits) -> Hits:
+    """Return `hits`, or the newest conversation if the question asks for the last time alone."""
+    memories = load_newest_conversation(services, question)
+    if not memories:
+        return hits
+    items = tuple(Hit(memory=memory, score=0.0) for memory in memories)
+    return evolve(hits, items=items, newest_conversation=memories[0].conversation_id, next=None)
 
 
 def _load_hits(services: Services, question: Question, ranking: Ranking) -> list[Hit]:
@@ -109,6 +120,7 @@ def _make_hits(question: Question, ranking: Ranking, hits: Sequence[Hit]) -> Hit
         below=ranking.below,
         pending=ranking.pending,
         note=ranking.note,
+        time=ranking.time,
         depth=question.depth,
         matches=ranking.matches,
         offset=question.offset,

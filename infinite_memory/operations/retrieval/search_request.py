@@ -24,7 +24,7 @@ from infinite_memory.model.time_range import Reading
 from infinite_memory.operations.retrieval.validity import in_tense, tense_of
 from infinite_memory.operations.scopes import choose_scopes
 from infinite_memory.operations.services import Services
-from infinite_memory.times import read_range
+from infinite_memory.times import find_range, read_range
 
 __all__ = [
     "DEFAULT_THRESHOLD",
@@ -92,6 +92,7 @@ def build_question(services: Services, request: SearchRequest, *, leads: bool = 
         explain=check_flag(request.explain, "explain"),
         offset=check_count(request.offset, "offset", low=0, high=_MAX_OFFSET),
     )
+    question = evolve(question, time=_time_named_in(services, question))
     return at_depth(question, request, depth)
 
 
@@ -199,6 +200,16 @@ def _reading(services: Services, when: str, *, alone: bool) -> Reading:
     config = services.config
     return read_range(
         when, now=services.clock(), zone=config.time_zone, week_start=config.week_start
+    )
+
+
+def _time_named_in(services: Services, question: Question) -> Reading | None:
+    """Return the time that the words of the question name, None if the caller gave a time."""
+    criteria, config = question.criteria, services.config
+    if any((criteria.since, criteria.until, criteria.as_of, criteria.when)):
+        return None
+    return find_range(
+        question.text, now=services.clock(), zone=config.time_zone, week_start=config.week_start
     )
 
 
