@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,6 @@ B = 0.75
 K3 = 1.0
 SPELLED_SHARE = 0.5
 MINOR_SHARE = 0.2
-_TELLING_TERMS = 10
 _MAX_RELATIVE_LENGTH = 4.0
 # From this number of postings per selected document, each document is looked up in the postings.
 _LOOK_UP_FROM = 32
@@ -64,9 +63,9 @@ def bm25(
     weight. A text counts as at most four times as long as the mean, so that a search still finds a
     rare word in a long document among short notes.
 
-    The ideal document has the mean length and contains every term of the question once. Its i-th
-    term, in descending order of weight, counts 10 / (10 + i): no text answers every word of a long
-    question, and a text with the ten most distinctive words is as good a match.
+    The ideal document has the mean length and contains every term of the question once, so that
+    its score is the sum of the weights. No text has every word of a long question, which is
+    compared by meaning more than by words.
     """
     pairs = list(zip(segments, doc_filters, strict=True))
     scores = [np.zeros(len(doc_filter), np.float32) for doc_filter in doc_filters]
@@ -93,14 +92,8 @@ def bm25(
         terms=tuple(weights),
         weights=np.array(list(weights.values()), np.float32),
         mean_length=mean_length,
-        ideal=_ideal_score(weights.values()),
+        ideal=sum(weights.values()),
     )
-
-
-def _ideal_score(weights: Iterable[float]) -> float:
-    """Return the BM25 score of an ideal document, for terms with these weights."""
-    ranked = enumerate(sorted(weights, reverse=True))
-    return sum(weight * _TELLING_TERMS / (_TELLING_TERMS + i) for i, weight in ranked)
 
 
 def _term_shares(

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from infinite_memory.search.bm25 import QueryTerms, count_terms, saturate_counts
 from infinite_memory.search.conversation_turns import NONE, ConversationTurns
-from infinite_memory.search.scoring import SegmentScores, Weights
+from infinite_memory.search.scoring import SegmentScores, Weights, scale_words
 
 __all__ = ["ConversationScores", "score_in_conversations"]
 
@@ -153,7 +153,7 @@ def _words_around(
         length[there] += np.float32(weight) * own.length[neighbour[there]]
         texts[there] += np.float32(weight)
     # Divide by the weights, so that the length stays comparable with a single text.
-    return saturate_counts(counts, length / texts, query)
+    return scale_words(saturate_counts(counts, length / texts, query))
 
 
 def _mean_of_best(totals: Scores, turns: ConversationTurns) -> Scores:

@@ -2,8 +2,8 @@
 
 `meaning` is (cosine - background) / (1 - background), where the background is the cosine of two
 unrelated texts under the model. `words` is the BM25 score divided by the score of an ideal
-document, which has the mean length and contains every word of the question once. `speaker` is 1 if
-the question names the speaker of the document.
+document, which has the mean length and contains every word of the question once, to the power of
+1.35. `speaker` is 1 if the question names the speaker of the document.
 
 The three values mean the same for every question, store and model. A total can therefore be
 compared with a threshold. Normalising by the best and the worst candidate of a question ranks no
@@ -44,6 +44,7 @@ __all__ = [
     "remove_time_words",
     "replace_cosines",
     "scale_cosines",
+    "scale_words",
     "score_segment",
     "without_meaning",
     "without_words",
@@ -51,6 +52,8 @@ __all__ = [
 
 Scores = NDArray[np.float32]
 Positions = NDArray[np.integer]
+
+_WORDS_EXPONENT = 1.35
 
 _SHARE = validators.and_(validators.ge(0.0), validators.le(10.0))
 
@@ -78,8 +81,8 @@ class Weights:
     """
 
     meaning: float = field(default=1.0, validator=_SHARE)
-    words: float = field(default=0.5, validator=_SHARE)
-    speaker: float = field(default=0.25, validator=_SHARE)
+    words: float = field(default=0.65, validator=_SHARE)
+    speaker: float = field(default=0.3, validator=_SHARE)
     sentences: float = field(
         default=0.5, validator=validators.and_(validators.ge(0), validators.le(1))
     )
@@ -121,9 +124,8 @@ class SegmentScores:
         return scale_cosines(self.cosine[positions], self.background)
 
     def words(self, positions: Positions) -> Scores:
-        """Return the share of the ideal BM25 score at `positions` of the selection, shape (p,)."""
-        share: Scores = self.bm25[positions] / np.float32(self.ideal or 1.0)
-        return share
+        """Return the match in words of the documents at `positions`, shape (p,)."""
+        return scale_words(self.bm25[positions] / np.float32(self.ideal or 1.0))
 
     def speaker(self, positions: Positions) -> Scores:
         """Return 1 at every position whose document is in `spoken`, 0 elsewhere, shape (p,)."""
@@ -171,7 +173,7 @@ def score_segment(
         spoken=spoken,
         total=_compute_totals(
             cosine,
-            bm25 * np.float32(weights.words / (ideal or 1.0)),
+            scale_words(bm25 / np.float32(ideal or 1.0), weights.words),
             spoken,
             is_question=doc_filter.take(segment.is_question),
             important=doc_filter.take(segment.important),
@@ -195,7 +197,7 @@ def replace_cosines(
     segment_scores.cosine[positions] = cosine
     segment_scores.total[positions] = _compute_totals(
         cosine,
-        segment_scores.bm25[positions] * np.float32(weights.words / (segment_scores.ideal or 1.0)),
+        weights.words * segment_scores.words(positions),
         spoken,
         is_question=segment_scores.segment.is_question[docs],
         important=segment_scores.segment.important[docs],
@@ -231,6 +233,18 @@ def _compute_totals(
     # By itself a memory is the best of its conversation.
     total *= np.float32(1 + weights.conversation)
     return total
+
+
+def scale_words(share: Scores, weight: float = 1.0) -> Scores:
+    """Return `weight` times the match in words for shares of the ideal score, as a new array.
+
+    The match is the share to the power of 1.35: one word of several, which a text may have by
+    chance, counts less than in proportion.
+    """
+    match = np.zeros_like(share)
+    there = np.flatnonzero(share)
+    match[there] = np.float32(weight) * share[there] ** np.float32(_WORDS_EXPONENT)
+    return match
 
 
 def scale_cosines(cosine: Scores, background: float) -> Scores:
