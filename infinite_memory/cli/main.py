@@ -40,7 +40,7 @@ _COMMANDS: Mapping[str, str] = {
     "verify": "Check everything that is stored, and say what is damaged.",
     "config": "Print the settings in force and where each came from.",
     "doctor": "Check the installation; change nothing.",
-    "model": "Look at the embedding model, or export another.",
+    "model": "Look at the embedding model, change it, or export another.",
 }
 """Name and summary of each command, so that --help need not load them."""
 

@@ -7,11 +7,18 @@ from pathlib import Path
 from infinite_memory.config import Config
 from infinite_memory.embedding.cache import CachedEmbedder
 from infinite_memory.embedding.checked import CheckedEmbedder
-from infinite_memory.embedding.models import BUNDLED, FoundModel, find_model, model_directory
+from infinite_memory.embedding.models import (
+    BUNDLED,
+    MULTILINGUAL,
+    FoundModel,
+    find_model,
+    model_directory,
+)
 from infinite_memory.embedding.onnx import OnnxEmbedder
 
 __all__ = [
     "BUNDLED",
+    "MULTILINGUAL",
     "CachedEmbedder",
     "CheckedEmbedder",
     "FoundModel",

@@ -1,4 +1,4 @@
-"""The model behind a name: the bundled model, an export, or a foreign directory."""
+"""The model behind a name: the bundled model, the multilingual one, an export, or a foreign one."""
 
 from __future__ import annotations
 
@@ -12,10 +12,13 @@ from infinite_memory.embedding.layout import is_layout, read_layout
 from infinite_memory.embedding.manifest import MANIFEST, Manifest, read_manifest
 from infinite_memory.errors import EmbedderError
 
-__all__ = ["BUNDLED", "FoundModel", "find_model", "model_directory"]
+__all__ = ["BUNDLED", "MULTILINGUAL", "FoundModel", "find_model", "model_directory"]
 
 BUNDLED = "bundled"
 """The name of the model that comes with the package: all-MiniLM-L6-v2, 384 dimensions, English."""
+MULTILINGUAL = "multilingual"
+"""The name of multilingual-e5-small, which `install_multilingual` makes in the home folder."""
+_MULTILINGUAL_FOLDER = "multilingual-e5-small"
 
 
 @frozen(kw_only=True)
@@ -26,11 +29,24 @@ class FoundModel:
     manifest: Manifest
 
 
-def model_directory(name: str | Path) -> Path:
-    """Return the path of the model with that name: "bundled", or a path itself."""
+def model_directory(name: str | Path, folder: Path | None = None) -> Path:
+    """Return the path of the model with that name: "bundled", "multilingual", or a path itself.
+
+    The multilingual model is in `folder`, which is `models` in a home folder.
+
+    Raises:
+        EmbedderError: the multilingual model is asked for without `folder`.
+    """
     if name == BUNDLED:
         return Path(__file__).parent / "minilm"
-    return Path(name).expanduser()
+    if name != MULTILINGUAL:
+        return Path(name).expanduser()
+    if folder is None:
+        raise EmbedderError(
+            f'"{MULTILINGUAL}" is a model in a home folder: give the path of its folder,'
+            f" models/{_MULTILINGUAL_FOLDER} in the home folder"
+        )
+    return folder / _MULTILINGUAL_FOLDER
 
 
 def find_model(
@@ -40,17 +56,24 @@ def find_model(
     folder: Path | None = None,
     keep: bool = True,
 ) -> FoundModel:
-    """Return the model with that name: "bundled", an export, or a foreign directory.
+    """Return the model with that name: "bundled", "multilingual", an export or a foreign directory.
 
     A directory with an `embedder.json` is an export. `prefixes` go before questions and documents
     and replace the prefixes of a foreign directory; an export has its own. The description of a
-    foreign directory is read from `folder`, and with `keep` kept there.
+    foreign directory is read from `folder`, and with `keep` kept there; the multilingual model is
+    in `folder` itself.
 
     Raises:
         EmbedderError: there is no model that this version can use.
     """
     with typed_errors(name):
-        return _find_in(model_directory(name), prefixes, folder, keep=keep)
+        directory = model_directory(name, folder)
+        if name == MULTILINGUAL and not directory.is_dir():
+            raise EmbedderError(
+                f"{directory} does not exist: run `infinite-memory model use {MULTILINGUAL}`, which"
+                " makes it"
+            )
+        return _find_in(directory, prefixes, folder, keep=keep)
 
 
 def _find_in(

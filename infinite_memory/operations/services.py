@@ -14,6 +14,7 @@ from infinite_memory.model.ids import RandomBytes
 from infinite_memory.model.memory import Memory
 from infinite_memory.operations.active_model import Models
 from infinite_memory.operations.calls import Calls
+from infinite_memory.operations.retrieval.language_hint import LanguageHint
 from infinite_memory.operations.retrieval.recent_recalls import RecentRecalls
 from infinite_memory.operations.retrieval.scope_mentions import ScopeNameCache
 from infinite_memory.operations.usage import UsageCounter
@@ -37,6 +38,7 @@ class Services:
     recent_recalls: RecentRecalls = field(factory=RecentRecalls)
     calls: Calls = field(factory=Calls)
     scope_names: ScopeNameCache = field(factory=ScopeNameCache)
+    language_hint: LanguageHint = field(factory=LanguageHint)
 
     @property
     def embedder(self) -> CheckedEmbedder:

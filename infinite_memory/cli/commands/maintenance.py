@@ -17,6 +17,10 @@ from infinite_memory.model.codec import iso
 from infinite_memory.model.messages import format_count, format_size
 from infinite_memory.model.timestamps import show_moment
 from infinite_memory.model.verification import Verification
+from infinite_memory.operations.retrieval.language_hint import (
+    OTHER_LANGUAGES,
+    needs_multilingual,
+)
 from infinite_memory.operations.stats import Stats
 
 __all__ = ["stats_command", "verify_command"]
@@ -51,6 +55,8 @@ def _rows(stats: Stats, zone: str | None) -> list[tuple[str, str]]:
         rows += [("oldest", show_moment(stats.oldest, zone))]
         rows += [("newest", show_moment(stats.newest, zone))]
     rows += [("model", stats.model)]
+    if needs_multilingual(stats.model):
+        rows += [("other languages", OTHER_LANGUAGES)]
     if stats.answering != stats.model:
         done = stats.by_model.get(stats.model, 0)
         rows += [("change of the model", f"{done:,} of {stats.memories:,} memories embedded again")]

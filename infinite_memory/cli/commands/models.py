@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from infinite_memory.cli.commands.model_use import embed_pending, use
 from infinite_memory.cli.exits import ExitCode
 from infinite_memory.cli.opening import open_store
 from infinite_memory.cli.options import common_options, wants_json
@@ -27,9 +28,12 @@ _PRECISIONS = [str(precision) for precision in Precision]
 @common_options
 @click.pass_context
 def model_command(context: click.Context) -> None:
-    """Look at the embedding model in use, or export another of its family."""
+    """Look at the embedding model in use, change it, or export another of its family."""
     if context.invoked_subcommand is None:
-        raise click.UsageError("give a command: model info or model export", context)
+        raise click.UsageError("give a command: model info, model use or model export", context)
+
+
+model_command.add_command(use)
 
 
 @model_command.command("info")
@@ -132,11 +136,9 @@ def embed_command(context: click.Context, *, drop_others: bool) -> None:
     Memories are pending after a process ended between storing and embedding, if a text is very
     long, and after another model was configured. You may interrupt this and start it again.
     """
-    embedded = 0
     dropped: dict[str, int] = {}
     with open_store(context) as store:
-        while batch := store.models.catch_up():
-            embedded += batch
+        embedded = embed_pending(store)
         if drop_others:
             dropped = store.models.drop_others()
     if wants_json(context):

@@ -153,7 +153,7 @@ def _summary(hits: Hits, zone: str | None) -> str:
         sentence = f"Nothing is likely to answer: this is the newest conversation. {sentence}"
     elif not hits.likely:
         sentence = f"These memories are the nearest, but none is likely to answer. {sentence}"
-    return " ".join([sentence, *filter(None, (hits.note, _unopened_sentence(hits)))])
+    return " ".join([sentence, *filter(None, (_note_sentence(hits), _unopened_sentence(hits)))])
 
 
 def _nothing(hits: Hits, zone: str | None, hint: str | None) -> str:
@@ -162,7 +162,13 @@ def _nothing(hits: Hits, zone: str | None, hint: str | None) -> str:
     sentences = [f"Nothing found in {_searched_place(hits, zone)}."]
     if hits.below:
         sentences.append(f"{hits.below:,} scored too low; try --threshold 0.")
-    return " ".join([*sentences, *filter(None, (hint, hits.note, _unopened_sentence(hits)))])
+    return " ".join(
+        [*sentences, *filter(None, (hint, _note_sentence(hits), _unopened_sentence(hits)))]
+    )
+
+
+def _note_sentence(hits: Hits) -> str | None:
+    return f"{hits.note[:1].upper()}{hits.note[1:]}." if hits.note else None
 
 
 def _searched_place(hits: Hits, zone: str | None) -> str:

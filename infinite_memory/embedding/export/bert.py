@@ -37,8 +37,17 @@ class BertShape:
     pooling: str
 
 
-def build_bert(shape: BertShape, weights: Mapping[str, Array], precision: Precision) -> bytes:
+def build_bert(
+    shape: BertShape,
+    weights: Mapping[str, Array],
+    precision: Precision,
+    *,
+    removed: Array | None = None,
+) -> bytes:
     """Return the serialised graph from token numbers to a vector.
+
+    `removed` are orthonormal directions, shape (directions, hidden), which the vector loses before
+    it is brought to length 1.
 
     Raises:
         EmbedderError: a weight is missing, or its shape contradicts the configuration.
@@ -47,7 +56,10 @@ def build_bert(shape: BertShape, weights: Mapping[str, Array], precision: Precis
     x = network.embeddings()
     for number in range(shape.layers):
         x = network.layer(x, f"encoder.layer.{number}")
-    return network.graph.serialize(network.pool(x), shape.hidden)
+    pooled = network.pool(x)
+    if removed is not None:
+        pooled = network.remove(pooled, removed)
+    return network.graph.serialize(network.unit(pooled), shape.hidden)
 
 
 class _Bert:
@@ -96,11 +108,24 @@ class _Bert:
     def pool(self, x: str) -> str:
         graph = self.graph
         if self._shape.pooling == "cls":
-            pooled = graph.node("Gather", x, graph.constant(0), axis=1)
-        else:
-            pooled = graph.node("ReduceMean", x, graph.constant([1]), keepdims=0)
-        length = graph.node("ReduceL2", pooled, graph.constant([-1]), keepdims=1)
-        return graph.node("Div", pooled, length)
+            return graph.node("Gather", x, graph.constant(0), axis=1)
+        return graph.node("ReduceMean", x, graph.constant([1]), keepdims=0)
+
+    def remove(self, x: str, directions: Array) -> str:
+        """Return `x` less its projection on `directions`."""
+        if directions.ndim != 2 or directions.shape[1] != self._shape.hidden:
+            raise EmbedderError(
+                f"the directions to remove have the shape {directions.shape}, the configuration"
+                f" says {self._shape.hidden} numbers each"
+            )
+        graph = self.graph
+        shares = graph.node("MatMul", x, graph.constant(directions.T))
+        return graph.node("Sub", x, graph.node("MatMul", shares, graph.constant(directions)))
+
+    def unit(self, x: str) -> str:
+        graph = self.graph
+        length = graph.node("ReduceL2", x, graph.constant([-1]), keepdims=1)
+        return graph.node("Div", x, length)
 
     def _attend(self, x: str, prefix: str) -> str:
         """Scaled dot-product attention; the three projections are a single product."""

@@ -34,7 +34,10 @@ _POOLING = ("mean", "cls")
 
 @frozen(kw_only=True)
 class Source:
-    """A checkpoint: its numbers, weights and tokenizer, and the prefixes it was trained with."""
+    """A checkpoint: its numbers, weights and tokenizer, and the prefixes it was trained with.
+
+    `removed` are directions that its vectors lose, see `build_bert`.
+    """
 
     name: str
     shape: BertShape
@@ -42,6 +45,7 @@ class Source:
     tokenizer: str
     query_prefix: str
     document_prefix: str
+    removed: NDArray[np.float32] | None = None
 
 
 def read_source(directory: Path) -> Source:

@@ -10,13 +10,13 @@ from attrs import evolve, frozen
 from infinite_memory.embedding.background import measure_background
 from infinite_memory.embedding.export.bert import build_bert
 from infinite_memory.embedding.export.precision import Precision
-from infinite_memory.embedding.export.source import read_source
+from infinite_memory.embedding.export.source import Source, read_source
 from infinite_memory.embedding.manifest import MANIFEST, MODEL, TOKENIZER, FileRecord, Manifest
 from infinite_memory.embedding.runtime import Runtime
 from infinite_memory.embedding.scripts import covered_scripts
 from infinite_memory.errors import EmbedderError
 
-__all__ = ["Export", "export_model"]
+__all__ = ["Export", "export_model", "write_model"]
 
 
 @frozen(kw_only=True)
@@ -49,18 +49,35 @@ def export_model(
     checkpoint = read_source(source)
     if out.resolve() == source.resolve():
         raise EmbedderError(f"{out} is the source itself; name another directory to export to")
+    own = checkpoint.query_prefix, checkpoint.document_prefix
+    checkpoint = evolve(
+        checkpoint,
+        name=checkpoint.name if name is None else name,
+        query_prefix=own[0] if query_prefix is None else query_prefix,
+        document_prefix=own[1] if document_prefix is None else document_prefix,
+    )
+    return write_model(checkpoint, out, precision=precision)
+
+
+def write_model(source: Source, out: Path, *, precision: Precision = Precision.INT8) -> Export:
+    """Write `source` as a model for `OnnxEmbedder` into the directory `out`; see `export_model`.
+
+    Raises:
+        EmbedderError: `source` contradicts itself, `out` cannot be written, or the package onnx is
+            not installed.
+    """
     contents = {
-        MODEL: build_bert(checkpoint.shape, checkpoint.weights, precision),
-        TOKENIZER: checkpoint.tokenizer.encode(),
+        MODEL: build_bert(source.shape, source.weights, precision, removed=source.removed),
+        TOKENIZER: source.tokenizer.encode(),
     }
     manifest = Manifest(
-        name=checkpoint.name if name is None else name,
-        dimensions=checkpoint.shape.hidden,
-        max_tokens=checkpoint.shape.max_tokens,
-        pooling=checkpoint.shape.pooling,
+        name=source.name,
+        dimensions=source.shape.hidden,
+        max_tokens=source.shape.max_tokens,
+        pooling=source.shape.pooling,
         precision=str(precision),
-        query_prefix=checkpoint.query_prefix if query_prefix is None else query_prefix,
-        document_prefix=checkpoint.document_prefix if document_prefix is None else document_prefix,
+        query_prefix=source.query_prefix,
+        document_prefix=source.document_prefix,
         background=0.0,
         scripts=(),
         files={file: _record(content) for file, content in contents.items()},

@@ -68,10 +68,10 @@ def _answer_leading_first(services: Services, question: Question, leading: froze
 
 def _answer(services: Services, question: Question) -> Hits:
     if question.depth is Depth.EXHAUSTIVE:
-        ranking = services.models.search(question)
+        ranking = _rank(services, question)
         return _make_hits(question, ranking, _load_hits(services, question, ranking))
     # The best passage, from which a highlight is chosen, is part of the explanation.
-    ranking = services.models.search(evolve(question, explain=True))
+    ranking = _rank(services, evolve(question, explain=True))
     hits = _load_hits(services, question, ranking)
     highlight = overview if question.depth is Depth.OVERVIEW else highlight_long_texts
     hits = highlight(services, question, hits)
@@ -88,6 +88,12 @@ def _or_newest_conversation(services: Services, question: Question, hits: Hits) 
         return hits
     items = tuple(Hit(memory=memory, score=0.0) for memory in memories)
     return evolve(hits, items=items, newest_conversation=memories[0].conversation_id, next=None)
+
+
+def _rank(services: Services, question: Question) -> Ranking:
+    ranking = services.models.search(question)
+    note = services.language_hint.add_to(ranking.note, services.models, question)
+    return evolve(ranking, note=note)
 
 
 def _load_hits(services: Services, question: Question, ranking: Ranking) -> list[Hit]:

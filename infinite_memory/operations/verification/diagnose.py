@@ -25,6 +25,10 @@ from infinite_memory.model.messages import format_count, format_size
 from infinite_memory.model.record import Size
 from infinite_memory.model.verification import Diagnosis, State
 from infinite_memory.operations.active_model import Models, former_opener
+from infinite_memory.operations.retrieval.language_hint import (
+    OTHER_LANGUAGES,
+    needs_multilingual,
+)
 from infinite_memory.protocols import Embedder, Storage, SupportsDamage
 from infinite_memory.search.snapshot import Snapshot
 from infinite_memory.storage.open import (
@@ -285,3 +289,6 @@ def _check_model(config: Config) -> Iterator[Diagnosis]:
             State.PROBLEM,
             "The model runs but gives a wrong vector: install onnxruntime again.",
         )
+    if needs_multilingual(embedder.model):
+        sentence = f"The bundled model was made for English: {OTHER_LANGUAGES}."
+        yield Diagnosis("languages", State.OK, sentence)

@@ -1,0 +1,47 @@
+"""Says once that there is a model for the language of a question."""
+
+from __future__ import annotations
+
+from threading import Lock
+
+from infinite_memory.embedding import BUNDLED, MULTILINGUAL
+from infinite_memory.embedding.models import find_model
+from infinite_memory.model.question import Arm, Question
+from infinite_memory.operations.active_model import Models
+from infinite_memory.text.analyzer import foreign_languages
+
+__all__ = ["OTHER_LANGUAGES", "LanguageHint", "needs_multilingual"]
+
+OTHER_LANGUAGES = f"`infinite-memory model use {MULTILINGUAL}` adds a model for other languages"
+
+
+def needs_multilingual(model: str) -> bool:
+    """Return whether `model` is the bundled model, which knows English alone."""
+    return model == find_model(BUNDLED).manifest.identity
+
+
+class LanguageHint:
+    """Adds to the note of the first answer to a question in a language that the model lacks.
+
+    Every method may be called from any thread.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._was_given = False
+
+    def add_to(self, note: str | None, models: Models, question: Question) -> str | None:
+        """Return `note`, with the hint where it belongs to this answer."""
+        if self._was_given or Arm.MEANING not in question.arms:
+            return note
+        answering = models.answering()
+        text, embedder = question.text, answering.embedder
+        if not foreign_languages(text) and embedder.understands(text):
+            return note
+        if answering is not models.configured or not needs_multilingual(answering.name):
+            return note
+        with self._lock:
+            is_first, self._was_given = not self._was_given, True
+        if not is_first:
+            return note
+        return f"{note or 'the embedding model was made for English'}; {OTHER_LANGUAGES}"
