@@ -48,4 +48,4 @@ def test_the_options_of_every_command_may_stand_after_model_too(ask: Ask, run: R
 def test_model_alone_says_what_can_be_done(run: Run, arguments: tuple[str, ...]) -> None:
     refused = run(*arguments, code=2)
     assert refused.stdout == ""
-    assert "give a command: model info or model export" in refused.stderr
+    assert "give a command: model info, model use or model export" in refused.stderr

@@ -120,6 +120,8 @@ def _read_tensors(reader: _Reader, content: bytes) -> Iterator[tuple[str, NDArra
         name = reader.bytes(reader.unpack("H")[0]).decode()
         is_quantized, _, offset, size_bytes = reader.unpack("BIQQ")
         raw = content[offset : offset + size_bytes]
+        if len(raw) != size_bytes:
+            raise ValueError(f"the tensor {name!r:.80} ends early")
         yield name, _decode_blocks(raw) if is_quantized else np.frombuffer(raw, "<f4")
 
 
