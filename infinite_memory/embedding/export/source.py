@@ -36,8 +36,8 @@ _POOLING = ("mean", "cls")
 class Source:
     """A checkpoint: its numbers, weights and tokenizer, and the prefixes it was trained with.
 
-    `removed` are directions that its vectors lose, see `build_bert`. `background` is the mean cosine
-    of unrelated texts where it is known, None where it is to be measured.
+    `removed` are directions that its vectors lose, see `build_bert`. `background` is the mean
+    cosine of unrelated texts where it is known, None where it is to be measured.
     """
 
     name: str
