@@ -56,4 +56,5 @@ def mean_cosine(questions: NDArray[np.float32], texts: NDArray[np.float32]) -> f
     """
     is_other_text = ~np.eye(len(texts), dtype=bool)
     mean = float((questions @ texts.T)[is_other_text].mean())
-    return min(round(mean, 2), _HIGHEST)
+    # Plus 0, which makes 0.0 of -0.0.
+    return min(round(mean, 2), _HIGHEST) + 0.0

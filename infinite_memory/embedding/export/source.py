@@ -36,8 +36,7 @@ _POOLING = ("mean", "cls")
 class Source:
     """A checkpoint: its numbers, weights and tokenizer, and the prefixes it was trained with.
 
-    `removed` are directions that its vectors lose, see `build_bert`. `background` is the mean
-    cosine of unrelated texts where it is known, None where it is to be measured.
+    `removed` are directions that its vectors lose, see `build_bert`.
     """
 
     name: str
@@ -47,7 +46,6 @@ class Source:
     query_prefix: str
     document_prefix: str
     removed: NDArray[np.float32] | None = None
-    background: float | None = None
 
 
 def read_source(directory: Path) -> Source:

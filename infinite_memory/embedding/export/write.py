@@ -84,11 +84,9 @@ def write_model(source: Source, out: Path, *, precision: Precision = Precision.I
     )
     _write(out, contents)
     runtime = Runtime(out, manifest)
-    # It also proves that the model works.
-    measured = measure_background(runtime, manifest.query_prefix, manifest.document_prefix)
     manifest = evolve(
         manifest,
-        background=measured if source.background is None else source.background,
+        background=measure_background(runtime, manifest.query_prefix, manifest.document_prefix),
         scripts=covered_scripts(runtime.vocabulary()),
     )
     contents[MANIFEST] = manifest.dump().encode()
