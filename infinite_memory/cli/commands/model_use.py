@@ -22,7 +22,7 @@ __all__ = ["embed_pending", "use"]
 
 _BAR = "Embedding"
 # Some seconds of work, after which the bar moves.
-_STEP_MEMORIES = 256
+_STEP_MEMORIES = 64
 _KEYS = ("embedder", "query_prefix", "document_prefix")
 
 
@@ -69,7 +69,10 @@ def embed_pending(store: MemoryStore) -> int:
     """Embed every pending memory, with a bar on a terminal; return how many were embedded."""
     embedded = 0
     with progress_bars(_BAR) as update:
-        total = 0 if update is None else store.models.pending(limit=2**62)
+        total = 0
+        if update is not None:
+            total = store.models.pending(limit=2**62)
+            update(_BAR, 0, total)
         while batch := store.models.catch_up(limit=_STEP_MEMORIES):
             embedded += batch
             if update is not None:
