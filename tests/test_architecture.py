@@ -49,7 +49,7 @@ LAYERS = [
 FRONT = "infinite_memory"
 # Loaded late: they take a large part of a second, or are optional.
 MONGODB = "infinite_memory.storage.mongodb"
-LATE = {"onnxruntime", "tokenizers", "onnx", "rjieba", "rich", "mcp", "msvcrt", "fcntl"}
+LATE = {"onnxruntime", "tokenizers", "onnx", "rjieba", "holidays", "rich", "mcp", "msvcrt", "fcntl"}
 # They answer before the library is imported, so they may also import parts of it late.
 ENTRY_POINTS = ("infinite_memory.cli.", "infinite_memory_mcp.")
 ENVIRONMENT_READERS = {"infinite_memory.cli.settings", "infinite_memory_mcp.settings"}

@@ -13,7 +13,7 @@ from infinite_memory.errors import InvalidInput
 from infinite_memory.model.criteria import Depth, Mode
 from infinite_memory.model.fields import MEMORY_FIELDS, FieldType
 from infinite_memory.model.memory import Kind, Origin, Status
-from infinite_memory.model.timestamps import read_moment
+from infinite_memory.store.times import Times
 
 __all__ = [
     "OPTION_NAMES",
@@ -38,7 +38,7 @@ OPTION_NAMES = {"conversation_id": "conversation"}
 """The names of the options for fields that are called otherwise on the command line."""
 
 _ANY = "any"
-_WHEN = "ISO 8601; without an offset in the configured time zone."
+_WHEN = 'ISO 8601, or words such as "last Tuesday", in the configured time zone.'
 
 
 def field_options(command: Command) -> Command:
@@ -83,7 +83,7 @@ def origin_option(command: Command) -> Command:
     return click.option("--origin", type=choice, help="Where it comes from.")(command)
 
 
-def field_values(options: Mapping[str, Any], zone: str | None) -> dict[str, Any]:
+def field_values(options: Mapping[str, Any], times: Times) -> dict[str, Any]:
     """Return the given fields among the options, as `MemoryStore.remember` takes them.
 
     Raises:
@@ -92,7 +92,8 @@ def field_values(options: Mapping[str, Any], zone: str | None) -> dict[str, Any]
     values = {name: value for name, value in options.items() if value not in (None, ())}
     for name in TIMES:
         if name in values:
-            values[name] = read_moment(values[name], zone)
+            read = times.read_happened if name == "happened_at" else times.read_start
+            values[name] = read(values[name])
     if "context" in values:
         values["context"] = _read_context(values["context"])
     return values
@@ -176,7 +177,7 @@ def depth_option(command: Command) -> Command:
     )(command)
 
 
-def filter_values(options: Mapping[str, Any], zone: str | None) -> dict[str, Any]:
+def filter_values(options: Mapping[str, Any], times: Times) -> dict[str, Any]:
     """Return the conditions among the options, as `MemoryStore.search` and `browse` take them.
 
     Without --status the library chooses the statuses.
@@ -190,8 +191,8 @@ def filter_values(options: Mapping[str, Any], zone: str | None) -> dict[str, Any
         "scope": list(options["scopes"]) or None,
         "tags": options["tags"],
         "kinds": options["kinds"],
-        "since": None if options["since"] is None else read_moment(options["since"], zone),
-        "until": None if options["until"] is None else read_moment(options["until"], zone),
+        "since": None if options["since"] is None else times.read_start(options["since"]),
+        "until": None if options["until"] is None else times.read_start(options["until"]),
         "when": options["when"],
         "conversation_id": options["conversation_id"],
         "mode": options["mode"],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from infinite_memory.store.lifetime import Group
-from infinite_memory.times.moments import read_happened
+from infinite_memory.times.moments import read_happened, read_start
 
 __all__ = ["Times"]
 
@@ -25,5 +25,17 @@ class Times(Group):
         services = self._services
         config = services.config
         return read_happened(
+            words, now=services.clock(), zone=config.time_zone, week_start=config.week_start
+        )
+
+    def read_start(self, words: str) -> datetime:
+        """Return the first moment in UTC of a time in ISO 8601 or in words, such as "last week".
+
+        Raises:
+            InvalidInput: the words cannot be read, or the time has no beginning.
+        """
+        services = self._services
+        config = services.config
+        return read_start(
             words, now=services.clock(), zone=config.time_zone, week_start=config.week_start
         )

@@ -14,6 +14,7 @@ from infinite_memory.times.english import is_verb, match_english, match_month_an
 from infinite_memory.times.numbers import read_chinese_number
 from infinite_memory.times.recurring import Cycle, day_of_year, months_of_year
 from infinite_memory.times.tokenizer import Cursor, Doubt, Match
+from infinite_memory.times.vague import match_few
 from infinite_memory.times.words import MONTHS, UNITS
 
 __all__ = ["match_atom", "match_span", "skip_joining_words"]
@@ -30,6 +31,7 @@ def match_atom(cursor: Cursor, position: int) -> Match | None:
     # The order matters: "5 March" is tried before the bare number 5.
     return (
         match_span(cursor, position)
+        or match_few(cursor, position)
         or match_english(cursor, position)
         or match_clock_words(cursor, position)
         or _match_named_unit(cursor, position)

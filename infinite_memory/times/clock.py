@@ -16,6 +16,7 @@ from infinite_memory.times.recurring import (
     clock_time,
     intersect,
     part_of_day,
+    resolve_latest,
     resolve_next,
 )
 from infinite_memory.times.tokenizer import Cursor, Doubt, Match
@@ -28,11 +29,12 @@ __all__ = [
     "match_clock_words",
     "match_hours",
     "resolve_next_on_clock",
+    "spread_latest",
     "twelve_hour_time",
 ]
 
-# Without a part of the day, 3:00 may be at night or in the afternoon; 7:00 to 12:00 are taken for
-# the morning and for noon.
+# Without a part of the day, a time may be in either half of it, and means the range that holds
+# both. As an end of a range, 7:00 to 12:00 are taken for the morning and for noon.
 _FIRST_CLEAR = 7
 # Beside a time of the clock a morning (5 to 12) begins at midnight and an evening (18 to 24) at
 # 16:00, as in "three in the morning".
@@ -53,8 +55,8 @@ _Clock = tuple[str | None, ...]
 class TwelveHourTime(Cycle):
     """A time of a clock that shows twelve hours; a part of the day may move it by twelve hours.
 
-    `later` is the time twelve hours later. `clear` says that the time needs no part of
-    the day. `spoken` says that it was written in words, not in digits.
+    `later` is the time twelve hours later. `clear` says that the time may begin a range without a
+    part of the day. `spoken` says that it was written in words, not in digits.
     """
 
     later: Callable[[date], Period | None]
@@ -93,9 +95,36 @@ def combine(first: Time, second: Time, calendar: Calendar) -> Time | None:
         return intersect(first, second, calendar)
     if coarse.grain is Grain.PART:
         return _within_part(fine, coarse, calendar)
-    if isinstance(fine, TwelveHourTime) and not fine.clear:
-        return None
+    if isinstance(fine, TwelveHourTime):
+        return _spread_within(fine, coarse, calendar)
     return intersect(first, second, calendar)
+
+
+def _spread_within(time: TwelveHourTime, coarse: Time, calendar: Calendar) -> Time | None:
+    """Return the range from the time in the first half of a day to that in the second half."""
+    if isinstance(coarse, Period):
+        halves = [intersect(half, coarse, calendar) for half in time.halves]
+        return _spread([half for half in halves if isinstance(half, Period)])
+    at = coarse.at
+
+    def inside(day: date) -> Period | None:
+        outer = at(day)
+        spread = None if outer is None else _spread_within(time, outer, calendar)
+        return spread if isinstance(spread, Period) else None
+
+    return Cycle(time.grain, coarse.every, inside)
+
+
+def spread_latest(time: TwelveHourTime, calendar: Calendar) -> Period:
+    """Return the range that holds the last occurrences that have begun in both halves of a day."""
+    occurrences = [resolve_latest(half, calendar) for half in time.halves]
+    return _spread(occurrences) or occurrences[0]
+
+
+def _spread(periods: list[Period]) -> Period | None:
+    starts = [period.start for period in periods if period.start is not None]
+    ends = [period.end for period in periods if period.end is not None]
+    return Period(min(starts), max(ends), periods[0].grain) if starts and ends else None
 
 
 def _within_part(clock: Cycle, part: Time, calendar: Calendar) -> Time | None:
@@ -142,6 +171,8 @@ def match_clock_words(cursor: Cursor, position: int) -> Match | None:
         return _match_lone_hour(cursor, position)
     minutes, after = shift
     hour_match = _read_hour(cursor, after)
+    if cursor.word(after) in ("noon", "midday"):
+        hour_match = 12, "p", after + 1
     if hour_match is None:
         return None
     hour, half, end = hour_match
@@ -225,7 +256,8 @@ def _match_lone_hour(cursor: Cursor, position: int) -> Match | None:
         return Match(twelve_hour_time(hour, None, spoken=True), end, Doubt.PREPOSITION)
     before = cursor.word(position - 1)
     is_led = before == "at" or cursor.sign(position - 1) == "@"
-    if before in _JOINTS and _is_count(cursor, position - 2):
+    is_led = is_led or (cursor.lenient and before in _BOUNDS)
+    if not cursor.lenient and before in _JOINTS and _is_count(cursor, position - 2):
         return None  # "Raised from five to ten this morning" counts something.
     if is_led or ((position == 0 or before in _BOUNDS) and _is_followed_by_part(cursor, after)):
         # A number is an hour only together with a part of the day.

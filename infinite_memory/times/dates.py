@@ -8,7 +8,14 @@ from datetime import UTC, date, datetime, timedelta
 
 from infinite_memory.times.calendar import Grain, Period, days, months
 from infinite_memory.times.clock import twelve_hour_time
-from infinite_memory.times.recurring import Cycle, Time, clock_time, day_of_month, months_of_year
+from infinite_memory.times.recurring import (
+    Cycle,
+    Time,
+    clock_time,
+    day_of_month,
+    iso_week,
+    months_of_year,
+)
 from infinite_memory.times.tokenizer import Cursor, Doubt, Match, Token
 from infinite_memory.times.words import MONTHS
 
@@ -52,11 +59,11 @@ def _read_iso(token: Token) -> _Reading:
     if second is not None:
         length, grain = timedelta(seconds=1), Grain.SECOND
     if fraction is not None:
-        length, grain = timedelta(microseconds=1), Grain.MOMENT
+        length = timedelta(microseconds=1)
     if offset is not None:
         # `datetime.fromisoformat` also reads an offset without minutes.
         zone = datetime.fromisoformat(f"2000-01-01T00:00{offset.upper()}").tzinfo
-        start, grain = start.replace(tzinfo=zone).astimezone(UTC), Grain.MOMENT
+        start = start.replace(tzinfo=zone).astimezone(UTC)
     try:
         return Period(start, start + length, grain), Doubt.NONE
     except OverflowError:
@@ -77,6 +84,11 @@ def _read_week(token: Token) -> _Reading:
     if day is not None:
         return days(first, 1, Grain.DAY), Doubt.NONE
     return days(first, 7, Grain.WEEK), Doubt.NONE
+
+
+def _read_week_number(token: Token) -> _Reading:
+    # W46 may also be the name of a thing.
+    return iso_week(_to_int(token.groups[0])), Doubt.COMPANY
 
 
 def _read_quarter(token: Token) -> _Reading:
@@ -116,15 +128,26 @@ def _read_slashed_date(token: Token) -> _Reading:
         if sign == "-":
             return _day_of(_to_int(first), _to_int(second), _to_int(third)), Doubt.PREPOSITION
         return _day_of(_to_int(first), _to_int(second), _to_int(third)), Doubt.NONE
-    if len(third) != 4 or len(first) > 2 or sign == "-":
+    if (
+        len(third) not in (2, 4)
+        or len(first) > 2
+        or sign == "-"
+        or (len(third) == 2 and sign != "/")
+    ):
         return None, Doubt.NONE
-    day, month = _to_int(first), _to_int(second)
+    day, month, year = _to_int(first), _to_int(second), _full_year(third)
     if sign == "/":
         if day <= 12 and month <= 12 and day != month:
             raise ValueError("it may be day and month, or month and day: write YYYY-MM-DD")
         if month > 12:
             day, month = month, day
-    return _day_of(_to_int(third), month, day), Doubt.NONE
+    return _day_of(year, month, day), Doubt.NONE if len(third) == 4 else Doubt.PREPOSITION
+
+
+def _full_year(text: str) -> int:
+    """Return a year; two digits as POSIX reads them: 69 to 99 belong to the 20th century."""
+    year = _to_int(text)
+    return year if len(text) == 4 else year + (1900 if year >= 69 else 2000)
 
 
 def _read_month(token: Token) -> _Reading:
@@ -159,9 +182,8 @@ def _read_month_name(token: Token) -> _Reading:
 
 
 def _read_short_year(token: Token) -> _Reading:
-    # Two digits as POSIX reads them: 69 to 99 belong to the 20th century.
-    year = _to_int(token.groups[0])
-    return months((year + (1900 if year >= 69 else 2000)) * 12, 12, Grain.YEAR), Doubt.COMPANY
+    year = _full_year(token.groups[0] or "")
+    return months(year * 12, 12, Grain.YEAR), Doubt.COMPANY
 
 
 def _read_clock(token: Token) -> _Reading:
@@ -169,9 +191,9 @@ def _read_clock(token: Token) -> _Reading:
     seconds = None if second is None else _to_int(second)
     is_twelve_hour = 1 <= _to_int(hour) <= 12 and token.value[0] != "0"
     if is_twelve_hour and half is None and second is None:
-        # 9:30 is 21:30 beside an evening.
+        # 9:00 is nine o'clock, and either may be 21:00.
         return twelve_hour_time(
-            _to_int(hour), _to_int(minute), clear=True, spoken=False
+            _to_int(hour), _to_int(minute) or None, spoken=False
         ), Doubt.PREPOSITION
     return clock_time(_hour_of_24(hour, half), _to_int(minute), seconds), Doubt.PREPOSITION
 
@@ -233,6 +255,7 @@ _READERS: dict[str, Callable[[Token], _Reading]] = {
     "iso": _read_iso,
     "isospan": _read_iso_span,
     "isoweek": _read_week,
+    "weeknumber": _read_week_number,
     "quarter": _read_quarter,
     "quarters": _read_quarters,
     "half": _read_half,

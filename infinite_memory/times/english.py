@@ -376,7 +376,7 @@ def _match_ordinal(cursor: Cursor, position: int) -> Match | None:
     if token is not None and token.kind == "number" and token.groups[1] is not None:
         number = int(token.groups[0] or "0")
     unit = cursor.word(position + 1)
-    if number is not None and 1 <= number <= 4 and unit == "quarter":
+    if number is not None and 1 <= number <= 4 and unit in ("quarter", "qtr"):
         cycle = months_of_year(number * 3 - 2, 3, Grain.QUARTER)
         return Match(cycle, position + 2, Doubt.PREPOSITION)
     if number is not None and 1 <= number <= 2 and unit == "half":

@@ -2,29 +2,38 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
-
 from attrs import evolve
 
 from infinite_memory.times.atoms import match_atom, match_span, skip_joining_words
+from infinite_memory.times.bounds import (
+    bound_within_day,
+    first_after,
+    join_matches,
+    last_before,
+    latest,
+    move_to_same_half,
+)
 from infinite_memory.times.calendar import Calendar, Grain, Period
-from infinite_memory.times.clock import TwelveHourTime, combine, match_hours, resolve_next_on_clock
+from infinite_memory.times.clock import combine, match_hours
 from infinite_memory.times.english import match_month_and_day
 from infinite_memory.times.periods import match_end_of, match_part, match_part_after
 from infinite_memory.times.recurring import (
-    Cycle,
-    Time,
     day_of_month,
-    resolve_latest,
-    resolve_latest_before,
-    resolve_next,
 )
 from infinite_memory.times.tokenizer import Cursor, Doubt, Match
-from infinite_memory.times.words import DIGITS_ZH, HOLIDAYS_ZH, WEEKDAYS_ZH
+from infinite_memory.times.vague import (
+    approximate,
+    match_vague,
+    same_time,
+    skip_approximation,
+    skip_or_so,
+)
+from infinite_memory.times.words import DIGITS_ZH, HOLIDAYS_ZH, MOVABLE_NAMES_ZH, WEEKDAYS_ZH
 
 __all__ = ["match_expression", "resolve_period"]
 
 _UNTIL = frozenset({"until", "till"})
+_DAY_BOUNDS = frozenset({"since", "after", "before", *_UNTIL})
 _TO = frozenset({"to", "through", "thru"})
 _BOUNDS = {
     **{("up", word): "until" for word in ("to", "until", "till")},
@@ -38,6 +47,8 @@ _CLOSING_ZH = frozenset({"之间", "期间"})
 _AFTER_ZH = frozenset({"以后", "之后"})
 _FORMER_ZH = frozenset("妻夫女男任排门台端景途辈言锋缀同老公面续期勤卫院备")
 _ONWARDS = frozenset({"onwards", "onward"})
+_WEEK_MODIFIERS = frozenset({"last", "this", "next"})
+_SAME_TIME_ZH = frozenset({"同期", "这个时候"})
 _MOST_PARTS = 4
 
 
@@ -47,21 +58,42 @@ def match_expression(cursor: Cursor, position: int) -> Match | None:
     Raises:
         ValueError: there is no such day or time.
     """
+    begin = skip_approximation(cursor, position)
     match = (
-        _match_bounded(cursor, position)
-        or _match_between(cursor, position)
-        or _match_range(cursor, position)
+        _match_bounded(cursor, begin)
+        or _match_between(cursor, begin)
+        or _match_same_time(cursor, begin)
+        or _match_range(cursor, begin)
+        or match_vague(cursor, begin)
     )
-    return None if match is not None and _is_ambiguous(match.time) else match
+    if match is None:
+        return None
+    end = skip_or_so(cursor, match.end)
+    if begin == position and end == match.end:
+        return match
+    around = approximate(latest(match.time, cursor.calendar), cursor.calendar)
+    return Match(around, end, match.doubt)
 
 
 def resolve_period(match: Match, calendar: Calendar) -> Period:
     """Return the period of a match; of a recurring time, the last occurrence that has begun."""
-    return resolve_latest(match.time, calendar)
+    return latest(match.time, calendar)
 
 
-def _is_ambiguous(time: Time) -> bool:
-    return isinstance(time, TwelveHourTime) and not time.clear
+def _match_same_time(cursor: Cursor, position: int) -> Match | None:
+    """Return the days around this day in "this time last year" and 去年同期, or the same hour."""
+    is_english = (cursor.word(position), cursor.word(position + 1)) == ("this", "time")
+    match = match_atom(cursor, position + 2 if is_english else position)
+    if match is None or not isinstance(match.time, Period):
+        return None
+    end = match.end
+    if not is_english:
+        end += 1 if cursor.han(end) == "的" else 0
+        if cursor.han(end) not in _SAME_TIME_ZH:
+            return None
+        end += 1
+    period = same_time(match.time, cursor.calendar)
+    return None if period is None else Match(period, end)
 
 
 def _match_simple(cursor: Cursor, position: int) -> Match | None:
@@ -71,6 +103,11 @@ def _match_simple(cursor: Cursor, position: int) -> Match | None:
         return None
     for _ in range(_MOST_PARTS):
         begin = skip_joining_words(cursor, match.end)
+        if cursor.word(begin) == "from" and cursor.word(begin + 1) in _WEEK_MODIFIERS:
+            begin += 1  # Sunday from last week.
+        around = skip_approximation(cursor, begin)
+        if around != begin:
+            return _match_around_hours(cursor, around, match) or match
         part = match_part_after(cursor, begin, match)
         if part is not None:
             match = part
@@ -85,6 +122,16 @@ def _match_simple(cursor: Cursor, position: int) -> Match | None:
             break
         match = Match(time, detail.end, _combine_doubts(match, detail))
     return match
+
+
+def _match_around_hours(cursor: Cursor, position: int, day: Match) -> Match | None:
+    """Return the hours in "yesterday around 3 pm"."""
+    detail = _match_addition(cursor, position, day)
+    time = None if detail is None else combine(day.time, detail.time, cursor.calendar)
+    if detail is None or time is None or time.grain >= Grain.DAY:
+        return None
+    around = approximate(latest(time, cursor.calendar), cursor.calendar)
+    return Match(around, detail.end, _combine_doubts(day, detail))
 
 
 def _match_addition(cursor: Cursor, position: int, match: Match) -> Match | None:
@@ -129,17 +176,17 @@ def _match_bounded(cursor: Cursor, position: int) -> Match | None:
     if word not in ("since", "after", "before", *_UNTIL):
         return None
     match = match_end_of(cursor, position + 1) or _match_simple(cursor, position + 1)
-    if match is None or _is_ambiguous(match.time):
+    if match is None:
         return None
-    period = resolve_latest(match.time, calendar)
+    period = latest(match.time, calendar)
     if word == "since":
         if cursor.word(match.end) in _UNTIL:
             end = _match_simple(cursor, match.end + 1)
-            return None if end is None else _join_matches(cursor, match, end, inclusive=False)
+            return None if end is None else join_matches(cursor, match, end, inclusive=False)
         return _set_period(match, Period(period.start, None))
     if word == "after":
-        return _set_period(match, Period(_inclusive_end(period), None))
-    return _set_period(match, Period(None, period.start))
+        return _set_period(match, Period(first_after(period), None))
+    return _set_period(match, Period(None, last_before(period)))
 
 
 def _match_between(cursor: Cursor, position: int) -> Match | None:
@@ -152,12 +199,10 @@ def _match_between(cursor: Cursor, position: int) -> Match | None:
         return _match_joined(cursor, position + 1, _AND)
     if han in ("在", "从", "自", "自从"):
         match = _match_range(cursor, position + 1)
-        if han == "在" or match is None or _is_open(match) or _is_ambiguous(match.time):
+        if han == "在" or match is None or _is_open(match):
             return match
         if han == "自从":
-            return _set_period(
-                match, Period(resolve_latest(match.time, cursor.calendar).start, None)
-            )
+            return _set_period(match, Period(latest(match.time, cursor.calendar).start, None))
         return match if cursor.han(match.end - 1) else None
     if word != "from":
         return None
@@ -167,9 +212,9 @@ def _match_between(cursor: Cursor, position: int) -> Match | None:
     if match is not None:
         return match
     start = _match_simple(cursor, position + 1)
-    if start is None or _is_ambiguous(start.time):
+    if start is None:
         return None
-    first, after = resolve_latest(start.time, cursor.calendar), start.end
+    first, after = latest(start.time, cursor.calendar), start.end
     if cursor.word(after) in _ONWARDS or (
         cursor.word(after) == "on" and not cursor.word(after + 1)
     ):
@@ -194,7 +239,7 @@ def _match_joined(
     second = _match_range_end(cursor, first, first.end + 1)
     if second is None:
         return None
-    return _join_matches(cursor, first, second, inclusive=inclusive)
+    return join_matches(cursor, first, second, inclusive=inclusive)
 
 
 def _is_dash(cursor: Cursor, position: int) -> bool:
@@ -216,38 +261,7 @@ def _match_range_end(cursor: Cursor, first: Match, position: int) -> Match | Non
         return Match(day_of_month(int(token.groups[0] or "0")), position + 1)
     if second is None:
         return None
-    return _move_to_same_half(cursor, first, second)
-
-
-def _lacks_half_of_day(cursor: Cursor, first: Match, second: Match) -> bool:
-    """Return whether both are times such as 8:30, and only the first has a part of the day."""
-    first_token, second_token = cursor.at(first.end - 1), cursor.at(second.end - 1)
-    if (
-        first_token is None
-        or second_token is None
-        or not first_token.kind == second_token.kind == "clock"
-    ):
-        return False
-    begin = resolve_latest(first.time, cursor.calendar).start
-    is_moved = begin is not None and begin.hour == int(first_token.groups[0] or "0") + 12
-    return is_moved and first_token.groups[3] is None and second_token.groups[3] is None
-
-
-def _move_to_same_half(cursor: Cursor, first: Match, second: Match) -> Match:
-    """Return the second time in the afternoon of the first: 21:30 in 昨晚8:30到9:30."""
-    begin, clock = resolve_latest(first.time, cursor.calendar).start, second.time
-    if begin is None or not isinstance(clock, Cycle):
-        return second
-    if not _lacks_half_of_day(cursor, first, second):
-        return second
-    period = clock.at(begin.date())
-    if clock.every is not Grain.DAY or begin.hour < 12 or period is None or period.start is None:
-        return second
-    if period.start.hour >= 12 or period.end is None:
-        return second
-    half = timedelta(hours=12)
-    moved = Period(period.start + half, period.end + half, period.grain)
-    return Match(moved, second.end, second.doubt)
+    return move_to_same_half(cursor, first, second)
 
 
 def _match_range(cursor: Cursor, position: int) -> Match | None:
@@ -256,9 +270,11 @@ def _match_range(cursor: Cursor, position: int) -> Match | None:
     if match is None:
         return None
     han, calendar = cursor.han(match.end), cursor.calendar
-    if cursor.word(match.end) in _ONWARDS and not _is_ambiguous(match.time):
-        first = resolve_latest(match.time, calendar)
+    if cursor.word(match.end) in _ONWARDS:
+        first = latest(match.time, calendar)
         return _set_period(evolve(match, end=match.end + 1), Period(first.start, None))
+    if cursor.word(match.end) in _DAY_BOUNDS:
+        return _match_hours_to_bound(cursor, match) or match
     if cursor.word(match.end) in ("from", "between"):
         return _match_day_with_hours(cursor, match) or match
     if (
@@ -269,7 +285,7 @@ def _match_range(cursor: Cursor, position: int) -> Match | None:
         second = _match_range_end(cursor, match, match.end + 1)
         if second is None:
             return match
-        joined = _join_matches(cursor, match, second, inclusive=True)
+        joined = join_matches(cursor, match, second, inclusive=True)
         if han in ("和", "与"):
             is_closed = cursor.han(joined.end) == "之间"
             return evolve(joined, end=joined.end + 1) if is_closed else match
@@ -282,11 +298,9 @@ def _match_range(cursor: Cursor, position: int) -> Match | None:
 def _apply_chinese_bound(cursor: Cursor, match: Match) -> Match:
     """Return the range of a time with 以来, 之前 or 之后 after it, else the time itself."""
     han, calendar = cursor.han(match.end), cursor.calendar
-    if _is_ambiguous(match.time):
-        return match
     if han == "期间":
         return evolve(match, end=match.end + 1)
-    period = resolve_latest(match.time, calendar)
+    period = latest(match.time, calendar)
     if han in _SINCE_ZH:
         end = calendar.clock if han == "至今" else None
         return _set_period(evolve(match, end=match.end + 1), Period(period.start, end))
@@ -296,10 +310,10 @@ def _apply_chinese_bound(cursor: Cursor, match: Match) -> Match:
         is_month_end = (
             cursor.han(match.end - 1).endswith(("底", "末")) and period.grain is Grain.THIRD
         )
-        limit = period.end if is_month_end else period.start
+        limit = period.end if is_month_end else last_before(period)
         return _set_period(evolve(match, end=match.end + 1), Period(None, limit))
     if han in _AFTER_ZH or (han == "后" and is_date):
-        return _set_period(evolve(match, end=match.end + 1), Period(_inclusive_end(period), None))
+        return _set_period(evolve(match, end=match.end + 1), Period(first_after(period), None))
     return match
 
 
@@ -312,7 +326,21 @@ def _follows_date(cursor: Cursor, match: Match) -> bool:
         return False
     if last == "年":
         return match.time.grain is Grain.YEAR
-    return last in ("日", "号") or last in WEEKDAYS_ZH or last in HOLIDAYS_ZH
+    return last in ("日", "号") or last in WEEKDAYS_ZH | HOLIDAYS_ZH.keys() | MOVABLE_NAMES_ZH
+
+
+def _match_hours_to_bound(cursor: Cursor, day: Match) -> Match | None:
+    """Return the hours of a day in "yesterday after 5 pm" or "Monday until noon"."""
+    hours = _match_simple(cursor, day.end + 1)
+    if hours is None or not Grain.MOMENT < hours.time.grain < day.time.grain is Grain.DAY:
+        return None
+    whole = latest(day.time, cursor.calendar)
+    time = combine(whole, hours.time, cursor.calendar)
+    if time is None:
+        return None
+    word = cursor.word(day.end)
+    period = bound_within_day(word, whole, latest(time, cursor.calendar))
+    return None if period is None else Match(period, hours.end)
 
 
 def _match_day_with_hours(cursor: Cursor, day: Match) -> Match | None:
@@ -334,54 +362,9 @@ def _match_day_with_hours(cursor: Cursor, day: Match) -> Match | None:
     if second is None or second.time.grain >= Grain.DAY:
         return None
     begin = Match(time, first.end)
-    second = _move_to_same_half(cursor, begin, second)
-    return _join_matches(cursor, begin, second, inclusive=True)
+    second = move_to_same_half(cursor, begin, second)
+    return join_matches(cursor, begin, second, inclusive=True)
 
 
 def _set_period(match: Match, period: Period) -> Match:
     return Match(period, match.end, Doubt(max(match.doubt - 1, 0)))
-
-
-def _join_matches(cursor: Cursor, first: Match, second: Match, *, inclusive: bool) -> Match:
-    """Return the range from the start of the first time to the end, or start, of the second.
-
-    A second time that recurs means its next occurrence after the first.
-    """
-    calendar = cursor.calendar
-    start_time: Time = first.time
-    end_time: Time = second.time
-    if _is_ambiguous(start_time):
-        raise ValueError("it may be in either half of the day")
-    if isinstance(start_time, Cycle) and isinstance(end_time, Period):
-        end_time = _move_midnight_to_end(end_time) if start_time.grain < Grain.DAY else end_time
-        begin = resolve_latest_before(start_time, calendar, _local_start(calendar, end_time))
-    else:
-        begin = resolve_latest(start_time, calendar)
-    if isinstance(end_time, TwelveHourTime) and end_time.spoken:
-        # In "from nine to three", three is in the afternoon.
-        end_time = resolve_next_on_clock(end_time, calendar, _local_start(calendar, begin))
-    if isinstance(end_time, Cycle):
-        end_time = resolve_next(end_time, calendar, _local_start(calendar, begin), strictly=False)
-    end = _inclusive_end(end_time) if inclusive else end_time.start
-    doubt = Doubt(max(min(first.doubt, second.doubt) - 1, 0))
-    return Match(Period(begin.start, end), second.end, doubt)
-
-
-def _move_midnight_to_end(period: Period) -> Period:
-    """Return the midnight at the end of the day instead of its start: 10 pm to midnight."""
-    start, end, day = period.start, period.end, timedelta(days=1)
-    if period.grain is not Grain.HOUR or start is None or end is None or start.hour:
-        return period
-    return Period(start + day, end + day, period.grain)
-
-
-def _local_start(calendar: Calendar, period: Period) -> datetime:
-    start = period.start
-    if start is None:
-        raise ValueError("it has no beginning")
-    return start if start.tzinfo is None else calendar.local(start)
-
-
-def _inclusive_end(period: Period) -> datetime | None:
-    """Return the end of a period; of a time of the clock its start, as "to 14:00" ends there."""
-    return period.start if period.grain <= Grain.HOUR else period.end

@@ -1,8 +1,19 @@
-"""Holidays with a fixed date, the same in every year and country."""
+"""The names of holidays, and the days around them."""
 
 from __future__ import annotations
 
-from infinite_memory.times.recurring import day_of_year
+from datetime import date
+
+from infinite_memory.times.calendar import Grain, days
+from infinite_memory.times.movable import (
+    MOVABLE,
+    MOVABLE_ZH,
+    Movable,
+    cycle_of,
+    holiday_week,
+    holiday_weekend,
+)
+from infinite_memory.times.recurring import Cycle
 from infinite_memory.times.tokenizer import Cursor, Doubt, Match
 from infinite_memory.times.words import DIGITS_ZH, HOLIDAYS_ZH, PARTS
 
@@ -20,11 +31,15 @@ _NAMES: tuple[tuple[str, tuple[int, int]], ...] = (
     *(("all saint day", (11, 1)), ("bastille day", (7, 14)), ("canada day", (7, 1))),
     *(("juneteenth", (6, 19)), ("women day", (3, 8)), ("international women day", (3, 8))),
 )
-_BY_FIRST: dict[str, list[tuple[list[str], tuple[int, int]]]] = {}
-for _name, _date in _NAMES:
+_Holiday = Movable | tuple[int, int]
+_BY_FIRST: dict[str, list[tuple[list[str], _Holiday]]] = {}
+_ALL_NAMES: tuple[tuple[str, _Holiday], ...] = (*_NAMES, *MOVABLE.items())
+for _name, _date in _ALL_NAMES:
     _BY_FIRST.setdefault(_name.split()[0], []).append((_name.split(), _date))
 _MARKS = frozenset({"'s", "’s", "'", "’", "."})
 # "Over Christmas" may be many days, and "a merry Christmas" is not a date.
+_DURING = frozenset({"over", "during"})
+_DAYS_AROUND = frozenset({"week", "weekend", "holidays", "break"})
 _NOT_AFTER = frozenset("over during throughout within a an merry happy father".split())
 # Only these may follow: other words change the meaning, as in Christmas tree, New Year resolutions.
 _FOLLOWING = frozenset(
@@ -46,26 +61,54 @@ _CLOSING_ZH = frozenset(
 def match_holiday(cursor: Cursor, position: int) -> Match | None:
     """Return the day in each year of the English holiday that begins at `position`."""
     first, before = cursor.word(position), cursor.word(position - 1)
-    if before in _NOT_AFTER:
+    is_around = cursor.lenient and before in _DURING
+    if before in _NOT_AFTER and not is_around:
         return None
     named = _BY_FIRST.get(first, _BY_FIRST.get(first.removesuffix("s"), []))
     token = cursor.at(position)
     if first == "nye" and token is not None and token.raw == "Nye":
         return None  # A family name.
-    for words, (month, day) in named:
+    for words, holiday in named:
         end = _skip_name(cursor, position, words)
         if end is None:
             continue
         word = cursor.word(end)
+        token_after = cursor.at(end)
+        is_week_end = token_after is not None and token_after.value == "week-end"
+        if cursor.lenient and (word in _DAYS_AROUND or is_week_end or is_around):
+            return _match_days_around(cursor, end, holiday, is_around=is_around)
         # "New Year's" may be the eve or the day.
         if cursor.sign(end) in _OWNING or cursor.word(end - 1) == "years":
-            return None
+            is_new_year = cursor.lenient and holiday == _NEW_YEAR
+            return (
+                Match(_eve_and_day(), end + (cursor.sign(end) in _OWNING)) if is_new_year else None
+            )
         if before == "the" and not _is_of_year(cursor, end):
             return None
         if word and word not in _FOLLOWING and word not in PARTS:
             return None
-        return Match(day_of_year(month, day), end, Doubt.PREPOSITION)
+        return Match(cycle_of(holiday), end, Doubt.PREPOSITION)
     return None
+
+
+def _eve_and_day() -> Cycle:
+    return Cycle(
+        Grain.WEEKEND, Grain.YEAR, lambda day: days(date(day.year - 1, 12, 31), 2, Grain.WEEKEND)
+    )
+
+
+def _match_days_around(
+    cursor: Cursor, position: int, holiday: _Holiday, *, is_around: bool
+) -> Match:
+    """Return the days in "over Christmas", "Christmas week" and "Memorial Day weekend"."""
+    word = cursor.word(position)
+    if word == "week":
+        return Match(holiday_week(holiday, around=False), position + 1)
+    token = cursor.at(position)
+    if token is not None and token.value in ("weekend", "week-end"):
+        return Match(holiday_weekend(holiday), position + 1)
+    after = position + 1 if word in ("holidays", "break") and not is_around else position
+    return Match(holiday_week(holiday, around=True), after)
 
 
 def _is_of_year(cursor: Cursor, position: int) -> bool:
@@ -87,14 +130,30 @@ def _skip_name(cursor: Cursor, position: int, words: list[str]) -> int | None:
 def match_chinese_holiday(cursor: Cursor, position: int) -> Match | None:
     """Return the day in each year of the Chinese holiday that begins at `position`."""
     word = cursor.han(position)
-    date, end = HOLIDAYS_ZH.get(word), position + 1
-    if date is None:
-        date, end = _read_date_name(cursor, position)
-    if date is None or cursor.han(end) in _DAYS_ZH or cursor.sign(end) in _THINGS_ZH:
+    holiday: _Holiday | None = HOLIDAYS_ZH.get(word, MOVABLE_ZH.get(word))
+    end = position + 1
+    if holiday is None:
+        holiday, end = _read_date_name(cursor, position)
+    if holiday is not None and cursor.lenient:
+        around = _match_days_around_zh(cursor, end, holiday)
+        if around is not None:
+            return around
+    if holiday is None or cursor.han(end) in _DAYS_ZH or cursor.sign(end) in _THINGS_ZH:
         return None
     if cursor.han(end) in ("前", "后") and _counts_days(cursor, end + 1):
         return None
-    return Match(day_of_year(*date), end, Doubt.PREPOSITION)
+    return Match(cycle_of(holiday), end, Doubt.PREPOSITION)
+
+
+def _match_days_around_zh(cursor: Cursor, position: int, holiday: _Holiday) -> Match | None:
+    """Return the days in 国庆期间, 国庆长假 and 春节假期."""
+    after = position + 1 if cursor.han(position) == "期间" else None
+    if (cursor.sign(position), cursor.sign(position + 1)) in (("长", "假"), ("假", "期")):
+        after = position + 2
+    if after is None:
+        return None
+    is_long = isinstance(holiday, Movable) and holiday.length > 1
+    return Match(cycle_of(holiday) if is_long else holiday_week(holiday, around=True), after)
 
 
 def _counts_days(cursor: Cursor, position: int) -> bool:

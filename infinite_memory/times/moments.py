@@ -7,9 +7,9 @@ from datetime import datetime, timedelta
 from infinite_memory.errors import InvalidInput
 from infinite_memory.model.timestamps import in_zone, read_moment
 from infinite_memory.times.calendar import WeekStart
-from infinite_memory.times.parser import read_range
+from infinite_memory.times.parser import read_exactly
 
-__all__ = ["read_happened"]
+__all__ = ["read_happened", "read_start"]
 
 _DAY = timedelta(hours=20)
 _NOON = 12
@@ -34,14 +34,35 @@ def read_happened(
     try:
         return read_moment(words, zone)
     except InvalidInput:
-        found = read_range(words, now=now, zone=zone, week_start=week_start).range
-    if found.start is None:
+        stretch = read_exactly(words, now=now, zone=zone, week_start=week_start)
+    if stretch.start is None:
         raise InvalidInput(
             f"happened_at {words!r:.100} has no beginning: name a day or a time, such as"
             ' "last Tuesday" or "2026-06-05T14:30"'
         )
-    if found.end is not None and found.end - found.start < _DAY:
-        return found.start
-    noon = in_zone(found.start, zone).replace(hour=_NOON, minute=0, second=0, microsecond=0)
-    moment = max(found.start, noon.astimezone(found.start.tzinfo))
-    return min(moment, now) if found.start <= now else moment
+    if stretch.end is not None and stretch.end - stretch.start < _DAY:
+        return stretch.start
+    noon = in_zone(stretch.start, zone).replace(hour=_NOON, minute=0, second=0, microsecond=0)
+    moment = max(stretch.start, noon.astimezone(stretch.start.tzinfo))
+    return min(moment, now) if stretch.start <= now else moment
+
+
+def read_start(
+    words: str,
+    *,
+    now: datetime,
+    zone: str | None,
+    week_start: WeekStart | str = WeekStart.MONDAY,
+) -> datetime:
+    """Return the first moment in UTC of a time in ISO 8601 or in words: a bound of a search.
+
+    Raises:
+        InvalidInput: the words cannot be read, or the time has no beginning.
+    """
+    try:
+        return read_moment(words, zone)
+    except InvalidInput:
+        stretch = read_exactly(words, now=now, zone=zone, week_start=week_start)
+    if stretch.start is None:
+        raise InvalidInput(f"the time {words!r:.100} has no beginning: give when instead")
+    return stretch.start

@@ -6,58 +6,45 @@ import re
 from datetime import datetime, timedelta
 
 from infinite_memory.errors import InvalidInput
-from infinite_memory.model.time_range import Reading
+from infinite_memory.model.time_range import Reading, TimeRange
 from infinite_memory.model.timestamps import read_moment
-from infinite_memory.times.calendar import Period, WeekStart, calendar_at
+from infinite_memory.times.calendar import Calendar, Period, WeekStart, calendar_at
 from infinite_memory.times.grammar import match_expression, resolve_period
-from infinite_memory.times.sentences import find_range, reading_of
+from infinite_memory.times.sentences import find_in_sentence, reading_of
 from infinite_memory.times.tokenizer import Cursor, tokenize
 
-__all__ = ["MAX_CHARS", "read_as_of", "read_range"]
+__all__ = ["MAX_CHARS", "read_as_of", "read_exactly", "read_range"]
 
 MAX_CHARS = 200
 """The most characters that the words of one time may have."""
 
-_LEADING = frozenset("in on at during for over within throughout of back all sometime".split())
+_LEADING = frozenset(
+    "in on at during for over within throughout of back all sometime just only".split()
+)
 _ENDINGS = frozenset(".?!,。？！，")
+_BOUNDS = frozenset("until till to through before after than".split())
+_BOUNDS_ZH = frozenset({"到", "至", "之前", "以前", "之后", "以后", "前", "后"})
 _EXAMPLES = '"last week", "March 2024", "since Monday", "2026-11-20 to 2026-11-22" or "上周"'
 
 
 _INSTANT = re.compile(r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}.*", re.ASCII | re.IGNORECASE)
 _RESOLUTION = timedelta(microseconds=1)
 _NOW = frozenset({"now", "right now", "现在"})
-_VAGUE = re.compile(
-    r"\b(?:recent(?:ly)?|lately|soon|nowadays|these days|just now|the other (?:day|night|week)"
-    r"|(?:a|past|last|next|these|the) (?:few|several)|few|several|a while|some time|sometime"
-    r"|ages|long ago|this time|one day|now and then|earlier|later)\b"
-    "|最近|这两|近来|近期|刚才|刚刚|前阵子|这阵子|前些|前几|这几|前两天|几[天周年个]|不久|很久|好久"
-    "|同期|这个时候|大半年|有一天|以前$"
-)
 _MOVABLE = re.compile(
-    r"\b(?:easter|good friday|thanksgiving|ramadan|eid|diwali|holi|hanukkah|passover|yom kippur"
-    r"|pentecost|carnival|advent|black friday|(?:chinese|lunar) new year"
-    r"|(?:labou?r|memorial|independence|veterans|presidents|mother|father)(?:'?s|’s|s['’])? day)\b"
-    "|春节|中秋|清明|端午|除夕|元宵|感恩节|重阳|七夕|母亲节|父亲节|大年|新年|國慶"
-)
-_HOLIDAY = re.compile(
-    r"\b(?:christmas|xmas|new years?|halloween|valentine|holidays?|vacation)\b"
-    "|国庆|元旦|劳动节|五一|十一假|圣诞|情人节|万圣节|节假|寒假|暑假|假期|长假"
-)
-_HALF_DAY = re.compile(
-    r"(?:\b(?:at|past|quarter to|quarter after|twenty to|minutes to)|@)"
-    r" (?:1[0-2]|[1-9]|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)(?= |$)"
-    r"(?! [ap]\.?m)|\bo['’]?clock\b"
-    r"|(?<![上下中]午|早上|晚上|凌晨|傍晚|半夜)(?<![0-9十晚夜里])[一二两三四五六1-6][点點]"
+    r"\b(?:ramadan|eid|diwali|holi|hanukkah|passover|yom kippur|carnival|advent"
+    r"|(?:labour|veterans|presidents|mother|father)(?:'?s|’s|s['’])? day)\b"
+    "|重阳|七夕|母亲节|父亲节|大年|國慶"
 )
 _REASONS = (
     (
         _MOVABLE,
-        "holidays that move from year to year or differ between countries are not supported",
+        "a holiday that differs between countries, or whose calendar is not known: give its date",
     ),
-    (_HOLIDAY, "only the day of a holiday is supported, not the days around it"),
-    (_VAGUE, "it is too vague for a search"),
-    (_HALF_DAY, "it may be in either half of the day: say am or pm, or the part of the day"),
 )
+
+
+class _NotUnderstood(ValueError):
+    """The words are no single expression of time, and may hold one."""
 
 
 def read_range(
@@ -67,13 +54,34 @@ def read_range(
     zone: str | None,
     week_start: WeekStart | str = WeekStart.MONDAY,
 ) -> Reading:
-    """Return the range that `words` mean, which are a single expression of time.
+    """Return the smallest range that holds every sensible meaning of `words`.
 
-    `now` is aware; `zone` is an IANA name, None for the machine's time zone.
+    `words` are an expression of time, or a sentence that names one. A moment is read as the hour
+    around it. `now` is aware; `zone` is an IANA name, None for the machine's time zone.
 
     Raises:
-        InvalidInput: the words cannot be read, have two meanings, or name no time.
+        InvalidInput: the words name no time, several, or one without such a range.
     """
+    return _read(words, calendar_at(now, zone, week_start), lenient=True)
+
+
+def read_exactly(
+    words: str,
+    *,
+    now: datetime,
+    zone: str | None,
+    week_start: WeekStart | str = WeekStart.MONDAY,
+) -> TimeRange:
+    """Return the range of `words`, which are an expression of time, with moments as short as said.
+
+    Raises:
+        InvalidInput: the words cannot be read, or are as vague as "recently".
+    """
+    return _read(words, calendar_at(now, zone, week_start), lenient=False).range
+
+
+def _read(words: str, calendar: Calendar, *, lenient: bool) -> Reading:
+    """Return the reading of `words`; a `lenient` one may be vague, a sentence or widened."""
     if not isinstance(words, str) or not words.strip():
         raise InvalidInput(f"the time {words!r:.100} is empty: write one such as {_EXAMPLES}")
     if len(words) > MAX_CHARS:
@@ -81,29 +89,61 @@ def read_range(
             f"the time {words!r:.60} has {len(words):,} characters and the limit is {MAX_CHARS}:"
             f" write one such as {_EXAMPLES}"
         )
-    cursor = Cursor(tokenize(words), calendar_at(now, zone, week_start))
+    cursor = Cursor(tokenize(words), calendar, lenient=lenient)
+    try:
+        period = _read_expression(cursor)
+        return reading_of(words, 0, len(words), calendar, period, widen=lenient)
+    except _NotUnderstood as error:
+        within = find_in_sentence(words, cursor) if lenient else None
+        if within is None or _is_qualified(cursor, within):
+            raise _refusal(words, error) from error
+        return within
+    except (ValueError, OverflowError, OSError) as error:
+        raise _refusal(words, error) from error
+
+
+def _read_expression(cursor: Cursor) -> Period:
+    """Return the period that all words together mean.
+
+    Raises:
+        ValueError: they mean none.
+    """
     begin = 0
     # Skips a preposition that is not part of an expression, as it is in "in three days".
     while _expression_end(cursor, begin) is None and cursor.word(begin) in _LEADING:
         if cursor.word(begin) == "over" and cursor.word(len(cursor.tokens) - 1) == "ago":
             break  # "Over a year ago" is not a year ago.
         begin += 1
-    try:
-        period, end = _match_whole(cursor, begin)
-        while cursor.sign(end) in _ENDINGS and cursor.sign(end):
-            end += 1
-        if end != len(cursor.tokens):
-            rest = cursor.tokens[end] if end < len(cursor.tokens) else cursor.tokens[-1]
-            raise ValueError(f"{rest.raw!r:.40} is not understood")
-        return reading_of(words, 0, len(words), cursor.calendar, period)
-    except (ValueError, OverflowError, OSError) as error:
-        reason = _explain_refusal(words) or _describe_error(error)
-        within = find_range(words, now=now, zone=zone, week_start=week_start)
-        suggestion = "" if within is None else f"give {within.words!r} alone, or "
-        way_out = f"{suggestion}write one such as {_EXAMPLES}"
-        raise InvalidInput(
-            f"the time {words!r:.100} cannot be read ({reason}): {way_out}"
-        ) from error
+    period, end = _match_whole(cursor, begin)
+    while cursor.sign(end) in _ENDINGS and cursor.sign(end):
+        end += 1
+    if end != len(cursor.tokens):
+        rest = cursor.tokens[end] if end < len(cursor.tokens) else cursor.tokens[-1]
+        raise _NotUnderstood(f"{rest.raw!r:.40} is not understood")
+    return period
+
+
+def _is_qualified(cursor: Cursor, within: Reading) -> bool:
+    """Return whether a bound or another time stands beside a time within a sentence."""
+    start, end = within.span
+    before = [number for number, token in enumerate(cursor.tokens) if token.end <= start]
+    after = [number for number, token in enumerate(cursor.tokens) if token.start >= end]
+    for number in (*reversed(before[-2:]), *after[:2]):
+        if cursor.sign(number) == ",":
+            continue
+        is_bound = cursor.word(number) in _BOUNDS or cursor.han(number) in _BOUNDS_ZH
+        if is_bound or _expression_end(cursor, number) is not None:
+            return True
+        if not cursor.sign(number):
+            continue
+    return False
+
+
+def _refusal(words: str, error: Exception) -> InvalidInput:
+    reason = _explain_refusal(words) or _describe_error(error)
+    return InvalidInput(
+        f"the time {words!r:.100} cannot be read ({reason}): write one such as {_EXAMPLES}"
+    )
 
 
 def read_as_of(
@@ -125,7 +165,7 @@ def read_as_of(
         return read_moment(words, zone)
     if isinstance(words, str) and " ".join(words.split()).casefold() in _NOW:
         return now
-    time_range = read_range(words, now=now, zone=zone, week_start=week_start).range
+    time_range = read_exactly(words, now=now, zone=zone, week_start=week_start)
     has_begun = time_range.start is None or time_range.start <= now
     if time_range.end is not None and (time_range.end <= now or not has_begun):
         return time_range.end - _RESOLUTION
@@ -150,7 +190,7 @@ def _match_whole(cursor: Cursor, begin: int) -> tuple[Period, int]:
         return Period(None, None), 1
     match = match_expression(cursor, begin)
     if match is None:
-        raise ValueError("no time is recognised in it")
+        raise _NotUnderstood("no time is recognised in it")
     return resolve_period(match, cursor.calendar), match.end
 
 

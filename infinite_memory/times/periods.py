@@ -18,7 +18,7 @@ from infinite_memory.times.recurring import (
     weekday,
     weekend,
 )
-from infinite_memory.times.tokenizer import Cursor, Match
+from infinite_memory.times.tokenizer import Cursor, Doubt, Match
 from infinite_memory.times.words import (
     MONTHS,
     ORDINALS,
@@ -240,12 +240,29 @@ def _match_third(cursor: Cursor, position: int) -> Match | None:
     if word not in THIRDS:
         return None
     after, has_of = begin + 1, cursor.word(begin + 1) == "of"
+    if word in ("early", "late") and cursor.word(after) in ("in", "on"):
+        after += 2 if cursor.word(after + 1) == "the" else 1
     if has_of != (word in ("beginning", "start", "middle", "end")):
         return None
     outer = _match_present_unit(cursor, after + 1) if has_of else None
     outer = outer or _match_whole(cursor, after + 1 if has_of else after)
+    if outer is not None and outer.time.grain is Grain.DAY and not has_of:
+        outer = _match_part_of_day(cursor, outer) or outer
     time = None if outer is None else third_of(outer.time, THIRDS[word])
-    return None if outer is None or time is None else Match(time, outer.end)
+    if outer is None or time is None:
+        return None
+    # "Late night" may describe a thing, "early March" is a time.
+    doubt = outer.doubt if time.grain <= Grain.PART else Doubt.NONE
+    return Match(time, outer.end, doubt)
+
+
+def _match_part_of_day(cursor: Cursor, day: Match) -> Match | None:
+    """Return the part of a day that follows it: the morning in "early yesterday morning"."""
+    part = match_atom(cursor, day.end)
+    if part is None or part.time.grain is not Grain.PART:
+        return None
+    time = intersect(part.time, day.time, cursor.calendar)
+    return None if time is None else Match(time, part.end, day.doubt)
 
 
 def match_end_of(cursor: Cursor, position: int) -> Match | None:

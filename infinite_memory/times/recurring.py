@@ -34,6 +34,16 @@ __all__ = [
 
 # The cycles searched on both sides. 29 February occurs up to eight years away.
 _CYCLES_AROUND = 9
+# The beginning, middle and end of a part of the day, a day and a week, as shares of it.
+_SHARES = {
+    Grain.PART: ((0, 0.5), (0.25, 0.75), (1 / 3, 1)),
+    Grain.DAY: ((0, 0.5), (0.4, 0.7), (2 / 3, 1)),
+    Grain.WEEK: ((0, 3 / 7), (1 / 7, 5 / 7), (3 / 7, 1)),
+}
+_GRAINS_OF_THIRDS = {
+    **{Grain.PART: Grain.PART, Grain.DAY: Grain.PART, Grain.WEEK: Grain.WEEKEND},
+    **dict.fromkeys((Grain.MONTH, Grain.QUARTER, Grain.YEAR), Grain.THIRD),
+}
 
 
 @frozen
@@ -252,12 +262,15 @@ def clock_time(hour: int, minute: int | None = None, second: int | None = None) 
 
 
 def third_of(time: Time, number: int) -> Time | None:
-    """Return the beginning (0), middle (1) or end (2) of a month or a year.
+    """Return the beginning (0), middle (1) or end (2) of a part of a day, up to a year.
 
-    A month is divided after its 10th and 20th day, a year into parts of four months.
+    A month is divided after its 10th and 20th day, a year into parts of four months, a quarter or
+    season into its months. The parts of shorter times overlap: early last week is Monday to
+    Wednesday, late last week Thursday to Sunday.
     """
-    if time.grain not in (Grain.MONTH, Grain.YEAR):
+    if time.grain not in _GRAINS_OF_THIRDS:
         return None
+    grain = _GRAINS_OF_THIRDS[time.grain]
     if isinstance(time, Period):
         return _third_of_period(time, number)
     at = time.at
@@ -266,13 +279,18 @@ def third_of(time: Time, number: int) -> Time | None:
         whole = at(day)
         return None if whole is None else _third_of_period(whole, number)
 
-    return Cycle(Grain.THIRD, time.every, inner)
+    return Cycle(grain, time.every, inner)
 
 
 def _third_of_period(whole: Period, number: int) -> Period:
     start = _start(whole)
+    if whole.grain in _SHARES:
+        length, (first, last) = _end(whole) - start, _SHARES[whole.grain][number]
+        return Period(start + first * length, start + last * length, _GRAINS_OF_THIRDS[whole.grain])
     if whole.grain is Grain.YEAR:
         return months(start.year * 12 + 4 * number, 4, Grain.THIRD)
+    if whole.grain is Grain.QUARTER:
+        return months(start.year * 12 + start.month - 1 + number, 1, Grain.THIRD)
     begin = start + timedelta(days=10 * number)
     end = _end(whole) if number == 2 else begin + timedelta(days=10)
     return Period(begin, end, Grain.THIRD)

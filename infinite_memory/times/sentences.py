@@ -11,9 +11,10 @@ from infinite_memory.times.grammar import match_expression, resolve_period
 from infinite_memory.times.holidays import match_chinese_holiday, match_holiday
 from infinite_memory.times.recurring import Cycle
 from infinite_memory.times.tokenizer import Cursor, Doubt, Match, Token, tokenize
+from infinite_memory.times.vague import widen_moment
 from infinite_memory.times.words import DIGITS_ZH, MONTHS, PARTS, SHORT, UNITS, WEEKDAYS
 
-__all__ = ["find_range", "reading_of"]
+__all__ = ["find_in_sentence", "find_range", "reading_of"]
 
 _PREPOSITIONS = frozenset({"in", "on", "at", "during", "throughout", "of", "over", "within"})
 _PREPOSITIONS_ZH = frozenset({"在", "于"})
@@ -78,6 +79,11 @@ def find_range(
         InvalidInput: `now` has no time zone, or the zone or the first day of the week is unknown.
     """
     cursor = Cursor(tokenize(sentence), calendar_at(now, zone, week_start))
+    return find_in_sentence(sentence, cursor)
+
+
+def find_in_sentence(sentence: str, cursor: Cursor) -> Reading | None:
+    """Return the time that a sentence, whose tokens are those of `cursor`, names."""
     first_reading: Reading | None = None
     position = 0
     while position < len(cursor.tokens):
@@ -110,7 +116,9 @@ def _read_at(sentence: str, cursor: Cursor, position: int) -> tuple[Reading | No
             raise _SeveralTimes
         first, last = cursor.tokens[position], cursor.tokens[match.end - 1]
         period = resolve_period(match, cursor.calendar)
-        return reading_of(sentence, first.start, last.end, cursor.calendar, period), match.end
+        calendar = cursor.calendar
+        reading = reading_of(sentence, first.start, last.end, calendar, period, widen=True)
+        return reading, match.end
     except (ValueError, OverflowError, OSError):
         # Skips the month of a day that does not exist, such as 30 February.
         return None, position + 2 if cursor.word(position + 1) in MONTHS else position
@@ -163,8 +171,10 @@ def _match_second(cursor: Cursor, position: int) -> Match | None:
     return match_expression(cursor, position + 1) if is_joined else None
 
 
-def reading_of(text: str, start: int, end: int, calendar: Calendar, period: Period) -> Reading:
-    """Return the reading of `text[start:end]`, which means `period`.
+def reading_of(
+    text: str, start: int, end: int, calendar: Calendar, period: Period, *, widen: bool
+) -> Reading:
+    """Return the reading of `text[start:end]`, which means `period`; `widen` makes moments hours.
 
     Raises:
         ValueError: the period is empty, or ends before it begins.
@@ -175,6 +185,7 @@ def reading_of(text: str, start: int, end: int, calendar: Calendar, period: Peri
         raise ValueError(
             "it ends before it begins, or is an hour that the clocks leap over"
         ) from error
+    stretch = widen_moment(stretch, period.grain) if widen else stretch
     text_of_range = format_range(stretch, calendar.zone)
     words = " ".join(text[start:end].split())
     return Reading(words=words, range=stretch, span=(start, end), said=f"{words}: {text_of_range}")

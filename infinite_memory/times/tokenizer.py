@@ -36,6 +36,7 @@ _PATTERNS = {
     r"(?:[T ]([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:[.,]([0-9]{1,9}))?)?"
     r"[ ]?(Z\b|[+-][0-9]{2}(?::?[0-9]{2}(?::[0-9]{2})?)?(?![0-9]))?)?",
     "isoweek": r"([0-9]{4})-?W([0-9]{2})(?:-([1-7]))?",
+    "weeknumber": r"(?:W|KW)[ ]?([0-9]{1,2})",
     "quarter": r"(?:([0-9]{4})[ /-]?)?Q([1-4])(?:[ ]?[/-]?[ ]?([0-9]{4}))?",
     "quarters": r"Q([1-4])[-–—]Q?([1-4])",
     "half": r"(?:([0-9]{4})[ /-]?)?H([12])(?:[ ]?[/-]?[ ]?([0-9]{4}))?",
@@ -102,11 +103,13 @@ class Match:
 class Cursor:
     """The tokens of a text and the calendar of its reader.
 
-    Positions are indexes of tokens. A position outside the text is allowed and holds nothing.
+    Positions are indexes of tokens. A position outside the text is allowed and holds nothing. If
+    the reader is `lenient`, the text is known to be a time, and vague words are read as one.
     """
 
     tokens: Sequence[Token]
     calendar: Calendar
+    lenient: bool = False
 
     def at(self, position: int) -> Token | None:
         """Return the token at `position`, None outside the text."""

@@ -14,6 +14,7 @@ __all__ = [
     "MODIFIERS_ZH",
     "MONTHS",
     "MORNINGS_ZH",
+    "MOVABLE_NAMES_ZH",
     "NIGHTS_ZH",
     "NUMBERS",
     "ORDINALS",
@@ -25,10 +26,13 @@ __all__ = [
     "THIRDS",
     "UNITS",
     "UNITS_ZH",
+    "VAGUE",
+    "VAGUE_ZH",
     "WEEKDAYS",
     "WEEKDAYS_ZH",
     "WORDS_ZH",
     "YEARS_ZH",
+    "Vague",
 ]
 
 _MONTH_NAMES = (
@@ -93,7 +97,7 @@ UNITS = {
     **{"min": (Grain.MINUTE, 1), "mins": (Grain.MINUTE, 1), "secs": (Grain.SECOND, 1)},
     **{"hr": (Grain.HOUR, 1), "hrs": (Grain.HOUR, 1), "wk": (Grain.WEEK, 1)},
     **{"wks": (Grain.WEEK, 1), "sec": (Grain.SECOND, 1)},
-    **{"yr": (Grain.YEAR, 1), "yrs": (Grain.YEAR, 1)},
+    **{"yr": (Grain.YEAR, 1), "yrs": (Grain.YEAR, 1), "qtr": (Grain.QUARTER, 1)},
 }
 """Units of time, as a grain and a number of it."""
 
@@ -173,11 +177,47 @@ HOLIDAYS_ZH = {
 }
 """Holidays with a fixed date, by month and day."""
 
+MOVABLE_NAMES_ZH = frozenset(
+    "春节 除夕 元宵节 清明节 清明 端午节 端午 中秋节 中秋 感恩节 复活节".split()
+)
+"""Holidays that move from year to year."""
+
+Vague = tuple[tuple[Grain, int] | None, tuple[Grain, int] | None]
+_NOW = (Grain.SECOND, 0)
+_LAST_MONTH: Vague = ((Grain.MONTH, -1), _NOW)
+_LAST_HOUR: Vague = ((Grain.HOUR, -1), _NOW)
+_A_WHILE_AGO: Vague = ((Grain.MONTH, -6), (Grain.DAY, 0))
+_LONG_AGO: Vague = (None, (Grain.YEAR, -1))
+_BEFORE_NOW: Vague = (None, _NOW)
+_EVER: Vague = (None, None)
+_SOON: Vague = (_NOW, (Grain.MONTH, 1))
+VAGUE: dict[str, Vague] = {
+    **dict.fromkeys(("recently", "lately", "these days", "nowadays", "recent"), _LAST_MONTH),
+    **dict.fromkeys(("just now", "a moment ago"), _LAST_HOUR),
+    **dict.fromkeys(("a while ago", "a while back", "some time ago"), _A_WHILE_AGO),
+    **dict.fromkeys(("long ago", "a long time ago", "ages ago"), _LONG_AGO),
+    **dict.fromkeys(("the past", "earlier", "before", "previously"), _BEFORE_NOW),
+    **dict.fromkeys(("all time", "ever", "any time", "anytime"), _EVER),
+    "soon": _SOON,
+}
+"""Vague times by their bounds, as distances from now; None is without bound."""
+
+VAGUE_ZH: dict[str, Vague] = {
+    **dict.fromkeys(("最近", "近期", "近来", "这阵子", "这段时间"), _LAST_MONTH),
+    **dict.fromkeys(("刚才", "刚刚"), _LAST_HOUR),
+    **dict.fromkeys(("前阵子", "前段时间"), _A_WHILE_AGO),
+    **dict.fromkeys(("很久以前", "好久以前"), _LONG_AGO),
+    **dict.fromkeys(("以前", "之前", "过去"), _BEFORE_NOW),
+    **dict.fromkeys(("所有时间", "任何时候", "一直"), _EVER),
+    "不久": _SOON,
+}
+
 _GRAMMAR = (
     "年 月 日 号 点 点钟 时 分 半 一刻 三刻 个 的 初 底 末 年初 年中 年底 年末 月初 月中 月底 "
     "月末 周末 上半年 下半年 第 季度 在 于 从 自 自从 到 至 和 与 之间 以来 至今 之前 以前 之后 "
     "以后 前 后 过去 最近 近 未来 今后 期间 内 之内 以内 里 来 那天 现在 目前 为止 最后 一刻钟 "
-    "三刻钟 年代 月份 月上旬 月中旬 月下旬 开始 起"
+    "三刻钟 年代 月份 月上旬 月中旬 月下旬 开始 起 几 好几 若干 大约 大概 差不多 左右 前后 上下 些 "
+    "同期 这个时候"
 ).split()
 # Words that only look like a time: a moon cake is not a month, and Japan is not a day.
 _BLOCKERS = (
@@ -185,10 +225,10 @@ _BLOCKERS = (
     "日历 日期 日用 天生 年轻 年龄 年级 年糕 年纪 年货 年薪 年度 年费 年华 天气 天空 天才 天使 "
     "天然 天线 天津 天平 天天 天下 天鹅 周围 周边 周期 周长 周杰伦 周刊 月度 月费 年年 月月 日日 "
     "号码 号线 号楼 号称 号召 点击 点赞 点心 点评 点名 点子 分享 分析 分支 分类 分布 分数 分之 "
-    "季节 季风 季军 秒杀 一下 一些 一样 一般 一起 一直 一定 一边 三角 三明治 三国 四川 五金 六神 "
+    "季节 季风 季军 秒杀 一下 一些 一样 一般 一起 一定 一边 三角 三明治 三国 四川 五金 六神 "
     "七夕 八卦 九寨沟 上海 上班 上次 上级 上网 上线 上传 上面 上司 上学 上课 下载 下班 下面 下级 "
     "下次 下列 下一步 下来 下去 下午茶 下午好 早上好 上午好 中午好 晚上好 晚安 早安 本地 本人 "
-    "本来 本质 本身 这些 这样 这里 前端 前后 前台 前者 后端 后台 后面 后来 后果 后悔 后者 近视 "
+    "本来 本质 本身 这些 这样 这里 前端 前台 前者 后端 后台 后面 后来 后果 后悔 后者 近视 "
     "近似 过去式 到底 到处 从来 从而 从事 今天头条 后天性 周末愉快 半天 半年 半个 第一时间 从前端 "
     "之前端 初中 初级 初始 初步 初稿 底层 底线 底部 末日 末尾 时间 时候 时代 时机 时刻 时区 时常 "
     "时尚 时速 一月一次 以前端 在线 点开 点菜 日落 日出 年会上 月牙 月季 年画 日内瓦"
@@ -202,9 +242,11 @@ _KNOWN = {
     *MODIFIERS_ZH,
     *DAY_PARTS_ZH,
     *HOLIDAYS_ZH,
+    *MOVABLE_NAMES_ZH,
     *WEEKDAYS_ZH,
     *SEASONS_ZH,
     *UNITS_ZH,
+    *VAGUE_ZH,
     *_GRAMMAR,
 }
 WORDS_ZH = frozenset({*_KNOWN, *_BLOCKERS})

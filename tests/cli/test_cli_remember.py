@@ -79,7 +79,7 @@ def test_standard_input_that_is_too_long_is_refused_without_reading_it_all(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["x", "--happened-at", "yesterday"], "the time 'yesterday' cannot be read"),
+        (["x", "--happened-at", "every Friday"], "the time 'every Friday' cannot be read"),
         (["x", "--context", "{"], "--context '{' is not JSON"),
         (["x", "--context", "[" * 100_000], "is not JSON"),
         (["x", "--context", "[]"], "--context '[]' is not an object"),

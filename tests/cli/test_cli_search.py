@@ -148,7 +148,7 @@ def test_more_than_the_limit_is_counted(run: Run) -> None:
 @pytest.mark.parametrize(
     "options",
     [["--limit", "0"], ["--limit", "-1"], ["--threshold", "2"], ["--threshold", "nan"],
-     ["--since", "2026-02-01", "--until", "2026-01-01"], ["--since", "soon"]],
+     ["--since", "2026-02-01", "--until", "2026-01-01"], ["--since", "tea"]],
 )  # fmt: skip
 def test_a_condition_that_cannot_be_used_is_refused(run: Run, options: list[str]) -> None:
     assert run("search", "x", *options, code=2).stderr.startswith("Error: ")

@@ -44,7 +44,19 @@ def test_why_not_takes_it_too(ask: Ask) -> None:
 
 
 def test_what_cannot_be_read_is_refused(run: Run) -> None:
-    refused = run("search", "tea", "--when", "the other day", code=2).stderr
-    assert "the time 'the other day' cannot be read" in refused
+    refused = run("search", "tea", "--when", "every Friday", code=2).stderr
+    assert "the time 'every Friday' cannot be read" in refused
     both = run("list", "--when", "March 2026", "--since", "2026-01-01", code=2).stderr
     assert "cannot go together" in both
+
+
+def test_the_options_for_times_take_words(run: Run, ask: Ask) -> None:
+    stored = ask("remember", "The boiler was serviced", "--happened-at", "3 March 2025")
+    memory = ask("show", stored["id"])
+    assert str(memory["happened_at"]).startswith("2025-03-03T")
+    found = ask("search", "boiler", "--since", "March 2025", "--until", "April 2025")
+    assert [hit["id"] for hit in found["hits"]] == [stored["id"]]
+    nothing = ask("search", "boiler", "--since", "last week", "--until", "tomorrow", code=1)
+    assert nothing["hits"] == []
+    refused = run("search", "boiler", "--since", "before 2024", code=2).stderr
+    assert "has no beginning" in refused

@@ -10,7 +10,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from infinite_memory import InvalidInput, find_range, read_range
+from infinite_memory import InvalidInput, TimeRange, find_range, read_range
+from infinite_memory.times.parser import read_exactly
 
 HERE = Path(__file__).parent
 MOMENT = re.compile(r"(\d{4}-\d{2}-\d{2})(?:T([\d:]+))?([ws])")
@@ -69,8 +70,15 @@ def test_words_of_time_mean(
     start: datetime | None,
     end: datetime | None,
 ) -> None:
-    reading = read_range(words, now=datetime.fromisoformat(now), zone=zone, week_start=week_start)
-    assert (reading.range.start, reading.range.end) == (start, end), reading.said
+    moment = datetime.fromisoformat(now)
+    exact = read_exactly(words, now=moment, zone=zone, week_start=week_start)
+    assert (exact.start, exact.end) == (start, end)
+    reading = read_range(words, now=moment, zone=zone, week_start=week_start)
+    if reading.range != exact:
+        assert start is not None
+        assert end is not None
+        margin = (timedelta(hours=1) - (end - start)) / 2
+        assert reading.range == TimeRange(start - margin, end + margin), "a moment is an hour"
     assert reading.words == words
     assert reading.span == (0, len(words))
     assert reading.said.startswith(f"{words}: ")
@@ -140,7 +148,7 @@ def test_a_sentence_without_a_time_has_none(sentence: str) -> None:
         ("who rang at quarter past nine yesterday", "quarter past nine yesterday"),
         ("who came at half past nine yesterday evening", "half past nine yesterday evening"),
         ("we met at 5 yesterday afternoon", "5 yesterday afternoon"),
-        ("we met at half past two yesterday", "yesterday"),
+        ("we met at half past two yesterday", "half past two yesterday"),
         ("we raised the limit from 5 to 10 this morning", "this morning"),
         ("we won ten to nine yesterday evening", "yesterday evening"),
         ("we met between nine and eleven this morning", "this morning"),
@@ -173,7 +181,7 @@ def test_a_sentence_without_a_time_has_none(sentence: str) -> None:
         ("去年三月五日前完成的任务", "去年三月五日前"),
         ("上周五前女友来了", "上周五"),
         ("昨天下午三点二十五个人开会", "昨天下午三点"),
-        ("今天三点的会", "今天"),
+        ("今天三点的会", "今天三点"),
     ],
 )
 def test_a_time_within_a_sentence_is_found_with_its_place(sentence: str, words: str) -> None:
@@ -197,33 +205,14 @@ def test_a_sentence_with_two_times_says_neither() -> None:
         ("", "is empty"),
         ("  ", "is empty"),
         ("tea", "no time is recognised"),
-        ("soon", "too vague"),
-        ("recently", "too vague"),
-        ("a few days ago", "too vague"),
-        ("the other day", "too vague"),
-        ("this time last year", "too vague"),
-        ("前几天", "too vague"),
-        ("最近", "too vague"),
-        ("Easter", "holidays that move from year to year"),
-        ("Labor Day", "holidays that move from year to year or differ between countries"),
-        ("春节前", "holidays that move from year to year"),
-        ("over Christmas", "only the day of a holiday is supported"),
-        ("Christmas week", "only the day of a holiday is supported"),
-        ("New Year's", "only the day of a holiday is supported"),
-        ("国庆长假", "only the day of a holiday is supported"),
-        ("圣诞节前三天", "only the day of a holiday is supported"),
+        ("Labour Day", "differs between countries"),
+        ("圣诞节前三天", "no time is recognised"),
         ("New Year's Eve at midnight", "cannot be read"),
         ("midnight on Christmas Eve", "cannot be read"),
-        ("half past three", "either half of the day"),
-        ("yesterday at 9", "either half of the day"),
-        ("three o'clock yesterday", "either half of the day"),
-        ("昨天三点半", "either half of the day"),
         ("昨晚两点", "the night before or after"),
-        ("三点到五点", "either half of the day"),
         ("a week ago Friday", "it may be a day of that week"),
         ("20241305", "no time is recognised"),
         ("2024-03-05/2024-03-03", "ends before it begins"),
-        ("这两天", "too vague"),
         ("last", "no time is recognised"),
         ("the last three Mondays", "no time is recognised"),
         ("half a week ago", "no time is recognised"),
@@ -233,8 +222,6 @@ def test_a_sentence_with_two_times_says_neither() -> None:
         ("the fifth Friday of February 2026", "there are not so many of them"),
         ("the sixth week of March", "no such day"),
         ("Thursday, 20 November 2026", "is not understood"),
-        ("last week maybe", "'maybe' is not understood.*give 'last week' alone"),
-        ("what did we decide last Friday about caching", "give 'last Friday' alone"),
         ("yesterday yesterday", "'yesterday' is not understood"),
         ("03/04/2026", "may be day and month"),
         ("the 20s", "'20s' is not understood|no time is recognised"),

@@ -75,7 +75,8 @@ def test_no_text_raises_anything_but_the_documented_error(
     text: str, now: datetime, zone: str
 ) -> None:
     with suppress(InvalidInput):
-        assert read_range(text, now=now, zone=zone).span == (0, len(text))
+        start, end = read_range(text, now=now, zone=zone).span
+        assert 0 <= start < end <= len(text)
     with suppress(InvalidInput):
         found = find_range(text, now=now, zone=zone)
         assert found is None or 0 <= found.span[0] < found.span[1] <= len(text)
@@ -158,7 +159,8 @@ def count_calls(text: str) -> int:
 def test_a_long_text_takes_as_much_longer_as_it_is_longer(piece: str) -> None:
     find_range(piece, now=NOW, zone="Europe/Berlin")  # Compiles the patterns, once for all texts.
     # Pieces differ by a factor of thousands: as much text as some 15,000 calls read.
-    repeats = max(2, min(15_000 // count_calls(piece), 1_000 // len(piece)))
+    # An even number, since 月月 is one word.
+    repeats = 2 * max(1, min(15_000 // count_calls(piece), 1_000 // len(piece)) // 2)
     short, middle, long = (count_calls(piece * repeats * times) for times in (1, 2, 4))
     # The second step adds twice as much text as the first; in quadratic code, four times the calls.
     assert long - middle <= 2.05 * (middle - short) + 100

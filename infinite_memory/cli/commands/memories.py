@@ -123,7 +123,7 @@ def revise_command(
     """
     with open_store(context) as store:
         changes = dict(_EMPTY[name] for name in clear)
-        changes |= field_values(options, store.config.time_zone)
+        changes |= field_values(options, store.times)
         if text is not None:
             changes["text"] = read_text(text, max_bytes=store.config.limits.max_text_bytes)
         if revision is None:

@@ -54,7 +54,7 @@ def recall_command(
     with open_store(context) as store:
         zone = store.config.time_zone
         recalled = store.recall_by_time(
-            **filter_values({**options, "when": words}, zone),
+            **filter_values({**options, "when": words}, store.times),
             limit=options["limit"],
             after=options["after"],
             newest_first=newest_first,
@@ -162,7 +162,7 @@ def list_command(
         as_of = options["as_of"]
         if as_of is not None:
             options["as_of"] = as_of = read_as_of(as_of, now=now, zone=zone, week_start=week_start)
-        conditions = filter_values(options, zone)
+        conditions = filter_values(options, store.times)
         if options["scopes"]:
             conditions["inherited"] = Inherited.LAST
         page = store.browse(**conditions, limit=limit, after=after)

@@ -71,7 +71,7 @@ def remember_command(
     with open_store(context) as store:
         limit = store.config.limits.max_text_bytes
         zone = store.config.time_zone
-        fields = field_values(options, zone)
+        fields = field_values(options, store.times)
         checked_text = read_text(str(text), max_bytes=limit)
         receipt = store.remember(checked_text, similar=similar, **fields)
         if wants_json(context):
@@ -145,7 +145,7 @@ def _read_file(store: MemoryStore, path: str, options: dict[str, Any]) -> Drafts
         return read_drafts(
             file,
             name,
-            defaults={"origin": str(Origin.IMPORT), **field_values(options, config.time_zone)},
+            defaults={"origin": str(Origin.IMPORT), **field_values(options, store.times)},
             zone=config.time_zone,
             max_bytes=max_line_bytes(
                 max_text_bytes=config.limits.max_text_bytes,

@@ -54,7 +54,7 @@ def search_command(
         zone = store.config.time_zone
         hits = store.search(
             query,
-            **filter_values(options, zone),
+            **filter_values(options, store.times),
             depth=options["depth"],
             limit=options["limit"],
             offset=options["offset"],
@@ -202,7 +202,7 @@ def why_not_command(
         absence = store.why_not(
             query,
             memory_id,
-            **filter_values(options, store.config.time_zone),
+            **filter_values(options, store.times),
             depth=options["depth"],
             limit=options["limit"],
             threshold=options["threshold"],
