@@ -6,6 +6,7 @@ wrong if it does not hold that range, and a refusal is needless if the table has
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -52,6 +53,7 @@ def holds(outer: TimeRange, inner: TimeRange) -> bool:
 
 def main() -> None:
     """Print each reading or refusal, and the shares."""
+    argparse.ArgumentParser(description=__doc__).parse_args()
     phrases = list(read_phrases())
     refused = needless = wrong = unrefused = 0
     for phrase in phrases:
