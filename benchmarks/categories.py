@@ -7,11 +7,12 @@ not among the ten counts as last.
 
 What has no answer is the set's own category "unanswerable", by language, and 200 questions of every
 set of encyclopaedia paragraphs (XQuAD): how many are called likely. Beside it: how many questions
-with the right note first are called unlikely.
+with the right note first are called unlikely, among all notes and among 20.
 """
 
 from __future__ import annotations
 
+import random
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -25,6 +26,7 @@ __all__ = ["evenly", "has_categories", "rows_by_category"]
 
 _LIMIT = 10
 _FOREIGN = 200
+_SAMPLE = 20
 _UNANSWERABLE = "unanswerable"
 _LANGUAGES = {"en": "English", "de": "German", "es": "Spanish", "zh": "Chinese"}
 
@@ -72,9 +74,31 @@ def rows_by_category(
     yield from _rows_of_updates(folder, answers.get("update", ()))
     group = next(rows(folder / "corpus.jsonl"))["group"]
     yield from _rows_of_unanswerable(store, folder, sets, group)
-    first = [a for answered in answers.values() for a in answered if a.hit(1)]
+    every_answer = [answer for answered in answers.values() for answer in answered]
+    yield "  first hit right, called unlikely", 0, ""
+    yield _count_unlikely("all notes", every_answer)
+    yield _count_unlikely(f"{_SAMPLE} notes", list(_ask_samples(store, folder)))
+
+
+def _count_unlikely(searched: str, answers: Sequence[_Answer]) -> tuple[str, int, str]:
+    first = [answer for answer in answers if answer.hit(1)]
     unlikely = sum(not answer.likely for answer in first)
-    yield "  first hit right, called unlikely", len(first), _share(unlikely, len(first))
+    return f"  among {searched}", len(first), _share(unlikely, len(first))
+
+
+def _ask_samples(store: MemoryStore, folder: Path) -> Iterator[_Answer]:
+    """Put every question to a scope with twenty notes, drawn at random, one of which answers it."""
+    notes = list(rows(folder / "corpus.jsonl"))
+    random.Random(5).shuffle(notes)
+    scope_of = {note["id"]: f"sample {number // _SAMPLE}" for number, note in enumerate(notes)}
+    store.remember_many(
+        {"id": f"sample:{note['id']}", "text": note["text"], "scope": scope_of[note["id"]]}
+        for note in notes
+    )
+    for query, relevant in questions(folder):
+        scope = scope_of[min(relevant)]
+        there = frozenset(f"sample:{note}" for note in relevant if scope_of[note] == scope)
+        yield _ask(store, query["text"], scope, category=query["category"], relevant=there)
 
 
 def _ask(

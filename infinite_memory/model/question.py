@@ -24,10 +24,10 @@ class Arm(StrEnum):
 class Question:
     """What to look for, by words and by meaning, among the memories that meet `criteria`.
 
-    `threshold` is a score in [0, 1]; memories with a lower score are counted and left out. The
-    first `offset` candidates are passed over. `about` is the id of a memory whose rank is wanted as
-    well, however low it is. `time` is the time that the text names: a memory that
-    happened in it gains a share of its score.
+    `threshold` is a score in [0, 1]; memories with a lower score are counted and left out, except
+    the best `spared` of those that match. The first `offset` candidates are passed over. `about` is
+    the id of a memory whose rank is wanted as well, however low it is. `time` is the time that the
+    text names: a memory that happened in it gains a share of its score.
     """
 
     text: str
@@ -39,6 +39,7 @@ class Question:
     depth: Depth = Depth.NORMAL
     offset: int = 0
     about: str | None = None
+    spared: int = 0
     time: Reading | None = None
 
 
@@ -59,15 +60,14 @@ class Candidate:
 class Ranking:
     """Candidates, best first, at most the `limit` of the question.
 
-    `eligible` counts the memories that meet the criteria, `matches` the memories with a score of
-    the threshold or more, `below` the matches with a lower score, `more` the matches behind the
-    last candidate and its twins, and `pending` the eligible memories without a vector. `further`
-    says whether more candidates follow, `best` is the score of the first candidate of all, passed
-    over or not. `note` says in words what limits the answer, such as a model that cannot be run.
-    `time` is the time of the question whose memories gained, None if no memory did. `place` is the
-    rank, counted from 1, of the memory that the question is about, with its score
-    and explanation; None where no rank was asked for, or the memory does not meet the criteria or
-    does not match.
+    `eligible` counts the memories that meet the criteria, `matches` the memories that pass the
+    threshold, `below` the matches with a lower score, `more` the matches behind the last candidate
+    and its twins, and `pending` the eligible memories without a vector. `further` says whether more
+    candidates follow, `best` is the score of the first candidate of all, passed over or not. `note`
+    says in words what limits the answer, such as a model that cannot be run. `time` is the time of
+    the question whose memories gained, None if no memory did. `place` is the rank, counted from 1,
+    of the memory that the question is about, with its score and explanation; None where no rank was
+    asked for, or the memory does not meet the criteria or does not match.
     """
 
     candidates: tuple[Candidate, ...]

@@ -29,11 +29,15 @@ __all__ = [
     "approximate_cosines",
     "best_passage",
     "cosines",
+    "mean_of_greatest",
 ]
 
 ABSENT = np.float32(-2.0)
 """The cosine of a document without a vector; every true cosine is greater."""
 
+# The number of assumed documents whose cosine is the background of the model: the cosines of three
+# documents say little about their language.
+_PRIOR_COSINES = 5
 # Below this share of the rows, gathering the rows is faster than multiplying all rows.
 _GATHER_BELOW = 0.125
 # The rows per batch: 0.8 MB at 384 dimensions, which fit into the processor cache.
@@ -72,6 +76,18 @@ def approximate_cosines(query: QueryVector, segment: Segment, doc_filter: DocFil
 def cosines(query: QueryVector, segment: Segment, docs: NDArray[np.int32]) -> Scores:
     """Return the cosines of `docs`, in any order, with an error below 0.0001."""
     return _score_documents(segment, docs, partial(_products, segment, query))
+
+
+def mean_of_greatest(cosines: Scores, number: int, background: float) -> float:
+    """Return the mean of the `number` greatest cosines, smoothed by the background of the model.
+
+    `cosines` has shape (n,); documents without a vector do not count.
+    """
+    present = cosines[cosines > ABSENT]
+    if len(present) > number:
+        present = np.partition(present, -number)[-number:]
+    total = float(present.sum()) + _PRIOR_COSINES * background
+    return total / (len(present) + _PRIOR_COSINES)
 
 
 def best_passage(query: QueryVector, segment: Segment, doc: int) -> tuple[int, int] | None:

@@ -21,7 +21,7 @@ from infinite_memory.errors import EmbedderError
 from infinite_memory.model.criteria import Depth
 from infinite_memory.model.question import Arm, Candidate, Question, Ranking
 from infinite_memory.search.bm25 import QueryTerms, bm25
-from infinite_memory.search.calibration import Calibration, choose_calibration
+from infinite_memory.search.calibration import Calibration, calibrate
 from infinite_memory.search.collapsing import (
     Group,
     ScoredDoc,
@@ -122,23 +122,20 @@ def rank(
     ]
     quotes = find_quotes(question.text) if weights.quoted and texts is not None else ()
     context = _score_candidates(scores, query_terms, weights, queries, quotes, texts)
-    return _make_ranking(scores, question, context=context, weights=weights, query=query, note=note)
+    curve = calibrate(scores, weights, len(telling))
+    reasons: Explain = partial(explain, scores, context=context, weights=weights, query=query)
+    return _make_ranking(*lift_totals(scores, question, reasons, weights), question, curve, note)
 
 
 def _make_ranking(
     scores: Sequence[SegmentScores],
+    reasons: Explain,
     question: Question,
-    *,
-    context: ConversationScores | None,
-    weights: Weights,
-    query: QueryVector | None,
+    curve: Calibration,
     note: str | None,
 ) -> Ranking:
     """Return the ranking of `scores`, with the counts of the memories beyond it."""
-    curve = choose_calibration(weights)
-    least = max(curve.total(question.threshold), _ANY_MATCH)
-    reasons: Explain = partial(explain, scores, context=context, weights=weights, query=query)
-    scores, reasons = lift_totals(scores, question, reasons, weights)
+    least = _find_least(scores, question, curve)
     groups = _select_groups(scores, question, least)
     end = question.offset + question.limit
     above = sum(int(np.count_nonzero(segment_scores.total >= least)) for segment_scores in scores)
@@ -167,6 +164,13 @@ def _make_ranking(
         note=note,
         time=question.time,
     )
+
+
+def _find_least(scores: Sequence[SegmentScores], question: Question, curve: Calibration) -> float:
+    """Return the least total that passes the threshold, or is among the first `spared`."""
+    least = max(curve.total(question.threshold), _ANY_MATCH)
+    spared = select_best_groups(scores, question.spared, _ANY_MATCH) if question.spared else []
+    return min(least, spared[-1].total) if spared else least
 
 
 def _make_candidate(group: Group, curve: Calibration, reasons: Explain | None) -> Candidate:

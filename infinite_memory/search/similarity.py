@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.search.calibration import Calibration
-from infinite_memory.search.cosine import ABSENT, QueryVector, approximate_cosines
+from infinite_memory.search.cosine import ABSENT, QueryVector, approximate_cosines, mean_of_greatest
 from infinite_memory.search.doc_filter import DocFilter
 from infinite_memory.search.document import hash_term
 from infinite_memory.search.reader import Reader
@@ -41,8 +41,7 @@ _WORDS = 1.2
 # The weight of the words for a memory without a vector.
 _WORDS_ALONE = 4.0
 _NEAREST = 50
-# The number of assumed memories whose cosine is the background of the model.
-_PRIOR_COSINES = 5
+_NONE = np.empty(0, np.float32)
 # The number of assumed further memories: in a store of three memories, "the" would be rare.
 _PRIOR_MEMORIES = 50
 # The mean of idf² over the terms of a memory, as a share of the greatest idf².
@@ -80,7 +79,7 @@ def find_similar(
     ]
     vectors = _vectors_of(reader, memory_id)
     cosines = [_nearest_cosines(vectors, *pair) for pair in filtered_segments]
-    local_background = _background(cosines, background)
+    local_background = mean_of_greatest(np.concatenate([_NONE, *cosines]), _NEAREST, background)
     closeness = [
         _closeness(column, words, local_background, background)
         for column, words in zip(cosines, _shared_words(text, filtered_segments), strict=True)
@@ -96,7 +95,7 @@ def score_cosines(
 ) -> list[tuple[str, float]]:
     """Return the memories of `nearest` that are similar by their cosines alone, with scores."""
     cosines = np.array([cosine for _, cosine in nearest], np.float32)
-    local_background = _background([cosines], background)
+    local_background = mean_of_greatest(cosines, _NEAREST, background)
     words = np.zeros(len(cosines), np.float32)
     closeness = _closeness(cosines, words, local_background, background)
     scores = [_CURVE.score(float(total)) for total in closeness]
@@ -137,16 +136,6 @@ def _nearest_cosines(
         return np.full(len(doc_filter), ABSENT, np.float32)
     columns = [approximate_cosines(vector, segment, doc_filter) for vector in vectors]
     return np.array(reduce(np.maximum, columns))
-
-
-def _background(cosines: Sequence[Scores], model_background: float) -> float:
-    """Return the mean of the greatest cosines, smoothed by the background of the model."""
-    present = np.concatenate([np.empty(0, np.float32), *cosines])
-    present = present[present > ABSENT]
-    if len(present) > _NEAREST:
-        present = np.partition(present, -_NEAREST)[-_NEAREST:]
-    total = float(present.sum()) + _PRIOR_COSINES * model_background
-    return total / (len(present) + _PRIOR_COSINES)
 
 
 def _closeness(

@@ -160,6 +160,14 @@ class SearchContract:
         assert cut.candidates == whole.candidates[:1]
         assert (cut.matches, cut.below) == (1, whole.matches - 1)
 
+    def test_a_threshold_spares_the_first_if_asked_to(self, search: Search) -> None:
+        whole = search.search(question("likes green tea"))
+        kept = search.search(question("likes green tea", threshold=1.0, spared=2))
+        assert kept.candidates == whole.candidates[:2]
+        assert (kept.matches, kept.below) == (2, whole.matches - 2)
+        more = search.search(question("likes green tea", spared=1))
+        assert more.candidates == whole.candidates
+
     def test_the_rank_of_a_memory_is_given_where_it_is_asked_for(self, search: Search) -> None:
         whole = search.search(question("likes green tea"))
         last = whole.candidates[-1]

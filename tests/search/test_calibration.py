@@ -3,22 +3,46 @@
 from __future__ import annotations
 
 import math
+from typing import cast
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from infinite_memory.search.calibration import Calibration, choose_calibration
-from infinite_memory.search.scoring import DEFAULT_WEIGHTS, without_meaning, without_words
+from infinite_memory.search.calibration import Calibration, calibrate
+from infinite_memory.search.cosine import ABSENT, mean_of_greatest
+from infinite_memory.search.doc_filter import DocFilter
+from infinite_memory.search.scoring import (
+    DEFAULT_WEIGHTS,
+    SegmentScores,
+    Weights,
+    without_meaning,
+    without_words,
+)
+from infinite_memory.search.segment import Segment
 
-CURVES = [
-    choose_calibration(weights)
-    for weights in (
-        DEFAULT_WEIGHTS,
-        without_words(DEFAULT_WEIGHTS),
-        without_meaning(DEFAULT_WEIGHTS),
-    )
-]
+ARMS = (DEFAULT_WEIGHTS, without_words(DEFAULT_WEIGHTS), without_meaning(DEFAULT_WEIGHTS))
+BOTH, BY_MEANING, BY_WORDS = CURVES = [calibrate((), weights, 5) for weights in ARMS]
+
+
+def scores_of(*cosines: float) -> list[SegmentScores]:
+    """Return the scores of memories with these cosines, under a model with a background of 0."""
+    column = np.array(cosines, np.float32)
+    zeros = np.zeros_like(column)
+    return [
+        SegmentScores(
+            segment=cast(Segment, None),
+            doc_filter=DocFilter(size=len(column)),
+            cosine=column,
+            bm25=zeros,
+            named=None,
+            spoken=None,
+            total=zeros,
+            ideal=0.0,
+            background=0.0,
+        )
+    ]
 
 
 @pytest.mark.parametrize("curve", CURVES)
@@ -41,8 +65,49 @@ def test_the_total_of_a_score_has_that_score(curve: Calibration, score: float) -
     assert found == pytest.approx(score, abs=1e-5) or (total == 0 and found == 0)
 
 
-def test_any_shared_word_passes_the_default_threshold() -> None:
-    by_words = choose_calibration(without_meaning(DEFAULT_WEIGHTS))
-    assert by_words.score(1e-6) >= 0.02
-    assert by_words.score(0) == 0
-    assert by_words.total(1) == math.inf
+def test_nothing_in_common_scores_nothing() -> None:
+    assert BY_WORDS.score(0) == 0
+    assert BY_WORDS.total(1) == math.inf
+
+
+@pytest.mark.parametrize("weights", ARMS[:2])
+def test_a_total_means_less_where_every_memory_is_near(weights: Weights) -> None:
+    middles = [
+        calibrate(scores_of(*[cosine] * 200), weights, 5).middle for cosine in (0.0, 0.2, 0.4, 0.6)
+    ]
+    assert middles == sorted(middles)
+    assert len({*middles}) == len(middles)
+
+
+def test_a_single_near_memory_does_not_make_a_store_near() -> None:
+    usual, with_answer = ([0.1] * 199, [0.1] * 198 + [0.8])
+    difference = (
+        calibrate(scores_of(*with_answer), DEFAULT_WEIGHTS, 5).middle
+        - calibrate(scores_of(*usual), DEFAULT_WEIGHTS, 5).middle
+    )
+    assert 0 < difference < 0.01
+
+
+def test_a_total_means_less_in_a_large_store() -> None:
+    small, large = (calibrate(scores_of(*[0.0] * n), ARMS[0], 5) for n in (10, 10_000))
+    assert small.score(0.5) > large.score(0.5)
+
+
+def test_words_alone_of_a_long_question_mean_more() -> None:
+    short, long = (calibrate(scores_of(0.0), ARMS[2], words) for words in (3, 100))
+    assert long.score(0.2) > short.score(0.2)
+
+
+def test_a_large_store_is_measured_on_a_sample() -> None:
+    cosines = np.random.default_rng(5).normal(0.1, 0.1, 100_000)
+    middle = calibrate(scores_of(*cosines), DEFAULT_WEIGHTS, 5).middle
+    greatest = float(np.sort(cosines)[-10_000:].mean())
+    whole = calibrate(scores_of(*[greatest] * 100_000), DEFAULT_WEIGHTS, 5).middle
+    assert middle == pytest.approx(whole, abs=0.01)
+
+
+def test_the_mean_of_the_greatest_cosines_leaves_out_memories_without_a_vector() -> None:
+    cosines = np.array([0.9, 0.5, 0.1, ABSENT], np.float32)
+    assert mean_of_greatest(cosines, 2, 0.2) == pytest.approx((0.9 + 0.5 + 5 * 0.2) / 7)
+    assert mean_of_greatest(cosines, 50, 0.2) == pytest.approx((1.5 + 5 * 0.2) / 8)
+    assert mean_of_greatest(cosines[3:], 50, 0.2) == pytest.approx(0.2)

@@ -17,7 +17,7 @@ from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.memory import Memory
 from infinite_memory.model.question import Question, Ranking
 from infinite_memory.model.record import Embedding, Record
-from infinite_memory.search.calibration import Calibration, choose_calibration
+from infinite_memory.search.calibration import Calibration, calibrate
 from infinite_memory.search.conversation_turns import NONE, find_conversation_turns
 from infinite_memory.search.doc_filter import DocFilter
 from infinite_memory.search.document import Document, describe
@@ -178,7 +178,7 @@ def test_a_turn_that_is_not_selected_is_no_neighbour() -> None:
     ),
 )
 def test_a_threshold_is_the_score_of_the_least_total(total: float, weights: Weights) -> None:
-    curve = choose_calibration(weights)
+    curve = calibrate((), weights, 5)
     score = curve.score(total)
     assert 0 < score <= 1
     if 1e-4 < score < 1 - 1e-4:

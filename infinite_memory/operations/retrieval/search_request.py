@@ -36,6 +36,8 @@ __all__ = [
 ]
 
 DEFAULT_THRESHOLD = 0.005
+# The number of best matches that the default threshold never leaves out.
+_SPARED = 5
 MAX_LIMIT = 1000
 _MAX_OFFSET = 100_000
 _MAX_QUESTION_CHARS = 100_000
@@ -108,6 +110,7 @@ def at_depth(question: Question, request: SearchRequest, depth: Depth) -> Questi
     return evolve(
         question,
         depth=depth,
+        spared=_SPARED if request.threshold is None else 0,
         criteria=criteria,
         limit=defaults.limit if request.limit is None else question.limit,
         threshold=defaults.threshold if request.threshold is None else question.threshold,
