@@ -26,6 +26,7 @@ __all__ = ["Calibration", "calibrate"]
 
 # Scores are rounded: differences in the seventh decimal come from the order of additions.
 _PLACES = 6
+_HIGHEST = 1 - 1e-6
 # The exponential function of more is infinite.
 _MOST_EXPONENT = 700.0
 _NEAREST = 50
@@ -53,7 +54,7 @@ class Calibration:
         if total <= 0:
             return 0.0
         share = 1 / (1 + math.exp(min((self.middle - total) / self.width, _MOST_EXPONENT)))
-        return min(round(share, _PLACES), 1 - 10**-_PLACES)
+        return min(round(share, _PLACES), _HIGHEST)
 
     def total(self, score: float) -> float:
         """Return the least total with at least this score; infinite for a score of 1."""
