@@ -88,10 +88,8 @@ def rank(
     without it no vectors are compared. `texts` returns the texts of memories, to search them for
     the quoted phrases of the question; without it quotation marks have no effect.
     """
-    segments = [segment_reader.segment for segment_reader in reader.segment_readers]
-    eligible = [
-        segment_reader.eligible(question.criteria) for segment_reader in reader.segment_readers
-    ]
+    segments = [part.segment for part in reader.segment_readers]
+    eligible = [part.eligible(question.criteria) for part in reader.segment_readers]
     question = drop_empty_time(question, segments, eligible)
     names = find_named_speakers(question.text, segments, eligible)
     common_names = find_common_names(question.text, segments, eligible, texts)
