@@ -168,7 +168,7 @@ def _page_drafts(
         starts = [first] * len(memories)
     for fields, number in zip(memories, starts, strict=True):
         if not isinstance(fields, dict):
-            raise InvalidInput(f"'memories' holds {fields!r:.80}, which is no object")
+            raise InvalidInput(f"'memories' holds {fields!r:.80}, which is not an object")
         if fields.get("status") != Status.FORGOTTEN:
             kept = {key: value for key, value in fields.items() if key not in _OF_THE_STORE}
             yield _draft(kept, defaults, zone), number

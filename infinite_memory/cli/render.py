@@ -179,7 +179,7 @@ def receipt_sentence(receipt: Receipt) -> str:
 def receipt_hints(receipt: Receipt) -> Iterator[str]:
     """Yield sentences on a write that its author should know."""
     if receipt.superseded_by is not None:
-        yield f"It is superseded already: {receipt.superseded_by} began later and holds now."
+        yield f"It is already superseded: {receipt.superseded_by} began later and holds now."
     if receipt.superseded:
         yield f"It supersedes {join_words(receipt.superseded)}."
     if receipt.conflicts:

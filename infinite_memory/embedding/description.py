@@ -69,7 +69,7 @@ def describe(layout: Layout, folder: Path | None = None, *, keep: bool = True) -
     else:
         manifest = _measure(layout, files)
     if before is None or before != _stamps(layout.root, names):
-        raise EmbedderError(f"files of {layout.root} change at the moment; try again")
+        raise EmbedderError(f"files of {layout.root} are being changed; try again")
     if path is not None and keep:
         _write(path, _Record(stamps=before, manifest=manifest))
     return manifest

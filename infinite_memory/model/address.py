@@ -78,8 +78,8 @@ def find_problem(address: str) -> str | None:
     if not suspect and (_FOLDER.match(address) or not _ADDRESS_LIKE.match(address)):
         return None
     return (
-        f"{masked(address)!r:.200} looks like an address, and no store is served at one of this"
-        " form: give mongodb://USER:PASSWORD@HOST/DATABASE, mongodb+srv://HOST/DATABASE,"
+        f"{masked(address)!r:.200} looks like an address, but not like the address of a"
+        " store: give mongodb://USER:PASSWORD@HOST/DATABASE, mongodb+srv://HOST/DATABASE,"
         f" {MANAGED}, {IN_MEMORY}, or the absolute path of a folder; nothing was created"
     )
 

@@ -10,7 +10,7 @@ from attrs import field, frozen
 __all__ = ["Diagnosis", "Finding", "RecordKind", "State", "Verification", "Walked"]
 
 Walked = Callable[[int, int], None]
-"""Told from time to time how many memories have been looked at, and of how many."""
+"""A callback that receives the number of checked memories and their total from time to time."""
 
 
 class RecordKind(StrEnum):
@@ -32,9 +32,9 @@ class RecordKind(StrEnum):
 
 @frozen(kw_only=True)
 class Finding:
-    """Something that is not as it was written: a sentence each for what it is and the way out.
+    """A damaged or contradictory record: `what` says what is wrong, `way_out` what to do.
 
-    `id` is that of the memory, or the name of the scope; None where it is about none alone.
+    `id` is the id of the memory or the name of the scope, None if the finding is about neither.
     """
 
     part: RecordKind
@@ -45,9 +45,11 @@ class Finding:
 
 @frozen(kw_only=True)
 class Verification:
-    """What was looked at, counted by part, and what was found; nothing was changed.
+    """The result of a verification, which changes no record.
 
-    `mended` counts what was rebuilt, if that was requested.
+
+    `counts` has the number of checked records by part, `mended` the number of rebuilt vectors and
+    indexes, if that was requested. `sound` is true if there are no findings.
     """
 
     counts: Mapping[str, int]

@@ -212,7 +212,7 @@ def update_scope(
     if sensitivity is not None:
         scope = evolve(scope, sensitivity=check_choice(sensitivity, Sensitivity, "sensitivity"))
     if scope.name == GLOBAL and (scope.parent or not scope.active):
-        raise InvalidInput(f"{GLOBAL} is the scope of last resort: always active, without a parent")
+        raise InvalidInput(f"{GLOBAL} always exists: it cannot be inactive and has no parent")
     if scope.parent and scope.name in visible_from(scope.parent, scopes):
         raise InvalidInput(
             f"{scope.parent!r} cannot be the parent of {scope.name!r}, its own ancestor"

@@ -88,8 +88,8 @@ class DamageLog:
             Finding(
                 part=RecordKind.EMBEDDING,
                 id=memory_id,
-                what=f"the vectors of memory {memory_id!r} by {model} are not as they were written",
-                way_out="they can be made again from its text: infinite-memory verify --mend",
+                what=f"the vectors of memory {memory_id!r} by {model} are damaged",
+                way_out="rebuild them from the text with infinite-memory verify --mend",
             )
             for memory_id, model in embeddings
         ]
@@ -101,7 +101,7 @@ class DamageLog:
             known = name in self._records
             self._records.add(name)
         if not known:
-            self._warn(name, "was not written like this: it is left out of every result")
+            self._warn(name, "is damaged: it is left out of every result")
 
     def skip_embedding(self, memory_id: str, model: str) -> None:
         """Note a damaged embedding, so that its memory counts as not embedded by `model`."""
@@ -115,7 +115,7 @@ class DamageLog:
         """Note a damaged memory that was requested by id, and return the error to raise."""
         self.skip_record(name)
         return RecordDamaged(
-            f"memory {name!r} in {self._place} is not as it was written, so it is not returned; "
+            f"memory {name!r} in {self._place} is damaged, so it is not returned; "
             "everything else still works. Restore it from a backup, or forget it for good"
         )
 
@@ -159,7 +159,7 @@ def _finding(name: str) -> Finding:
     return Finding(
         part=part,
         id=_subject(name, part),
-        what=f"{what} is not as it was written",
+        what=f"{what} is damaged",
         way_out="restore it from a backup, or forget it for good",
     )
 

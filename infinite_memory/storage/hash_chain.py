@@ -9,7 +9,7 @@ __all__ = ["EntryDamaged", "action_text", "check_entry"]
 
 
 class EntryDamaged(StoreDamaged):
-    """The journal entry `number` is not as it was written."""
+    """The journal entry `number` is damaged."""
 
     def __init__(self, place: str, number: int, problem: str) -> None:
         super().__init__(
@@ -43,10 +43,10 @@ def check_entry(
     is ignored. `end` is the end of the journal as the store recorded it.
 
     Raises:
-        EntryDamaged: the entry is not as it was written, or does not belong to this journal.
+        EntryDamaged: the entry is damaged, or does not belong to this journal.
     """
     if not 1 <= number <= end.number:
-        last = f"the last one is noted as {end.number}"
+        last = f"the last entry is recorded as {end.number}"
         raise EntryDamaged(place, number, f"does not belong to it ({last})")
     if number == 1:
         previous = JournalEnd().digest
@@ -56,7 +56,7 @@ def check_entry(
         )
     action = _decode_action(previous, number, text, digest)
     if action is None or (number == end.number and digest != end.digest):
-        raise EntryDamaged(place, number, "is not as it was written, or does not continue it")
+        raise EntryDamaged(place, number, "is damaged, or does not continue the chain")
     return Entry(number=number, action=action, digest=digest)
 
 

@@ -1,4 +1,4 @@
-"""Checks whether a stored record is still as it was written.
+"""Checks whether a stored record is undamaged.
 
 The checksum covers all fields of a record, so an altered or swapped record is noticed. The
 embeddings of a record must also fit its text, in every backend.
@@ -20,7 +20,7 @@ from infinite_memory.storage.preconditions import check_embedding
 
 __all__ = ["EMBED_AGAIN", "check_record", "seal", "seal_fits"]
 
-EMBED_AGAIN = "nothing is lost: it can be embedded again from its text"
+EMBED_AGAIN = "nothing is lost: embed the text again with infinite-memory verify --mend"
 
 _HEADS = [struct.Struct(f"<{count}q") for count in range(32)]
 _NO_NUMBER = -(2**63)
@@ -57,7 +57,7 @@ def check_record(record: Record) -> Iterator[Finding]:
     for embedding in record.embeddings:
         problem = _find_problem(memory, embedding)
         if problem is not None:
-            subject = f"the embedding of memory {memory.id!r} by {embedding.model} cannot be right"
+            subject = f"the embedding of memory {memory.id!r} by {embedding.model} is not valid"
             yield Finding(
                 part=RecordKind.EMBEDDING,
                 id=memory.id,

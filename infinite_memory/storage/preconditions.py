@@ -191,7 +191,7 @@ def _refuse_used_scopes(commit: Commit, present: Present) -> None:
     written = memories.keys() | {erase.id for erase in commit.erases}
     for name in sorted(commit.expect.unused):
         if name in used or present.holds(name, written):
-            raise _conflict([f"the scope {name!r}, which is in use by now"])
+            raise _conflict([f"the scope {name!r}, which is now in use"])
 
 
 def _refuse_other_number(number: int, end: JournalEnd) -> None:

@@ -36,7 +36,7 @@ class Journal(Group):
         Raises:
             InvalidInput: the number is not a whole number, or less than 1.
             NotFound: there is none.
-            StoreDamaged: the entry is not as it was written.
+            StoreDamaged: the entry is damaged.
         """
         check_count(number, "number", low=1, high=2**62 - 1)
         for entry in self.entries(limit=1, before=number + 1):
@@ -54,7 +54,7 @@ class Journal(Group):
 
         Raises:
             InvalidInput: a value cannot be used.
-            StoreDamaged: an entry is not as it was written.
+            StoreDamaged: an entry is damaged.
         """
         return log(self._services, limit=limit, before=before, memory_id=memory_id)
 

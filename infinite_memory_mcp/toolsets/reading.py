@@ -141,7 +141,7 @@ def retrieve_memory(store: MemoryStore, arguments: RetrieveMemory) -> Answer:
     if arguments.ids:
         return _render_by_id(store, arguments)
     if arguments.query is None:
-        raise InvalidInput("there is neither query nor ids: give query or ids")
+        raise InvalidInput("query and ids are both missing: give query or ids")
     options = arguments.model_dump(exclude={"why_not", "ids", "max_tokens"})
     answer = _render_search(store.search(**options), arguments.max_tokens, pages=True)
     if arguments.why_not is None:

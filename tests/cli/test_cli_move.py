@@ -88,7 +88,7 @@ def test_what_was_forgotten_stays_forgotten(ask: Ask, tmp_path: Path) -> None:
     ("text", "sentence"),
     [
         ('{\n  "text": "one memory"\n}\n', ":1: it is neither a memory on a line of its own, nor"),
-        ('{\n  "memories": [7]\n}\n', ":1: 'memories' holds 7, which is no object"),
+        ('{\n  "memories": [7]\n}\n', ":1: 'memories' holds 7, which is not an object"),
         ('{"memories": [{"id": "a"}]}\n', ":1: a memory needs a text"),
         ('{\n  "memories": [\n    {\n      "text": "never ends"', ":1: it is not JSON"),
         (

@@ -170,7 +170,7 @@ class _Run:
         try:
             storage.commit(commit)
         except StorageUnavailable as error:
-            unknown = "could not be made certain" in str(error)
+            unknown = "could not be confirmed" in str(error)
         else:
             self._workload.done(commit)
             return

@@ -159,7 +159,7 @@ async def test_memories_are_shown_whole_by_their_ids(filled: MemoryStore, connec
         ({"query": "x", "depth": "exaustive"}, "depth 'exaustive' is unknown: the nearest is 'exh"),
         ({"query": "x", "depth": 3}, "depth 3 cannot be used: give a text"),
         ({"query": "x", "offset": -1}, "offset -1 cannot be used"),
-        ({}, "there is neither query nor ids"),
+        ({}, "query and ids are both missing"),
         ({"query": "x", "ids": ["old"]}, "leave one out"),
         ({"ids": ["nobody"]}, "there is no memory 'nobody'"),
         ({"ids": ["gone"]}, "the memory 'gone' is forgotten: update_memory with status current"),

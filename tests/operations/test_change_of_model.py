@@ -387,7 +387,7 @@ def test_what_was_damaged_by_either_model_is_made_anew_in_the_middle_of_a_change
         connection.close()
         wrong = [finding.what for finding in store.verify().findings]
         assert sorted(what for what in wrong if "index" not in what) == [
-            f"the embedding of memory 'alice' by {model} is not as it was written"
+            f"the embedding of memory 'alice' by {model} is damaged"
             for model in (NEW.model, OLD.model)
         ]
         assert store.verify(mend=True).mended >= 1

@@ -253,7 +253,7 @@ def test_a_whole_copy_that_was_written_since_is_refused(source: Path, tmp_path: 
     said = nothing_changed(
         tmp_path / "target", lambda: copy_store(source, tmp_path / "target"), Conflict
     )
-    assert "a store of its own" in said
+    assert "now a separate store" in said
 
 
 def test_what_others_wrote_into_a_half_made_copy_is_named(source: Path, tmp_path: Path) -> None:
@@ -370,7 +370,7 @@ def test_a_target_that_was_altered_is_found_out(source: Path, tmp_path: Path) ->
     with closing(Altering.open(tmp_path / "target")) as target:
         copied = copy_store(source, target)
     assert {(each.id, each.what.split("' ")[1]) for each in copied.different} == {
-        ("plain", "is another one in the target"),
+        ("plain", "differs in the target"),
         ("history", "has another history in the target"),
         ("plain-000001", "has other vectors in the target"),
     }

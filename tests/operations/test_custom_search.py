@@ -91,7 +91,7 @@ def test_what_is_no_search_is_refused_when_the_store_is_opened(
 @pytest.mark.parametrize(
     ("wrong", "sentence"),
     [
-        (lambda _: [("a", 1.0)], "the search Doubtful answered with .* which is no Ranking"),
+        (lambda _: [("a", 1.0)], "the search Doubtful answered with .* which is not a Ranking"),
         (
             lambda ranking: evolve(ranking, candidates=ranking.candidates * 11),
             "the search Doubtful answered with 11 candidates and the limit was 10",
@@ -100,9 +100,9 @@ def test_what_is_no_search_is_refused_when_the_store_is_opened(
             lambda ranking: evolve(
                 ranking, candidates=tuple(evolve(c, score=1.5) for c in ranking.candidates)
             ),
-            "no Candidate with a score from 0 to 1",
+            "not a Candidate with a score from 0 to 1",
         ),
-        (lambda ranking: evolve(ranking, candidates=("tea",)), "no Candidate with a score"),
+        (lambda ranking: evolve(ranking, candidates=("tea",)), "not a Candidate with a score"),
     ],
 )
 def test_an_answer_that_breaks_the_contract_names_the_search(

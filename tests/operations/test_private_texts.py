@@ -38,7 +38,7 @@ def test_an_id_that_is_taken_in_a_private_scope_does_not_show_its_text(store: Me
 
 def test_a_wrong_revision_in_a_private_scope_does_not_show_the_text(store: MemoryStore) -> None:
     message = message_of(lambda: store.revise("m", revision=7, text="hello"), Conflict)
-    assert "revision 1 by now" in message
+    assert "now has revision 1" in message
     assert "'hello'" in message
     assert "get it by its id" in message
 

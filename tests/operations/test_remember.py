@@ -296,7 +296,7 @@ def test_a_revision_of_something_that_changed_is_a_conflict_that_shows_it(
 ) -> None:
     store.remember("one", id="m")
     store.revise("m", revision=1, text="two")
-    with pytest.raises(Conflict, match="revision 2 by now, not 1; its text is 'two'"):
+    with pytest.raises(Conflict, match="revision 2, not 1; its text is 'two'"):
         store.revise("m", revision=1, text="three")
     assert store.get("m").text == "two"
 

@@ -62,7 +62,7 @@ def test_an_update_changes_what_is_given_and_leaves_the_rest(store: MemoryStore)
 
 
 def test_global_stays_what_it_is(store: MemoryStore) -> None:
-    with pytest.raises(InvalidInput, match="always active"):
+    with pytest.raises(InvalidInput, match="cannot be inactive"):
         store.scopes.update("Global", active=False)
     with pytest.raises(InvalidInput, match="always exists"):
         store.scopes.delete("global")

@@ -59,7 +59,7 @@ def test_a_commit_that_is_refused_for_want_of_space_does_not_come_back_after_a_k
             break
         except StorageUnavailable as error:
             refused += 1
-            unknown = "could not be made certain" in str(error)
+            unknown = "could not be confirmed" in str(error)
         finally:
             disk.arm(None)
         killed = quick_folder / f"{number}-killed"

@@ -290,7 +290,7 @@ def test_after_a_damaged_page_was_seen_the_store_only_reads(home: Path) -> None:
     before = digests(home)
     storage = SqliteStorage.open(home)
     assert not storage.verify().sound
-    with pytest.raises(StoreDamaged, match="nothing is written any more"):
+    with pytest.raises(StoreDamaged, match="this process writes nothing more"):
         storage.commit(Commit(puts=[put("late")]))
     storage.close()
     assert unchanged(home, before)

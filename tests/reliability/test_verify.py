@@ -1,4 +1,4 @@
-"""Verify reports whatever is not as it was written, changes nothing, and mends what is derived."""
+"""Verify reports all damage, changes nothing, and mends what is derived."""
 
 from __future__ import annotations
 
@@ -435,7 +435,7 @@ def test_the_command_prints_what_was_found_and_exits_with_its_code(
     assert (first["part"], first["id"]) == ("memory", "m1")
     table = run.invoke(verify_command, ["--home", str(home), "--mend"], standalone_mode=False)
     assert table.return_value == 4
-    assert "memory\tmemory 'm1' is not as it was written\trestore it from a backup" in table.output
+    assert "memory\tmemory 'm1' is damaged\trestore it from a backup" in table.output
 
 
 def test_the_names_of_the_steps_are_said_when_one_cannot_be_read(

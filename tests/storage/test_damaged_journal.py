@@ -1,4 +1,4 @@
-"""A journal that is not as it was written is noticed, entry by entry; so are links and usage."""
+"""A journal that is damaged is noticed, entry by entry; so are links and usage."""
 
 from __future__ import annotations
 
@@ -63,9 +63,9 @@ def test_a_sound_journal_is_read_whole(storage: SqliteStorage, batch: None) -> N
     assert check_journal(storage) == (_ENTRIES, [])
 
 
-_CHANGED = "is not as it was written, or does not continue it"
+_CHANGED = "is damaged, or does not continue the chain"
 _UNCHECKED = "cannot be checked, since entry {} before it is missing"
-_END = f"the last one is noted as {_ENTRIES}"
+_END = f"the last entry is recorded as {_ENTRIES}"
 
 
 @pytest.mark.parametrize(
@@ -166,7 +166,7 @@ def test_the_end_that_was_noted_is_under_the_checksum_of_the_ledger(storage: Sql
 def test_an_entry_that_is_not_as_it_was_written_is_not_returned(storage: SqliteStorage) -> None:
     _alter(storage, "UPDATE journal SET body = body || ' ' WHERE number = 5")
     with pytest.raises(
-        EntryDamaged, match=r"entry 5 of the journal in .*memory\.db is not"
+        EntryDamaged, match=r"entry 5 of the journal in .*memory\.db is damaged"
     ) as raised:
         storage.journal(limit=9)
     assert raised.value.number == 5
@@ -274,7 +274,7 @@ def test_an_altered_link_is_left_out_and_named(storage: SqliteStorage, change: s
     (noted,) = storage.damage()
     assert (noted.part, noted.id) == (RecordKind.LINK, None)
     found = [each for each in storage.verify().findings if each.part is RecordKind.LINK]
-    assert [each.what for each in found] == [f"the {name} is not as it was written"]
+    assert [each.what for each in found] == [f"the {name} is damaged"]
 
 
 def test_a_damaged_link_is_made_again_or_removed(storage: SqliteStorage) -> None:
@@ -290,7 +290,7 @@ def test_a_damaged_link_is_made_again_or_removed(storage: SqliteStorage) -> None
 def test_a_link_without_a_memory_at_an_end_is_found(storage: SqliteStorage) -> None:
     _alter(storage, "DELETE FROM memories WHERE id = 'm5'")
     found = [finding.what for finding in storage.verify().findings]
-    assert "a link from 'm5' has no memory at one of its ends" in found
+    assert "a link from 'm5' leads to a memory that does not exist" in found
 
 
 @pytest.mark.parametrize("change", ["count = 4", "last = 0", "checksum = x''", "number = 3"])

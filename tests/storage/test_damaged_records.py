@@ -71,16 +71,16 @@ def _alter(home: Path, sql: str) -> None:
 
 
 def _unlike(storage: SqliteStorage) -> list[str]:
-    """Return what is not as it was written; the vectors of the tests are made of chance."""
+    """Return the damage; the vectors of the tests are made of chance."""
     found = [finding.what for finding in storage.verify().findings]
-    return [what for what in found if "cannot be right" not in what]
+    return [what for what in found if "is not valid" not in what]
 
 
 @pytest.mark.parametrize("column", _COLUMNS)
 def test_a_change_to_any_column_is_noticed(storage: SqliteStorage, home: Path, column: str) -> None:
     value = "x'00'" if column in ("checksum", "content_hash") else "7777"
     _alter(home, f"UPDATE memories SET \"{column}\" = {value} WHERE id = 'a'")
-    with pytest.raises(StoreDamaged, match=r"'a' in .*memory\.db is not as it was written"):
+    with pytest.raises(StoreDamaged, match=r"'a' in .*memory\.db is damaged"):
         storage.get(["a"])
     assert storage.damaged == {"a"}
     with pytest.raises(StoreDamaged):
@@ -95,7 +95,7 @@ def test_one_flipped_byte_of_a_content_hash_is_found(
     content_hash = bytearray(put("a").content_hash)
     content_hash[byte] ^= 1
     _alter(home, f"UPDATE memories SET content_hash = x'{content_hash.hex()}' WHERE id = 'a'")
-    assert "memory 'a' is not as it was written" in _unlike(storage)
+    assert "memory 'a' is damaged" in _unlike(storage)
     assert list(storage.get(["b"])) == ["b"]
 
 
@@ -187,7 +187,7 @@ def test_of_two_embeddings_only_the_damaged_one_counts_as_none(
         Commit(attaches=[Attach(id="a", revision=1, embedding=make_embedding(6, model="model-b"))])
     )
     assert storage.pending("model-a", limit=9) == ["a"]
-    assert _unlike(storage) == ["the embedding of memory 'a' by model-a is not as it was written"]
+    assert _unlike(storage) == ["the embedding of memory 'a' by model-a is damaged"]
     storage.commit(Commit(attaches=[Attach(id="a", revision=1, embedding=one)]))
     assert storage.pending("model-a", limit=9) == []
     assert _unlike(storage) == []
@@ -216,7 +216,7 @@ def test_an_embedding_that_its_memory_does_not_know_of_is_not_returned(
         "FROM vectors WHERE number = 1",
     )
     assert storage.get(["a"])["a"].embeddings == (make_embedding(1),)
-    assert _unlike(storage) == ["memory 'a' has an embedding that it does not know of"]
+    assert _unlike(storage) == ["memory 'a' has an embedding that its record does not list"]
 
 
 def test_vectors_that_are_not_finite_are_not_returned_even_with_a_good_checksum() -> None:
@@ -287,7 +287,7 @@ def test_a_malformed_page_ends_all_writing_and_the_files_are_left_alone(home: Pa
     storage = SqliteStorage.open(home)
     with pytest.raises(StoreDamaged, match="is damaged"):
         storage.changes(0, limit=100)
-    with pytest.raises(StoreDamaged, match="nothing is written any more"):
+    with pytest.raises(StoreDamaged, match="this process writes nothing more"):
         storage.commit(Commit(puts=[put("late")]))
     storage.close()
     assert (home / "memory.db").read_bytes() == before

@@ -85,7 +85,7 @@ def test_a_scope_that_is_damaged_later_is_found_by_verify_and_by_who_reads_it_ag
     elsewhere.execute("UPDATE scopes SET parent = 'b' WHERE name = 'a'")
     elsewhere.close()
     assert [finding.id for finding in storage.verify().findings] == ["a"]
-    # Known from before, it is still as it was written.
+    # Known from before, it is undamaged.
     assert storage.scopes() == _named(A, B)
     again = SqliteStorage.open(tmp_path)
     assert again.scopes() == _named(B)

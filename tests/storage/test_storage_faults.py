@@ -80,7 +80,7 @@ def test_a_commit_that_failed_once_is_settled_before_it_is_reported(
     disk.fail_syncs = 1
     with pytest.raises(StorageUnavailable, match="the disk reported an error") as caught:
         storage.commit(Commit(puts=[put("a")]))
-    assert "could not be made certain" not in str(caught.value)
+    assert "could not be confirmed" not in str(caught.value)
     other = SqliteStorage.open(tmp_path, vfs="faulty-disk")
     assert list(other.get(["before", "a"])) == ["before"]
     other.commit(Commit(puts=[put("a")]))

@@ -108,7 +108,7 @@ def _bad_marker(home: Path) -> None:
         (_other_store, "speaks of"),
         (_no_identity, "does not say which store it is"),
         (_log_alone, "is missing, while memory.db-wal is still there"),
-        (_bad_marker, "does not read as the marker"),
+        (_bad_marker, "is not a readable marker"),
     ],
 )
 def test_a_suspect_store_is_refused_and_not_touched(
@@ -138,7 +138,7 @@ def test_a_schema_version_that_never_was_is_damage(home: Path) -> None:
     connection = apsw.Connection(str(home / "memory.db"))
     connection.execute("PRAGMA user_version = -3")
     connection.close()
-    with pytest.raises(StoreDamaged, match="version -3"):
+    with pytest.raises(StoreDamaged, match="schema -3"):
         SqliteStorage.open(home)
 
 

@@ -50,7 +50,7 @@ def read_tensors(path: Path) -> Mapping[str, NDArray[np.float32]]:
 def _parse(path: Path, content: mmap.mmap) -> dict[str, NDArray[np.float32]]:
     header_bytes = int.from_bytes(content[:8], "little")
     if len(content) < 8 or header_bytes > min(_MAX_HEADER_BYTES, len(content) - 8):
-        raise _error(path, f"its header claims {header_bytes} bytes of {len(content)}")
+        raise _error(path, f"its header gives {header_bytes} bytes of {len(content)}")
     try:
         header = json.loads(content[8 : 8 + header_bytes])
     except (ValueError, RecursionError) as error:

@@ -41,7 +41,7 @@ def check_ranking(ranking: object, search: Search, question: Question) -> Rankin
     name = type(search).__qualname__
     if not isinstance(ranking, Ranking):
         raise ConfigurationError(
-            f"the search {name} answered with {ranking!r:.100}, which is no Ranking: {_GUIDE}"
+            f"the search {name} answered with {ranking!r:.100}, which is not a Ranking: {_GUIDE}"
         )
     if len(ranking.candidates) > question.limit:
         raise ConfigurationError(
@@ -51,7 +51,7 @@ def check_ranking(ranking: object, search: Search, question: Question) -> Rankin
     for candidate in ranking.candidates:
         if not isinstance(candidate, Candidate) or not 0 <= candidate.score <= 1:
             raise ConfigurationError(
-                f"the search {name} answered with {candidate!r:.200}, which is no Candidate with a"
-                f" score from 0 to 1: {_GUIDE}"
+                f"the search {name} answered with {candidate!r:.200}, which is not a Candidate "
+                f"with a score from 0 to 1: {_GUIDE}"
             )
     return ranking

@@ -94,7 +94,7 @@ def _explain_rank(services: Services, question: Question, memory: Memory) -> Abs
         return Absence(
             id=memory.id,
             step=Step.MATCH,
-            reason=f"it shares no word with the question, and no meaning{note}",
+            reason=f"it shares neither words nor meaning with the question{note}",
         )
     rank, candidate = ranking.place
     if memory.id in {result.id for result in ranking.candidates}:

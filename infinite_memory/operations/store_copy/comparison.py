@@ -110,7 +110,7 @@ class Comparison:
                     Finding(
                         part=RecordKind.SCOPE,
                         id=name,
-                        what=f"the scope {name!r} is not the same in both",
+                        what=f"the scope {name!r} differs between the two stores",
                         way_out="run the copy again",
                     )
                 )
@@ -161,7 +161,7 @@ class Comparison:
         if copy is None:
             return "is not in the target"
         if not same_memory(change.record.memory, copy.memory):
-            return "is another one in the target"
+            return "differs in the target"
         original, copied = change.record.embeddings, copy.embeddings
         if len(original) != len(copied) or not all(map(same_embedding, original, copied)):
             return "has other vectors in the target"
@@ -221,7 +221,7 @@ class Comparison:
             self.different.append(
                 Finding(
                     part=RecordKind.DATABASE,
-                    what="the numbers by scope, kind and status are not the same in both",
+                    what="the numbers of memories by scope, kind and status differ",
                     way_out=_COPY_AGAIN,
                 )
             )

@@ -213,14 +213,15 @@ class _StoreCopy:
             )
         if mark.finished and self._target.position() != mark.position:
             raise Conflict(
-                "the target was a whole copy of this source and has been written since, so it is a "
-                "store of its own now: name an empty target; nothing was changed"
+                "the target was a complete copy of this source and has been changed since, so it "
+                "is now a separate store: name an empty target; nothing was changed"
             )
         position = self._source.position()
         if mark.cursor > position:
             raise Conflict(
-                f"the target has {mark.cursor} changes of the source, which has only {position} by "
-                "now: is it an older copy of it? name an empty target; nothing was changed"
+                f"the target has {mark.cursor} changes of the source, and the source has only "
+                f"{position}: is it an older copy of itself? name an empty target; nothing was "
+                "changed"
             )
         self._journal.check()
 
@@ -372,6 +373,6 @@ class _StoreCopy:
         self._refused[memory_id] = Finding(
             part=RecordKind.MEMORY,
             id=memory_id,
-            what=f"the target cannot keep it: {error}",
+            what=f"the target cannot store it: {error}",
             way_out="revise it in the source, then run the copy again",
         )

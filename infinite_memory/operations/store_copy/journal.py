@@ -97,7 +97,7 @@ class JournalCopy:
             expect = Expect(entry_number=entry.number)
             self._target.commit(Commit(expect=expect, entry=entry.action))
         except InvalidInput as error:
-            self._leave_out(entry.number, entry.number, f"the target cannot keep it: {error}")
+            self._leave_out(entry.number, entry.number, f"the target cannot store it: {error}")
             return False
         except Conflict:
             return self._target.journal_end().number >= entry.number
@@ -124,11 +124,11 @@ class JournalCopy:
                 self._add_difference(str(error))
                 return
             if original != copied:
-                self._add_difference("the entries are not the same in both")
+                self._add_difference("the entries differ")
                 return
             self.compared, digest = upto, copied[0].digest
         if digest != end.digest:
-            self._add_difference("the last entry is not the entry that is recorded as the last")
+            self._add_difference("the last entry is not the recorded last entry")
 
     def _add_difference(self, what: str) -> None:
         self.different.append(

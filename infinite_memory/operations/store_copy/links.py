@@ -22,7 +22,7 @@ _Key: TypeAlias = tuple[str, str, str]
 _ATTEMPTS = 5
 _COMMIT_WRITES = 2048
 _COPY_AGAIN = "run the copy again; if that does not help, copy into an empty target"
-_LATER = "run the copy again when the memory is there"
+_LATER = "run the copy again when both memories are in the target"
 
 
 class LinkCopy:
@@ -99,17 +99,17 @@ class LinkCopy:
             (link,) = links
             self._refused[link.key] = Finding(
                 part=RecordKind.LINK,
-                what=f"the target cannot keep {_describe_link(link)}: {error}",
+                what=f"the target cannot store {_describe_link(link)}: {error}",
                 way_out="link the two memories again in the source, then run the copy again",
             )
 
     def _add_missing(self, link: Link) -> None:
         ends = {link.source, link.target}
         if len(self._target.get(ends, models=())) < len(ends):
-            what = f"{_describe_link(link)} is left out, since one end of it is not in the target"
+            what = f"{_describe_link(link)} is left out, since the target lacks one of its memories"
             self._left_out[link.key] = Finding(part=RecordKind.LINK, what=what, way_out=_LATER)
         else:
-            what = f"{_describe_link(link)} is not the same in both"
+            what = f"{_describe_link(link)} differs between the two stores"
             self.different.append(Finding(part=RecordKind.LINK, what=what, way_out=_COPY_AGAIN))
 
     def _copy_usage(self, ids: Sequence[str]) -> None:
@@ -137,7 +137,7 @@ class LinkCopy:
                 {memory_id: usage for memory_id, usage in lacking.items() if usage is not None}
             )
         for memory_id in wrong:
-            what = f"the usage of memory {memory_id!r} is not the same in both"
+            what = f"the usage of memory {memory_id!r} differs between the two stores"
             self.different.append(
                 Finding(part=RecordKind.USAGE, id=memory_id, what=what, way_out=_COPY_AGAIN)
             )

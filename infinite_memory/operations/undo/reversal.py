@@ -173,8 +173,8 @@ class _Planner:
         number = self._entry.number
         if self._entry.action.operation is Operation.ERASE:
             return Conflict(
-                f"entry {number} erased {_name_memories(erased)} for good: nothing is left that "
-                "could be brought back"
+                f"entry {number} erased {_name_memories(erased)} for good: nothing can be brought "
+                "back"
             )
         if erased:
             be = "was" if len(erased) == 1 else "were"
@@ -214,7 +214,7 @@ class _Planner:
         if before is None:
             raise Conflict(
                 f"entry {self._entry.number} cannot be undone: revision {step.before} of memory "
-                f"{step.id!r} is not there any more"
+                f"{step.id!r} no longer exists"
             )
         return before
 
@@ -274,7 +274,7 @@ class _Planner:
         if before.parent is not None:
             parent = restorer.find_parent(before.parent)
             if before.name in visible_from(parent, restorer.scopes):
-                raise Conflict(f"the scope {parent!r} lies below the scope {before.name!r} by now")
+                raise Conflict(f"the scope {parent!r} is now below the scope {before.name!r}")
             before = evolve(before, parent=parent)
         restorer.replace_scope(step.after, before)
 

@@ -101,7 +101,7 @@ def _check_parent(home: Path) -> Iterator[Diagnosis]:
         yield Diagnosis(
             "home",
             State.PROBLEM,
-            f"{home} cannot be made, since {parent} cannot be written: give --home another folder.",
+            f"{home} cannot be created, since {parent} is not writable: choose another --home.",
         )
 
 

@@ -28,7 +28,7 @@ from infinite_memory.storage.integrity import check_record
 __all__ = ["verify"]
 
 _BATCH = 1000
-_REBUILD = "nothing is lost: the index is made again from the store once its folder is deleted"
+_REBUILD = "nothing is lost: delete the folder of the index, and it is built again from the store"
 _RESTORE = "restore it from a backup"
 _OLDER = (
     "if you put an older copy of the database in place, delete the folder of the index; if not, "

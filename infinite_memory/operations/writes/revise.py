@@ -228,7 +228,7 @@ def _revision_conflict(
     text = quote_text(services, memory, max_chars=500)
     yours = f" and yours {changes['text']!r:.500}" if "text" in changes else ""
     return Conflict(
-        f"memory {memory.id!r} has revision {memory.revision} by now, not {revision}; its text"
+        f"memory {memory.id!r} now has revision {memory.revision}, not {revision}; its text"
         f" is {text}{yours}: read it again and decide"
     )
 

@@ -87,7 +87,7 @@ def encode_memory(
 
 
 def decode_memory(document: Document) -> Memory | None:
-    """Return the memory in a document, or None if it is not as it was written."""
+    """Return the memory in a document, or None if it is damaged."""
     if not fits(b"memory", document):
         return None
     values = {
@@ -175,7 +175,7 @@ def encode_revision(memory: Memory) -> Document:
 
 
 def decode_revision(document: Document) -> Memory | None:
-    """Return the memory in the document of a revision, or None if it is not as it was written."""
+    """Return the memory in the document of a revision, or None if it is damaged."""
     return from_json(json.loads(document["body"])) if fits(b"revision", document) else None
 
 
@@ -196,7 +196,7 @@ def encode_scope(scope: Scope) -> Document:
 
 
 def decode_scope(document: Document) -> Scope | None:
-    """Return the scope in a document, or None if it is not as it was written."""
+    """Return the scope in a document, or None if it is damaged."""
     if not fits(b"scope", document):
         return None
     return Scope(
@@ -210,7 +210,7 @@ def decode_scope(document: Document) -> Scope | None:
 
 
 def fits(kind: bytes, document: Mapping[str, Any]) -> bool:
-    """Return whether a document is as it was written."""
+    """Return whether a document is undamaged."""
     rest = {name: value for name, value in document.items() if name != "checksum"}
     try:
         return seal_fits(kind, (), (bson.encode(rest),), document.get("checksum"))

@@ -104,7 +104,7 @@ class JournalReader:
         before = previous.get(number - 1)
         body, digest = document.get("body"), document.get("digest")
         if not isinstance(body, str) or not isinstance(digest, bytes):
-            raise EntryDamaged(self._place, number, "is not as it was written")
+            raise EntryDamaged(self._place, number, "is damaged")
         known = before if isinstance(before, bytes) else None
         entry = check_entry(self._place, number, body.encode(), digest, known, end)
         if encode_entry(entry) != document:

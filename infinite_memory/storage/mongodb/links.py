@@ -49,7 +49,7 @@ def encode_link(link: Link) -> Document:
 
 
 def decode_link(document: Document) -> Link | None:
-    """Return the link in a document, or None if it is not as it was written."""
+    """Return the link in a document, or None if it is damaged."""
     if not fits(_KIND, document):
         return None
     return Link(

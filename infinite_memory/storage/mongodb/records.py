@@ -77,8 +77,8 @@ class RecordReader:
             if revision is None:
                 raise StoreDamaged(
                     f"revision {document.get('revision')} in the history of memory {memory_id!r} is"
-                    " not as it was written, so the history is not returned; the memory itself "
-                    "still works. Restore it from a backup"
+                    " damaged, so the history is not returned; the memory itself still works. "
+                    "Restore it from a backup"
                 )
             earlier.append(revision)
         return [*earlier, memory]

@@ -108,7 +108,7 @@ def seal_erased(memory_id: str, sequence: int) -> bytes:
 
 
 def erased_fits(sequence: int, memory_id: bytes, checksum: object) -> bool:
-    """Return whether the row that notes an erased memory is as it was written."""
+    """Return whether the row that records an erased memory is undamaged."""
     return seal_fits(_KIND, (sequence,), (memory_id,), checksum)
 
 
@@ -141,7 +141,7 @@ def read_pending(snapshot: Snapshot, model: str, *, limit: int, damage: DamageLo
 
 
 def _is_sound(snapshot: Snapshot, number: int, damage: DamageLog) -> bool:
-    """Return whether the memory in a row is as it was written, True if SQLite cannot read it."""
+    """Return whether the memory in a row is undamaged, True if SQLite cannot read it."""
     try:
         rows = select_records(snapshot, damage, "WHERE m.number = ?", number, models=())
         return all(record is not None for _, record in rows)

@@ -45,7 +45,7 @@ def read_journal(
     """Return at most `limit` entries, newest first; see `Storage.journal`.
 
     Raises:
-        EntryDamaged: an entry is not as it was written.
+        EntryDamaged: an entry is damaged.
     """
     end = read_ledger(snapshot.connection, path).end
     # Limited to numbers that SQLite can bind; no entry has a greater number.

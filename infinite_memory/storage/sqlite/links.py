@@ -77,7 +77,7 @@ def read_links(snapshot: Snapshot, ids: Collection[str], damage: DamageLog) -> l
 
 
 def damaged_links(snapshot: Snapshot) -> Iterator[str]:
-    """Yield the names of the links that are not as they were written."""
+    """Yield the names of the links that are damaged."""
     for row in snapshot.rows(_LINKS):
         if not _fits(row):
             yield _name(row)

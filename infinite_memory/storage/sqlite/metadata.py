@@ -41,7 +41,7 @@ def read_identity(connection: apsw.Connection, path: Path) -> str:
     """Return the identity of the store.
 
     Raises:
-        StoreDamaged: the row is missing, or is not as it was written.
+        StoreDamaged: the row is missing, or is damaged.
     """
     return read_ledger(connection, path).identity
 
@@ -50,7 +50,7 @@ def read_ledger(connection: apsw.Connection, path: Path) -> Ledger:
     """Return the row as it is in the snapshot or transaction of `connection`.
 
     Raises:
-        StoreDamaged: the row is missing, or is not as it was written.
+        StoreDamaged: the row is missing, or is damaged.
     """
     rows: list[Any] = connection.execute(
         "SELECT CAST(identity AS BLOB), CAST(sequence AS INTEGER), CAST(token AS BLOB), "
@@ -105,7 +105,7 @@ def append_entry(connection: apsw.Connection, end: JournalEnd, text: str, path: 
             "INSERT INTO journal (number, body, digest) VALUES (?, ?, ?)", (number, text, digest)
         )
     except apsw.ConstraintError as error:
-        problem = f"does not belong to it (the last one is noted as {end.number})"
+        problem = f"does not belong to it (the last entry is recorded as {end.number})"
         raise EntryDamaged(str(path), number, problem) from error
     return JournalEnd(number=number, digest=digest)
 

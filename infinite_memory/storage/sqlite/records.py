@@ -45,7 +45,7 @@ def select_records(
 ) -> Iterator[tuple[tuple[Any, ...], Record | None]]:
     """Yield the row and the record, with embeddings by `models`, of memories under `condition`.
 
-    The record is None where the memory is not as it was written. A damaged embedding is noted and
+    The record is None where the memory is damaged. A damaged embedding is noted and
     left out: it can be made again from the text.
     """
     columns, tables = f"{SELECTED}, m.number, {SELECTED_EMBEDDING}", f"memories m {_JOINED}"
@@ -93,7 +93,7 @@ def read_records(
     """Return the records of `ids` with their embeddings by `models`, by all models if None.
 
     Raises:
-        StoreDamaged: a record is not as it was written.
+        StoreDamaged: a record is damaged.
     """
     records = {}
     for memory_id in ids:
@@ -109,7 +109,7 @@ def read_history(snapshot: Snapshot, memory_id: str, damage: DamageLog) -> list[
     """Return every revision of a memory, the current revision last.
 
     Raises:
-        StoreDamaged: a revision is not as it was written.
+        StoreDamaged: a revision is damaged.
     """
     current = read_records(snapshot, [memory_id], damage, models=())
     if not current:
@@ -126,13 +126,13 @@ def _decode_revision(memory_id: str, row: tuple[Any, ...]) -> Memory:
     if revision_fits(memory_id.encode(), revision, body, checksum):
         return from_json(json.loads(body.decode()))
     raise StoreDamaged(
-        f"revision {revision} in the history of memory {memory_id!r} is not as it was written, so "
+        f"revision {revision} in the history of memory {memory_id!r} is damaged, so "
         "the history is not returned; the memory itself still works. Restore it from a backup"
     )
 
 
 def revision_fits(memory_id: bytes, revision: int, body: bytes, checksum: object) -> bool:
-    """Return whether a row of `revisions` is as it was written."""
+    """Return whether a row of `revisions` is undamaged."""
     return seal_fits(_KIND, (revision,), (memory_id, body), checksum)
 
 

@@ -118,7 +118,7 @@ def with_models(
 ) -> tuple[int, str | None, bytes] | None:
     """Return the bindings of `UPDATE_MODELS` that make a row of `SELECTED` name `models`.
 
-    None if the row is not as it was written.
+    None if the row is damaged.
     """
     blobs, numbers = row[: len(_BLOBS)], row[len(_BLOBS) : _CHECKSUM]
     if not seal_fits(_KIND, numbers, blobs, row[_CHECKSUM]):
@@ -186,7 +186,7 @@ def _encode_fields(memory: Memory) -> list[Any]:
 
 
 def decode_memory(row: tuple[Any, ...]) -> Memory | None:
-    """Return the memory in a row of `SELECTED`, or None if the row is not as it was written."""
+    """Return the memory in a row of `SELECTED`, or None if the row is damaged."""
     blobs, numbers = row[: len(_BLOBS)], row[len(_BLOBS) : _CHECKSUM]
     if not seal_fits(_KIND, numbers, blobs, row[_CHECKSUM]):
         return None

@@ -59,7 +59,7 @@ class ScopeReader:
 
 
 def damaged_scopes(snapshot: Snapshot) -> list[str]:
-    """Return the names of the scopes that are not as they were written."""
+    """Return the names of the scopes that are damaged."""
     return [
         name_of(blobs[0])
         for *blobs, active, checksum in snapshot.rows(_SCOPES)

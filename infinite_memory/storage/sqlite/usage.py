@@ -52,7 +52,7 @@ def count_usage(connection: apsw.Connection, used: Mapping[str, Usage], damage: 
 
 
 def damaged_usage(snapshot: Snapshot) -> Iterator[str]:
-    """Yield the ids of the memories whose usage is not as it was written."""
+    """Yield the ids of the memories whose usage is damaged."""
     rows = snapshot.rows(
         f"SELECT CAST(m.id AS BLOB), {_USED} FROM usage u JOIN memories m ON m.number = u.number"
     )

@@ -38,8 +38,8 @@ RESTORE = (
     "what can still be read can be exported before"
 )
 _FORGET = "restore it from a backup, or erase it for good: everything else still works"
-_LINK_AGAIN = "remove it and make it again: the memories that it links are not touched"
-_COUNTED_AGAIN = "nothing to do: it is counted again once the memory is recalled"
+_LINK_AGAIN = "remove the link and create it again: the two memories are not affected"
+_COUNTED_AGAIN = "nothing to do: the next recall of the memory counts from 1"
 _MOST_LINES = 100
 _PROGRESS_EVERY = 1000
 
@@ -55,7 +55,7 @@ _SCALES = (
     ),
     (
         "SELECT CAST(m.id AS BLOB) FROM memories m JOIN erased e ON e.id = m.id",
-        "memory {!r} is there and yet noted as erased",
+        "memory {!r} is stored, and is also recorded as erased",
     ),
     (
         "SELECT CAST(r.id AS BLOB) FROM revisions r LEFT JOIN memories m ON m.id = r.id "
@@ -66,12 +66,12 @@ _SCALES = (
         "SELECT CAST(m.id AS BLOB) FROM memories m JOIN vectors e ON e.number = m.number WHERE "
         "instr(char(10) || ifnull(m.embedded_by, '') || char(10), char(10) || e.model || char(10))"
         " = 0",
-        "memory {!r} has an embedding that it does not know of",
+        "memory {!r} has an embedding that its record does not list",
     ),
     (
         "SELECT CAST(l.source AS BLOB) FROM links l LEFT JOIN memories s ON s.id = l.source "
         "LEFT JOIN memories t ON t.id = l.target WHERE s.id IS NULL OR t.id IS NULL",
-        "a link from {!r} has no memory at one of its ends",
+        "a link from {!r} leads to a memory that does not exist",
     ),
 )
 
@@ -150,13 +150,13 @@ class _Walk:
         name = name_of(row[0])
         if record is None:
             self._damage.skip_record(name)
-            what = f"memory {name!r} is not as it was written"
+            what = f"memory {name!r} is damaged"
             yield Finding(part=RecordKind.MEMORY, id=name, what=what, way_out=_FORGET)
             return
         for model in models_of(row):
             self.counts["embeddings"] += 1
             if record.embedding_by(model) is None:
-                what = f"the embedding of memory {name!r} by {model} is not as it was written"
+                what = f"the embedding of memory {name!r} by {model} is damaged"
                 yield Finding(part=RecordKind.EMBEDDING, id=name, what=what, way_out=EMBED_AGAIN)
         yield from check_record(record)
         yield from self._number(row[SEQUENCE], name)
@@ -173,7 +173,7 @@ class _Walk:
             self.counts["revisions"] += 1
             if not revision_fits(blob, revision, body, checksum):
                 name = name_of(blob)
-                what = f"revision {revision} of memory {name!r} is not as it was written"
+                what = f"revision {revision} of memory {name!r} is damaged"
                 yield Finding(part=RecordKind.REVISION, id=name, what=what, way_out=_FORGET)
                 continue
             memory = from_json(json.loads(body))
@@ -211,7 +211,7 @@ class _Walk:
             self.counts["erased"] += 1
             name = name_of(blob)
             if not erased_fits(sequence, blob, checksum):
-                what = f"the note that {name!r} was erased is not as it was written"
+                what = f"the record that {name!r} was erased is damaged"
                 yield Finding(part=RecordKind.ERASED, id=name, what=what, way_out=RESTORE)
             yield from self._number(sequence, name)
 
@@ -219,8 +219,8 @@ class _Walk:
         """Check every scope."""
         self.counts["scopes"] = next(self._snapshot.rows("SELECT count(*) FROM scopes"))[0]
         for name in damaged_scopes(self._snapshot):
-            what = f"the scope {name!r} is not as it was written"
-            way_out = "delete it and create it again: the memories in it are not touched"
+            what = f"the scope {name!r} is damaged"
+            way_out = "delete the scope and create it again: its memories are not affected"
             yield Finding(part=RecordKind.SCOPE, id=name, what=what, way_out=way_out)
 
     def links(self) -> Iterator[Finding]:
@@ -228,7 +228,7 @@ class _Walk:
         self.counts["links"] = next(self._snapshot.rows("SELECT count(*) FROM links"))[0]
         for name in damaged_links(self._snapshot):
             self._damage.skip_record(name)
-            what = f"the {name} is not as it was written"
+            what = f"the {name} is damaged"
             yield Finding(part=RecordKind.LINK, what=what, way_out=_LINK_AGAIN)
 
     def usage(self) -> Iterator[Finding]:
@@ -236,7 +236,7 @@ class _Walk:
         self.counts["usage"] = next(self._snapshot.rows("SELECT count(*) FROM usage"))[0]
         for name in damaged_usage(self._snapshot):
             self._damage.skip_record(USAGE + name)
-            what = f"the usage of memory {name!r} is not as it was written"
+            what = f"the usage of memory {name!r} is damaged"
             yield Finding(part=RecordKind.USAGE, id=name, what=what, way_out=_COUNTED_AGAIN)
 
     def journal(self) -> Iterator[Finding]:

@@ -77,8 +77,8 @@ class Writer:
             if is_full(cause, self.connection) and not at_sync:
                 return False  # the end of the log was never written completely
             raise StorageUnavailable(
-                f"{storage_error(cause, self._path)}; most likely nothing was stored, but that "
-                "could not be made certain: look for the memory before you store it again"
+                f"{storage_error(cause, self._path)}; most likely nothing was stored, but this "
+                "could not be confirmed: look for the memory before you store it again"
             ) from error
         return ledger.token == token
 

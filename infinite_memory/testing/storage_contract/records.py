@@ -296,7 +296,7 @@ class RecordTests(StorageTests):
             Commit(puts=[forget, move, put("c", scope="s")]),
             Commit(puts=[forget, move], scopes=[child]),
         ):
-            with pytest.raises(Conflict, match="the scope 's', which is in use by now"):
+            with pytest.raises(Conflict, match="the scope 's', which is now in use"):
                 storage.commit(evolve(commit, expect=unused, erased_scopes=["s"]))
         storage.commit(Commit(scopes=[child]))
         storage.commit(

@@ -49,7 +49,7 @@ def diagnose_files(folder: Path) -> Iterator[Diagnosis]:
         return
     missing = [path for path in (places.marker, places.lock) if not path.exists()]
     if missing:
-        sentence = f"{missing[0]} is missing; opening the store makes it again."
+        sentence = f"{missing[0]} is missing; opening the store creates it again."
         yield Diagnosis("store", State.WARNING, sentence)
         return
     yield _diagnose_schema(places)
@@ -91,12 +91,12 @@ def _diagnose_reserve(places: Places) -> Diagnosis:
         return Diagnosis(
             "reserve",
             State.OK,
-            f"{format_size(size_bytes)} are set aside for forgetting on a full disk.",
+            f"{format_size(size_bytes)} are reserved for forgetting on a full disk.",
         )
     return Diagnosis(
         "reserve",
         State.WARNING,
         f"{places.reserve} has {format_size(size_bytes)} of the {format_size(RESERVE_BYTES)} that"
-        " are set aside for forgetting on a full disk: free some space; the next command that"
+        " are reserved for forgetting on a full disk: free some space; the next command that"
         " opens the store fills it.",
     )

@@ -41,7 +41,7 @@ class Reserve:
                 return False
             self._allocate()
         except OSError as error:
-            _logger.info("%s could not be set aside: %s", self._path, error)
+            _logger.info("%s could not be reserved: %s", self._path, error)
             with suppress(OSError):
                 self._path.unlink()
             return False
@@ -58,7 +58,7 @@ class Reserve:
             else:
                 os.truncate(self._path, held_bytes - size_bytes)
         except OSError as error:
-            _logger.warning("%s could not be given back: %s", self._path, error)
+            _logger.warning("%s could not be deleted: %s", self._path, error)
             return False
         return True
 

@@ -102,8 +102,8 @@ def _check_owner(folder: Path) -> None:
         return
     if me == _ROOT:
         raise StorageUnavailable(
-            f"{folder} belongs to the user {_name(owner)}, whom files made by root would shut out: "
-            "run this as that user, or give --home a folder of root's own"
+            f"{folder} belongs to the user {_name(owner)}, who could not use files that root "
+            "creates: run this as that user, or give --home a folder of root"
         )
     raise StorageUnavailable(
         f"{folder} belongs to the user {_name(owner)}, not to {_name(me)}: "

@@ -35,7 +35,7 @@ def read_marker(path: Path) -> str | None:
     match = _LINE.fullmatch(content.decode("ascii", errors="replace"))
     if match is None:
         raise StoreDamaged(
-            f"{path} does not read as the marker of a store, so the database beside it is suspect "
+            f"{path} is not a readable marker of a store, so the database beside it is suspect "
             "too and was left alone: restore a backup, or, if you know that the database is good, "
             "remove the marker"
         )

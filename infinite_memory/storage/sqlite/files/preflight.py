@@ -143,7 +143,7 @@ def _check_header(path: Path, vfs: str | None) -> int:
     if int.from_bytes(header[_APPLICATION], "big") != APPLICATION_ID:
         raise damaged_database(path, "was made by another program")
     if header[_FIXED_AT : _FIXED_AT + len(_FIXED)] != _FIXED:
-        raise apsw.NotADBError("its header is not as it was written")
+        raise apsw.NotADBError("its header is damaged")
     return int.from_bytes(header[_PAGE_BYTES], "big") or 1
 
 
@@ -176,10 +176,10 @@ def _identify(path: Path, vfs: str | None, *, has_log: bool) -> str:
             raise apsw.CorruptError("it does not say which store it is")
         return read_identity(connection, path)
     except apsw.SQLError as error:
-        raise apsw.CorruptError(f"it has not the tables of a store: {error}") from error
+        raise apsw.CorruptError(f"it lacks the tables of a store: {error}") from error
     except StoreDamaged as error:
         if has_log:
-            raise apsw.CorruptError("its identity may be written by half") from error
+            raise apsw.CorruptError("its identity may be incomplete") from error
         raise
     finally:
         connection.close()

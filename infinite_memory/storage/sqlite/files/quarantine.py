@@ -43,6 +43,4 @@ class Suspicion:
         """
         error = self.error
         if error is not None:
-            raise StoreDamaged(
-                f"nothing is written any more by this process, which goes on reading: {error}"
-            )
+            raise StoreDamaged(f"this process writes nothing more and only reads: {error}")

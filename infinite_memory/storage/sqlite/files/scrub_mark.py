@@ -37,7 +37,7 @@ class ScrubMark:
             os.close(os.open(self._path, os.O_WRONLY | os.O_CREAT, 0o600))
             sync_folder(self._path.parent)
         except OSError as error:
-            _logger.warning("%s could not be made: %s", self._path, error)
+            _logger.warning("%s could not be created: %s", self._path, error)
 
     def clear(self) -> None:
         """Remove the mark; if a power cut brings it back, the log is only emptied again."""
