@@ -137,7 +137,9 @@ def test_a_folder_of_another_user_is_refused_for_root_and_for_others(place: Path
     home = place / "home"
     home.mkdir()
     os.chown(home, NOBODY, NOBODY)
-    with pytest.raises(StorageUnavailable, match=r"belongs to the user .*could not use.*run this as"):
+    with pytest.raises(
+        StorageUnavailable, match=r"belongs to the user .*could not use.*run this as"
+    ):
         SqliteStorage.open(home)
     assert list(home.iterdir()) == []
     os.chown(home, 12345, 12345)

@@ -40,7 +40,9 @@ def contents(home: Path) -> dict[str, bytes]:
 
 
 def refuse(storage: SqliteStorage) -> None:
-    with pytest.raises(StoreDamaged, match=r"this process writes nothing more.*memory\.db is damaged"):
+    with pytest.raises(
+        StoreDamaged, match=r"this process writes nothing more.*memory\.db is damaged"
+    ):
         storage.commit(Commit(puts=[put("late")]))
     with pytest.raises(StoreDamaged, match="this process writes nothing more"):
         storage.scrub()

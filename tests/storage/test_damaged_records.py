@@ -107,8 +107,7 @@ def test_a_damaged_memory_is_left_out_of_every_list(
         assert [change.id for change in storage.changes(0, limit=1).items] == ["b"]
         assert storage.changes(0, limit=9).cursor == storage.position()
     assert [record.message for record in caplog.records] == [
-        f"{home / 'memory.db'}: the record 'a' was not written like this: "
-        "it is left out of every result"
+        f"{home / 'memory.db'}: the record 'a' is damaged: it is left out of every result"
     ]
     assert [memory.id for memory in storage.find(Criteria(), limit=9).memories] == ["b"]
     assert storage.pending("another model", limit=9) == ["b"]

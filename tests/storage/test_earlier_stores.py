@@ -98,7 +98,7 @@ def test_an_earlier_marker_beside_a_database_of_today_is_damage(home: Path, tmp_
     SqliteStorage.open(today).close()
     shutil.copy(home / "memory.db.marker", today)
     before = contents(today)
-    with pytest.raises(StoreDamaged, match="does not read as the marker"):
+    with pytest.raises(StoreDamaged, match="is not a readable marker"):
         SqliteStorage.open(today)
     assert contents(today) == before
 
