@@ -243,7 +243,7 @@ def _altered_counter(home: Path) -> None:
         (_dangling, StorageUnavailable, "is a link to"),
         (_pipe_for_marker, StoreDamaged, "is not a readable marker"),
         (_empty_marker, StoreDamaged, "is not a readable marker"),
-        (_no_tables, StoreDamaged, "has not the tables of a store"),
+        (_no_tables, StoreDamaged, "lacks the tables of a store"),
         (_altered_counter, StoreDamaged, "lost or altered the row that counts its changes"),
     ],
 )
