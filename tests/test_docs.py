@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pkgutil
 import re
 import subprocess
 import sys
@@ -20,6 +21,9 @@ ROOT = Path(__file__).parents[1]
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]*)(?:#([^)\s]*))?\)")
+DOTTED_NAME = re.compile(r"\binfinite_memory(?:_mcp)?(?:\.[A-Za-z_]\w*)+")
+# A decision and a line of the changelog name what was there when they were written.
+CURRENT_PAGES = [p for p in PAGES if p.parent.name != "decisions" and p.name != "changelog.md"]
 HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
 # A time zone in which it is about noon, so that "today" does not end between two commands; in this
 # form the sign counts westwards.
@@ -147,6 +151,23 @@ def test_every_link_leads_to_a_file_and_a_heading_of_it(page: Path) -> None:
         assert linked.exists(), target
         if anchor:
             assert anchor in anchors(linked), f"{target}#{anchor}"
+
+
+@pytest.mark.parametrize("page", CURRENT_PAGES, ids=name_of)
+def test_every_dotted_name_on_a_page_exists(page: Path) -> None:
+    missing = []
+    for name in DOTTED_NAME.findall(page.read_text("utf-8")):
+        try:
+            pkgutil.resolve_name(name)
+        except (ImportError, AttributeError):
+            missing.append(name)
+    assert missing == []
+
+
+def test_a_dotted_name_that_does_not_exist_is_noticed() -> None:
+    (name,) = DOTTED_NAME.findall("`infinite_memory.storage.chain.chained` checks an entry.")
+    with pytest.raises(AttributeError):
+        pkgutil.resolve_name(name)
 
 
 def test_every_public_name_is_in_the_reference() -> None:
