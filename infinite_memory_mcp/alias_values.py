@@ -1,4 +1,4 @@
-"""The values that other memory servers use: importances, kinds, labels, periods and messages."""
+"""Convert values that various memory servers use: importance, kind, labels, period, messages."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _KINDS: Mapping[Kind, str] = {
     Kind.REMINDER: "todo task action_item deadline",
     Kind.NOTE: "event observation reference document general episodic semantic procedural text",
 }
-"""The kinds of other servers, by the kind here that comes nearest."""
+"""Kinds that various servers use, by the nearest kind of ours."""
 
 _BY_WORD = {word: str(kind) for kind, words in _KINDS.items() for word in words.split()}
 _IMPORTANT = frozenset({"high", "very high", "highest", "critical", "urgent", "important", "yes"})
@@ -40,7 +40,7 @@ _UNITS = {"h": "hours", "d": "days", "w": "weeks", "m": "months", "y": "years"}
 
 
 def read_importance(value: Any) -> bool | None:
-    """Return whether an importance of another server is high, None for what is none.
+    """Return whether an importance is high, None if the value is not an importance.
 
     A number is a share of the smallest of the scales to 1, 5, 10 and 100 that holds it, and is high
     from 0.7 of the scale.
@@ -69,14 +69,14 @@ def match_kind(value: str) -> str | None:
 
 
 def split_labels(value: Any) -> Any:
-    """Return the labels of a text that separates them with commas; other values as they are."""
+    """Return the labels of a text with commas between them; return a different value unchanged."""
     if not isinstance(value, str) or value.lstrip()[:1] == "[":
         return value
     return [label for part in _COMMAS.split(value) if (label := part.strip().lstrip("#"))]
 
 
 def read_period(words: str) -> str:
-    """Return a short period such as "7d" in words; other words as they are."""
+    """Return a short period such as "7d" in words; return a different text unchanged."""
     match = _SHORT_PERIOD.fullmatch(words.strip())
     if match is None:
         return words

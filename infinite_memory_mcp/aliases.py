@@ -1,8 +1,8 @@
-"""The names that other memory servers use for the arguments of the tools.
+"""Names that different memory servers use for the arguments of our tools.
 
-`understand_arguments` renames them and reads their values, and returns what it did as notes for the
-answer. Only names that a tool does not have are touched, so an argument of ours is never changed
-into another. No alias leads to an argument that erases.
+`understand_arguments` renames such arguments, converts their values, and returns notes for the
+answer about every conversion. It changes only names that a tool does not have, so an argument of
+ours keeps its meaning. No alias leads to an argument that erases.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     "changes": ("updates", "profile", "data"),
     "user": ("user_id", "user_name", "username"),
 }
-"""The names of other servers by the name of ours, in the order in which they are tried."""
+"""The aliases of every argument, in the order in which they are tried."""
 
 _UNUSED = frozenset(
     {
@@ -92,7 +92,7 @@ _UNUSED = frozenset(
         *("search_mode", "overwrite", "entity", "max_related"),
     }
 )
-"""Options of other servers without a counterpart: kept in `context`, or left out with a note."""
+"""Options without a counterpart here: kept in `context`, or left out with a note."""
 
 _SEARCH_MODES = frozenset({"semantic", "exact", "hybrid", "keyword", "vector", "local", "global"})
 _MATCHES = ("tag_match", "tags_match", "match_all", "match_mode", "operation")
@@ -105,7 +105,7 @@ _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 def understand_arguments(
     values: Mapping[str, Any], known: Collection[str]
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return the values under the names in `known`, and a note on each name or value read anew.
+    """Return the values under the names in `known`, with a note for every name or value converted.
 
     Names that nobody knows stay as they are, for the refusal to name them.
 
@@ -149,7 +149,7 @@ class _Reader:
             self._rename(name, plain, value)
 
     def finish(self) -> None:
-        """Read what depends on several arguments."""
+        """Convert values that depend on several arguments."""
         if self._bounds:
             start, end = self._bounds.get("since"), self._bounds.get("until")
             words = f"{start} to {end}" if start and end else None
@@ -260,7 +260,7 @@ class _Reader:
         return list(dict.fromkeys(kinds)) or None
 
     def _context(self, value: Any) -> Any:
-        """Return `context`, without the tags and the type that other servers put into it."""
+        """Return `context` without tags and type, which some servers put into it."""
         if isinstance(value, str) and value.lstrip()[:1] != "{":
             return {"topic": value}
         if not isinstance(value, dict):
@@ -301,7 +301,7 @@ class _Reader:
 
 
 def _fold_camel_case(name: str) -> str:
-    """Return a name in camel case as this server spells names; other names as they are."""
+    """Return a name in snake case, as this server spells names."""
     if len(name) > _MAX_NAME_CHARS or not name[:1].islower():
         return name
     return _CAMEL.sub("_", name).casefold()

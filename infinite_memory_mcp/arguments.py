@@ -82,7 +82,7 @@ Parsed = TypeVar("Parsed", bound=Arguments)
 
 
 def list_choices(*options: StrEnum | str) -> dict[str, Any]:
-    """Return the values of an argument for its schema; other values are refused by name."""
+    """Return the values of an argument for its schema; the validation refuses further values."""
     return {"enum": [str(option) for option in options]}
 
 
@@ -171,7 +171,7 @@ def _describe_problem(kind: type[Arguments], problem: Any) -> str:
 
 
 def _expected(kind: type[Arguments], name: str) -> str:
-    """Return what an argument takes, in words."""
+    """Return in words which values an argument takes."""
     field = kind.model_fields[name]
     types = {field.annotation, *get_args(field.annotation)}
     if "limit" in name:

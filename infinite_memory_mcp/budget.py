@@ -1,10 +1,11 @@
-"""The budget of an answer in tokens: an estimate, and the cut where an answer is too long.
+"""Estimate the tokens of an answer, and cut an answer to its budget.
 
-Models count differently, so the estimate leans to the high side. A token is up to five letters of
-a word, two capital letters or digits, one sign or line break, one letter of another alphabet, two
-thirds of a character of a script such as Chinese, or two fifths of a symbol. Three consonants in a
-row, as in a password, count once more. On notes, articles, dialogues, code and Chinese this is 1.2
-to 1.8 times what two public tokenizers count, and at least 0.67 times on random characters.
+Models count differently, so the estimate is high on purpose. A token is up to five letters of a
+word, two capital letters or digits, a punctuation mark or line break, a letter of a non-Latin
+alphabet, two thirds of a character of a script such as Chinese, or two fifths of a symbol. Three
+consonants in a row, as in a password, add a token. On notes, articles, dialogues, code and Chinese
+the estimate is 1.2 to 1.8 times the count of two public tokenizers; on random characters it is at
+least 0.67 times their count.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ __all__ = [
 ]
 
 DEFAULT_TOKENS = 6000
-"""The most tokens of an answer, where the call gives no other number."""
+"""The default budget of an answer, in tokens."""
 
 _TOKENS = (
     # In this order, a piece of text with its tokens: a fixed number, or one for so many characters.

@@ -182,7 +182,7 @@ def count_fitting(memories: Sequence[Memory], budget: int) -> int:
 def memories_to_data(
     memories: Sequence[Memory], *, budget: int = DEFAULT_TOKENS, offset: int = 0
 ) -> dict[str, Any]:
-    """Return memories requested by their ids, as much of each text from `offset` on as fits."""
+    """Return memories requested by their ids; texts begin at `offset` and are cut to the budget."""
     count = min(len(memories), max(1, (budget - _AROUND_TOKENS) // _ENTRY_TOKENS))
     share = max(50, (budget - _AROUND_TOKENS) // (count or 1) - _ENTRY_TOKENS)
     data: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""Decode and encode JSON-RPC messages, one message a line of UTF-8."""
+"""Decode and encode JSON-RPC messages, a message per line of UTF-8."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def _iter_strings(value: Any) -> Iterator[str]:
 
 
 def replace_surrogates(text: str) -> str:
-    """Return `text` with U+FFFD for each lone surrogate, which would end the server process."""
+    """Return `text` with U+FFFD for every lone surrogate, which would end the server process."""
     return text if text.isascii() else _SURROGATE.sub(REPLACEMENT, text)
 
 

@@ -184,7 +184,7 @@ def render_page(memories: Iterable[Memory], cursor: str | None) -> str:
 def render_memories(
     memories: Sequence[Memory], *, budget: int = DEFAULT_TOKENS, offset: int = 0
 ) -> str:
-    """Return memories requested by their ids: whole, or as much of each as fits.
+    """Return memories requested by their ids, whole or cut to the budget.
 
     The texts begin at the character `offset`.
     """
@@ -213,7 +213,7 @@ def count_memories(number: int) -> str:
 
 
 def _render_hit(number: int, hit: Hit, depth: Depth, summary: str | None) -> str:
-    """Return a hit; `summary` is the id of the memory that covers it, None without one."""
+    """Return a hit; `summary` is the id of the summary that covers it, if any."""
     header = list(
         _header_fields(
             hit.memory, hit.score, every_status=depth is Depth.EXHAUSTIVE, ended=hit.ended

@@ -1,4 +1,4 @@
-"""The settings of the server. No other file of the adapter reads the environment."""
+"""The settings of the server. Only this file of the adapter reads the environment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tools of other memory servers, answered with the call that does the same here."""
+"""Names of tools of various memory servers; the answer names the equivalent call here."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def _encode(values: Mapping[str, Any]) -> str:
 
 
 def _split(name: str, arguments: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the arguments of each call that a call of another server amounts to."""
+    """Return the arguments of every call here that together replace a foreign call."""
     shape = _SHAPES.get(name)
     try:
         calls = [] if shape is None else list(shape(arguments))

@@ -50,7 +50,7 @@ def check_request(
 
 
 def client_name(method: str, params: Mapping[str, Any] | None) -> str | None:
-    """Return the name of the client in this request, None without one.
+    """Return the name of the client in this request, None if it has no name.
 
     Before the protocol revision 2026-07-28 only `initialize` has it; since then every request.
     """

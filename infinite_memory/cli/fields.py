@@ -117,31 +117,35 @@ def conditions_but_when(command: Command) -> Command:
                 "scopes",
                 metavar="NAME",
                 multiple=True,
-                help="This scope with its parents and Global; ALL for all open ones. Repeatable.",
+                help="In this scope, its parents or Global; ALL: any open scope. May be repeated.",
             ),
             click.option(
-                "--tag", "-t", "tags", multiple=True, help="Has this tag. Repeated: all of them."
+                "--tag",
+                "-t",
+                "tags",
+                multiple=True,
+                help="With this tag; if repeated, with all of these tags.",
             ),
             click.option(
                 "--kind",
                 "kinds",
                 type=click.Choice([str(kind) for kind in Kind]),
                 multiple=True,
-                help="Is of this kind. Repeated: one of them.",
+                help="Of this kind; if repeated, of one of these kinds.",
             ),
             click.option(
                 "--status",
                 "statuses",
                 type=click.Choice([*(str(status) for status in Status), _ANY]),
                 multiple=True,
-                help="By default current. Repeated: one of them.",
+                help="With this status, by default current; if repeated, with one of these.",
             ),
             click.option(
                 "--since", metavar="TIME", help=f"Happened at this time or later: {_WHEN}"
             ),
             click.option("--until", metavar="TIME", help="Happened before this time."),
             click.option(
-                "--conversation", "conversation_id", metavar="ID", help="Is from this conversation."
+                "--conversation", "conversation_id", metavar="ID", help="From this conversation."
             ),
         )
     ):
@@ -153,7 +157,7 @@ def _tense_options(command: Command) -> Command:
     as_of = click.option(
         "--as-of",
         metavar="WHEN",
-        help='Held at that time, superseded since or not: "last March", "2024-03-31".',
+        help='Held at that time, even if superseded since: "last March", "2024-03-31".',
     )
     # Not a choice: the library names the nearest value.
     mode = click.option(
@@ -166,14 +170,14 @@ def _tense_options(command: Command) -> Command:
 
 
 def depth_option(command: Command) -> Command:
-    """Give a command the option that says how far a search looks."""
+    """Give a command the option for the depth of a search."""
     # Not a choice: the library names the nearest value.
     return click.option(
         "--depth",
         metavar=f"[{'|'.join(Depth)}]",
         default=str(Depth.NORMAL),
         help="overview: summaries first, and the best passage of each memory. exhaustive: the"
-        " titles of all matches, superseded and archived ones too.",
+        " titles of all matches, including superseded and archived memories.",
     )(command)
 
 

@@ -27,22 +27,22 @@ _COMMANDS: Mapping[str, str] = {
     "show": "Show one memory with all its fields.",
     "list": "List memories, newest first.",
     "revise": "Change a memory; the old revision is kept.",
-    "forget": "Take memories out of every result, or erase them.",
-    "profile": "Show and change what is known of a user.",
+    "forget": "Remove memories from every result, or erase them.",
+    "profile": "Show or change the profile of a user.",
     "history": "Show every revision of a memory, or every value of a key.",
-    "conflicts": "List facts that disagree about a key.",
+    "conflicts": "List facts with the same key that contradict each other.",
     "log": "List the changes, newest first: who did what, and when.",
     "undo": "Reverse a change, by default the last one made here.",
     "scopes": "List, create, change and delete scopes.",
-    "stats": "Count what is stored.",
-    "embed": "Embed the memories that only their words can find so far.",
+    "stats": "Count the stored memories.",
+    "embed": "Embed the memories that have no vector yet.",
     "copy": "Copy everything into another store, and compare the two.",
-    "verify": "Check everything that is stored, and say what is damaged.",
+    "verify": "Check every record and the index, and report damage.",
     "config": "Print the settings in force and where each came from.",
-    "doctor": "Check the installation; change nothing.",
-    "model": "Look at the embedding model, change it, or export another.",
+    "doctor": "Check the installation and the store, without changes.",
+    "model": "Show the embedding model, change it, or export another.",
 }
-"""Name and summary of each command, so that --help need not load them."""
+"""Names and summaries of the commands, so that --help need not load their modules."""
 
 _FILES: Mapping[str, str] = {
     "why-not": "search",

@@ -152,7 +152,7 @@ def _digest_json(digest: Digest) -> dict[str, Any]:
 def list_command(
     context: click.Context, /, *, limit: int, after: str | None, **options: Any
 ) -> None:
-    """List memories, newest first; with --scope first those of the scopes, then the inherited.
+    """List memories, newest first; with --scope, inherited memories come last.
 
     Into a pipe every memory is a line: time, scope, kind, text and id, with tabs between.
     """
@@ -215,6 +215,6 @@ def emit_rows(memories: Iterable[Memory], zone: str | None) -> None:
 
 
 def _kind(memory: Memory, now: datetime) -> str:
-    """Return the kind of a memory, with its status unless that is current."""
+    """Return the kind of a memory, with its status unless the memory is current."""
     status = effective_status(memory, now)
     return str(memory.kind) if status == Status.CURRENT else f"{memory.kind}, {status}"

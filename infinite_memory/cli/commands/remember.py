@@ -31,20 +31,23 @@ __all__ = ["remember_command"]
 @click.option(
     "--from", "source_file", metavar="FILE", help="Store a memory for each line of JSON in FILE."
 )
-@click.option("--id", help="An id of your own: the same command again then changes nothing.")
+@click.option("--id", help="An id of your own. Repeating the command then changes nothing.")
 @field_options
 @origin_option
 @click.option(
-    "--supersedes", multiple=True, metavar="ID", help="A memory that it replaces. May be repeated."
+    "--supersedes",
+    multiple=True,
+    metavar="ID",
+    help="The id of a memory that it replaces. May be repeated.",
 )
 @click.option(
     "--no-similar",
     "similar",
     flag_value=False,
     default=True,
-    help="Do not name similar memories, which it may replace.",
+    help="Do not look for similar memories that it may replace.",
 )
-@click.option("--important", is_flag=True, default=None, help="It matters more than others.")
+@click.option("--important", is_flag=True, default=None, help="Mark the memory as important.")
 @common_options
 @click.pass_context
 def remember_command(

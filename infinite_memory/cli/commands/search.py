@@ -36,9 +36,9 @@ __all__ = ["search_command", "why_not_command"]
 )
 @click.option("--offset", type=int, default=0, metavar="N", help="Skip the first N memories.")
 @click.option(
-    "--threshold", type=float, metavar="SCORE", help="Leave out memories that score less, 0 to 1."
+    "--threshold", type=float, metavar="SCORE", help="Omit memories with a lower score, 0 to 1."
 )
-@click.option("--explain", is_flag=True, help="Show how each score came about.")
+@click.option("--explain", is_flag=True, help="Show how the scores are composed.")
 @common_options
 @click.pass_context
 def search_command(
