@@ -51,7 +51,7 @@ class Put:
 class Erase:
     """Remove a memory for good: text, history, vectors, links, usage. Its id stays, in the feed.
 
-    With `expected` that must be its current revision; without, it need not even exist.
+    `expected` must be the current revision of the memory; with None the memory may be missing.
     """
 
     id: str
@@ -60,9 +60,9 @@ class Erase:
 
 @frozen(kw_only=True)
 class Attach:
-    """Give an embedding to a revision of a memory; nothing where that is not the current one.
+    """Give an embedding to a memory, if `revision` is its current revision.
 
-    The embedding replaces the one by the same model. Embeddings by other models stay.
+    The embedding replaces an embedding by the same model. Embeddings by further models stay.
     """
 
     id: str
@@ -72,7 +72,7 @@ class Attach:
 
 @frozen(kw_only=True)
 class Detach:
-    """Remove every embedding of a memory except the one by the model `keep`."""
+    """Remove the embeddings of a memory, except the embedding by the model `keep`."""
 
     id: str
     keep: str
@@ -80,10 +80,10 @@ class Detach:
 
 @frozen(kw_only=True)
 class ExpectKey:
-    """The memories `ids`, and no others, hold a key.
+    """Expect that exactly the memories `ids` hold a key.
 
-    Counted are the memories of that scope and key, in just this spelling, that have one of the
-    `statuses` before the commit.
+    The expectation is about the memories of `scope` with `key`, in exactly this spelling, whose
+    status before the commit is in `statuses`.
     """
 
     scope: str
@@ -94,10 +94,10 @@ class ExpectKey:
 
 @frozen(kw_only=True)
 class ExpectContent:
-    """The memories `ids`, and no others, have a content.
+    """Expect that exactly the memories `ids` have a content.
 
-    Counted are the current memories in one of the `scopes` that have, before the commit, one of
-    the `content_hashes`.
+    The expectation is about the memories that before the commit are current, in one of the
+    `scopes`, and have one of the `content_hashes`.
     """
 
     scopes: frozenset[str]

@@ -139,21 +139,21 @@ class Hit:
 
 @frozen(kw_only=True)
 class Hits(Sequence[Hit]):
-    """Hits, best first, and what was looked at to find them.
+    """The hits of a search, best first, with the counts of the search.
 
-    In an overview summaries come first, and what they cover last; a summary that is outdated comes
-    first nowhere, and one that probably does not answer not before a hit that probably does.
+    An overview begins with summaries and ends with the hits that they cover. An outdated summary
+    keeps its rank, and a summary that probably does not answer follows the hits that probably do.
 
-    `scopes` are those that were searched, None for all; `opened` those among them that were not
-    asked for and that the question names, `unopened` open ones that it may have named. `eligible`
-    counts the memories that met the conditions, `matches` those that matched as well; of these,
-    `more` lay over the limit. `below` counts those under the threshold; `pending` those that could
-    be compared by their words alone, since they are not embedded yet. `note` says why an arm was
-    left out, None if both took part.
+    `scopes` are the searched scopes, None for all. `opened` are scopes that the search added since
+    the question names them; `unopened` are open scopes that the question may have named. `eligible`
+    counts the memories that meet the conditions, `matches` the eligible memories that match the
+    question, `more` the matches beyond the limit, `below` the matches under the threshold, and
+    `pending` the eligible memories without a vector, which are compared by words alone. `note` says
+    why the search left out words or meaning, None if it used both.
 
-    The first `offset` hits were passed over; `next` is the offset to go on from, None at the end.
-    `best` is the score of the first of all, 0 without any. `when` is how the words of time were
-    read that were given, None without; `as_of` is the moment that was asked about, None without.
+    The search skipped the first `offset` hits; `next` is the offset of the next page, None at the
+    end. `best` is the score of the first hit of the first page, 0 if nothing matches. `when` is the
+    reading of the given words of time, `as_of` the requested moment; None if the call gave none.
     `time` is the time that the question names itself and in which memories were searched: they rank
     higher, None without. `newest_conversation` is the id of the conversation whose last memories
     these are, oldest first and with the score 0, because the question asks for the last time and
