@@ -158,7 +158,7 @@ def test_a_change_of_a_parent_is_not_undone_into_a_circle(store: MemoryStore) ->
     store.scopes.create("b", parent="a")
     store.scopes.update("b", parent="")
     store.scopes.update("a", parent="b")
-    with pytest.raises(Conflict, match="'a' lies below the scope 'b'"):
+    with pytest.raises(Conflict, match="'a' is now below the scope 'b'"):
         store.undo(3)
     assert store.scopes["b"].parent is None
 
