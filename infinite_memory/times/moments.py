@@ -34,7 +34,7 @@ def read_happened(
     try:
         return read_moment(words, zone)
     except InvalidInput:
-        stretch = read_exactly(words, now=now, zone=zone, week_start=week_start)
+        stretch = read_exactly(words, now=now, zone=zone, week_start=week_start, vague=False)
     if stretch.start is None:
         raise InvalidInput(
             f"happened_at {words!r:.100} has no beginning: name a day or a time, such as"

@@ -62,7 +62,7 @@ def read_range(
     Raises:
         InvalidInput: the words name no time, several, or one without such a range.
     """
-    return _read(words, calendar_at(now, zone, week_start), lenient=True)
+    return _read(words, calendar_at(now, zone, week_start), lenient=True, widen=True)
 
 
 def read_exactly(
@@ -71,17 +71,20 @@ def read_exactly(
     now: datetime,
     zone: str | None,
     week_start: WeekStart | str = WeekStart.MONDAY,
+    vague: bool = True,
 ) -> TimeRange:
-    """Return the range of `words`, which are an expression of time, with moments as short as said.
+    """Return the range of `read_range`, with moments as short as they are said.
 
     Raises:
-        InvalidInput: the words cannot be read, or are as vague as "recently".
+        InvalidInput: the words cannot be read or, unless `vague`, are a sentence or as vague as
+            "recently".
     """
-    return _read(words, calendar_at(now, zone, week_start), lenient=False).range
+    calendar = calendar_at(now, zone, week_start)
+    return _read(words, calendar, lenient=vague, widen=False).range
 
 
-def _read(words: str, calendar: Calendar, *, lenient: bool) -> Reading:
-    """Return the reading of `words`; a `lenient` one may be vague, a sentence or widened."""
+def _read(words: str, calendar: Calendar, *, lenient: bool, widen: bool) -> Reading:
+    """Return the reading of `words`, which may be vague or a sentence to a `lenient` reader."""
     if not isinstance(words, str) or not words.strip():
         raise InvalidInput(f"the time {words!r:.100} is empty: write one such as {_EXAMPLES}")
     if len(words) > MAX_CHARS:
@@ -92,7 +95,7 @@ def _read(words: str, calendar: Calendar, *, lenient: bool) -> Reading:
     cursor = Cursor(tokenize(words), calendar, lenient=lenient)
     try:
         period = _read_expression(cursor)
-        return reading_of(words, 0, len(words), calendar, period, widen=lenient)
+        return reading_of(words, 0, len(words), calendar, period, widen=widen)
     except _NotUnderstood as error:
         within = find_in_sentence(words, cursor) if lenient else None
         if within is None or _is_qualified(cursor, within):

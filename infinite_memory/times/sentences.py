@@ -56,6 +56,7 @@ _BOUNDS_ZH = frozenset({"前", "之前", "以前", "后", "之后", "以后"})
 _USUAL = frozenset("open opened opens work works working hours available closed runs".split())
 _PLURALS = {f"{name}s": _NAMED[name] for name in (*WEEKDAYS, *PARTS, "weekend")}
 _JOINTS = frozenset("at on in the of from between".split())
+_ONE_FURTHER = (("before", "last"), ("after", "next"))
 _JOINED = frozenset({"and", "or", "&", "/", ","})
 
 
@@ -195,6 +196,9 @@ def _is_changed_by_context(sentence: str, cursor: Cursor, position: int, match: 
     """Return whether the words around `match`, which begins at `position`, change its meaning."""
     before = cursor.at(position - 1)
     if _is_code(sentence, cursor, position, match.end):
+        return True
+    # "The winter before last" is another winter.
+    if (cursor.word(match.end), cursor.word(match.end + 1)) in _ONE_FURTHER:
         return True
     if before is not None and (before.value in _BEFORE or before.value in _BEFORE_ZH):
         return True

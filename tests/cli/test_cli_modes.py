@@ -100,7 +100,7 @@ def test_why_not_says_which_mode_finds_it(ask: Ask) -> None:
 
 @pytest.mark.parametrize("command", [("search", "tea"), ("list",), ("why-not", "oslo", "tea")])
 def test_what_cannot_be_meant_is_refused(run: Run, command: tuple[str, ...]) -> None:
-    assert "cannot be read" in run(*command, "--as-of", "the other day", code=2).stderr
+    assert "cannot be read" in run(*command, "--as-of", "every Friday", code=2).stderr
     both = run(*command, "--as-of", "2024", "--mode", "strict", code=2).stderr
     assert "cannot go together with as_of" in both
     assert "'history'" in run(*command, "--mode", "histori", code=2).stderr

@@ -50,7 +50,7 @@ def test_words_mean_one_moment(words: str, moment: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", ["", "soon", "since next March", "2024-03-31T25:00", "2024-13", "March 2024 maybe"]
+    "words", ["", "tea", "since next March", "2024-03-31T25:00", "2024-13", "3/4/2024"]
 )
 def test_what_means_no_moment_is_refused(words: str) -> None:
     with pytest.raises(InvalidInput):
