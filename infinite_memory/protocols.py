@@ -59,9 +59,9 @@ class Storage(Protocol):
         """Carry out all of `commit`, or nothing; return the cursor of the feed after it.
 
         `Commit` documents the order in which its fields are applied. Erasing an unknown id without
-        an expected revision, attaching to a revision that is not current, and detaching or
-        unlinking a missing embedding or link change nothing. Scopes, links, the active model and
-        the journal do not move the feed. A damaged memory can be erased, not revised.
+        an expected revision, attaching to a revision that is not current, and detaching a
+        missing embedding or erasing a missing link change nothing. Scopes, links, the active model
+        and the journal do not move the feed. A damaged memory can be erased, not revised.
 
         Raises:
             Conflict: a `Put` or an `Erase` expected another revision than the current one, or

@@ -26,7 +26,7 @@ MAX_FILE_LINES = 400
 MAX_FUNCTION_LINES = 50
 MAX_FOLDER_FILES = 25
 
-# A module may import from its own layer and from those above it in this list.
+# A module may import from its own layer and from the layers before it in this list.
 LAYERS = [
     "infinite_memory.errors",
     "infinite_memory.clock",
@@ -45,7 +45,7 @@ LAYERS = [
     "infinite_memory.cli",
     "infinite_memory_mcp",
 ]
-# The package itself hands out the public names of all layers; only the adapter takes them there.
+# The package re-exports the public names of all layers; only the adapter imports them from it.
 FRONT = "infinite_memory"
 # Loaded late: they take a large part of a second, or are optional.
 MONGODB = "infinite_memory.storage.mongodb"
@@ -60,7 +60,6 @@ TESTING = {
     "infinite_memory.testing",
     "infinite_memory.testing.embedder_contract",
     "infinite_memory.testing.embedders",
-    "infinite_memory.testing.feed_reader",
     "infinite_memory.testing.search_contract",
     STORAGE_CONTRACT,
     "infinite_memory.testing.storage_machine",

@@ -1,4 +1,4 @@
-"""The hash that decides whether two memories say the same about the same.
+"""The hash of what a memory says: its text, kind, scope, key, speaker and conversation.
 
 Stores hold these hashes, so the rule is fixed: no release may change what `content_hash` returns
 for a memory.

@@ -48,7 +48,7 @@ class Similar:
 
 @frozen(kw_only=True)
 class Receipt:
-    """Proof that a write is durable, with its effects.
+    """The result of a request to write; what it reports as stored is durable.
 
     The outcome `unchanged` means that the same request was carried out before; `strengthened` that
     an equal memory was stored within the hour, with nothing else in its scope since: nothing was

@@ -40,7 +40,8 @@ class ConversationScores:
     The gains and losses of the steps: `sentences` from comparing the sentences of the question
     separately, `around` from the adjacent turns, `quoted` from holding the quoted phrases,
     `is_question` the loss of a memory that is a question, `important` the gain of an important
-    memory, `conversation` the share of the conversation. `total` is the final score.
+    memory, `conversation` the share of the conversation. `total` is their sum, before the share of
+    a summary and before the calibration.
     """
 
     turns: ConversationTurns

@@ -145,7 +145,7 @@ def _prepare_memories(
             memory = _with_scope(memory, spelling.setdefault(fold_name(memory.scope), memory.scope))
             timed = draft.happened_at is not None
             first = seen.setdefault(memory.id, memory)
-            if first is not memory and not _has_same_content(memory, first, timed=timed):
+            if first is not memory and not _has_same_request_fields(memory, first, timed=timed):
                 raise InvalidInput(f"id {memory.id!r} is given twice, with two contents")
         except InvalidInput as error:
             if not number:
@@ -357,7 +357,7 @@ def _receipt_of_stored(services: Services, new: NewMemory, record: Record) -> Re
             " or choose another id"
         )
     if not any(
-        _has_same_content(memory, revision, timed=new.timed)
+        _has_same_request_fields(memory, revision, timed=new.timed)
         for revision in (current, *services.storage.history(memory.id))
     ):
         text = quote_text(services, current, memory.scope, max_chars=120)
@@ -370,8 +370,8 @@ def _receipt_of_stored(services: Services, new: NewMemory, record: Record) -> Re
     return receipt_of(current, Outcome.UNCHANGED, searchable)
 
 
-def _has_same_content(new: Memory, stored: Memory, *, timed: bool) -> bool:
-    """Return whether two memories have the same content; `happened_at` counts only if `timed`.
+def _has_same_request_fields(new: Memory, stored: Memory, *, timed: bool) -> bool:
+    """Return whether two requests say the same; `happened_at` counts only if `timed`.
 
     The placement among memories with the same key may have given the stored memory a `valid_from`
     or a `valid_to` that its caller did not give.

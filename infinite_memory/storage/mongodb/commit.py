@@ -67,11 +67,11 @@ class Committer:
         """Add the counts of `used`; see `Storage.count_usage`."""
         self._carry_out(lambda session: self._plan_usage(used, session))
 
-    def _carry_out(self, plan: Callable[[ClientSession], Plan]) -> int:
-        """Write the plan that `plan` makes, in one transaction; return the last change number."""
+    def _carry_out(self, make_plan: Callable[[ClientSession], Plan]) -> int:
+        """Make a plan and write it in one transaction; return the number of the last change."""
         # One commit at a time in this process: parallel commits would only cause write conflicts.
         with self._hold_commit_lock():
-            return in_transaction(self._connection, lambda session: self._write(plan, session))
+            return in_transaction(self._connection, lambda session: self._write(make_plan, session))
 
     @contextmanager
     def _hold_commit_lock(self) -> Iterator[None]:

@@ -1,6 +1,6 @@
 """Commits as transactions.
 
-Every transaction first writes the store document, which counts the changes. If two run in parallel,
+Every transaction first adds one to `turns` in the store document. If two run in parallel,
 the later transaction fails there with a write conflict and is retried. Commits are thus serialized,
 and the numbers of the feed become visible in order.
 """
