@@ -94,10 +94,10 @@ class ExpectKey:
 
 @frozen(kw_only=True)
 class ExpectContent:
-    """Expect that exactly the memories `ids` have a content.
+    """Expect that exactly the memories `ids` have one of the `content_hashes`.
 
     The expectation is about the memories that before the commit are current, in one of the
-    `scopes`, and have one of the `content_hashes`.
+    `scopes`.
     """
 
     scopes: frozenset[str]
