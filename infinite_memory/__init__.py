@@ -35,7 +35,14 @@ if TYPE_CHECKING:
     from infinite_memory.model.memory import Kind, Memory, Origin, Status
     from infinite_memory.model.profile import Profile
     from infinite_memory.model.recall_page import Digest, Landmark, Recalled
-    from infinite_memory.model.receipt import Outcome, Receipt, Searchable, Similar
+    from infinite_memory.model.receipt import (
+        BulkReceipt,
+        Outcome,
+        Preview,
+        Receipt,
+        Searchable,
+        Similar,
+    )
     from infinite_memory.model.record import Page, Usage
     from infinite_memory.model.scope import Scope, Sensitivity
     from infinite_memory.model.time_range import Reading, TimeRange, format_range
@@ -63,6 +70,7 @@ __all__ = [
     "Absence",
     "Action",
     "Actor",
+    "BulkReceipt",
     "Config",
     "ConfigurationError",
     "Conflict",
@@ -96,6 +104,7 @@ __all__ = [
     "Outcome",
     "Page",
     "Predecessor",
+    "Preview",
     "Profile",
     "Reading",
     "Recalled",
@@ -161,7 +170,7 @@ _HOMES = {
     "model.link": ("Link", "LinkType"),
     "model.memory": ("Kind", "Memory", "Origin", "Status"),
     "model.profile": ("Profile",),
-    "model.receipt": ("Outcome", "Receipt", "Searchable", "Similar"),
+    "model.receipt": ("BulkReceipt", "Preview", "Outcome", "Receipt", "Searchable", "Similar"),
     "model.recall_page": ("Digest", "Landmark", "Recalled"),
     "model.record": ("Page", "Usage"),
     "model.scope": ("Scope", "Sensitivity"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from infinite_memory import MemoryStore
+from infinite_memory.store.bulk import Bulk
 from infinite_memory.store.journal import Journal
 from infinite_memory.store.models import EmbeddingModels
 from infinite_memory.store.profile import Profiles
@@ -10,7 +11,13 @@ from infinite_memory.store.scopes import Scopes
 
 __all__ = ["GROUPS", "public_names"]
 
-GROUPS = {"journal": Journal, "models": EmbeddingModels, "profile": Profiles, "scopes": Scopes}
+GROUPS = {
+    "bulk": Bulk,
+    "journal": Journal,
+    "models": EmbeddingModels,
+    "profile": Profiles,
+    "scopes": Scopes,
+}
 _OPERATORS = {"__iter__", "__getitem__"}
 
 

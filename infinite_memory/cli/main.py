@@ -47,7 +47,7 @@ _COMMANDS: Mapping[str, str] = {
 _FILES: Mapping[str, str] = {
     "why-not": "search",
     "list": "recall",
-    **dict.fromkeys(("show", "revise", "forget", "history", "conflicts"), "memories"),
+    **dict.fromkeys(("show", "revise", "history", "conflicts"), "memories"),
     **dict.fromkeys(("log", "undo"), "journal"),
     **dict.fromkeys(("stats", "verify"), "maintenance"),
     **dict.fromkeys(("config", "doctor"), "installation"),

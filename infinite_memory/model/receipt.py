@@ -1,13 +1,26 @@
-"""The answer to a write."""
+"""The answer to a write, and the preview of a write to many memories."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from enum import StrEnum
+from hashlib import blake2b
 
-from attrs import frozen
+from attrs import field, frozen
 
-__all__ = ["Outcome", "Receipt", "Searchable", "Similar"]
+from infinite_memory.model.memory import Memory
+
+__all__ = [
+    "PREVIEWED",
+    "BulkReceipt",
+    "Outcome",
+    "Preview",
+    "Receipt",
+    "Searchable",
+    "Similar",
+    "make_token",
+]
 
 
 class Outcome(StrEnum):
@@ -74,3 +87,40 @@ class Receipt:
     conflicts: tuple[str, ...] = ()
     similar: tuple[Similar, ...] = ()
     pending: tuple[str, ...] = ()
+
+
+PREVIEWED = 10
+"""The most memories that a preview shows."""
+
+_TOKEN_BYTES = 6
+
+
+@frozen(kw_only=True)
+class Preview:
+    """What a change to many memories would change.
+
+    `count` is the number of memories and `memories` are the first ten of them, in the order of the
+    selection; `by_scope` counts all of them. `token` confirms the change of just these memories at
+    these revisions. Where there is no memory, `elsewhere` counts by scope the memories of other
+    open scopes that meet the same conditions.
+    """
+
+    token: str
+    count: int
+    memories: tuple[Memory, ...] = ()
+    by_scope: Mapping[str, int] = field(factory=dict)
+    elsewhere: Mapping[str, int] = field(factory=dict)
+
+
+@frozen(kw_only=True)
+class BulkReceipt:
+    """The ids of the memories that one commit, with one entry of the journal, has changed."""
+
+    ids: tuple[str, ...]
+
+
+def make_token(memories: Iterable[Memory]) -> str:
+    """Return 12 hexadecimal digits that stand for the memories at their revisions, in any order."""
+    lines = sorted(f"{memory.id} {memory.revision}\n" for memory in memories)
+    digest = blake2b("".join(lines).encode(), digest_size=_TOKEN_BYTES, person=b"forget")
+    return digest.hexdigest()

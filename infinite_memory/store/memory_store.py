@@ -33,6 +33,7 @@ from infinite_memory.operations.writes.forget import forget
 from infinite_memory.operations.writes.remember import Progress, remember, remember_many
 from infinite_memory.operations.writes.revise import get_record, revise
 from infinite_memory.protocols import Embedder, SearchFactory, Storage
+from infinite_memory.store.bulk import Bulk
 from infinite_memory.store.ids import Ids
 from infinite_memory.store.journal import Journal
 from infinite_memory.store.lifetime import Lifetime
@@ -61,6 +62,7 @@ class MemoryStore:
     def __init__(self, lifetime: Lifetime) -> None:
         """Work on the store that is open for that `lifetime`. Use `open` instead."""
         self._lifetime = lifetime
+        self.bulk = Bulk(lifetime)
         self.scopes = Scopes(lifetime)
         self.journal = Journal(lifetime)
         self.profile = Profiles(lifetime)
@@ -125,11 +127,11 @@ class MemoryStore:
         """Release everything; every other method then raises StoreClosed.
 
         A second call does nothing, and neither does a call in a forked child. Changes that other
-        threads are making are waited for, a second at most. A change that takes longer returns its
-        receipt if it was committed, and otherwise raises StoreClosed with nothing changed. Called
-        within such a change, as from the handler of a signal, this returns at once, and the change
-        releases everything at its end. A server that does not answer is not waited for: recalls
-        that were not counted yet, and the snapshot of the index, are then not stored.
+        threads are making are waited for, a second at most. A longer change returns its receipt if
+        it was committed, and otherwise raises StoreClosed with nothing changed. Called within a
+        change, as from the handler of a signal, this returns at once, and the change releases
+        everything at its end. A server that does not answer is not waited for: recalls that were
+        not counted yet, and the snapshot of the index, are then not stored.
         """
         self._lifetime.close()
 
@@ -228,10 +230,9 @@ class MemoryStore:
     ) -> Undone:
         """Reverse an entry of the journal, by default the last change that can be undone.
 
-        Memories that the entry stored are forgotten; memories that it changed, superseded or forgot
-        get their former revision back. The undo is an entry of its own, and can be undone as well.
-        Memories that were erased since are left out and named. `dry_run` changes nothing and
-        returns the effect that the undo would have.
+        Memories that the entry stored are forgotten; all others get their former revision back,
+        except erased memories, which are named. The undo is an entry of its own, and can be undone
+        as well. `dry_run` returns the effect and changes nothing.
 
         Without an `entry`, the last change of this process is undone, through any of its handles;
         `last_of="machine"` takes the last change of this client in any process on this machine.

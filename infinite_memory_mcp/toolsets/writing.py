@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import Field
 
+from infinite_memory.errors import Conflict, InvalidInput
 from infinite_memory.model.memory import Status
 from infinite_memory.model.timestamps import show_moment
 from infinite_memory_mcp.arguments import KINDS, Arguments, Labels, Object, list_choices
-from infinite_memory_mcp.data import RECEIPT, receipt_to_data
+from infinite_memory_mcp.data import RECEIPT, object_schema, receipt_to_data
 from infinite_memory_mcp.quotation import escape_label
 from infinite_memory_mcp.render import render_receipt
+from infinite_memory_mcp.render_bulk import render_bulk_receipt, render_preview
 from infinite_memory_mcp.tool import Answer, ToolSpec
 
 if TYPE_CHECKING:
@@ -74,9 +76,14 @@ class UpdateMemory(Arguments):
 class DeleteMemory(Arguments):
     """The arguments of `delete_memory`."""
 
-    id: str
-    permanently: bool = Field(False, description="Erase text, history and vectors; no way back")
-    destroying: ClassVar[frozenset[str]] = frozenset({"permanently"})
+    id: str | None = None
+    tags: Labels = Field([], description="Instead of id: all with these tags")
+    scope: str | None = Field(None, description="All of this scope alone")
+    query: str | None = None
+    when: str | None = None
+    confirm: str | None = Field(None, description="Token of the preview")
+    permanently: bool = Field(False, description="Erase the id: text, history; no way back")
+    destroying: ClassVar[frozenset[str]] = frozenset({"permanently", "confirm"})
 
 
 def store_memory(store: MemoryStore, arguments: StoreMemory) -> Answer:
@@ -108,9 +115,40 @@ def update_memory(store: MemoryStore, arguments: UpdateMemory) -> Answer:
 def delete_memory(store: MemoryStore, arguments: DeleteMemory) -> Answer:
     """Forget a memory when the user asks for it: it is out of every result at once.
 
-    It can be brought back, unless `permanently`: ask the user before that.
+    It can be brought back, unless `permanently`: ask the user before that. Without id, the first
+    call only shows what matches; the same call with `confirm` forgets it.
     """
+    choice = arguments.model_dump(include={"tags", "scope", "query", "when"}, exclude_defaults=True)
+    if arguments.id is None:
+        return _forget_matching(store, arguments, choice)
+    if choice or arguments.confirm is not None:
+        given = ", ".join([*choice, *(["confirm"] if arguments.confirm is not None else [])])
+        raise InvalidInput(
+            f"id names one memory and cannot go together with {given}: leave out the one or the"
+            " other; nothing was forgotten"
+        )
     return _render_write(store.forget(arguments.id, hard=arguments.permanently))
+
+
+def _forget_matching(store: MemoryStore, arguments: DeleteMemory, choice: dict[str, Any]) -> Answer:
+    """Forget the memories of a confirmed preview; without a token, or with another, preview."""
+    if arguments.permanently:
+        raise InvalidInput(
+            "permanently erases one memory at a time: give its id; nothing was erased"
+        )
+    if not choice:
+        raise InvalidInput(
+            "nothing says what to forget: give an id, or tags, a scope, a query or when"
+        )
+    refusal = None
+    if arguments.confirm is not None:
+        try:
+            receipt = store.bulk.forget(arguments.confirm, **choice)
+        except Conflict as error:
+            refusal = str(error)
+        else:
+            return render_bulk_receipt(receipt)
+    return render_preview(store.bulk.preview_forget(**choice), choice, refusal)
 
 
 def _changes(arguments: UpdateMemory, store: MemoryStore) -> dict[str, Any]:
@@ -153,8 +191,8 @@ WRITING = (
     ToolSpec(
         run=delete_memory,
         arguments=DeleteMemory,
-        title="Forget a memory",
-        answers=RECEIPT,
+        title="Forget memories",
+        answers=object_schema("outcome"),
         destroys=True,
         repeatable=True,
     ),

@@ -99,6 +99,23 @@ def scope_calls(method: str) -> Iterator[Call]:
             yield lambda s, n=name: (s.scopes.update("team", parent=n), list(s.scopes))
 
 
+def choices() -> Iterator[Mapping[str, Any]]:
+    yield from ({"scope": scope} for scope in (*SCOPES, "ALL"))
+    yield from ({"tags": [tag], "scope": "ALL"} for tag in ("zz-tag", "deadline"))
+    yield from ({"tags": [tag]} for tag in ("zz-tag", "deadline"))
+    yield {"conversation_id": "zz-talk"}
+    yield {"query": "zzquartz deadline Apollo", "scope": "ALL", "threshold": 0.0}
+    yield {"query": "zzquartz deadline Apollo", "threshold": 0.0}
+
+
+def bulk_calls() -> Iterator[Call]:
+    yield from (lambda s, c=c: s.bulk.preview_forget(**c) for c in choices())
+
+
+def made_of(store: MemoryStore, choice: Mapping[str, Any]) -> str:
+    return store.bulk.preview_forget(**choice).token
+
+
 def emptied_and_deleted(store: MemoryStore) -> Any:
     """Delete a scope that has a child outside."""
     for memory_id in ("in-talk", "in-gone"):
@@ -119,6 +136,13 @@ ROWS: Mapping[str, list[Call]] = {
     "models.catch_up": [
         lambda s: s.models.catch_up(),
         lambda s: (s.models.catch_up(limit=1), s.stats()),
+    ],
+    "bulk.preview_forget": [*bulk_calls()],
+    "bulk.forget": [
+        *(
+            lambda s, c=c: (s.bulk.forget(made_of(s, c), **c), s.journal.entries())
+            for c in choices()
+        )
     ],
     "close": [lambda s: s.close()],
     "config": [lambda s: s.config],

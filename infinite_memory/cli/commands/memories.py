@@ -1,33 +1,27 @@
-"""The commands on memories by id or key: `show`, `revise`, `forget`, `history`, `conflicts`."""
+"""The commands on memories by id or key: `show`, `revise`, `history` and `conflicts`."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from typing import Any
 
 import click
 from attrs import NOTHING
 
-from infinite_memory.cli.exits import ExitCode
 from infinite_memory.cli.fields import OPTION_NAMES, field_options, field_values, read_text
 from infinite_memory.cli.opening import open_store
 from infinite_memory.cli.options import common_options, wants_json
 from infinite_memory.cli.output import Line, emit_json, emit_lines, emit_table, is_terminal, remark
 from infinite_memory.cli.render import memory_lines, one_line, receipt_json, receipt_sentence
-from infinite_memory.errors import NotFound, StoreDamaged
 from infinite_memory.model.codec import iso, to_json
 from infinite_memory.model.fields import MEMORY_FIELDS
 from infinite_memory.model.memory import Memory, Status
 from infinite_memory.model.messages import format_count
-from infinite_memory.model.receipt import Receipt
 from infinite_memory.model.record import Usage
 from infinite_memory.model.timestamps import show_moment
-from infinite_memory.store import MemoryStore
 
 __all__ = [
     "conflicts_command",
-    "forget_command",
     "history_command",
     "revise_command",
     "show_command",
@@ -133,69 +127,6 @@ def revise_command(
         emit_json(receipt_json(receipt))
     else:
         emit_lines([Line([(receipt_sentence(receipt), "")])])
-
-
-_TEXT_CHARS = 200
-
-
-@click.command("forget")
-@click.argument("memory_ids", metavar="ID...", nargs=-1, required=True)
-@click.option("--hard", is_flag=True, help="Erase for good, with history and vectors.")
-@click.option("--yes", is_flag=True, help="Do not ask before erasing.")
-@common_options
-@click.pass_context
-def forget_command(
-    context: click.Context, memory_ids: tuple[str, ...], *, hard: bool, yes: bool
-) -> int:
-    """Take the memories with the given IDs out of every result.
-
-    "revise ID --status current" brings a memory back. With --hard nothing is left of it; that asks
-    first, and needs --yes without a terminal.
-    """
-    with open_store(context) as store:
-        # Every id is looked up before the first is forgotten, so that a wrong id changes nothing.
-        lines, receipts = _look_up(store, memory_ids, hard=hard)
-        if hard and lines and not yes and not _confirm(list(lines.values())):
-            remark("Nothing was erased.", style="")
-            return ExitCode.NO
-        receipts |= {memory_id: store.forget(memory_id, hard=hard) for memory_id in lines}
-    if wants_json(context):
-        emit_json({"receipts": [receipt_json(receipt) for receipt in receipts.values()]})
-    else:
-        emit_lines(Line([(receipt_sentence(receipt), "")]) for receipt in receipts.values())
-    return ExitCode.DONE
-
-
-def _look_up(
-    store: MemoryStore, memory_ids: Sequence[str], *, hard: bool
-) -> tuple[dict[str, str], dict[str, Receipt]]:
-    """Return a line about every memory, and the receipts of memories that were erased before."""
-    lines: dict[str, str] = {}
-    receipts: dict[str, Receipt] = {}
-    for memory_id in memory_ids:
-        try:
-            text = one_line(store.get(memory_id).text, max_chars=_TEXT_CHARS)
-        except StoreDamaged:
-            if not hard:
-                raise
-            text = "(damaged)"
-        except NotFound:
-            if not hard:
-                raise
-            # Finishes an erasure that was interrupted, and refuses an id that never existed.
-            receipts[memory_id] = store.forget(memory_id, hard=True)
-            continue
-        lines[memory_id] = f"{memory_id}  {text}"
-    return lines, receipts
-
-
-def _confirm(lines: Sequence[str]) -> bool:
-    if not is_terminal(sys.stdin):
-        raise click.UsageError("--hard erases for good: give --yes, or run it on a terminal")
-    for line in lines:
-        remark(line, style="")
-    number = format_count(len(lines), "memory", "memories")
-    return click.confirm(f"Erase {number} for good?", err=True)
 
 
 _TABLE_CHARS, _PIPE_CHARS = 120, 2000
