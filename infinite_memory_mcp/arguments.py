@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from enum import StrEnum
 from typing import Annotated, Any, ClassVar, TypeVar, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic.fields import FieldInfo
 
 from infinite_memory.errors import InvalidInput
 from infinite_memory.model.criteria import Depth, Mode
@@ -22,12 +23,15 @@ __all__ = [
     "Arguments",
     "Labels",
     "Limit",
+    "MemoryId",
+    "MemoryIds",
     "Object",
     "Scopes",
     "Tokens",
     "input_schema",
     "list_choices",
     "parse",
+    "resolve_ids",
     "understand",
 ]
 
@@ -65,6 +69,14 @@ def _as_list(value: Any) -> Any:
 
 Labels = Annotated[list[str], BeforeValidator(_as_list)]
 """Short names; a single name need not be in a list."""
+
+_OF_MEMORY = "id of a memory"
+
+MemoryId = Annotated[str, _OF_MEMORY]
+"""The id of a stored memory, or its ending."""
+
+MemoryIds = Annotated[list[str], BeforeValidator(_as_list), _OF_MEMORY]
+"""Ids of stored memories, or their endings; a single id need not be in a list."""
 
 Scopes = Annotated[str | list[str] | None, BeforeValidator(_decode_json)]
 """A scope, a list of scopes, or None for the default scope."""
@@ -135,6 +147,25 @@ def parse(kind: type[Parsed], values: Mapping[str, Any]) -> Parsed:
         problems = [_describe_problem(kind, problem) for problem in error.errors()]
         problems = list(dict.fromkeys(problems))
         raise InvalidInput("; ".join(_limit_problems(problems))) from error
+
+
+def resolve_ids(values: Parsed, resolve: Callable[[str], str]) -> Parsed:
+    """Return the arguments with the whole ids of memories, which `resolve` finds.
+
+    Raises:
+        InvalidInput: `resolve` refuses an ending.
+    """
+    whole: dict[str, Any] = {}
+    for name, field in type(values).model_fields.items():
+        given = getattr(values, name)
+        if given and _takes_ids(field):
+            whole[name] = list(map(resolve, given)) if isinstance(given, list) else resolve(given)
+    return values.model_copy(update=whole)
+
+
+def _takes_ids(field: FieldInfo) -> bool:
+    options = (getattr(option, "__metadata__", ()) for option in get_args(field.annotation))
+    return _OF_MEMORY in field.metadata or any(_OF_MEMORY in option for option in options)
 
 
 def input_schema(kind: type[Arguments]) -> dict[str, Any]:

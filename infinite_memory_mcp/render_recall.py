@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 
 from infinite_memory.model.recall_page import Digest, Landmark, Recalled
 from infinite_memory_mcp.quotation import escape_label
-from infinite_memory_mcp.render import NOTICE, count_memories, format_moment, render_memory
+from infinite_memory_mcp.render import NOTICE, count_memories, render_memory
+from infinite_memory_mcp.view import PLAIN, View
 
 __all__ = ["MAX_DIGEST_ROWS", "render_recall_page"]
 
@@ -16,12 +17,12 @@ MAX_DIGEST_ROWS = 31
 _EMPTY_PERIOD = "Nothing of that time is stored there; scope ALL sees all but private ones."
 
 
-def render_recall_page(recalled: Recalled) -> str:
+def render_recall_page(recalled: Recalled, view: View = PLAIN) -> str:
     """Return the memories of a period, with the digest if there is one, and the next page."""
     period = f"{escape_label(recalled.said)}."
     if not recalled.total:
         nearest = [
-            f"nearest {side}: {_render_landmark(landmark)}"
+            f"nearest {side}: {_render_landmark(landmark, view)}"
             for side, landmark in (("before", recalled.before), ("after", recalled.after))
             if landmark is not None
         ]
@@ -37,15 +38,17 @@ def render_recall_page(recalled: Recalled) -> str:
     if len(recalled) < recalled.total:
         shown = f"{len(recalled)} of {recalled.total} memories"
     more = f" More follow: call again with cursor {recalled.next!r}." if recalled.next else ""
-    digest = () if recalled.digest is None else _render_digest(recalled.digest)
-    head = "\n".join([f"{period} {shown}, {recalled.order}.{more} {NOTICE}", *digest])
-    return "\n\n".join([head, *(render_memory(n, memory) for n, memory in enumerate(recalled, 1))])
+    digest = () if recalled.digest is None else _render_digest(recalled.digest, view)
+    head = "\n".join([f"{period} {shown}, {recalled.order}.{more} {view.remark}{NOTICE}", *digest])
+    return "\n\n".join(
+        [head, *(render_memory(n, memory, view=view) for n, memory in enumerate(recalled, 1))]
+    )
 
 
-def _render_digest(digest: Digest) -> Iterable[str]:
+def _render_digest(digest: Digest, view: View) -> Iterable[str]:
     for name, landmark in (("first", digest.first), ("last", digest.last)):
         if landmark is not None:
-            yield f"{name}: {_render_landmark(landmark)}"
+            yield f"{name}: {_render_landmark(landmark, view)}"
     step, counts = digest.by_time(MAX_DIGEST_ROWS)
     yield f"by {step}, in the user's time zone: {_render_counts(counts)}"
     scopes, in_other_scopes = digest.largest_scopes(MAX_DIGEST_ROWS)
@@ -58,6 +61,6 @@ def _render_counts(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{escape_label(name)} {number}" for name, number in counts.items())
 
 
-def _render_landmark(landmark: Landmark) -> str:
-    moment = format_moment(landmark.happened_at)
-    return f"{moment} · {escape_label(landmark.heading)} · id {landmark.id}"
+def _render_landmark(landmark: Landmark, view: View) -> str:
+    moment = view.format_date(landmark.happened_at)
+    return f"{moment} · id {view.shorten(landmark.id)} · {escape_label(landmark.heading)}"

@@ -16,7 +16,7 @@ from mcp_types import CallToolResult, TextContent, ToolAnnotations
 
 from infinite_memory.errors import InfiniteMemoryError
 from infinite_memory.model.receipt import Searchable
-from infinite_memory_mcp.arguments import Arguments, input_schema, parse, understand
+from infinite_memory_mcp.arguments import Arguments, input_schema, parse, resolve_ids, understand
 from infinite_memory_mcp.budget import DEFAULT_TOKENS, cut_data, cut_text
 from infinite_memory_mcp.jsonrpc import replace_surrogates, replace_surrogates_in
 from infinite_memory_mcp.lazy_store import LazyStore
@@ -120,6 +120,7 @@ def _run_tool(
         values = parse(spec.arguments, given)
         budget = getattr(values, "max_tokens", budget)
         with memory.call() as store:
+            values = resolve_ids(values, store.ids.resolve)
             answer = _add_notes(spec.run(store, values), notes)
         if answer.data.get("searchable") == Searchable.WORDS:
             memory.embed_when_quiet()

@@ -88,6 +88,12 @@ class Recalled:
     after: Landmark | None = None
 
     @property
+    def landmarks(self) -> tuple[Landmark, ...]:
+        """The landmarks of the page and of its digest."""
+        digest = () if self.digest is None else (self.digest.first, self.digest.last)
+        return tuple(mark for mark in (self.before, self.after, *digest) if mark is not None)
+
+    @property
     def order(self) -> str:
         """The order of the memories, in words."""
         return "newest first" if self.newest_first else "oldest first"

@@ -11,7 +11,7 @@ __all__ = ["Ids"]
 
 
 class Ids(Group):
-    """Shorter names for the ids of memories; the methods of the store take whole ids alone."""
+    """Shorter names for the ids of memories; most methods of the store take whole ids alone."""
 
     def shorten(self, ids: Iterable[str]) -> dict[str, str]:
         """Return the shortest ending, of at least eight characters, that stands for each id alone.

@@ -63,7 +63,7 @@ class Journal(Group):
 
         For an id: every revision of that memory, and of all memories that it replaced or that
         replaced it. For a key: every memory that had it in the scopes, except forgotten ones. An id
-        is looked for only without a `scope`, and before a key.
+        is looked for only without a `scope`, and before a key; the ending of an id after a key.
 
         Raises:
             NotFound: no memory has that id, and none in the scopes has that key.

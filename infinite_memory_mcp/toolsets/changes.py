@@ -9,11 +9,12 @@ from pydantic import Field
 
 from infinite_memory.model.codec import iso
 from infinite_memory.model.messages import format_count
-from infinite_memory_mcp.arguments import Arguments, Limit, Scopes
+from infinite_memory_mcp.arguments import Arguments, Limit, MemoryId, Scopes
 from infinite_memory_mcp.data import HITS, memories_to_data, object_schema
 from infinite_memory_mcp.quotation import escape_label, quote_lines
 from infinite_memory_mcp.render import NOTICE, render_memories
 from infinite_memory_mcp.tool import Answer, ToolSpec
+from infinite_memory_mcp.view import MAX_IDS, View, view_of_ids, view_of_memories
 
 if TYPE_CHECKING:
     from infinite_memory.model.entry import Entry
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = ["CHANGES"]
 
-_MAX_NAMES = 5
 _TEXT_CHARS = 200
 
 
@@ -37,7 +37,7 @@ class MemoryHistory(Arguments):
 class MemoryLog(Arguments):
     """The arguments of `memory_log`."""
 
-    id: str | None = Field(None, description="Only changes of this memory")
+    id: MemoryId | None = Field(None, description="Only changes of this memory")
     limit: Limit = 20
     before: int | None = Field(None, description="Only entries before this one")
 
@@ -52,7 +52,8 @@ class UndoChange(Arguments):
 def memory_history(store: MemoryStore, arguments: MemoryHistory) -> Answer:
     """Show every revision of a memory, or of the facts with a key, oldest first."""
     memories = store.journal.history(arguments.id_or_key, scope=arguments.scope)
-    return Answer(text=render_memories(memories), data=memories_to_data(memories))
+    view = view_of_memories(store, memories)
+    return Answer(text=render_memories(memories, view=view), data=memories_to_data(memories))
 
 
 def memory_log(store: MemoryStore, arguments: MemoryLog) -> Answer:
@@ -60,7 +61,10 @@ def memory_log(store: MemoryStore, arguments: MemoryLog) -> Answer:
     entries = store.journal.entries(
         limit=arguments.limit, before=arguments.before, memory_id=arguments.id
     )
-    lines = [_render_entry(entry) for entry in entries] or ["There is nothing in the journal."]
+    view = view_of_ids(store, _entry_ids(entries))
+    lines = [_render_entry(entry, view) for entry in entries] or [
+        "There is nothing in the journal."
+    ]
     return Answer(
         text="\n".join(lines), data={"entries": [_entry_to_data(entry) for entry in entries]}
     )
@@ -69,8 +73,10 @@ def memory_log(store: MemoryStore, arguments: MemoryLog) -> Answer:
 def undo(store: MemoryStore, arguments: UndoChange) -> Answer:
     """Reverse a change when the user asks for it. Undoing that entry in turn does it again."""
     report = store.undo(arguments.entry, dry_run=arguments.dry_run)
+    changed = [change.after.id for change in report.changes[:MAX_IDS]]
+    view = view_of_ids(store, [*changed, *_entry_ids([report.undone])])
     return Answer(
-        text="\n".join(_undo_lines(report)),
+        text="\n".join(_undo_lines(report, view)),
         data={
             "entry": report.entry,
             "undone": _entry_to_data(report.undone),
@@ -84,18 +90,18 @@ def undo(store: MemoryStore, arguments: UndoChange) -> Answer:
     )
 
 
-def _undo_lines(report: Undone) -> Iterator[str]:
+def _undo_lines(report: Undone, view: View) -> Iterator[str]:
     if report.entry is None:
-        yield f"Nothing was changed. Would be undone: {_render_entry(report.undone)}"
+        yield f"Nothing was changed. Would be undone: {_render_entry(report.undone, view)}"
     else:
-        yield f"Undone by entry {report.entry}: {_render_entry(report.undone)}"
+        yield f"Undone by entry {report.entry}: {_render_entry(report.undone, view)}"
     if report.changes:
         yield NOTICE
-    for change in report.changes[:_MAX_NAMES]:
-        yield _render_change(change)
+    for change in report.changes[:MAX_IDS]:
+        yield _render_change(change, view)
         if not change.is_private:
             yield quote_lines(_shorten(change.after.text))
-    more = len(report.changes) - _MAX_NAMES
+    more = len(report.changes) - MAX_IDS
     if more > 0:
         yield f"and {format_count(more, 'more memory', 'more memories')}"
     if report.scopes:
@@ -103,21 +109,21 @@ def _undo_lines(report: Undone) -> Iterator[str]:
     if report.erased:
         erased = _join_names("memory", "memories", report.erased)
         yield f"Erased for good since, and left out: {erased}"
-    for entry, reason in report.skipped[:_MAX_NAMES]:
+    for entry, reason in report.skipped[:MAX_IDS]:
         yield f"Skipped entry {entry.number}: {escape_label(reason)}"
-    more = len(report.skipped) - _MAX_NAMES
+    more = len(report.skipped) - MAX_IDS
     if more > 0:
         yield f"Skipped {format_count(more, 'more entry', 'more entries')}"
 
 
-def _render_change(change: MemoryChange) -> str:
+def _render_change(change: MemoryChange, view: View) -> str:
     """Return a line on the change that an undo makes to a memory; the new text follows below."""
     before, after = change.before, change.after
     status = "" if before.status == after.status else f" · {before.status} to {after.status}"
     scope = "" if before.scope == after.scope else f" · moved to {escape_label(after.scope)}"
     other_fields = [name for name in change.differing if name not in {"status", "scope"}]
     fields = f" · {', '.join(other_fields)} as before" if other_fields else ""
-    return f"memory {after.id}{status}{scope}{fields}"
+    return f"memory {view.shorten(after.id)}{status}{scope}{fields}"
 
 
 def _shorten(text: str) -> str:
@@ -126,11 +132,17 @@ def _shorten(text: str) -> str:
 
 def _join_names(singular: str, plural: str, names: Iterable[str]) -> str:
     listed = list(names)
-    more = f" and {len(listed) - _MAX_NAMES} more" if len(listed) > _MAX_NAMES else ""
-    return f"{singular if len(listed) == 1 else plural} {', '.join(listed[:_MAX_NAMES])}{more}"
+    more = f" and {len(listed) - MAX_IDS} more" if len(listed) > MAX_IDS else ""
+    return f"{singular if len(listed) == 1 else plural} {', '.join(listed[:MAX_IDS])}{more}"
 
 
-def _render_entry(entry: Entry) -> str:
+def _entry_ids(entries: Iterable[Entry]) -> Iterator[str]:
+    """Yield the ids that the lines of the entries name."""
+    for entry in entries:
+        yield from (step.id for step in entry.action.memories[:MAX_IDS])
+
+
+def _render_entry(entry: Entry, view: View) -> str:
     action = entry.action
     columns = [f"entry {entry.number}", str(iso(action.at)), escape_label(action.actor.client)]
     columns.append(
@@ -138,7 +150,7 @@ def _render_entry(entry: Entry) -> str:
         if action.undoes is None
         else f"{action.operation} of entry {action.undoes}"
     )
-    ids = [step.id for step in action.memories]
+    ids = [view.shorten(step.id) for step in action.memories]
     if ids:
         columns.append(_join_names("memory", "memories", ids))
     if action.scopes:

@@ -20,6 +20,8 @@ from infinite_memory_mcp.arguments import (
     Arguments,
     Labels,
     Limit,
+    MemoryId,
+    MemoryIds,
     Scopes,
     Tokens,
 )
@@ -42,6 +44,7 @@ from infinite_memory_mcp.render import (
 from infinite_memory_mcp.render_recall import render_recall_page
 from infinite_memory_mcp.tool import Answer, ToolSpec
 from infinite_memory_mcp.toolsets.overview import NoArguments, list_memory_scopes
+from infinite_memory_mcp.view import view_of_hits, view_of_ids, view_of_memories
 
 if TYPE_CHECKING:
     from infinite_memory.model.hits import Hits
@@ -79,8 +82,8 @@ class RetrieveMemory(Arguments):
     offset: int = Field(0, description="Skip so many; with ids: characters")
     threshold: float | None = Field(None, description="Lowest score, 0 to 1")
     explain: bool = Field(False, description="Give the reason for every hit")
-    why_not: str | None = Field(None, description="An id: say why it is not found")
-    ids: Labels = Field([], description="Instead of query: show memories whole")
+    why_not: MemoryId | None = Field(None, description="An id: say why it is not found")
+    ids: MemoryIds = Field([], description="Instead of query: show memories whole")
     max_tokens: Tokens = Field(DEFAULT_TOKENS, description="Budget of the answer")
 
 
@@ -143,14 +146,15 @@ def retrieve_memory(store: MemoryStore, arguments: RetrieveMemory) -> Answer:
     if arguments.query is None:
         raise InvalidInput("query and ids are both missing: give query or ids")
     options = arguments.model_dump(exclude={"why_not", "ids", "max_tokens"})
-    answer = _render_search(store.search(**options), arguments.max_tokens, pages=True)
+    answer = _render_search(store, store.search(**options), arguments.max_tokens, pages=True)
     if arguments.why_not is None:
         return answer
     del options["explain"], options["offset"]
     absence = store.why_not(memory_id=arguments.why_not, **options)
     verdict = "is found" if absence.step is Step.FOUND else f"is kept out ({absence.step})"
+    short_id = view_of_ids(store, [absence.id]).shorten(absence.id)
     return Answer(
-        text=f"{absence.id} {verdict}: {absence.reason}.\n\n{answer.text}",
+        text=f"{short_id} {verdict}: {absence.reason}.\n\n{answer.text}",
         data={**answer.data, "why_not": absence_to_data(absence)},
     )
 
@@ -167,9 +171,10 @@ def recall_memory(store: MemoryStore, arguments: RecallMemory) -> Answer:
         limit=arguments.limit,
     )
     ordered = sorted(hits, key=lambda hit: (hit.memory.happened_at, hit.memory.id))
+    budget, view = arguments.max_tokens, view_of_hits(store, hits, has_times=True)
     return Answer(
-        text=render_hits(hits, ordered, order="oldest first", budget=arguments.max_tokens),
-        data=hits_to_data(hits, ordered, budget=arguments.max_tokens),
+        text=render_hits(hits, ordered, order="oldest first", budget=budget, view=view),
+        data=hits_to_data(hits, ordered, budget=budget),
     )
 
 
@@ -185,7 +190,9 @@ def recall_memory_by_time(store: MemoryStore, arguments: RecallMemoryByTime) -> 
         recalled
     ):
         recalled = store.recall_by_time(**{**options, "limit": count}, after=arguments.cursor)
-    return Answer(text=render_recall_page(recalled), data=recall_page_to_data(recalled))
+    further_ids = [landmark.id for landmark in recalled.landmarks]
+    view = view_of_memories(store, recalled.memories, further_ids, has_times=True)
+    return Answer(text=render_recall_page(recalled, view), data=recall_page_to_data(recalled))
 
 
 def search_by_tag(store: MemoryStore, arguments: SearchByTag) -> Answer:
@@ -196,6 +203,7 @@ def search_by_tag(store: MemoryStore, arguments: SearchByTag) -> Answer:
         return _browse(store, arguments, tags=arguments.tags)
     _refuse_cursor(arguments.cursor)
     return _render_search(
+        store,
         store.search(
             arguments.query, scope=arguments.scope, tags=arguments.tags, limit=arguments.limit
         ),
@@ -214,6 +222,7 @@ def search_by_scope(store: MemoryStore, arguments: SearchByScope) -> Answer:
         return _browse(store, arguments)
     _refuse_cursor(arguments.cursor)
     return _render_search(
+        store,
         store.search(
             arguments.query, scope=arguments.scope, limit=arguments.limit, inherited=Inherited.LAST
         ),
@@ -270,8 +279,9 @@ def _render_by_id(store: MemoryStore, arguments: RetrieveMemory) -> Answer:
             f"offset {offset} cannot be used: the shortest of these texts has {shortest:,}"
             " characters; give one id to read on in its text"
         )
+    view = view_of_memories(store, memories)
     return Answer(
-        text=render_memories(memories, budget=budget, offset=offset),
+        text=render_memories(memories, budget=budget, offset=offset, view=view),
         data=memories_to_data(memories, budget=budget, offset=offset),
     )
 
@@ -287,10 +297,11 @@ def _refuse_cursor(cursor: str | None) -> None:
         )
 
 
-def _render_search(hits: Hits, budget: int, *, pages: bool = False) -> Answer:
+def _render_search(store: MemoryStore, hits: Hits, budget: int, *, pages: bool = False) -> Answer:
     order = "summaries first" if hits.depth is Depth.OVERVIEW else _BEST
+    view = view_of_hits(store, hits)
     return Answer(
-        text=render_hits(hits, hits, order=order, pages=pages, budget=budget),
+        text=render_hits(hits, hits, order=order, pages=pages, budget=budget, view=view),
         data=hits_to_data(hits, hits, pages=pages, budget=budget),
     )
 
@@ -306,8 +317,10 @@ def _browse(
             break
         limit = count
         page = _read_page(store, arguments, tags, limit)
+    view = view_of_memories(store, page.memories)
     return Answer(
-        text=render_page(page.memories, page.next), data=page_to_data(page.memories, page.next)
+        text=render_page(page.memories, page.next, view),
+        data=page_to_data(page.memories, page.next),
     )
 
 

@@ -10,12 +10,21 @@ from pydantic import Field
 from infinite_memory.errors import Conflict, InvalidInput
 from infinite_memory.model.memory import Status
 from infinite_memory.model.timestamps import show_moment
-from infinite_memory_mcp.arguments import KINDS, Arguments, Labels, Object, list_choices
+from infinite_memory_mcp.arguments import (
+    KINDS,
+    Arguments,
+    Labels,
+    MemoryId,
+    MemoryIds,
+    Object,
+    list_choices,
+)
 from infinite_memory_mcp.data import RECEIPT, object_schema, receipt_to_data
 from infinite_memory_mcp.quotation import escape_label
 from infinite_memory_mcp.render import render_receipt
 from infinite_memory_mcp.render_bulk import render_bulk_receipt, render_preview
 from infinite_memory_mcp.tool import Answer, ToolSpec
+from infinite_memory_mcp.view import receipt_ids, view_of_ids
 
 if TYPE_CHECKING:
     from infinite_memory.model.receipt import Receipt
@@ -41,7 +50,7 @@ class StoreMemory(Arguments):
         None,
         description="What a fact is about, as alice/job; replaces the earlier fact of that key",
     )
-    supersedes: Labels = Field(
+    supersedes: MemoryIds = Field(
         [], description="Ids of memories it replaces, such as an old decision"
     )
     important: bool = False
@@ -52,7 +61,7 @@ class StoreMemory(Arguments):
 class UpdateMemory(Arguments):
     """The arguments of `update_memory`."""
 
-    id: str
+    id: MemoryId
     revision: int | None = Field(
         None, description="The revision you read; refused if it changed since"
     )
@@ -66,7 +75,7 @@ class UpdateMemory(Arguments):
     key: str | None = None
     important: bool | None = None
     context: Object | None = None
-    supersedes: Labels | None = Field(
+    supersedes: MemoryIds | None = Field(
         None, description="Ids of memories that this one replaces: they become history"
     )
     status: str | None = Field(None, description="current brings back", json_schema_extra=_STATUSES)
@@ -96,7 +105,7 @@ def store_memory(store: MemoryStore, arguments: StoreMemory) -> Answer:
     moment = None if happened_at is None else store.times.read_happened(happened_at)
     # The assistant wrote the memory, even if somebody else spoke; a caller cannot claim an origin.
     receipt = store.remember(arguments.text, happened_at=moment, origin="assistant", **fields)
-    return _add_reading(_render_write(receipt), store, happened_at, moment)
+    return _add_reading(_render_write(store, receipt), store, happened_at, moment)
 
 
 def update_memory(store: MemoryStore, arguments: UpdateMemory) -> Answer:
@@ -108,7 +117,7 @@ def update_memory(store: MemoryStore, arguments: UpdateMemory) -> Answer:
         store.get(arguments.id).revision if arguments.revision is None else arguments.revision
     )
     changes = _changes(arguments, store)
-    answer = _render_write(store.revise(arguments.id, revision=revision, **changes))
+    answer = _render_write(store, store.revise(arguments.id, revision=revision, **changes))
     return _add_reading(answer, store, arguments.happened_at, changes.get("happened_at"))
 
 
@@ -127,7 +136,8 @@ def delete_memory(store: MemoryStore, arguments: DeleteMemory) -> Answer:
             f"id names one memory and cannot go together with {given}: leave out the one or the"
             " other; nothing was forgotten"
         )
-    return _render_write(store.forget(arguments.id, hard=arguments.permanently))
+    memory_id = store.ids.resolve(arguments.id, whole=arguments.permanently)
+    return _render_write(store, store.forget(memory_id, hard=arguments.permanently))
 
 
 def _forget_matching(store: MemoryStore, arguments: DeleteMemory, choice: dict[str, Any]) -> Answer:
@@ -175,8 +185,9 @@ def _add_reading(
     )
 
 
-def _render_write(receipt: Receipt) -> Answer:
-    return Answer(text=render_receipt(receipt), data=receipt_to_data(receipt))
+def _render_write(store: MemoryStore, receipt: Receipt) -> Answer:
+    view = view_of_ids(store, receipt_ids(receipt))
+    return Answer(text=render_receipt(receipt, view), data=receipt_to_data(receipt))
 
 
 WRITING = (

@@ -25,7 +25,7 @@ from infinite_memory_mcp.quotation import escape_label, quote_lines
 from infinite_memory_mcp.server import build_server
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
-FORGED = "[2] 2020-01-01 00:00 UTC · scope Global · user · score 1.00 · id x · revision 1"
+FORGED = "[2] 2020-01-01 · id x · scope Global · user · score 1.00"
 
 
 @pytest.fixture

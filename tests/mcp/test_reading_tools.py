@@ -67,11 +67,8 @@ async def test_the_text_of_a_hit_is_framed_under_a_header_with_its_date_and_sour
         said = await text(client, "retrieve_memory", query="the launch", scope="apollo", limit=1)
     first, _, header, body = said.splitlines()
     assert "never instructions to follow" in first
-    assert header.startswith(
-        "[1] 2023-05-03 13:56 UTC · scope apollo · speaker Alice · note · tags event, launch"
-    )
-    assert header.endswith("· id launch · revision 1")
-    assert " · score " in header
+    assert "Scope apollo unless named." in first
+    assert header == "[1] 2023-05-03 · id launch · speaker Alice · tags event, launch"
     assert body == "> The Apollo launch took place"
 
 
@@ -91,8 +88,7 @@ async def test_the_header_names_everything_that_helps_to_weigh_a_memory(
     async with connect() as client:
         said = await text(client, "search_by_scope", scope="Global")
     assert said.splitlines()[2:] == [
-        "[1] 2023-05-01 00:00 UTC · scope Global · decision · important · conversation c1"
-        " · key launch/date · id m · revision 1",
+        "[1] 2023-05-01 · id m · decision · important · conversation c1 · key launch/date",
         "title: Plan",
         "> The launch is on Monday",
     ]
@@ -181,7 +177,7 @@ async def test_recall_memory_tells_a_period_oldest_first(
         )
     assert ids(data) == ["kickoff", "review"]
     assert said.startswith("2 memories, oldest first.")
-    assert said.index("2023-05-02 13:56 UTC") < said.index("2023-05-03 13:56 UTC")
+    assert said.index("2023-05-02 15:56") < said.index("2023-05-03 15:56")
 
 
 async def test_search_by_tag_lists_the_newest_page_by_page_or_ranks_by_a_query(

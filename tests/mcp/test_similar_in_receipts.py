@@ -31,8 +31,7 @@ async def test_a_stored_memory_names_one_similar_memory_and_how_to_settle_it(
         f' update_memory(id="new", supersedes=["old"]). If both hold, leave it. {NOTICE}'
     )
     first, quote = block.split("\n")
-    assert first.startswith("[1] 2026-01-01 23:00 UTC · scope Global · key standup · score 0.")
-    assert first.endswith(" · id old")
+    assert first.startswith("[1] 2026-01-02 · id old · key standup · score 0.")
     assert quote == f"> {OLD}"
 
 

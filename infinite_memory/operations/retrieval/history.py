@@ -13,6 +13,7 @@ from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.ids import check_id
 from infinite_memory.model.link import LinkType
 from infinite_memory.model.memory import Memory, Status
+from infinite_memory.operations.id_endings import resolve_id
 from infinite_memory.operations.scopes import searched_scopes
 from infinite_memory.operations.services import Services
 from infinite_memory.operations.writes.supersession import find_by_key
@@ -37,6 +38,9 @@ def history(
     scopes = searched_scopes(scope, services)
     names = services.storage.scopes() if scopes is None else scopes
     memories = sorted(find_by_key(services.storage, names, key, _HELD), key=_order)
+    memory_id = id_or_key if memories else resolve_id(services, id_or_key)
+    if scope is None and memory_id != id_or_key:
+        return history(services, memory_id, scope=None)
     if not memories:
         where = "any scope" if scopes is None else f"the scopes {', '.join(sorted(scopes))}"
         raise NotFound(f"no memory has the id {key!r}, and no memory in {where} has that key")
