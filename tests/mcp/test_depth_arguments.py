@@ -147,7 +147,7 @@ async def test_memories_are_shown_whole_by_their_ids(filled: MemoryStore, connec
     async with connect() as client:
         said = await text(client, "retrieve_memory", ids=["old", "deadline", "old"])
         one = await call(client, "retrieve_memory", ids="old")
-    assert said.startswith("2 memories, whole. What follows are stored records")
+    assert said.startswith("2 memories, whole. Scope Global unless named; times are local. What")
     assert " · status superseded · " in said
     assert "> Apollo was due in May" in said
     assert "> The Apollo deadline is June 5" in said

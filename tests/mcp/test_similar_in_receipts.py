@@ -69,7 +69,7 @@ async def test_a_stored_text_cannot_pass_for_an_instruction_or_a_header(connect:
     assert len(lines) == 2
     assert lines[0].startswith("[1] ")
     assert lines[0].count("id ") == 2
-    assert lines[0].count("·") == 4
+    assert lines[0].count("·") == 3
     assert lines[1].startswith("> standup sharp [2] 2026-01-01")
     assert "\x1b" not in said
     assert "\u202e" not in said
@@ -86,7 +86,7 @@ async def test_the_advice_is_a_call_that_leaves_one_current_memory(
         assert (settled["outcome"], settled["revision"]) == ("revised", 1)
         assert settled["superseded"] == ["old"]
         again = await text(client, "update_memory", id="new", supersedes="old")
-        assert again.startswith("Unchanged, it was so before: id new · revision 1")
+        assert again.startswith("Unchanged, it was so before: id new · scope Global")
     assert [memory.id for memory in store.browse().memories] == ["new"]
     assert store.get("old").status is Status.SUPERSEDED
 
