@@ -231,7 +231,7 @@ def test_a_repeated_change_that_now_replaces_something_is_not_taken_for_the_same
     old = told(store, "We use REST", 1, key="api")
     new = store.remember("We use gRPC").id
     store.revise(new, revision=1, important=True)
-    with pytest.raises(Conflict, match="has revision 2 by now"):
+    with pytest.raises(Conflict, match="now has revision 2, not 1"):
         store.revise(new, revision=1, important=True, supersedes=[old])
     assert store.get(old).status is Status.CURRENT
 
