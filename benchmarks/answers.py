@@ -75,7 +75,7 @@ async def _ask(server: Any, tally: Tally, seed: int, secret: str, memory_id: str
             data = result.structured_content
             if data is not None and estimate_data(data) > limit:
                 tally.faults.append(f"store {seed}: {tool}: {estimate_data(data)} as data")
-            if "vault" in arguments.get("query", "") and memory_id in text:
+            if "vault" in arguments.get("query", "") and memory_id[-8:] in text:
                 tally.found += 1
                 if secret not in text or (data is not None and secret not in str(data)):
                     tally.faults.append(f"store {seed}: {tool}: without the planted sentence")

@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
+from typing import TypeGuard
 
 from attrs import evolve
 
@@ -22,6 +23,7 @@ __all__ = [
     "check_id",
     "ending_of",
     "give_import_ids",
+    "is_id",
     "is_import_id",
     "new_id",
 ]
@@ -51,13 +53,18 @@ def new_id(now: datetime, random_bytes: RandomBytes = os.urandom) -> str:
     return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 
 
+def is_id(value: object) -> TypeGuard[str]:
+    """Return whether `value` can be the id of a memory."""
+    return isinstance(value, str) and _ID.fullmatch(value) is not None
+
+
 def check_id(value: object) -> str:
     """Return `value` if it can be the id of a memory.
 
     Raises:
         InvalidInput: `value` is not 1 to 128 ASCII letters, digits and ``._:/-``.
     """
-    if isinstance(value, str) and _ID.fullmatch(value):
+    if is_id(value):
         return value
     raise InvalidInput(
         f"id {value!r:.160} cannot be used: give 1 to 128 letters, digits and ._:/- or leave it out"

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from infinite_memory.errors import InvalidInput
 from infinite_memory.model.codec import iso
-from infinite_memory.model.ids import ENDING_CHARS, ending_of
+from infinite_memory.model.ids import ENDING_CHARS, ending_of, is_id
 from infinite_memory.model.memory import Memory
 from infinite_memory.operations.load_memories import load_memories
 from infinite_memory.operations.services import Services
@@ -47,8 +47,8 @@ def resolve_id(services: Services, given: str, *, whole: bool = False) -> str:
         InvalidInput: several ids end so; the message lists them. Or the id must be `whole`, and
             `given` is only its ending.
     """
-    if not isinstance(given, str) or len(given) < ENDING_CHARS:
-        return given  # the call that takes it refuses it
+    if not is_id(given) or len(given) < ENDING_CHARS:
+        return given  # the call that takes it accepts or refuses it
     storage = services.storage
     stored = storage.find_ids({ending_of(given)})
     matches = sorted(i for i in _nameable(services, stored) if i.endswith(given))

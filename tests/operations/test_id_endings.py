@@ -40,6 +40,12 @@ def test_the_last_eight_characters_stand_for_an_id(store: MemoryStore) -> None:
     assert store.ids.resolve(memory_id[:8]) == memory_id[:8]
 
 
+@pytest.mark.parametrize("text", ["tea \ud9f2 time", "a key of a fact", "x" * 200])
+def test_what_cannot_be_an_id_is_left_to_the_call(store: MemoryStore, text: str) -> None:
+    remember(store, "a-note-of-tea")
+    assert store.ids.resolve(text) == text
+
+
 def test_what_eight_characters_do_not_tell_apart_is_shown_longer(store: MemoryStore) -> None:
     remember(store, "a/12345678", "b/12345678", "bb/12345678", "12345678", "short")
     assert store.ids.shorten(["a/12345678", "b/12345678", "bb/12345678", "12345678", "short"]) == {

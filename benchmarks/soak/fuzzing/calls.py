@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from random import Random
 from typing import Any, Protocol
 
 from attrs import frozen
 
+from infinite_memory.errors import InfiniteMemoryError
+from infinite_memory_mcp.aliases import understand_arguments
 from tests.harness.hostile import (
     MOMENTS,
     encode,
@@ -136,13 +138,18 @@ class CallMaker:
             wrong = random.choice((right.upper(), right[:-1], f"{right} ", f"{right}s"))
             if wrong not in properties:
                 arguments[wrong] = arguments.pop(right)
-                return Call(tool=tool, arguments=arguments, kind=kind, named=wrong)
+                return Call(
+                    tool=tool,
+                    arguments=arguments,
+                    kind=kind,
+                    named=wrong if _is_unknown(wrong, arguments[wrong], properties) else None,
+                )
         if kind == "one hostile value" and properties:
             arguments[random.choice(list(properties))] = self._hostile()
             return Call(tool=tool, arguments=arguments, kind=kind)
         name = hostile_text(random)
         arguments[name] = self._hostile()
-        named = None if name in properties else name
+        named = name if _is_unknown(name, arguments[name], properties) else None
         return Call(tool=tool, arguments=arguments, kind="unknown name", named=named)
 
     def _hostile(self) -> object:
@@ -251,3 +258,11 @@ _MEANT: Mapping[str, Callable[[Random, Seen], object]] = {
     "keywords": lambda random, _seen: random.choice((["moon"], "launch", '["a", "b"]')),
 }
 """What an argument of that name means; the others get a value by their type alone."""
+
+
+def _is_unknown(name: str, value: object, properties: Collection[str]) -> bool:
+    """Tell whether a server must refuse a name: neither an argument of the tool nor an alias."""
+    try:
+        return name in understand_arguments({name: value}, properties)[0] and name not in properties
+    except InfiniteMemoryError:
+        return False

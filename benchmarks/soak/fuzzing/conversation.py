@@ -213,7 +213,8 @@ class Conversation:
         problem = self.ledger.acknowledge(sent.given or {}, data)
         if problem is not None:
             self._fault("lost", problem, sent)
-        if sent.alone:
+        # A preview of what would be forgotten shows texts on one line.
+        if sent.alone and data.get("outcome") != "preview":
             for hit in data.get("hits", ()):
                 problem = self.ledger.check_hit(hit)
                 if problem is not None:

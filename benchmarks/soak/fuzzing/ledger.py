@@ -93,7 +93,7 @@ class Ledger:
             return None
         if memory_id not in self._texts:
             return f"{memory_id!r:.100} was found, and is not stored"
-        if hit["text"] != self._texts[memory_id]:
+        if not _shows(hit, self._texts[memory_id]):
             return f"{memory_id!r:.100} was found with another text, {hit['text']!r:.100}"
         return None
 
@@ -116,6 +116,17 @@ class Ledger:
         if len(strangers) > self._unacknowledged:
             some = sorted(strangers)[:3]
             yield f"{len(strangers)} are stored and were never acknowledged: {some}"
+
+
+def _shows(hit: dict[str, Any], stored: str) -> bool:
+    """Tell whether the text of a hit is the stored text, or the part of it that the hit names."""
+    if not hit.get("cut") or "length" not in hit:
+        return bool(hit["text"] == stored)
+    if hit["length"] != len(stored):
+        return False
+    if "start" in hit:
+        return hit["text"].strip("…") in stored
+    return " ".join(hit["text"].strip("…").split()) in " ".join(stored.split())
 
 
 def _everything(store: MemoryStore) -> Iterator[tuple[str, str]]:
