@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from infinite_memory import MemoryStore
 from infinite_memory.store.bulk import Bulk
+from infinite_memory.store.ids import Ids
 from infinite_memory.store.journal import Journal
 from infinite_memory.store.models import EmbeddingModels
 from infinite_memory.store.profile import Profiles
@@ -13,6 +14,7 @@ __all__ = ["GROUPS", "public_names"]
 
 GROUPS = {
     "bulk": Bulk,
+    "ids": Ids,
     "journal": Journal,
     "models": EmbeddingModels,
     "profile": Profiles,

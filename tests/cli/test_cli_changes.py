@@ -73,7 +73,7 @@ def test_the_sentence_of_a_receipt_says_what_became_of_others(run: Run) -> None:
     said = run("remember", "works at Initech", "--key", "job", "--id", "initech").stdout
     assert "It supersedes " in said
     said = run("remember", "works at Hooli", "--key", "job", "--happened-at", "2025-01-01").stdout
-    assert "It is superseded already" in said
+    assert "It is already superseded" in said
 
 
 def test_conflicts_are_listed_until_they_are_decided(run: Run, ask: Ask) -> None:

@@ -173,6 +173,8 @@ ROWS: Mapping[str, list[Call]] = {
         *(lambda s, i=i: s.journal.entries(memory_id=i) for i in IDS),
         *(lambda s, n=n: s.journal.entries(before=n, limit=2) for n in ENTRIES),
     ],
+    "ids.resolve": [*(lambda s, i=i: s.ids.resolve(i) for i in (*IDS, *(i[-8:] for i in IDS)))],
+    "ids.shorten": [lambda s: s.ids.shorten(IDS), lambda s: s.ids.shorten([i[-8:] for i in IDS])],
     "open": [],  # how it is opened is the test itself
     "recall_by_time": [
         *(lambda s, c=c: s.recall_by_time(**{"when": "always", **c}) for c in conditions()),

@@ -22,6 +22,8 @@ CALLS: dict[str, Callable[[MemoryStore], object]] = {
     "scopes.create": lambda store: store.scopes.create("Apollo"),
     "scopes.update": lambda store: store.scopes.update("Global", description="everything"),
     "scopes.delete": lambda store: store.scopes.delete("Apollo"),
+    "ids.resolve": lambda store: store.ids.resolve("12345678"),
+    "ids.shorten": lambda store: store.ids.shorten(["12345678"]),
     "journal.__iter__": lambda store: list(store.journal),
     "journal.__getitem__": lambda store: store.journal[1],
     "journal.entries": lambda store: store.journal.entries(),
