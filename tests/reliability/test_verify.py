@@ -19,8 +19,8 @@ from infinite_memory import Config, MemoryStore, NotFound, StoreDamaged
 from infinite_memory.cli.commands.maintenance import verify_command
 from infinite_memory.model.commit import Attach, Commit
 from infinite_memory.model.entry import Action, MemoryStep, Operation
+from infinite_memory.model.fields import MEMORY_FIELDS, FieldType
 from infinite_memory.model.link import Link, LinkType
-from infinite_memory.model.memory import Kind, Origin, Status
 from infinite_memory.model.record import Usage
 from infinite_memory.model.verification import Finding, RecordKind, Verification
 from infinite_memory.storage.inmemory import InMemoryStorage
@@ -390,16 +390,25 @@ def test_a_bit_that_flips_in_the_head_of_a_row_changes_the_type_of_a_field_and_i
     assert (result.unreported, result.returned, result.altered) == ([], [], [])
 
 
+_TEXT_FIELDS = [
+    field
+    for field in MEMORY_FIELDS
+    if field.holds not in {FieldType.TIME, FieldType.FLAG, FieldType.NUMBER}
+]
+
+
 def _fits_if_it_reads(
     kind: bytes, numbers: list[int | None], blobs: list[bytes | None], checksum: object
 ) -> bool:
     """Accept whatever row can be decoded, as a build without checksums would."""
-    # The last one is the content hash, which is no text.
+    # The last one is the content hash, which is no text; before it the models are named.
     texts = [str(blob or b"", errors="replace") for blob in blobs[:-1]]
     try:
-        for place in (6, 7, 12, 13):
-            json.loads(texts[place])
-        Kind(texts[1]), Status(texts[2]), Origin(texts[10])
+        for field, text in zip(_TEXT_FIELDS, texts[:-1], strict=True):
+            if field.holds in {FieldType.TEXTS, FieldType.OBJECT}:
+                json.loads(text)
+            elif field.choices is not None:
+                field.choices(text)
     except ValueError:
         return False
     return "\ufffd" not in "".join(texts) and all(abs(n or 0) < 2**55 for n in numbers)
