@@ -63,13 +63,14 @@ if TYPE_CHECKING:
         SupportsVerify,
     )
     from infinite_memory.search.linear import LinearSearch
-    from infinite_memory.store import MemoryStore
+    from infinite_memory.store import AsyncMemoryStore, MemoryStore
     from infinite_memory.times import find_range, read_range
 
 __all__ = [
     "Absence",
     "Action",
     "Actor",
+    "AsyncMemoryStore",
     "BulkReceipt",
     "Config",
     "ConfigurationError",
@@ -192,7 +193,7 @@ _HOMES = {
         "SupportsVerify",
     ),
     "search.linear": ("LinearSearch",),
-    "store": ("MemoryStore",),
+    "store": ("AsyncMemoryStore", "MemoryStore"),
     "times": ("find_range", "read_range"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

@@ -197,7 +197,7 @@ class MemoryStore:
         return remember_many(self._services, checked, progress)
 
     @count_call
-    def revise(self, memory_id: str, *, revision: int, **changes: Any) -> Receipt:
+    def revise(self, /, memory_id: str, *, revision: int, **changes: Any) -> Receipt:
         """Change fields of a memory whose present revision is `revision`, which is kept.
 
         `changes` are fields as `remember` takes them, except `id`; `status="current"` brings back
