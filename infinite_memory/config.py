@@ -10,7 +10,14 @@ from typing import Annotated, Any, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from attrs import frozen
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+)
 
 from infinite_memory.errors import ConfigurationError
 from infinite_memory.model.address import Address, find_problem, is_folder, masked
@@ -18,11 +25,13 @@ from infinite_memory.model.memory import GLOBAL
 
 __all__ = [
     "CONFIG_FILE",
+    "CPU_PROVIDER",
     "DEFAULT_HOME",
     "Config",
     "Effective",
     "Limits",
     "Logging",
+    "SearchDefaults",
     "environment_name",
     "keys",
     "load",
@@ -30,6 +39,9 @@ __all__ = [
 
 CONFIG_FILE = "infinite_memory_config.json"
 DEFAULT_HOME = Path("~/.infinite-memory")
+CPU_PROVIDER = "CPUExecutionProvider"
+"""The execution provider of onnxruntime that every installation has."""
+
 _PREFIX = "INFINITE_MEMORY_"
 _MAX_FILE_BYTES = 1 << 20
 
@@ -61,6 +73,17 @@ def _address(store: str | None) -> str | None:
     return str(_absolute(Path(store))) if is_folder(store) else Address(store)
 
 
+def _names(value: object) -> tuple[str, ...]:
+    """Return a list of names; in a variable of the environment there are commas between them."""
+    listed = value.split(",") if isinstance(value, str) else value
+    if not isinstance(listed, list | tuple) or not all(isinstance(name, str) for name in listed):
+        raise ValueError("give a list of names")
+    names = tuple(dict.fromkeys(name.strip() for name in listed))
+    if not names or "" in names:
+        raise ValueError("give at least one name, and no empty name")
+    return names
+
+
 _Path = Annotated[Path, AfterValidator(_absolute)]
 
 
@@ -76,6 +99,17 @@ class Limits(_Section):
 
     max_text_bytes: Annotated[int, Field(ge=1, le=64 << 20)] = 1 << 20
     max_context_bytes: Annotated[int, Field(ge=2, le=8 << 20)] = 64 << 10
+
+
+class SearchDefaults(_Section):
+    """What a search uses where its caller gives no value, except an exhaustive search.
+
+    `limit` is the number of hits. Hits that score below `threshold` are left out; None means the
+    built-in threshold, which never leaves out the first five.
+    """
+
+    limit: Annotated[int, Field(ge=1, le=100)] = 10
+    threshold: Annotated[float, Field(ge=0, le=1)] | None = None
 
 
 class Logging(_Section):
@@ -100,6 +134,10 @@ class Config(_Section):
       default the model directory decides.
     - `former_embedder`, with its prefixes: the previous model, which answers until `embedder` has
       embedded every memory; by default the bundled model.
+    - `execution_providers`: the execution providers of onnxruntime that run the model, in order of
+      preference. Only the default, the processor, is tested.
+    - `conversation_scopes`: whether a memory with a conversation and without a scope goes into a
+      scope of that conversation, whose parent is `default_scope`.
     - `time_zone`: by default that of the machine. `week_start`: the first day of "last week".
     """
 
@@ -113,10 +151,13 @@ class Config(_Section):
     former_embedder: str | None = None
     former_query_prefix: str | None = None
     former_document_prefix: str | None = None
+    execution_providers: Annotated[tuple[str, ...], BeforeValidator(_names)] = (CPU_PROVIDER,)
     default_scope: Annotated[str, Field(min_length=1, max_length=128)] = GLOBAL
     strict_scopes: bool = False
+    conversation_scopes: bool = False
     time_zone: Annotated[str | None, AfterValidator(_known_zone)] = None
     week_start: Literal["monday", "sunday", "saturday"] = "monday"
+    search: SearchDefaults = SearchDefaults()
     limits: Limits = Limits()
     logging: Logging = Logging()
 

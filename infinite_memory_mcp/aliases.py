@@ -8,7 +8,7 @@ ours keeps its meaning. No alias leads to an argument that erases.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from infinite_memory.errors import InvalidInput
@@ -98,22 +98,24 @@ _SEARCH_MODES = frozenset({"semantic", "exact", "hybrid", "keyword", "vector", "
 _MATCHES = ("tag_match", "tags_match", "match_all", "match_mode", "operation")
 _ANY_OF = frozenset({"any", "or", "false"})
 _MAX_LIMIT = 100
+_PAGE_SIZE = 10
 _MAX_NAME_CHARS = 64
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 def understand_arguments(
-    values: Mapping[str, Any], known: Collection[str]
+    values: Mapping[str, Any], known: Collection[str], page_size: Callable[[], int] | None = None
 ) -> tuple[dict[str, Any], list[str]]:
     """Return the values under the names in `known`, with a note for every name or value converted.
 
-    Names that nobody knows stay as they are, for the refusal to name them.
+    Names that nobody knows stay as they are, for the refusal to name them. `page_size` is called
+    for the size of a page that was asked for without a limit; without it, the limit becomes 10.
 
     Raises:
         InvalidInput: two names of the same argument have different values, or any of several tags
             is asked for.
     """
-    reader = _Reader(known)
+    reader = _Reader(known, page_size)
     for name, value in values.items():
         if value is not None or name in known:
             reader.read(name, value)
@@ -122,8 +124,9 @@ def understand_arguments(
 
 
 class _Reader:
-    def __init__(self, known: Collection[str]) -> None:
+    def __init__(self, known: Collection[str], page_size: Callable[[], int] | None) -> None:
         self._known = known
+        self._page_size = page_size
         self.values: dict[str, Any] = {}
         self.notes: list[str] = []
         self._page: int | None = None
@@ -156,7 +159,7 @@ class _Reader:
             self._set("when", words or (f"since {start}" if start else f"before {end}"))
             self.notes.append(f"when: {self.values['when']}")
         if self._page is not None and "offset" in self._known:
-            self._set("offset", (self._page - 1) * int(self.values.get("limit", 10)))
+            self._set("offset", (self._page - 1) * self._limit())
         tags = self.values.get("tags")
         if self._any_tag and isinstance(tags, list) and len(tags) > 1:
             calls = " and ".join(f'{{"tags": ["{tag}"]}}' for tag in tags)
@@ -164,6 +167,16 @@ class _Reader:
                 f"tags are all required, and any of {', '.join(map(repr, tags))} was asked for:"
                 f" call this tool once for each, with {calls}"
             )
+
+    def _limit(self) -> int:
+        try:
+            return int(self.values["limit"])
+        except (KeyError, TypeError, ValueError, OverflowError):
+            # A value that is no number is refused together with the other arguments.
+            if self._page_size is not None:
+                return self._page_size()
+        self._set("limit", _PAGE_SIZE)
+        return _PAGE_SIZE
 
     def _rename(self, name: str, plain: str, value: Any) -> None:
         for ours, names in _NAMES.items():

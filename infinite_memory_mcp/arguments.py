@@ -105,17 +105,18 @@ _NEAR = 0.6
 
 
 def understand(
-    kind: type[Arguments], values: Mapping[str, Any]
+    kind: type[Arguments], values: Mapping[str, Any], page_size: Callable[[], int]
 ) -> tuple[dict[str, Any], list[str]]:
     """Return the values under our names, and notes on the names and values that were read anew.
 
+    `page_size` is called for the size of a page that was asked for without a limit.
     Null stands for an argument that was left out, and so does an empty text: many clients send
     every argument.
 
     Raises:
         InvalidInput: an argument is given twice, under two names.
     """
-    read, notes = understand_arguments(values, kind.model_fields)
+    read, notes = understand_arguments(values, kind.model_fields, page_size)
     given = {
         name: value
         for name, value in read.items()

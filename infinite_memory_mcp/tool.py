@@ -116,7 +116,7 @@ def _run_tool(
 ) -> CallToolResult:
     budget = DEFAULT_TOKENS
     try:
-        given, notes = understand(spec.arguments, arguments)
+        given, notes = understand(spec.arguments, arguments, partial(_page_size, memory))
         values = parse(spec.arguments, given)
         budget = getattr(values, "max_tokens", budget)
         with memory.call() as store:
@@ -136,6 +136,11 @@ def _run_tool(
             cut_data(replace_surrogates_in(answer.data), budget) if structured else None
         ),
     )
+
+
+def _page_size(memory: LazyStore) -> int:
+    with memory.call() as store:
+        return store.config.search.limit
 
 
 def _add_notes(answer: Answer, notes: Sequence[str]) -> Answer:

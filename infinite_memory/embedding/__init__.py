@@ -63,6 +63,8 @@ def configured_embedder(config: Config, *, keep: bool = True) -> CachedEmbedder:
     """Open the model that the configuration names, as `configured_model` finds it, behind a cache.
 
     Raises:
+        ConfigurationError: the installed onnxruntime lacks a configured execution provider.
         EmbedderError: there is no model that this version can use.
     """
-    return CachedEmbedder(OnnxEmbedder(configured_model(config, keep=keep)))
+    found = configured_model(config, keep=keep)
+    return CachedEmbedder(OnnxEmbedder(found, providers=config.execution_providers))

@@ -1,4 +1,4 @@
-"""The embedder that runs an exported model on this machine's processor."""
+"""The embedder that runs an exported model on this machine, on its processor by default."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from infinite_memory.embedding.manifest import check_digest
 from infinite_memory.embedding.models import FoundModel, find_model
 from infinite_memory.embedding.runtime import Runtime
 from infinite_memory.embedding.scripts import written_in
+from infinite_memory.embedding.session import CPU_ONLY, check_providers
 from infinite_memory.errors import EmbedderError
 from infinite_memory.text.analyzer import foreign_languages, words
 from infinite_memory.text.passages import cut_passages
@@ -38,19 +39,29 @@ class OnnxEmbedder:
     model; a later use loads it again.
     """
 
-    def __init__(self, model: FoundModel | Path, *, workers: int | None = None) -> None:
+    def __init__(
+        self,
+        model: FoundModel | Path,
+        *,
+        workers: int | None = None,
+        providers: Sequence[str] = CPU_ONLY,
+    ) -> None:
         """Open a model that `find_model` returned, or the model at a path.
 
         `workers` is the number of threads that share a call of `embed`, by default one for every
-        processor and at most 8.
+        processor and at most 8. `providers` are the execution providers of onnxruntime that run
+        the model, in order of preference.
 
         Raises:
+            ConfigurationError: the installed onnxruntime lacks one of `providers`.
             EmbedderError: the directory holds no model that this version can use.
         """
+        check_providers(providers)
         found = find_model(model) if isinstance(model, Path) else model
         self._directory = found.directory
         self._manifest = found.manifest
         self._model = found.manifest.identity
+        self._providers = tuple(providers)
         self._workers = workers or min(os.cpu_count() or 1, _MAX_WORKERS)
         self._lock = Lock()
         self._runtime: Runtime | None = None
@@ -174,7 +185,7 @@ class OnnxEmbedder:
     def _load(self) -> Runtime:
         with self._lock:
             if self._runtime is None:
-                self._runtime = Runtime(self._directory, self._manifest)
+                self._runtime = Runtime(self._directory, self._manifest, providers=self._providers)
             return self._runtime
 
     def _reset(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from infinite_memory.embedding.manifest import Manifest, check_digest, check_sizes
-from infinite_memory.embedding.session import Session
+from infinite_memory.embedding.session import CPU_ONLY, Session
 from infinite_memory.errors import EmbedderError
 
 __all__ = ["Runtime"]
@@ -25,8 +25,10 @@ class Runtime:
     batch, while a text alone always gives the same bits.
     """
 
-    def __init__(self, directory: Path, manifest: Manifest) -> None:
-        """Load the model that `manifest` describes.
+    def __init__(
+        self, directory: Path, manifest: Manifest, *, providers: Sequence[str] = CPU_ONLY
+    ) -> None:
+        """Load the model that `manifest` describes, to be run by `providers`, see `Session`.
 
         A manifest of 0 dimensions is incomplete: its dimensions are not compared.
 
@@ -36,7 +38,7 @@ class Runtime:
         check_sizes(directory, manifest)
         self._manifest = manifest
         self._tokenizer, self._padding = _load_tokenizer(directory, manifest)
-        self._session = Session(directory / manifest.graph, manifest.pooling)
+        self._session = Session(directory / manifest.graph, manifest.pooling, providers=providers)
         self._special, self._closing = _special_tokens(self._tokenizer)
         dimensions = len(self.vector(""))
         if dimensions != (manifest.dimensions or dimensions):

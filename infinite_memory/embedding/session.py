@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from infinite_memory.config import CPU_PROVIDER
 from infinite_memory.embedding.manifest import EMBEDDING
 from infinite_memory.embedding.pooling import POOLING, unit
-from infinite_memory.errors import EmbedderError
+from infinite_memory.errors import ConfigurationError, EmbedderError
 
-__all__ = ["SENTENCE", "Session"]
+__all__ = ["CPU_ONLY", "SENTENCE", "Session", "check_providers"]
 
 SENTENCE = "sentence_embedding"
 """The output of a graph that holds every step of its model, pooling included."""
+CPU_ONLY = (CPU_PROVIDER,)
+"""The execution providers that are used unless others are configured."""
 
 _TOKENS = ("last_hidden_state", "token_embeddings")
 _OUTPUTS = (EMBEDDING, SENTENCE, *_TOKENS)
@@ -24,17 +30,42 @@ _TYPES_OF_NUMBERS: dict[str, DTypeLike] = {"tensor(int64)": np.int64, "tensor(in
 _SEVERITY_ERROR = 3
 
 
+def check_providers(names: Sequence[str]) -> None:
+    """Refuse execution providers that the installed onnxruntime does not have.
+
+    Raises:
+        ConfigurationError: there is one; the message lists those that it has.
+    """
+    if tuple(names) == CPU_ONLY:
+        return  # Every onnxruntime has it, and importing the package takes long.
+    import onnxruntime  # noqa: PLC0415
+
+    available = onnxruntime.get_available_providers()
+    missing = [name for name in names if name not in available]
+    if missing:
+        raise ConfigurationError(
+            f"execution_providers: the installed onnxruntime has no {missing[0]!r:.100}, only"
+            f" {', '.join(available)}: choose among these, or install the build of onnxruntime"
+            " that has it"
+        )
+
+
 class Session:
     """A session that runs a single text on the calling thread. Any thread may call it."""
 
-    def __init__(self, graph: Path, pooling: str) -> None:
+    def __init__(self, graph: Path, pooling: str, *, providers: Sequence[str] = CPU_ONLY) -> None:
         """Load `graph`; `pooling` is used if its output are the vectors of the tokens.
+
+        `providers` are the execution providers of onnxruntime, in order of preference.
 
         Raises:
             EmbedderError: it cannot be loaded, or takes or gives something unknown.
         """
         self._graph = graph
-        self._failures, self._session = _load(graph)
+        self._failures, self._session = _load(graph, providers)
+        # Not every provider lets several threads run one session at a time; the processor does.
+        is_cpu = tuple(providers) == CPU_ONLY
+        self._turn: AbstractContextManager[Any] = nullcontext() if is_cpu else Lock()
         self._inputs = _inputs(graph, self._session)
         self.output = _output(graph, self._session)
         self._pool = None
@@ -55,7 +86,8 @@ class Session:
         values = {_IDS: ids, _MASK: [1] * len(ids), _TYPES: [0] * len(ids)}
         feed = {name: np.array([values[name]], kind) for name, kind in self._inputs.items()}
         try:
-            output: NDArray[Any] = self._session.run([self.output], feed)[0][0]
+            with self._turn:
+                output: NDArray[Any] = self._session.run([self.output], feed)[0][0]
         except self._failures as error:
             raise EmbedderError(
                 f"{self._graph} failed on a text of {len(ids)} tokens ({error}); export or install"
@@ -107,7 +139,7 @@ def _output(graph: Path, session: Any) -> str:
     return known
 
 
-def _load(path: Path) -> tuple[tuple[type[Exception], ...], Any]:
+def _load(path: Path, providers: Sequence[str]) -> tuple[tuple[type[Exception], ...], Any]:
     """Return the errors that onnxruntime raises, and a session that uses the calling thread."""
     # Late: the import takes longer than the start of a command may.
     import onnxruntime  # noqa: PLC0415
@@ -125,10 +157,26 @@ def _load(path: Path) -> tuple[tuple[type[Exception], ...], Any]:
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     try:
         session = onnxruntime.InferenceSession(
-            str(path), options, providers=["CPUExecutionProvider"]
+            # Its own way of falling back to the processor prints to standard output.
+            *(str(path), options),
+            providers=list(providers),
+            enable_fallback=0,
         )
-    except failures as error:
-        raise EmbedderError(
-            f"{path} cannot be loaded ({error}); export or install the model again"
-        ) from error
+    # The last two are what its Python part raises for providers that cannot be used.
+    except (*failures, ValueError, RuntimeError) as error:
+        advice = "export or install the model again"
+        if tuple(providers) != CPU_ONLY:
+            advice += f", or set execution_providers to {CPU_PROVIDER}"
+        raise EmbedderError(f"{path} cannot be loaded ({error}); {advice}") from error
+    _check_running(session.get_providers(), providers)
     return failures, session
+
+
+def _check_running(running: Sequence[str], wanted: Sequence[str]) -> None:
+    """Refuse a session without a provider that was asked for, such as one without its driver."""
+    lacking = [name for name in wanted if name not in running]
+    if lacking:
+        raise EmbedderError(
+            f"{lacking[0]} could not be started, so only {', '.join(running)} would run the model:"
+            f" see what it needs, or set execution_providers to {CPU_PROVIDER}"
+        )

@@ -10,7 +10,7 @@ from attrs import frozen
 
 from infinite_memory.model.memory import GLOBAL
 
-__all__ = ["Scope", "Sensitivity", "fold_name", "visible_from"]
+__all__ = ["Scope", "Sensitivity", "find_spelling", "fold_name", "visible_from"]
 
 
 class Sensitivity(StrEnum):
@@ -42,6 +42,14 @@ def fold_name(name: str) -> str:
     It ignores letter case and surrounding white space, and is in Unicode NFC.
     """
     return unicodedata.normalize("NFC", name.strip().casefold())
+
+
+def find_spelling(name: str, scopes: Mapping[str, Scope]) -> str | None:
+    """Return the stored spelling of a scope name, None if no scope has this name."""
+    if name in scopes:
+        return name
+    folded = fold_name(name)
+    return next((known for known in scopes if fold_name(known) == folded), None)
 
 
 def visible_from(name: str, scopes: Mapping[str, Scope]) -> list[str]:

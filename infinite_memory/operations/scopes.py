@@ -14,7 +14,14 @@ from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.entry import Operation
 from infinite_memory.model.memory import GLOBAL, Memory
 from infinite_memory.model.question import Arm, Question
-from infinite_memory.model.scope import Scope, Sensitivity, fold_name, visible_from
+from infinite_memory.model.scope import (
+    Scope,
+    Sensitivity,
+    find_spelling,
+    fold_name,
+    visible_from,
+)
+from infinite_memory.operations.conversation_scopes import unnamed_scopes
 from infinite_memory.operations.journal import with_entry
 from infinite_memory.operations.retrieval.scope_mentions import Evidence
 from infinite_memory.operations.services import Services
@@ -29,7 +36,6 @@ __all__ = [
     "check_scope_name",
     "check_scope_names",
     "choose_scopes",
-    "create_missing_scopes",
     "create_scope",
     "delete_scope",
     "known_scope",
@@ -80,7 +86,7 @@ def known_scope(
         UnknownScope: no scope has this name; the message suggests the nearest name that is not
             private. With a `confinement`, it lists the scopes of the confinement.
     """
-    spelled = _find_spelling(check_label(name, "scope", max_chars=_MAX_NAME_CHARS), scopes)
+    spelled = find_spelling(check_label(name, "scope", max_chars=_MAX_NAME_CHARS), scopes)
     if spelled is not None:
         return scopes[spelled]
     if confinement is not None:
@@ -107,22 +113,29 @@ class ScopeChoice:
 
 
 def choose_scopes(
-    asked: str | Iterable[str] | None, question: str, services: Services
+    asked: str | Iterable[str] | None,
+    question: str,
+    services: Services,
+    conversation_id: str | None = None,
 ) -> ScopeChoice:
     """Return the scopes that a search reads.
 
     A scope in `asked` opens itself, its parents and `Global`. ALL opens every scope that is neither
     private nor inactive; private and inactive scopes open only by name. Without `asked` the search
-    reads the default scope, and every open scope that the question names, by its name or a keyword;
-    `scope_mentions` describes the forms.
+    reads the default scope, the scope of the conversation with `conversation_id` if there is one,
+    and every open scope that the question names, by its name or a keyword; `scope_mentions`
+    describes the forms.
     """
     scopes = services.storage.scopes()
     if asked is None:
         # The default scope need not exist before something is stored in it.
-        default = _find_spelling(services.config.default_scope, scopes)
-        searched = frozenset(visible_from(default or GLOBAL, scopes))
+        unnamed = {
+            find_spelling(name, scopes) or GLOBAL
+            for name in unnamed_scopes(services, conversation_id, scopes)
+        }
+        searched = frozenset(seen for name in unnamed for seen in visible_from(name, scopes))
         choice = _add_named_scopes(searched, question, scopes, services)
-        return evolve(choice, own=searched & {default or GLOBAL} | set(choice.opened))
+        return evolve(choice, own=searched & unnamed | set(choice.opened))
     wanted = check_labels(
         [asked] if isinstance(asked, str) else asked, "scope", max_chars=_MAX_NAME_CHARS
     )
@@ -256,18 +269,6 @@ def with_known_spelling(memory: Memory, scopes: Mapping[str, Scope]) -> Memory:
     return memory if scope is None else evolve(memory, scope=scope.name)
 
 
-def create_missing_scopes(names: Iterable[str], scopes: Mapping[str, Scope]) -> Commit:
-    """Return the part of a commit that creates the scopes among `names` that are missing.
-
-    It is refused if a scope was created, changed or removed since `scopes` was read.
-    """
-    wanted = sorted(set(names) - {GLOBAL})
-    return Commit(
-        expect=Expect(scopes={name: scopes.get(name) for name in wanted}),
-        scopes=[Scope(name=name) for name in wanted if name not in scopes],
-    )
-
-
 def _known_parent(services: Services, parent: str, scopes: Mapping[str, Scope]) -> str | None:
     return known_scope(parent, scopes, services.confinement).name if parent else None
 
@@ -281,14 +282,6 @@ def _ancestors_of(parent: str | None, scopes: Mapping[str, Scope]) -> dict[str, 
 
 def _by_folded_name(scopes: Mapping[str, Scope]) -> dict[str, Scope]:
     return {fold_name(name): scope for name, scope in scopes.items()}
-
-
-def _find_spelling(name: str, scopes: Mapping[str, Scope]) -> str | None:
-    """Return the stored spelling of a scope name, None if no scope has this name."""
-    if name in scopes:
-        return name
-    folded = fold_name(name)
-    return next((known for known in scopes if fold_name(known) == folded), None)
 
 
 def _add_named_scopes(

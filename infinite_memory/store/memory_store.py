@@ -262,11 +262,12 @@ class MemoryStore:
 
         The search sees everything that any process stored before it began. `depth` is "normal";
         "overview", with summaries first, and sentences of each hit; or "exhaustive", with every
-        match, superseded and archived ones too. `limit` is 10, or 50 if exhaustive, by default, and
-        `offset` skips the hits of earlier pages. Hits that score below `threshold` (0 to 1) are
-        counted and left out. `arms` can be narrowed to "meaning" or to "words". `explain` adds to
-        each hit how its score came about. `conditions` are scope, tags, kinds, statuses,
-        conversation_id, since, until, when, mode and as_of: see `Conditions`.
+        match, superseded and archived ones too. `limit` and `threshold` are those of
+        `config.search` by default, 10 and no fixed score; exhaustive, 50 and 0. `offset` skips the
+        hits of earlier pages. Hits that score below `threshold` (0 to 1) are counted and left out.
+        `arms` can be narrowed to "meaning" or to "words". `explain` adds to each hit how its score
+        came about. `conditions` are scope, tags, kinds, statuses, conversation_id, since, until,
+        when, mode and as_of: see `Conditions`.
 
         Raises:
             InvalidInput: a value cannot be used.

@@ -95,7 +95,7 @@ class RecallMemory(Arguments):
     until: str | None = Field(None, description="Not included")
     when: str | None = Field(None, description='Instead: "last week"')
     scope: Scopes = None
-    limit: Limit = 10
+    limit: Limit | None = None
     max_tokens: Tokens = DEFAULT_TOKENS
 
 

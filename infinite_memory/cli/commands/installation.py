@@ -31,13 +31,21 @@ def config_command(context: click.Context) -> None:
     if wants_json(context):
         emit_json({key: {"value": value, "origin": origin} for key, value, origin in rows})
         return
-    shown = ((key, "-" if value is None else str(value), origin) for key, value, origin in rows)
+    shown = ((key, _cell(value), origin) for key, value, origin in rows)
     emit_table(("Setting", "Value", "From"), shown)
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, list):
+        return ", ".join(value)
+    return "-" if value is None else str(value)
 
 
 def _value(value: object) -> object:
     if isinstance(value, Path):
         return str(value)
+    if isinstance(value, tuple):
+        return list(value)
     return masked(value) if isinstance(value, str) else value
 
 

@@ -32,11 +32,15 @@ __all__ = ["search_command", "why_not_command"]
     "--limit",
     "-n",
     type=int,
-    help="Return at most this many: by default 10, also in an overview, exhaustive 50.",
+    help="Return at most this many: by default the setting search.limit, which is 10 unless you set"
+    " it; exhaustive 50.",
 )
 @click.option("--offset", type=int, default=0, metavar="N", help="Skip the first N memories.")
 @click.option(
-    "--threshold", type=float, metavar="SCORE", help="Omit memories with a lower score, 0 to 1."
+    "--threshold",
+    type=float,
+    metavar="SCORE",
+    help="Omit memories with a lower score, 0 to 1; by default the setting search.threshold.",
 )
 @click.option("--explain", is_flag=True, help="Show how the scores are composed.")
 @common_options

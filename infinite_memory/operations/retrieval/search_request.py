@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from attrs import evolve, frozen
 
+from infinite_memory.config import Config
 from infinite_memory.errors import InvalidInput
 from infinite_memory.model.checks import (
     check_choice,
@@ -38,6 +39,7 @@ __all__ = [
 DEFAULT_THRESHOLD = 0.005
 # The number of best matches that the default threshold never leaves out.
 _SPARED = 5
+_EXHAUSTIVE_LIMIT = 50
 MAX_LIMIT = 1000
 _MAX_OFFSET = 100_000
 _MAX_QUESTION_CHARS = 100_000
@@ -47,7 +49,8 @@ _MAX_QUESTION_CHARS = 100_000
 class SearchRequest:
     """The parameters of a search as the caller gave them, not validated yet.
 
-    The defaults of `limit`, `threshold` and the condition `statuses` depend on depth and mode.
+    The defaults of `limit` and `threshold` depend on the depth and the configuration, the default
+    of the condition `statuses` on depth and mode.
     """
 
     text: str
@@ -64,13 +67,17 @@ class SearchRequest:
 class _Defaults:
     limit: int
     threshold: float
+    spared: int = _SPARED
 
 
-_DEFAULTS: Mapping[Depth, _Defaults] = {
-    Depth.NORMAL: _Defaults(limit=10, threshold=DEFAULT_THRESHOLD),
-    Depth.OVERVIEW: _Defaults(limit=10, threshold=DEFAULT_THRESHOLD),
-    Depth.EXHAUSTIVE: _Defaults(limit=50, threshold=0.0),
-}
+def _defaults_at(depth: Depth, config: Config) -> _Defaults:
+    """Return what a search at `depth` uses where its caller gives no value."""
+    settings = config.search
+    if depth is Depth.EXHAUSTIVE:
+        return _Defaults(limit=max(_EXHAUSTIVE_LIMIT, settings.limit), threshold=0.0)
+    if settings.threshold is None:
+        return _Defaults(limit=settings.limit, threshold=DEFAULT_THRESHOLD)
+    return _Defaults(limit=settings.limit, threshold=settings.threshold, spared=0)
 
 
 def build_question(services: Services, request: SearchRequest, *, leads: bool = False) -> Question:
@@ -81,7 +88,7 @@ def build_question(services: Services, request: SearchRequest, *, leads: bool = 
         UnknownScope: a scope does not exist.
     """
     depth = check_choice(request.depth, Depth, "depth")
-    defaults = _DEFAULTS[depth]
+    defaults = _defaults_at(depth, services.config)
     limit = defaults.limit if request.limit is None else request.limit
     question = Question(
         text=_question_text(request.text),
@@ -95,22 +102,24 @@ def build_question(services: Services, request: SearchRequest, *, leads: bool = 
         offset=check_count(request.offset, "offset", low=0, high=_MAX_OFFSET),
     )
     question = evolve(question, time=_time_named_in(services, question))
-    return at_depth(question, request, depth)
+    return at_depth(services, question, request, depth)
 
 
-def at_depth(question: Question, request: SearchRequest, depth: Depth) -> Question:
+def at_depth(
+    services: Services, question: Question, request: SearchRequest, depth: Depth
+) -> Question:
     """Return `question`, the validated form of `request`, at another depth.
 
     The depth decides the statuses, the limit and the threshold that the caller did not give.
     """
-    defaults, criteria = _DEFAULTS[depth], question.criteria
+    defaults, criteria = _defaults_at(depth, services.config), question.criteria
     if criteria.tense is not None:
         given = "statuses" in request.conditions
         criteria = in_tense(criteria, criteria.tense, depth, statuses_given=given)
     return evolve(
         question,
         depth=depth,
-        spared=_SPARED if request.threshold is None else 0,
+        spared=defaults.spared if request.threshold is None else 0,
         criteria=criteria,
         limit=defaults.limit if request.limit is None else question.limit,
         threshold=defaults.threshold if request.threshold is None else question.threshold,
@@ -176,7 +185,9 @@ def _criteria(
         start, end = reading.range.start, reading.range.end
     if start is not None and end is not None and end <= start:
         raise InvalidInput(f"until {end.isoformat()} must be later than since {start.isoformat()}")
-    choice = choose_scopes(scope, question, services)
+    if conversation_id is not None:
+        conversation_id = check_label(conversation_id, "conversation_id")
+    choice = choose_scopes(scope, question, services, conversation_id)
     return Criteria(
         scopes=choice.scopes,
         opened=choice.opened,
@@ -185,9 +196,7 @@ def _criteria(
         tags=check_labels(() if tags is None else tags, "tags"),
         kinds=frozenset(check_choice(kind, Kind, "kind") for kind in _as_list(kinds)) or None,
         statuses=frozenset(check_choice(s, Status, "status") for s in _as_list(statuses)) or None,
-        conversation_id=(
-            None if conversation_id is None else check_label(conversation_id, "conversation_id")
-        ),
+        conversation_id=conversation_id,
         since=start,
         until=end,
         when=reading,

@@ -42,7 +42,7 @@ def why_not(services: Services, request: SearchRequest, memory_id: str) -> Absen
     if absence.step is Step.MODE:
         absence = _try_history(services, question, request, memory, absence)
     for depth in Depth:
-        deeper = at_depth(question, request, depth)
+        deeper = at_depth(services, question, request, depth)
         if deeper == question:
             continue
         if _find_absence(services, deeper, request, memory).step is Step.FOUND:

@@ -18,7 +18,12 @@ from infinite_memory.embedding import (
     configured_embedder,
     configured_model,
 )
-from infinite_memory.errors import EmbedderError, InfiniteMemoryError, StoreDamaged
+from infinite_memory.errors import (
+    ConfigurationError,
+    EmbedderError,
+    InfiniteMemoryError,
+    StoreDamaged,
+)
 from infinite_memory.model.address import masked
 from infinite_memory.model.memory import Status
 from infinite_memory.model.messages import format_count, format_size
@@ -138,7 +143,7 @@ def _check_open_store(config: Config, address: str) -> Iterator[Diagnosis]:
         yield _check_damage(storage)
         try:
             embedder = configured_embedder(config, keep=False)
-        except EmbedderError:
+        except (ConfigurationError, EmbedderError):
             return  # `_check_model` reports the error.
         try:
             yield _check_pending(storage, embedder, config, size)
@@ -269,13 +274,14 @@ def _check_snapshot(folder: Path, storage: Storage, embedder: Embedder) -> Diagn
 def _check_model(config: Config) -> Iterator[Diagnosis]:
     """Check the files of the model, load it, and embed a sentence whose vector is known."""
     try:
-        with OnnxEmbedder(configured_model(config, keep=False), workers=1) as embedder:
+        found = configured_model(config, keep=False)
+        with OnnxEmbedder(found, workers=1, providers=config.execution_providers) as embedder:
             embedder.verify()
             yield Diagnosis(
                 "model files", State.OK, f"{embedder.model} is complete, as it was recorded."
             )
             vector = embedder.embed_query(_SENTENCE)
-    except EmbedderError as error:
+    except (ConfigurationError, EmbedderError) as error:
         yield Diagnosis("model", State.PROBLEM, f"{error}.")
         return
     is_expected = config.embedder != BUNDLED or np.allclose(

@@ -17,6 +17,7 @@ from infinite_memory.model.entry import Operation
 from infinite_memory.model.hits import LIKELY
 from infinite_memory.model.memory import Memory, Status
 from infinite_memory.model.receipt import PREVIEWED, BulkReceipt, Preview, make_token
+from infinite_memory.operations.conversation_scopes import unnamed_scopes
 from infinite_memory.operations.journal import with_entry
 from infinite_memory.operations.load_memories import load_memories
 from infinite_memory.operations.retrieval.search import search
@@ -29,6 +30,7 @@ __all__ = ["forget_matching", "preview_matching"]
 _KEPT = tuple([str(status) for status in Status if status is not Status.FORGOTTEN])
 _NARROWING = ("scope", "tags", "kinds", "conversation_id", "since", "until", "when")
 _PAGE = 1000
+_DEFAULT_LIMIT = 10
 _MICROSECOND = timedelta(microseconds=1)
 # A commit holds the lock of the writers.
 _MOST = 20_000
@@ -126,20 +128,28 @@ def _select(services: Services, selection: _Selection) -> list[Memory]:
         return _list_matching(services, selection)
     if "scope" not in selection.conditions:
         # The question may name scopes, and what is forgotten must not depend on its wording.
-        default = services.config.default_scope
-        conditions: Conditions = {**selection.conditions, "scope": default}
-        selection = evolve(selection, conditions=conditions)
+        selection = _with_unnamed_scopes(services, selection)
     threshold = LIKELY if selection.threshold is None else selection.threshold
     request = SearchRequest(
         text=str(selection.query),
         conditions=selection.conditions,
-        limit=selection.limit,
+        # A setting for searches must not change how much is forgotten.
+        limit=_DEFAULT_LIMIT if selection.limit is None else selection.limit,
         threshold=threshold,
     )
     # A search shows its first hits below the threshold too.
     hits = [hit for hit in search(services, request) if hit.score >= threshold]
     twins = load_memories(services, [twin for hit in hits for twin in hit.twins])
     return [*(hit.memory for hit in hits), *twins.values()]
+
+
+def _with_unnamed_scopes(services: Services, selection: _Selection) -> _Selection:
+    """Return `selection` with the scopes by name that are read where none is named."""
+    given = selection.conditions.get("conversation_id")
+    conversation_id = None if given is None else check_label(given, "conversation_id")
+    unnamed = unnamed_scopes(services, conversation_id, services.storage.scopes())
+    conditions: Conditions = {**selection.conditions, "scope": unnamed}
+    return evolve(selection, conditions=conditions)
 
 
 def _list_matching(services: Services, selection: _Selection) -> list[Memory]:

@@ -19,11 +19,12 @@ from infinite_memory.model.memory import GLOBAL, Memory, Status
 from infinite_memory.model.receipt import Outcome, Receipt, Searchable
 from infinite_memory.model.record import Record, Usage
 from infinite_memory.model.scope import Scope, fold_name
+from infinite_memory.operations.conversation_scopes import create_missing_scopes, may_have_own_scope
 from infinite_memory.operations.embed import embed_new
 from infinite_memory.operations.journal import with_entry
 from infinite_memory.operations.retrieval.similar import add_similar
 from infinite_memory.operations.retry import attempts
-from infinite_memory.operations.scopes import create_missing_scopes, with_known_spelling
+from infinite_memory.operations.scopes import with_known_spelling
 from infinite_memory.operations.services import Services
 from infinite_memory.operations.visibility import quote_text
 from infinite_memory.operations.writes.after_commit import AfterCommit
@@ -55,6 +56,7 @@ def remember(services: Services, draft: Draft, *, similar: bool = True) -> Recei
     # `Global` always exists, so the scopes need not be read.
     scope: object = services.config.default_scope if draft.scope is None else draft.scope
     is_global = isinstance(scope, str) and scope == GLOBAL
+    is_global = is_global and not may_have_own_scope(services, draft)
     scopes = {GLOBAL: Scope(name=GLOBAL)} if is_global else services.storage.scopes()
     wanted = _prepare_memories(services, [draft], scopes)
     receipt = _store_batch(services, wanted, scopes)[0]
@@ -247,7 +249,9 @@ def _commit_batch(
             if duplicates.fresh:
                 names = {memory.scope for memory in placement.memories.values()}
                 commit = merge_commits(
-                    Commit(expect=expect), create_missing_scopes(names, scopes), placement.commit
+                    Commit(expect=expect),
+                    create_missing_scopes(names, scopes, services.config),
+                    placement.commit,
                 )
                 services.storage.commit(with_entry(services, Operation.REMEMBER, commit))
             return _CommittedBatch(duplicates=duplicates, placement=placement, earlier=earlier)

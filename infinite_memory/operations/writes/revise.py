@@ -16,10 +16,10 @@ from infinite_memory.model.memory import Memory, Status
 from infinite_memory.model.receipt import Outcome, Receipt, Searchable
 from infinite_memory.model.record import Embedding, Record
 from infinite_memory.model.scope import Scope, fold_name
+from infinite_memory.operations.conversation_scopes import create_missing_scopes
 from infinite_memory.operations.embed import embed_new
 from infinite_memory.operations.journal import with_entry
 from infinite_memory.operations.retry import attempts
-from infinite_memory.operations.scopes import create_missing_scopes
 from infinite_memory.operations.services import Services
 from infinite_memory.operations.undo.removed_scopes import ScopeRestorer, forgotten_since
 from infinite_memory.operations.visibility import quote_text
@@ -175,7 +175,7 @@ def _place_memory(
     comes_back = before.status is Status.FORGOTTEN and after.status is not Status.FORGOTTEN
     if not comes_back or fold_name(after.scope) != fold_name(before.scope):
         moved = {after.scope} - {before.scope}
-        return after, create_missing_scopes(moved, scopes)
+        return after, create_missing_scopes(moved, scopes, services.config)
     # The scope may have been removed while it held only forgotten memories.
     restorer = ScopeRestorer(services, dict(scopes), forgotten_since(services, before))
     scope = restorer.find_scope(after.scope)

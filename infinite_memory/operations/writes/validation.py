@@ -25,7 +25,8 @@ from infinite_memory.model.draft import Draft
 from infinite_memory.model.fields import MEMORY_FIELDS, FieldType, MemoryField
 from infinite_memory.model.ids import check_id, new_id
 from infinite_memory.model.memory import Memory
-from infinite_memory.model.scope import Scope
+from infinite_memory.model.scope import Scope, find_spelling
+from infinite_memory.operations.conversation_scopes import unnamed_scope
 from infinite_memory.operations.scopes import check_scope_name, known_scope
 from infinite_memory.operations.services import Services
 
@@ -50,7 +51,6 @@ def build_memory(
         InvalidInput: a field cannot be used.
         UnknownScope: scopes are strict and no scope has that name.
     """
-    scope = draft.scope if draft.scope is not None else services.config.default_scope
     fields = dict(zip(_DRAFT_FIELDS, _read_fields(draft), strict=True))
     if draft.happened_at is None:
         fields["happened_at"] = now
@@ -58,7 +58,7 @@ def build_memory(
     check_validity(values["valid_from"], values["valid_to"])
     return Memory(
         id=new_id(now, services.random_bytes) if draft.id is None else check_id(draft.id),
-        scope=resolve_scope(scope, scopes, services),
+        scope=_resolve_draft_scope(draft.scope, values["conversation_id"], scopes, services),
         stored_at=now,
         **values,
     )
@@ -100,6 +100,23 @@ def resolve_scope(name: str, scopes: Mapping[str, Scope], services: Services) ->
         if services.config.strict_scopes or is_outside:
             raise
         return wanted
+
+
+def _resolve_draft_scope(
+    name: str | None,
+    conversation_id: str | None,
+    scopes: Mapping[str, Scope],
+    services: Services,
+) -> str:
+    """Return the scope of a new memory, whose caller gave `name` or None."""
+    if name is not None:
+        return resolve_scope(name, scopes, services)
+    default = resolve_scope(services.config.default_scope, scopes, services)
+    chosen = unnamed_scope(services, conversation_id)
+    if chosen == services.config.default_scope:
+        return default
+    # Strict scopes refuse a name that is mistyped, and this one was typed by nobody.
+    return find_spelling(chosen, scopes) or chosen
 
 
 def check_validity(start: datetime | None, end: datetime | None) -> None:
