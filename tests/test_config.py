@@ -120,3 +120,54 @@ def test_a_value_from_outside_that_cannot_be_used_is_refused(
 def test_a_time_zone_is_known_by_its_name(tmp_path: Path) -> None:
     write(tmp_path, {"time_zone": "Asia/Shanghai"})
     assert load(home=tmp_path).config.time_zone == "Asia/Shanghai"
+
+
+SETTINGS = [
+    ("search.limit", 25, "25", 25),
+    ("search.threshold", 0.25, "0.25", 0.25),
+    ("conversation_scopes", True, "true", True),
+    ("execution_providers", ["A", "B"], " A, B ,A", ("A", "B")),
+]
+
+
+@pytest.mark.parametrize(("key", "in_file", "as_text", "value"), SETTINGS)
+def test_a_setting_is_read_from_each_source(
+    tmp_path: Path, key: str, in_file: object, as_text: str, value: object
+) -> None:
+    section, _, name = key.rpartition(".")
+    path = write(tmp_path, {section: {name: in_file}} if section else {name: in_file})
+    text = {environment_name(key): as_text}
+    sources: dict[str, dict[str, Any]] = {
+        str(path): {},
+        environment_name(key): {"environment": text},
+        f"--{key.replace('_', '-')}": {"flags": {key: as_text}},
+    }
+    for origin, given in sources.items():
+        rows = {row[0]: row[1:] for row in load(home=tmp_path, **given).rows()}
+        assert rows[key] == (value, origin)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("search.limit", 0, "greater than or equal to 1"),
+        ("search.limit", 101, "less than or equal to 100"),
+        ("search.limit", "many", "valid integer"),
+        ("search.threshold", -0.1, "greater than or equal to 0"),
+        ("search.threshold", 1.1, "less than or equal to 1"),
+        ("search.threshold", "nan", "less than or equal to 1"),
+        ("conversation_scopes", "perhaps", "valid boolean"),
+        ("execution_providers", [], "at least one name"),
+        ("execution_providers", "A,,B", "no empty name"),
+        ("execution_providers", ["A", 3], "give a list of names"),
+        ("execution_providers", {"A": 1}, "give a list of names"),
+    ],
+)
+def test_a_value_out_of_range_is_refused_with_its_key(
+    tmp_path: Path, key: str, value: object, message: str
+) -> None:
+    section, _, name = key.rpartition(".")
+    path = write(tmp_path, {section: {name: value}} if section else {name: value})
+    with pytest.raises(ConfigurationError, match=message) as caught:
+        load(home=tmp_path)
+    assert str(caught.value).startswith(f"{path}: {key} = ")
