@@ -74,7 +74,8 @@ class Conditions(TypedDict, total=False):
     clearly names ("#health", "what is in health?", "is Apollo late?"), listed in `Hits.opened`.
     `tags`: all are required. `kinds`: any of them, by default every kind. `statuses`: any of them;
     by default the statuses of the mode, in an exhaustive search all but forgotten; an empty list
-    means every status. `conversation_id`: only this conversation. `since`, `until`: aware datetimes
+    means every status. `conversation_id`: only this conversation; without
+    `scope` its own scope is opened too, if conversations have scopes. `since`, `until`: aware datetimes
     that bound `happened_at` as [since, until). `when`: the same bounds in words, such as "last
     week" or "since March 2024", in the configured time zone; not together with `since` or `until`.
     `mode`: "current", the default, "strict" or "history": see `Mode`. `as_of`: memories that held
