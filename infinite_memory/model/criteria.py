@@ -74,10 +74,10 @@ class Conditions(TypedDict, total=False):
     clearly names ("#health", "what is in health?", "is Apollo late?"), listed in `Hits.opened`.
     `tags`: all are required. `kinds`: any of them, by default every kind. `statuses`: any of them;
     by default the statuses of the mode, in an exhaustive search all but forgotten; an empty list
-    means every status. `conversation_id`: only this conversation; without
-    `scope` its own scope is opened too, if conversations have scopes. `since`, `until`: aware datetimes
-    that bound `happened_at` as [since, until). `when`: the same bounds in words, such as "last
-    week" or "since March 2024", in the configured time zone; not together with `since` or `until`.
+    means every status. `conversation_id`: only this conversation; without `scope` its own scope is
+    opened too, if conversations have scopes. `since`, `until`: aware datetimes that bound
+    `happened_at` as [since, until). `when`: the same bounds in words, such as "last week" or "since
+    March 2024", in the configured time zone; not together with `since` or `until`.
     `mode`: "current", the default, "strict" or "history": see `Mode`. `as_of`: memories that held
     at this moment, superseded since or not: an aware datetime, or words such as "last March", which
     mean its end. `inherited`: the place of what the scopes inherit: "mixed" by default; "last",
