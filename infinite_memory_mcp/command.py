@@ -27,6 +27,11 @@ __all__ = ["main", "open_store"]
 
 _MISSING_SDK = f"infinite-memory-mcp: the MCP SDK is not installed; run {install_hint('mcp')}"
 
+_WAITING = """\
+infinite-memory-mcp speaks the Model Context Protocol and waits for a client on standard input.
+A client starts it by itself; `infinite-memory doctor` checks the installation. Ctrl-C ends it.
+"""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the server over standard input and output; return the exit code of the process."""
@@ -38,6 +43,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         home=flags.home, store=flags.store, log_level=flags.log_level, scopes=flags.scopes
     )
     settings.start_logging()
+    if sys.stdin is not None and sys.stdin.isatty():
+        sys.stderr.write(_WAITING)
     with infinite_memory_mcp.LazyStore(
         lambda: open_store(evolve(settings, client=memory.client))
     ) as memory:

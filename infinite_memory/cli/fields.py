@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
+from infinite_memory.cli.completions import complete_scopes, complete_tags
 from infinite_memory.errors import InvalidInput
 from infinite_memory.model.criteria import Depth, Mode
 from infinite_memory.model.fields import MEMORY_FIELDS, FieldType
@@ -47,8 +48,17 @@ def field_options(command: Command) -> Command:
         (
             click.option("--kind", type=click.Choice([str(kind) for kind in Kind])),
             click.option("--title", help="A heading."),
-            click.option("--scope", help="The scope that it belongs to."),
-            click.option("--tag", "-t", "tags", multiple=True, help="May be repeated."),
+            click.option(
+                "--scope", shell_complete=complete_scopes, help="The scope that it belongs to."
+            ),
+            click.option(
+                "--tag",
+                "-t",
+                "tags",
+                multiple=True,
+                shell_complete=complete_tags,
+                help="May be repeated.",
+            ),
             click.option("--speaker", help="Who said it."),
             click.option(
                 "--conversation", "conversation_id", help="The conversation that it is from."
@@ -117,6 +127,7 @@ def conditions_but_when(command: Command) -> Command:
                 "scopes",
                 metavar="NAME",
                 multiple=True,
+                shell_complete=complete_scopes,
                 help="In this scope, its parents or Global; ALL: any open scope. May be repeated.",
             ),
             click.option(
@@ -124,6 +135,7 @@ def conditions_but_when(command: Command) -> Command:
                 "-t",
                 "tags",
                 multiple=True,
+                shell_complete=complete_tags,
                 help="With this tag; if repeated, with all of these tags.",
             ),
             click.option(

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, NoReturn
 
 import click
 
+from infinite_memory.cli.command_table import COMMANDS, SECTIONS
 from infinite_memory.cli.exits import ExitCode, exit_code
 from infinite_memory.cli.options import common_options, wants_json
 from infinite_memory.cli.output import remark
@@ -19,41 +20,17 @@ from infinite_memory.model.address import mask_arguments, masked
 
 __all__ = ["infinite_memory", "main"]
 
-_COMMANDS: Mapping[str, str] = {
-    "remember": "Store one memory, or many from a file.",
-    "search": "Find the memories that answer a question.",
-    "recall": "Show what happened in a period, oldest first.",
-    "why-not": "Say why a search does not return a memory.",
-    "show": "Show one memory with all its fields.",
-    "list": "List memories, newest first.",
-    "revise": "Change a memory; the old revision is kept.",
-    "forget": "Remove memories from every result, or erase them.",
-    "profile": "Show or change the profile of a user.",
-    "history": "Show every revision of a memory, or every value of a key.",
-    "conflicts": "List facts with the same key that contradict each other.",
-    "log": "List the changes, newest first: who did what, and when.",
-    "undo": "Reverse a change, by default the last one made here.",
-    "scopes": "List, create, change and delete scopes.",
-    "stats": "Count the stored memories.",
-    "embed": "Embed the memories that have no vector yet.",
-    "copy": "Copy everything into another store, and compare the two.",
-    "verify": "Check every record and the index, and report damage.",
-    "config": "Print the settings in force and where each came from.",
-    "doctor": "Check the installation and the store, without changes.",
-    "model": "Show the embedding model, change it, or export another.",
-}
-"""Names and summaries of the commands, so that --help need not load their modules."""
+_FIRST_STEPS = """\
+Infinite Memory keeps what you and your AI assistants tell it, on this machine.
 
-_FILES: Mapping[str, str] = {
-    "why-not": "search",
-    "list": "recall",
-    **dict.fromkeys(("show", "revise", "history", "conflicts"), "memories"),
-    **dict.fromkeys(("log", "undo"), "journal"),
-    **dict.fromkeys(("stats", "verify"), "maintenance"),
-    **dict.fromkeys(("config", "doctor"), "installation"),
-    **dict.fromkeys(("model", "embed"), "models"),
-}
-"""The file in `cli.commands` of a command, where the two have different names."""
+Store something, find it again, and see that all is well:
+
+  infinite-memory remember "Alice's birthday is January 20"
+  infinite-memory search "when was Alice born?"
+  infinite-memory doctor
+
+infinite-memory --help lists every command.
+"""
 
 
 class LazyGroup(click.Group):
@@ -61,7 +38,7 @@ class LazyGroup(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """Return the names of the commands in the order of the help."""
-        return list(_COMMANDS)
+        return list(COMMANDS)
 
     def get_command(
         self,
@@ -69,13 +46,15 @@ class LazyGroup(click.Group):
         cmd_name: str,
     ) -> click.Command:
         """Load the file of a command; the object in it is called after the command."""
-        if cmd_name not in _COMMANDS:
-            near = get_close_matches(cmd_name, list(_COMMANDS), n=1)
+        row = COMMANDS.get(cmd_name)
+        if row is None:
+            near = get_close_matches(cmd_name, list(COMMANDS), n=1)
             hint = f" Did you mean {near[0]!r}?" if near else ""
             ctx.fail(f"No such command {masked(cmd_name)!r:.100}.{hint}")
-        file = _FILES.get(cmd_name, cmd_name)
-        module = import_module(f"infinite_memory.cli.commands.{file}")
+        module = import_module(f"infinite_memory.cli.commands.{row.file}")
         command: click.Command = getattr(module, f"{cmd_name.replace('-', '_')}_command")
+        # \b keeps click from wrapping the lines.
+        command.epilog = f"\b\nExample:\n  infinite-memory {row.example}"
         return command
 
     def format_commands(
@@ -83,9 +62,10 @@ class LazyGroup(click.Group):
         ctx: click.Context,  # noqa: ARG002
         formatter: click.HelpFormatter,
     ) -> None:
-        """Write the list of commands without loading them."""
-        with formatter.section("Commands"):
-            formatter.write_dl(list(_COMMANDS.items()))
+        """Write the commands by subject, without loading them."""
+        for title, rows in SECTIONS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name, row.summary) for name, row in rows.items()])
 
     def main(self, args: Sequence[str] | None = None, *rest: Any, **extra: Any) -> NoReturn:
         """Run the command in `args`, by default the arguments of the process, and exit."""
@@ -137,11 +117,11 @@ def _show_version(context: click.Context, _: click.Parameter, asked: bool) -> No
 def infinite_memory(context: click.Context) -> None:
     """Long-term memory for you and your AI assistants, on this machine.
 
+    infinite-memory COMMAND --help explains a command, with an example.
     --home, --store, --scopes and --json may stand before or after the command.
     """
     if context.invoked_subcommand is None:
-        click.echo(context.get_help())
-        context.exit(ExitCode.USAGE)
+        click.echo(_FIRST_STEPS, nl=False)
 
 
 def main() -> NoReturn:

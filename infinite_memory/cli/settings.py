@@ -14,7 +14,7 @@ from infinite_memory.config import Config, Effective, Logging, load
 from infinite_memory.errors import ConfigurationError
 from infinite_memory.model.address import find_problem, is_folder
 
-__all__ = ["load_settings", "set_up"]
+__all__ = ["load_settings", "login_shell", "set_up"]
 
 
 def load_settings(context: click.Context) -> Effective:
@@ -41,6 +41,11 @@ def set_up(context: click.Context) -> Config:
     config = load_settings(context).config
     _direct_log(context, config.logging)
     return config
+
+
+def login_shell() -> str:
+    """Return the name of the user's shell, such as "bash"; "" if the system does not tell it."""
+    return Path(os.environ.get("SHELL", "")).name
 
 
 def _absolute(typed: str, option: str) -> Path:

@@ -17,13 +17,16 @@ from click.testing import CliRunner
 from confined_pairs import INSIDE, Clock, fill, markers_in, outside_of
 
 from infinite_memory import Config, MemoryStore
-from infinite_memory.cli.main import _COMMANDS, infinite_memory
+from infinite_memory.cli.command_table import COMMANDS
+from infinite_memory.cli.main import infinite_memory
 from infinite_memory.embedding import configured_embedder
 from infinite_memory.storage.sqlite import SqliteStorage
 
 Row = Sequence[str]
 
 ROWS: Mapping[str, list[Row]] = {
+    # What it offers is tested in test_completion.py.
+    "completion": [("show", "bash"), ("show", "zsh")],
     "remember": [
         ("a note",),
         ("a note", "--scope", "zz-vault"),
@@ -116,7 +119,7 @@ def outside_in(home: Path) -> list[str]:
 
 
 def test_every_command_has_rows() -> None:
-    assert sorted(ROWS) == sorted(_COMMANDS)
+    assert sorted(ROWS) == sorted(COMMANDS)
 
 
 @pytest.mark.parametrize("command", list(ROWS))
@@ -181,6 +184,6 @@ def test_the_limit_may_stand_before_or_after_the_command(home: Path) -> None:
 
 def test_every_command_takes_the_limit() -> None:
     context = click.Context(infinite_memory)
-    for name in _COMMANDS:
+    for name in COMMANDS:
         command = infinite_memory.get_command(context, name)
         assert any("--scopes" in parameter.opts for parameter in command.params), name

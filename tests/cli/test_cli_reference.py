@@ -9,7 +9,8 @@ from pathlib import Path
 import click
 import pytest
 
-from infinite_memory.cli.main import _COMMANDS, infinite_memory
+from infinite_memory.cli.command_table import COMMANDS
+from infinite_memory.cli.main import infinite_memory
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "command-line.md"
 CONTEXT = click.Context(infinite_memory)
@@ -64,7 +65,7 @@ def test_the_options_of_all_commands_are_in_the_reference() -> None:
 
 @pytest.mark.parametrize("name", infinite_memory.list_commands(CONTEXT))
 def test_every_command_has_a_summary_and_help(name: str) -> None:
-    assert _COMMANDS[name].endswith(".")
+    assert COMMANDS[name].summary.endswith(".")
     for _, command in commands_of(name):
         assert command.help
         assert command.help.split("\n")[0].endswith((".", ",", "or more"))

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from infinite_memory.cli.completions import complete_ids, complete_scopes, complete_tags
 from infinite_memory.cli.exits import ExitCode
 from infinite_memory.cli.opening import open_store
 from infinite_memory.cli.options import common_options, wants_json
@@ -28,13 +29,21 @@ _TIMES = ("since", "until")
 
 
 @click.command("forget")
-@click.argument("memory_ids", metavar="[ID]...", nargs=-1)
-@click.option("--tag", "-t", "tags", multiple=True, help="Has this tag. Repeated: all of them.")
+@click.argument("memory_ids", metavar="[ID]...", nargs=-1, shell_complete=complete_ids)
+@click.option(
+    "--tag",
+    "-t",
+    "tags",
+    multiple=True,
+    shell_complete=complete_tags,
+    help="Has this tag. Repeated: all of them.",
+)
 @click.option(
     "--scope",
     "scopes",
     metavar="NAME",
     multiple=True,
+    shell_complete=complete_scopes,
     help="Is in this scope itself; ALL for all open ones. Repeatable.",
 )
 @click.option("--query", metavar="WORDS", help="Likely answers this.")

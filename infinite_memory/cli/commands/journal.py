@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from infinite_memory.cli.completions import complete_ids
 from infinite_memory.cli.opening import open_store
 from infinite_memory.cli.options import common_options, wants_json
 from infinite_memory.cli.output import Line, emit_json, emit_lines, emit_table, remark
@@ -22,7 +23,7 @@ __all__ = ["log_command", "undo_command"]
 
 
 @click.command("log")
-@click.argument("memory_id", metavar="[ID]", required=False)
+@click.argument("memory_id", metavar="[ID]", required=False, shell_complete=complete_ids)
 @click.option(
     "--limit", "-n", type=int, default=20, show_default=True, help="How many entries at most."
 )

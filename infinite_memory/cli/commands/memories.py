@@ -8,6 +8,7 @@ from typing import Any
 import click
 from attrs import NOTHING
 
+from infinite_memory.cli.completions import complete_ids, complete_scopes
 from infinite_memory.cli.fields import OPTION_NAMES, field_options, field_values, read_text
 from infinite_memory.cli.opening import open_store
 from infinite_memory.cli.options import common_options, wants_json
@@ -29,7 +30,7 @@ __all__ = [
 
 
 @click.command("show")
-@click.argument("memory_id", metavar="ID")
+@click.argument("memory_id", metavar="ID", shell_complete=complete_ids)
 @click.option("--history", is_flag=True, help="Show the earlier revisions too, oldest first.")
 @click.option("--usage", is_flag=True, help="Show how often it was recalled, and when last.")
 @common_options
@@ -72,7 +73,7 @@ _EMPTY = {
 
 
 @click.command("revise")
-@click.argument("memory_id", metavar="ID")
+@click.argument("memory_id", metavar="ID", shell_complete=complete_ids)
 @click.option("--text", help="The new text; - reads it from standard input.")
 @field_options
 @click.option("--important/--not-important", default=None, help="Whether it matters more.")
@@ -84,6 +85,7 @@ _EMPTY = {
 @click.option(
     "--supersedes",
     multiple=True,
+    shell_complete=complete_ids,
     metavar="ID",
     help="A memory that this one replaces from now on. May be repeated.",
 )
@@ -133,10 +135,11 @@ _TABLE_CHARS, _PIPE_CHARS = 120, 2000
 
 
 @click.command("history")
-@click.argument("id_or_key", metavar="ID|KEY")
+@click.argument("id_or_key", metavar="ID|KEY", shell_complete=complete_ids)
 @click.option(
     "--scope",
     "scopes",
+    shell_complete=complete_scopes,
     metavar="NAME",
     multiple=True,
     help="Search this scope for the KEY, with its parents and Global. Repeatable.",
@@ -182,6 +185,7 @@ _CONFLICT_CHARS = 2000
 @click.option(
     "--scope",
     "scopes",
+    shell_complete=complete_scopes,
     metavar="NAME",
     multiple=True,
     help="Search this scope with its parents and Global; ALL for all open scopes. Repeatable.",

@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from infinite_memory.cli.completions import complete_ids
 from infinite_memory.cli.fields import field_options, field_values, origin_option, read_text
 from infinite_memory.cli.jsonl import Drafts, max_line_bytes, read_drafts
 from infinite_memory.cli.opening import open_store
@@ -36,6 +37,7 @@ __all__ = ["remember_command"]
 @origin_option
 @click.option(
     "--supersedes",
+    shell_complete=complete_ids,
     multiple=True,
     metavar="ID",
     help="The id of a memory that it replaces. May be repeated.",

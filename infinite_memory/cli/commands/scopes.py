@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from infinite_memory.cli.completions import complete_scopes
 from infinite_memory.cli.opening import open_store
 from infinite_memory.cli.options import common_options, wants_json
 from infinite_memory.cli.output import Line, emit_json, emit_lines, emit_table
@@ -44,7 +45,12 @@ def list_scopes(context: click.Context) -> None:
 @scopes_command.command("create")
 @click.argument("name")
 @_description
-@click.option("--parent", metavar="NAME", help="A search of this scope sees that one too.")
+@click.option(
+    "--parent",
+    metavar="NAME",
+    shell_complete=complete_scopes,
+    help="A search of this scope sees that one too.",
+)
 @_keyword
 @click.option("--private", is_flag=True, help="Search it only when a command names it.")
 @common_options
@@ -71,9 +77,14 @@ def create(
 
 
 @scopes_command.command("update")
-@click.argument("name")
+@click.argument("name", shell_complete=complete_scopes)
 @_description
-@click.option("--parent", metavar="NAME", help='A search of it sees that one too; "" for none.')
+@click.option(
+    "--parent",
+    metavar="NAME",
+    shell_complete=complete_scopes,
+    help='A search of it sees that one too; "" for none.',
+)
 @_keyword
 @click.option("--active/--inactive", default=None, help="Whether searches of ALL see it.")
 @click.option(
@@ -105,7 +116,7 @@ def update(
 
 
 @scopes_command.command("delete")
-@click.argument("name")
+@click.argument("name", shell_complete=complete_scopes)
 @common_options
 @click.pass_context
 def delete(context: click.Context, name: str) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import click
 from attrs import asdict
 
+from infinite_memory.cli.completions import complete_ids
 from infinite_memory.cli.exits import ExitCode
 from infinite_memory.cli.fields import depth_option, filter_options, filter_values
 from infinite_memory.cli.hits import emit_hits, format_explanation
@@ -186,7 +187,7 @@ def _searched_place(hits: Hits, zone: str | None) -> str:
 
 
 @click.command("why-not")
-@click.argument("memory_id", metavar="ID")
+@click.argument("memory_id", metavar="ID", shell_complete=complete_ids)
 @click.argument("question", nargs=-1, required=True)
 @filter_options
 @depth_option

@@ -1,0 +1,10 @@
+"""`python -m infinite_memory`: the command line."""
+
+from __future__ import annotations
+
+from infinite_memory.cli.main import main
+
+__all__: list[str] = []
+
+if __name__ == "__main__":
+    main()

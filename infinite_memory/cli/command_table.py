@@ -1,0 +1,110 @@
+"""The commands by subject, each with its summary and an example, so that --help loads no module."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from attrs import frozen
+
+__all__ = ["COMMANDS", "SECTIONS", "CommandRow"]
+
+
+@frozen
+class CommandRow:
+    """A command of the help: its summary, an example, and its file in `cli.commands`."""
+
+    summary: str
+    example: str
+    file: str
+
+
+SECTIONS: Mapping[str, Mapping[str, CommandRow]] = {
+    "Store and find": {
+        "remember": CommandRow(
+            "Store one memory, or many from a file.",
+            'remember "The deadline of Apollo is June 5" --scope apollo --tag deadline',
+            "remember",
+        ),
+        "search": CommandRow(
+            "Find the memories that answer a question.",
+            'search "when is Apollo due?" --scope apollo',
+            "search",
+        ),
+        "recall": CommandRow(
+            "Show what happened in a period, oldest first.", "recall last week", "recall"
+        ),
+        "why-not": CommandRow(
+            "Say why a search does not return a memory.",
+            'why-not 7c1d2e3f "when is Apollo due?"',
+            "search",
+        ),
+        "show": CommandRow("Show one memory with all its fields.", "show 7c1d2e3f", "memories"),
+        "list": CommandRow("List memories, newest first.", "list --tag deadline", "recall"),
+    },
+    "Correct and forget": {
+        "revise": CommandRow(
+            "Change a memory; the old revision is kept.",
+            'revise 7c1d2e3f --revision 1 --text "The deadline of Apollo is June 6"',
+            "memories",
+        ),
+        "forget": CommandRow(
+            "Remove memories from every result, or erase them.", "forget 7c1d2e3f", "forget"
+        ),
+        "undo": CommandRow(
+            "Reverse a change, by default the last one made here.", "undo", "journal"
+        ),
+    },
+    "History": {
+        "history": CommandRow(
+            "Show every revision of a memory, or every value of a key.",
+            "history apollo/deadline",
+            "memories",
+        ),
+        "conflicts": CommandRow(
+            "List facts with the same key that contradict each other.", "conflicts", "memories"
+        ),
+        "log": CommandRow(
+            "List the changes, newest first: who did what, and when.", "log --limit 5", "journal"
+        ),
+    },
+    "People and scopes": {
+        "profile": CommandRow("Show or change the profile of a user.", "profile", "profile"),
+        "scopes": CommandRow("List, create, change and delete scopes.", "scopes", "scopes"),
+    },
+    "The store": {
+        "stats": CommandRow("Count the stored memories.", "stats", "maintenance"),
+        "verify": CommandRow(
+            "Check every record and the index, and report damage.", "verify", "maintenance"
+        ),
+        "copy": CommandRow(
+            "Copy everything into another store, and compare the two.",
+            "copy ~/.infinite-memory ~/memory-copy",
+            "copy",
+        ),
+        "embed": CommandRow("Embed the memories that have no vector yet.", "embed", "models"),
+    },
+    "The installation": {
+        "config": CommandRow(
+            "Print the settings in force and where each came from.", "config", "installation"
+        ),
+        "doctor": CommandRow(
+            "Check the installation and the store, without changes.", "doctor", "installation"
+        ),
+        "model": CommandRow(
+            "Show the embedding model, change it, or export another.",
+            "model use multilingual",
+            "models",
+        ),
+        "completion": CommandRow(
+            "Let the shell complete commands, scopes, tags and ids.",
+            "completion install",
+            "completion",
+        ),
+    },
+}
+"""The commands by subject, in the order of the help."""
+
+COMMANDS: Mapping[str, CommandRow] = {
+    name: row for rows in SECTIONS.values() for name, row in rows.items()
+}
+"""All commands by name."""

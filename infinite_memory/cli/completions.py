@@ -1,0 +1,82 @@
+"""What the shell offers after --scope, after --tag and in place of an id, read from the store.
+
+Only a store in a folder that exists is read: a completion must not create a store, and must not
+wait for a server.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import click
+from click.shell_completion import CompletionItem
+
+from infinite_memory.cli.opening import open_local_store
+from infinite_memory.errors import InfiniteMemoryError
+
+__all__ = ["complete_ids", "complete_scopes", "complete_tags"]
+
+_MAX_IDS = 50
+_HEADING_CHARS = 60
+
+
+def complete_scopes(
+    context: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Return the scopes whose names begin with `incomplete`, with their descriptions."""
+    del parameter
+    return _complete(context, incomplete, _list_scopes)
+
+
+def complete_tags(
+    context: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Return the tags that begin with `incomplete`, with the number of their memories."""
+    del parameter
+    return _complete(context, incomplete, _list_tags)
+
+
+def complete_ids(
+    context: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Return the ids of the newest memories that begin with `incomplete`, with their headings."""
+    del parameter
+    return _complete(context, incomplete, _list_ids)
+
+
+def _complete(
+    context: click.Context,
+    incomplete: str,
+    list_items: Callable[[click.Context], Iterable[CompletionItem]],
+) -> list[CompletionItem]:
+    """Return the listed items that begin with `incomplete`, none if the store cannot be read."""
+    try:
+        items = list_items(context)
+        return [item for item in items if str(item.value).lower().startswith(incomplete.lower())]
+    except InfiniteMemoryError:
+        # A message would be printed into the line that the user types.
+        return []
+
+
+def _list_scopes(context: click.Context) -> Iterable[CompletionItem]:
+    with open_local_store(context) as store:
+        return [
+            CompletionItem(scope.name, help=scope.description or None)
+            for scope in (store.scopes if store is not None else ())
+        ]
+
+
+def _list_tags(context: click.Context) -> Iterable[CompletionItem]:
+    with open_local_store(context) as store:
+        counts = {} if store is None else store.scopes.count_tags("ALL")
+        return [CompletionItem(tag, help=str(count)) for tag, count in counts.items()]
+
+
+def _list_ids(context: click.Context) -> Iterable[CompletionItem]:
+    with open_local_store(context) as store:
+        if store is None:
+            return []
+        memories = store.browse(scope="ALL", limit=_MAX_IDS).memories
+        return [
+            CompletionItem(memory.id, help=memory.heading[:_HEADING_CHARS]) for memory in memories
+        ]
