@@ -43,6 +43,7 @@ LAYERS = [
     "infinite_memory.store",
     "infinite_memory.testing",
     "infinite_memory.cli",
+    "infinite_memory.__main__",
     "infinite_memory_mcp",
 ]
 # The package re-exports the public names of all layers; only the adapter imports them from it.
