@@ -37,10 +37,9 @@ class Excerpt:
         """How much of the text is shown, and how to read on."""
         if self.heading:
             return f"cut: a heading of {self.length:,} characters; ids shows them"
-        offset = self.end if self.end < self.length else 0
+        read_on = f"offset {self.end} reads on" if self.end < self.length else "offset 0 begins it"
         return (
-            f"cut: characters {self.start:,} to {self.end:,} of {self.length:,};"
-            f" ids with offset {offset} reads on"
+            f"cut: characters {self.start:,} to {self.end:,} of {self.length:,}; ids with {read_on}"
         )
 
 

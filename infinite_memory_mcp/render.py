@@ -340,9 +340,11 @@ def _render_remarks(hits: Hits, *, pages: bool) -> str:
     if hits.below:
         remarks.append(f"{count_memories(hits.below)} scored below the threshold.")
     if hits.pending:
-        remarks.append(f"{hits.pending} are not embedded yet and were compared by words alone.")
+        verb = "is" if hits.pending == 1 else "are"
+        remarks.append(f"{hits.pending:,} {verb} not embedded yet, and compared by words alone.")
     if hits.note:
-        remarks.append(f"{escape_label(hits.note)}.")
+        note = escape_label(hits.note)
+        remarks.append(f"{note[:1].upper()}{note[1:]}.")
     return "".join(f"{remark} " for remark in remarks)
 
 

@@ -32,7 +32,7 @@ async def test_the_last_sentence_of_a_long_text_is_seen_and_the_rest_can_be_read
         first = await text(client, "retrieve_memory", ids=[memory_id])
         last = await text(client, "retrieve_memory", ids=[memory_id], offset=len(long))
     assert "The vault combination is 8812." in found
-    assert "ids with offset 0 reads on" in found
+    assert "ids with offset 0 begins it" in found
     assert "8812" not in first
     assert "cut: characters 0 to " in first
     assert "> …The vault combination is 8812." in last

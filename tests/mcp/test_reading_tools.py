@@ -105,8 +105,8 @@ async def test_a_search_without_the_model_says_that_it_went_by_words_alone(era: 
             data = await call(client, "retrieve_memory", query="tea")
     assert "by meaning as soon as it is embedded" in stored
     assert "> Alice likes tea" in said
-    assert "the model is away" in said
-    assert "1 are not embedded yet" in said
+    assert " Compared by words alone: the model" in said
+    assert "1 is not embedded yet, and compared by words alone." in said
     assert "the model is away" in data["note"]
     assert data["pending"] == 1
 
