@@ -58,7 +58,15 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
         *("occurred_at", "valid_at"),
     ),
     "when": (
-        *("time_expr", "timeframe", "time_range", "time_period", "period", "date_range"),
+        *(
+            "time_expr",
+            "time_expression",
+            "timeframe",
+            "time_range",
+            "time_period",
+            "period",
+            "date_range",
+        ),
         *("lookback", "time"),
     ),
     "since": (

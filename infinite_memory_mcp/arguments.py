@@ -32,23 +32,28 @@ __all__ = [
     "list_choices",
     "parse",
     "resolve_ids",
+    "suggest_call_of",
     "understand",
 ]
 
 
 _MAX_PROBLEMS = 5
+_MAX_CALL_CHARS = 400
+_MIN_TOKENS, _MAX_TOKENS = 500, 100_000
 
 
 class Arguments(BaseModel):
     """The base of the argument models of the tools.
 
     `destroying` are the arguments that no refusal suggests. An empty text means that an argument
-    was left out, unless `empty_clears`.
+    was left out, unless `empty_clears`. `fallbacks` names for an argument the tool to call without
+    it, if it is required, or with it, if this tool has no such argument.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     destroying: ClassVar[frozenset[str]] = frozenset()
     empty_clears: ClassVar[bool] = False
+    fallbacks: ClassVar[Mapping[str, str]] = {}
 
 
 def _decode_json(value: Any) -> Any:
@@ -87,7 +92,7 @@ Object = Annotated[dict[str, Any], BeforeValidator(_decode_json)]
 Limit = Annotated[int, Field(ge=1, le=100)]
 """The greatest number of memories in an answer."""
 
-Tokens = Annotated[int, Field(ge=500, le=100_000)]
+Tokens = Annotated[int, Field(ge=_MIN_TOKENS, le=_MAX_TOKENS)]
 """The most tokens of an answer."""
 
 Parsed = TypeVar("Parsed", bound=Arguments)
@@ -140,14 +145,30 @@ def parse(kind: type[Parsed], values: Mapping[str, Any]) -> Parsed:
     """
     known = list(kind.model_fields)
     for name in values:
+        if name in kind.fallbacks and name not in known:
+            call = suggest_call_of(kind.fallbacks[name], values)
+            raise InvalidInput(f"there is no argument {name!r}: {call}; nothing was done")
         if name not in known:
             raise InvalidInput(_describe_unknown(name, known, kind.destroying))
     try:
         return kind.model_validate(dict(values))
     except ValidationError as error:
-        problems = [_describe_problem(kind, problem) for problem in error.errors()]
+        problems = [_describe_problem(kind, problem, values) for problem in error.errors()]
         problems = list(dict.fromkeys(problems))
         raise InvalidInput("; ".join(_limit_problems(problems))) from error
+
+
+def suggest_call_of(tool: str, values: Mapping[str, Any]) -> str:
+    """Return the sentence to call `tool` with the values of a call of another tool.
+
+    Of the values those are taken that the tools for searching and for a period have in common.
+    """
+    names = ("query", "when", "scope", "limit")
+    given = {name: values[name] for name in names if values.get(name)}
+    if tool == "recall_memory_by_time":
+        given = {"when": "always", **given}
+    shown = json.dumps(given, ensure_ascii=False, default=str)
+    return f"call {tool} with {shown}" if len(shown) <= _MAX_CALL_CHARS else f"call {tool}"
 
 
 def resolve_ids(values: Parsed, resolve: Callable[[str], str]) -> Parsed:
@@ -195,10 +216,12 @@ def _limit_problems(problems: list[str]) -> list[str]:
     return shown
 
 
-def _describe_problem(kind: type[Arguments], problem: Any) -> str:
+def _describe_problem(kind: type[Arguments], problem: Any, values: Mapping[str, Any]) -> str:
     name = str(problem["loc"][0])
     if problem["type"] == "missing":
-        return f"the argument {name!r} is missing: give it"
+        tool = kind.fallbacks.get(name)
+        instead = "" if tool is None else f", or {suggest_call_of(tool, values)}"
+        return f"the argument {name!r} is missing: give it{instead}"
     return f"{name} {problem['input']!r:.100} cannot be used: give {_expected(kind, name)}"
 
 
@@ -210,6 +233,8 @@ def _expected(kind: type[Arguments], name: str) -> str:
         return "a whole number from 1 to 100"
     if bool in types:
         return "true or false"
+    if name == "max_tokens":
+        return f"a whole number from {_MIN_TOKENS} to {_MAX_TOKENS}"
     if int in types:
         return "a whole number"
     if float in types:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field
 
@@ -24,6 +24,7 @@ from infinite_memory_mcp.arguments import (
     MemoryIds,
     Scopes,
     Tokens,
+    suggest_call_of,
 )
 from infinite_memory_mcp.budget import DEFAULT_TOKENS
 from infinite_memory_mcp.data import (
@@ -90,6 +91,8 @@ class RetrieveMemory(Arguments):
 class RecallMemory(Arguments):
     """The arguments of `recall_memory`."""
 
+    fallbacks: ClassVar[Mapping[str, str]] = {"query": "recall_memory_by_time"}
+
     query: str
     since: str | None = Field(None, description="ISO 8601")
     until: str | None = Field(None, description="Not included")
@@ -101,6 +104,8 @@ class RecallMemory(Arguments):
 
 class RecallMemoryByTime(Arguments):
     """The arguments of `recall_memory_by_time`."""
+
+    fallbacks: ClassVar[Mapping[str, str]] = {"query": "recall_memory"}
 
     when: str = Field(
         description='"last week", "since March", "2026-11-20 to 2026-11-22", "always"; Chinese too'
@@ -144,7 +149,10 @@ def retrieve_memory(store: MemoryStore, arguments: RetrieveMemory) -> Answer:
     if arguments.ids:
         return _render_by_id(store, arguments)
     if arguments.query is None:
-        raise InvalidInput("query and ids are both missing: give query or ids")
+        values = {"when": arguments.when, "scope": arguments.scope, "limit": arguments.limit}
+        call = suggest_call_of("recall_memory_by_time", values)
+        instead = f", or {call}" if arguments.when is not None else ""
+        raise InvalidInput(f"query and ids are both missing: give query or ids{instead}")
     options = arguments.model_dump(exclude={"why_not", "ids", "max_tokens"})
     answer = _render_search(store, store.search(**options), arguments.max_tokens, pages=True)
     if arguments.why_not is None:

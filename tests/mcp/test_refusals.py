@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from mcp import Client, MCPError
-from talking import refusal
+from talking import refusal, text
 
 from infinite_memory_mcp.validation import check_request
 
@@ -28,6 +29,46 @@ async def test_a_few_wrong_arguments_are_all_named(connect: Callable[[], Client]
     async with connect() as client:
         said = await refusal(client, "store_memory", text=1, important="?", title=[])
     assert [part.split()[0] for part in said.split("; ")] == ["text", "title", "important"]
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "call"),
+    [
+        (
+            "recall_memory",
+            {"when": "last week"},
+            'recall_memory_by_time with {"when": "last week"}',
+        ),
+        ("recall_memory", {}, 'recall_memory_by_time with {"when": "always"}'),
+        (
+            "retrieve_memory",
+            {"when": "last week", "limit": "5"},
+            'recall_memory_by_time with {"when": "last week", "limit": 5}',
+        ),
+        ("recall_memory_by_time", {"query": "tea"}, 'recall_memory with {"query": "tea"}'),
+        (
+            "recall_memory_by_time",
+            {"query": "tea", "time_expression": "last week", "scope": "ALL"},
+            'recall_memory with {"query": "tea", "when": "last week", "scope": "ALL"}',
+        ),
+    ],
+)
+async def test_a_question_without_words_or_a_period_with_them_names_the_tool_to_call(
+    connect: Callable[[], Client], tool: str, arguments: dict[str, Any], call: str
+) -> None:
+    async with connect() as client:
+        said = await refusal(client, tool, **arguments)
+        assert f"call {call}" in said
+        name, _, values = call.partition(" with ")
+        await text(client, name, **json.loads(values))
+
+
+async def test_a_budget_out_of_bounds_is_refused_with_the_bounds(
+    connect: Callable[[], Client],
+) -> None:
+    async with connect() as client:
+        said = await refusal(client, "retrieve_memory", query="x", max_tokens=20)
+    assert said == "max_tokens 20 cannot be used: give a whole number from 500 to 100000"
 
 
 async def test_an_unknown_name_of_ten_million_characters_is_refused_briefly(
