@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 from infinite_memory.model.memory import Kind
@@ -11,6 +12,7 @@ from infinite_memory.model.memory import Kind
 __all__ = [
     "join_messages",
     "match_kind",
+    "read_epoch",
     "read_importance",
     "read_period",
     "split_labels",
@@ -73,6 +75,20 @@ def split_labels(value: Any) -> Any:
     if not isinstance(value, str) or value.lstrip()[:1] == "[":
         return value
     return [label for part in _COMMAS.split(value) if (label := part.strip().lstrip("#"))]
+
+
+def read_epoch(value: float) -> Any:
+    """Return a number of seconds or milliseconds since 1970 as ISO 8601, a different number as is.
+
+    From 1e11 on a number counts milliseconds: as seconds it would be a date after the year 5000.
+    A small number, such as 2024, is rather a year.
+    """
+    if not value >= 1e8:
+        return value
+    try:
+        return datetime.fromtimestamp(value / 1000 if value >= 1e11 else value, UTC).isoformat()
+    except (ValueError, OverflowError, OSError):
+        return value
 
 
 def read_period(words: str) -> str:

@@ -15,6 +15,7 @@ from infinite_memory.errors import InvalidInput
 from infinite_memory_mcp.alias_values import (
     join_messages,
     match_kind,
+    read_epoch,
     read_importance,
     read_period,
     split_labels,
@@ -58,16 +59,8 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
         *("occurred_at", "valid_at"),
     ),
     "when": (
-        *(
-            "time_expr",
-            "time_expression",
-            "timeframe",
-            "time_range",
-            "time_period",
-            "period",
-            "date_range",
-        ),
-        *("lookback", "time"),
+        *("time_expr", "timeframe", "time_range", "time_period", "period", "date_range"),
+        *("lookback", "time", "time_expression"),
     ),
     "since": (
         *("after", "after_date", "start_date", "date_from", "from_date", "start_time", "start"),
@@ -239,8 +232,10 @@ class _Reader:
             case "mode" | "depth", _ if self._is_foreign_mode(ours, value):
                 self._leave_out(ours, value)
                 return None
-            case "kinds", _ if is_alias:
-                return self._kinds(value)
+            case "kinds", _:
+                return self._kinds(value, is_alias=is_alias)
+            case "happened_at", int() | float() if not isinstance(value, bool):
+                return read_epoch(value)
             case "limit", int() if value > _MAX_LIMIT:
                 return _MAX_LIMIT
             case _:
@@ -271,14 +266,19 @@ class _Reader:
             self.notes.append(f"{_shorten(value)}, which is no kind here, as a tag")
         return None
 
-    def _kinds(self, value: Any) -> list[str] | None:
+    def _kinds(self, value: Any, *, is_alias: bool) -> Any:
         listed = split_labels(value)
         if not isinstance(listed, list):
-            return None
+            return None if is_alias else value
         kinds = [kind for kind in map(match_kind, map(str, listed)) if kind is not None]
         if len(kinds) < len(listed):
+            if not is_alias:
+                return listed
             self._leave_out("kinds", [item for item in listed if match_kind(str(item)) is None])
-        return list(dict.fromkeys(kinds)) or None
+        kinds = list(dict.fromkeys(kinds))
+        if not is_alias and kinds != listed:
+            self.notes.append(f"kinds {_shorten(value)} as {_shorten(kinds)}")
+        return kinds or None
 
     def _context(self, value: Any) -> Any:
         """Return `context` without tags and type, which some servers put into it."""

@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Collection, Iterable, Mapping
 from datetime import UTC, datetime
+from difflib import get_close_matches
 from enum import StrEnum
 from functools import lru_cache
 from typing import TypeVar
@@ -34,6 +35,7 @@ MAX_DEPTH = 32
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _UNNAMEABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 _INT64 = range(-(2**63), 2**63)
+_NEAR = 0.6
 
 Choice = TypeVar("Choice", bound=StrEnum)
 
@@ -89,10 +91,9 @@ def check_choice(value: object, kinds: type[Choice], name: str) -> Choice:
     member: Choice | None = options.get(value) if isinstance(value, str) else None
     if member is not None:
         return member
-    raise InvalidInput(
-        f"{name} {value!r:.100} is unknown: the nearest is {suggest_name(value, options)!r},"
-        f" all are {', '.join(options)}"
-    )
+    near = get_close_matches(str(value)[:100], options, n=1, cutoff=_NEAR)
+    nearest = f"the nearest is {near[0]!r}, all are" if near else "give one of"
+    raise InvalidInput(f"{name} {value!r:.100} is unknown: {nearest} {', '.join(options)}")
 
 
 @lru_cache

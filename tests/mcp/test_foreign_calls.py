@@ -131,3 +131,27 @@ async def test_null_and_empty_arguments_count_as_left_out(connect: Connect) -> N
         await call(
             client, "retrieve_memory", query="x", scope=None, limit=None, when="", kinds=None
         )
+
+
+async def test_kinds_of_other_servers_choose_the_nearest_kinds(
+    store: MemoryStore, connect: Connect
+) -> None:
+    store.remember("Prefers tea", id="a", kind=Kind.FACT)
+    store.remember("Tea is out", id="b")
+    async with connect() as client:
+        data = await call(client, "retrieve_memory", query="tea", kinds="preference")
+        said = await refusal(client, "retrieve_memory", query="tea", kinds=["preference", "idea"])
+    assert [hit["id"] for hit in data["hits"]] == ["a"]
+    assert data["understood"] == "kinds 'preference' as ['fact']"
+    assert "the nearest" not in said
+
+
+@pytest.mark.parametrize("seconds", [1_700_000_000, 1_700_000_000_000])
+async def test_a_time_may_count_seconds_or_milliseconds_since_1970(
+    store: MemoryStore, connect: Connect, seconds: int
+) -> None:
+    async with connect() as client:
+        await call(client, "store_memory", id="a", text="Tea", timestamp=seconds)
+        said = await refusal(client, "store_memory", text="Tea", happened_at=2024)
+    assert store.get("a").happened_at.isoformat() == "2023-11-14T22:13:20+00:00"
+    assert said == "happened_at 2024 cannot be used: give a text"
