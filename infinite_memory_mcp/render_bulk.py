@@ -29,12 +29,15 @@ def render_preview(
     `choice` are the arguments that choose the memories. `refusal` says why an earlier preview was
     not carried out.
     """
-    lines = [] if refusal is None else [f"Nothing was forgotten: {escape_label(refusal)}."]
+    lines = [] if refusal is None else [f"{escape_label(refusal[:1].upper() + refusal[1:])}."]
     data: dict[str, Any] = {"outcome": "preview", "count": preview.count}
     if refusal is not None:
         data["refused"] = refusal
     if not preview.count:
-        lines.append(f"Nothing matches, so nothing was forgotten. {_describe_elsewhere(preview)}")
+        # Without a match there is no new preview to look at, as a refusal of the token asks.
+        again = "" if refusal is None else " any more"
+        told = _describe_elsewhere(preview)
+        lines = [f"Nothing matches{again}, and nothing was forgotten. {told}"]
         elsewhere = {"elsewhere": dict(preview.elsewhere)} if preview.elsewhere else {}
         return Answer(text="\n".join(lines).rstrip(), data={**data, **elsewhere})
     confirmed = {**choice, "confirm": preview.token}
@@ -44,7 +47,7 @@ def render_preview(
     )
     scopes = _list_counts(preview.by_scope)
     lines.append(
-        f"Nothing is forgotten yet. {count_memories(preview.count)} would be, in {scopes}."
+        f"Nothing is forgotten yet. {count_memories(preview.count)} would be: {scopes}."
         f" {advice}. {NOTICE}"
     )
     for number, memory in enumerate(preview.memories, 1):

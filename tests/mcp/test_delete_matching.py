@@ -33,7 +33,7 @@ async def test_the_first_call_shows_and_the_call_in_it_forgets(
 ) -> None:
     async with connect() as client:
         shown = await text(client, "delete_memory", tags=["draft"], scope="apollo")
-        assert "Nothing is forgotten yet. 12 memories would be, in apollo 12" in shown
+        assert "Nothing is forgotten yet. 12 memories would be: apollo 12." in shown
         assert "id d11" in shown
         assert "and 2 more" in shown
         assert left(filled) == 13
@@ -66,6 +66,21 @@ async def test_a_changed_set_is_answered_with_a_new_preview(
         assert left(filled) == 14
         await call(client, "delete_memory", scope="apollo", confirm=again["token"])
     assert left(filled) == 1
+
+
+async def test_a_token_that_was_used_is_answered_without_a_preview_to_look_at(
+    filled: MemoryStore, connect: Connect
+) -> None:
+    async with connect() as client:
+        token = (await call(client, "delete_memory", scope="apollo"))["token"]
+        await call(client, "delete_memory", scope="apollo", confirm=token)
+        said = await text(client, "delete_memory", scope="apollo", confirm=token)
+        filled.remember("One more", scope="apollo")
+        later = await text(client, "delete_memory", scope="apollo", confirm=token)
+    assert said.startswith("Nothing matches any more, and nothing was forgotten.")
+    assert "preview" not in said
+    assert later.startswith(f"Token '{token}' does not confirm what matches now")
+    assert later.count("othing was forgotten") == 1
 
 
 async def test_nothing_that_matches_says_where_it_would(
