@@ -228,7 +228,8 @@ def test_other_names_and_scopes_are_refused(run: Run) -> None:
         (
             "谁不能吃花生",
             1,
-            "compared by words alone: the embedding model does not know this language; ",
+            "compared by words alone: the embedding model does not know this language;"
+            " the same question in English may find more; ",
         ),
         ("wann hat Anna Geburtstag?", 0, "the embedding model was made for English; "),
     ],

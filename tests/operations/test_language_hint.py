@@ -19,6 +19,13 @@ def test_the_hint_is_given_once_for_each_open_store(tmp_path: Path, question: st
             assert HINT not in (store.search(question).note or "")
 
 
+def test_every_answer_by_words_alone_says_to_ask_in_english(tmp_path: Path) -> None:
+    with MemoryStore.open(tmp_path) as store:
+        for _ in range(2):
+            assert "the same question in English may find more" in (store.search("谁").note or "")
+        assert store.search("wann hat Anna Geburtstag?").note is None
+
+
 def test_an_embedder_of_the_callers_own_gets_no_hint(tmp_path: Path) -> None:
     with MemoryStore.open(tmp_path, embedder=HashingEmbedder()) as store:
         assert store.search("wann hat Anna Geburtstag?").note is None

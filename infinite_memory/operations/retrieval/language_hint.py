@@ -1,4 +1,4 @@
-"""Says once that there is a model for the language of a question."""
+"""Says how to find more with a question in a language that the model lacks."""
 
 from __future__ import annotations
 
@@ -15,15 +15,20 @@ __all__ = ["OTHER_LANGUAGES", "LanguageHint", "needs_multilingual"]
 OTHER_LANGUAGES = f"`infinite-memory model use {MULTILINGUAL}` adds a model for other languages"
 
 
+IN_ENGLISH = "the same question in English may find more"
+
+
 def needs_multilingual(model: str) -> bool:
     """Return whether `model` is the bundled model, which knows English alone."""
     return model == find_model(BUNDLED).manifest.identity
 
 
 class LanguageHint:
-    """Adds to the note of the first answer to a question in a language that the model lacks.
+    """Adds to the notes of the answers to questions in a language that the model lacks.
 
-    Every method may be called from any thread.
+    Every answer found by words alone says to ask in English too: an assistant can do that at once.
+    The first answer also names the model for other languages. Every method may be called from any
+    thread.
     """
 
     def __init__(self) -> None:
@@ -32,7 +37,7 @@ class LanguageHint:
 
     def add_to(self, note: str | None, models: Models, question: Question) -> str | None:
         """Return `note`, with the hint where it belongs to this answer."""
-        if self._was_given or Arm.MEANING not in question.arms:
+        if Arm.MEANING not in question.arms or (self._was_given and note is None):
             return note
         answering = models.answering()
         text, embedder = question.text, answering.embedder
@@ -42,6 +47,10 @@ class LanguageHint:
             return note
         with self._lock:
             is_first, self._was_given = not self._was_given, True
-        if not is_first:
-            return note
-        return f"{note or 'the embedding model was made for English'}; {OTHER_LANGUAGES}"
+        sentences = [] if note is None else [note]
+        if note is not None and not embedder.understands(text):
+            sentences.append(IN_ENGLISH)
+        if is_first:
+            sentences = sentences or ["the embedding model was made for English"]
+            sentences.append(OTHER_LANGUAGES)
+        return "; ".join(sentences) or None
