@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field
@@ -13,6 +14,7 @@ from infinite_memory.model.criteria import Depth, Inherited
 from infinite_memory.model.hits import Step
 from infinite_memory.model.memory import Status
 from infinite_memory.model.messages import format_count
+from infinite_memory.model.scope import fold_name
 from infinite_memory.model.timestamps import read_moment
 from infinite_memory_mcp.arguments import (
     DEPTHS,
@@ -208,15 +210,32 @@ def search_by_tag(store: MemoryStore, arguments: SearchByTag) -> Answer:
     if not arguments.tags:
         return _render_tags(store, arguments)
     if arguments.query is None:
-        return _browse(store, arguments, tags=arguments.tags)
-    _refuse_cursor(arguments.cursor)
-    return _render_search(
-        store,
-        store.search(
+        answer = _browse(store, arguments, tags=arguments.tags)
+    else:
+        _refuse_cursor(arguments.cursor)
+        hits = store.search(
             arguments.query, scope=arguments.scope, tags=arguments.tags, limit=arguments.limit
-        ),
-        arguments.max_tokens,
-    )
+        )
+        answer = _render_search(store, hits, arguments.max_tokens)
+    return answer if answer.data["hits"] else _add_nearest_tags(store, arguments, answer)
+
+
+def _add_nearest_tags(store: MemoryStore, arguments: SearchByTag, answer: Answer) -> Answer:
+    """Return an answer without hits, with the stored tags nearest to the tags that none has."""
+    stored = {fold_name(tag): tag for tag in store.scopes.count_tags(arguments.scope)}
+    advice = []
+    for tag in arguments.tags:
+        if fold_name(tag) in stored:
+            continue
+        near = get_close_matches(fold_name(tag), stored, n=1)
+        nearest = f": the nearest is {escape_label(stored[near[0]])!r}" if near else ""
+        advice.append(f"no memory has the tag {escape_label(tag)!r:.100}{nearest}")
+    if not advice:
+        return answer
+    advice.append("without tags this tool lists all of them")
+    sentence = "; ".join(advice)
+    text = f"{answer.text} {sentence[:1].upper()}{sentence[1:]}."
+    return Answer(text=text, data={**answer.data, "advice": sentence})
 
 
 def search_by_scope(store: MemoryStore, arguments: SearchByScope) -> Answer:
