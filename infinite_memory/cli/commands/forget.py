@@ -99,6 +99,7 @@ def forget_command(
 def _forget_ids(context: click.Context, memory_ids: Sequence[str], *, hard: bool, yes: bool) -> int:
     with open_store(context) as store:
         # Every id is looked up before the first is forgotten, so that a wrong id changes nothing.
+        memory_ids = [store.ids.resolve(memory_id, whole=hard) for memory_id in memory_ids]
         lines, receipts = _look_up(store, memory_ids, hard=hard)
         if hard and lines and not yes and not _confirm_erasing(list(lines.values())):
             remark("Nothing was erased.", style="")

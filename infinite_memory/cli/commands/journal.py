@@ -38,6 +38,7 @@ def log_command(
     Into a pipe every entry is a line: number, time, client, change and process, with tabs between.
     """
     with open_store(context) as store:
+        memory_id = None if memory_id is None else store.ids.resolve(memory_id)
         entries = store.journal.entries(limit=limit, before=before, memory_id=memory_id)
         zone = store.config.time_zone
     if wants_json(context):

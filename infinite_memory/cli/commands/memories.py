@@ -38,6 +38,7 @@ __all__ = [
 def show_command(context: click.Context, memory_id: str, *, history: bool, usage: bool) -> None:
     """Show the whole text and every field of the memory ID, of any status."""
     with open_store(context) as store:
+        memory_id = store.ids.resolve(memory_id)
         memory = store.get(memory_id)
         revisions = store.journal.history(memory_id) if history else []
         recalls = store.usage(memory_id) if usage else None
@@ -118,8 +119,11 @@ def revise_command(
     of other memories, which become history.
     """
     with open_store(context) as store:
+        memory_id = store.ids.resolve(memory_id)
         changes = dict(_EMPTY[name] for name in clear)
         changes |= field_values(options, store.times)
+        if changes.get("supersedes"):
+            changes["supersedes"] = [store.ids.resolve(old) for old in changes["supersedes"]]
         if text is not None:
             changes["text"] = read_text(text, max_bytes=store.config.limits.max_text_bytes)
         if revision is None:

@@ -206,7 +206,7 @@ def why_not_command(
     with open_store(context) as store:
         absence = store.why_not(
             query,
-            memory_id,
+            store.ids.resolve(memory_id),
             **filter_values(options, store.times),
             depth=options["depth"],
             limit=options["limit"],
