@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from datetime import datetime, timedelta
 
+from attrs import evolve
+
 from infinite_memory.errors import InvalidInput
-from infinite_memory.model.time_range import Reading, TimeRange
+from infinite_memory.model.time_range import Reading, TimeRange, format_range
 from infinite_memory.model.timestamps import read_moment
 from infinite_memory.times.calendar import Calendar, Period, WeekStart, calendar_at
 from infinite_memory.times.grammar import match_expression, resolve_period
@@ -29,6 +31,8 @@ _EXAMPLES = '"last week", "March 2024", "since Monday", "2026-11-20 to 2026-11-2
 
 _INSTANT = re.compile(r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}.*", re.ASCII | re.IGNORECASE)
 _RESOLUTION = timedelta(microseconds=1)
+_STARTS = frozenset({"since", "after"})
+_BOUND = re.compile(r"\b(?:since|after|before|until|till)\b", re.IGNORECASE)
 _NOW = frozenset({"now", "right now", "现在"})
 _MOVABLE = re.compile(
     r"\b(?:ramadan|eid|diwali|holi|hanukkah|passover|yom kippur|carnival|advent"
@@ -100,9 +104,23 @@ def _read(words: str, calendar: Calendar, *, lenient: bool, widen: bool) -> Read
         within = find_in_sentence(words, cursor) if lenient else None
         if within is None or _is_qualified(cursor, within):
             raise _refusal(words, error) from error
-        return within
+        return _open_at_bound(words, within, calendar.zone)
     except (ValueError, OverflowError, OSError) as error:
         raise _refusal(words, error) from error
+
+
+def _open_at_bound(words: str, within: Reading, zone: str | None) -> Reading:
+    """Return the reading of a sentence, without its end after "since", or its start after "until".
+
+    "Since I came back on Monday" names Monday, and means the days after it too.
+    """
+    led_by = words[: within.span[0]]
+    bound = _BOUND.search(led_by)
+    if bound is None:
+        return within
+    is_start = bound[0].casefold() in _STARTS
+    stretch = evolve(within.range, end=None) if is_start else evolve(within.range, start=None)
+    return evolve(within, range=stretch, said=f"{within.words}: {format_range(stretch, zone)}")
 
 
 def _read_expression(cursor: Cursor) -> Period:

@@ -86,3 +86,17 @@ def test_where_a_time_has_to_be_exact_vague_words_are_refused(words: str) -> Non
 )
 def test_vague_words_and_names_are_no_time_within_a_sentence(sentence: str) -> None:
     assert find_range(sentence, now=NOW, zone=ZONE) is None
+
+
+@pytest.mark.parametrize(
+    ("words", "same"),
+    [
+        ("since I came back on Monday", "since Monday"),
+        ("after the meeting last week", "since last week"),
+        ("all we said before I moved on Monday", "before Tuesday"),
+        ("the mail from Bob on Monday", "on Monday"),
+    ],
+)
+def test_a_bound_at_the_head_of_a_sentence_opens_the_range(words: str, same: str) -> None:
+    now = NOW.replace(day=25)
+    assert read_range(words, now=now, zone=ZONE).range == read_range(same, now=now, zone=ZONE).range
