@@ -5,7 +5,9 @@ Every error derives from `InfiniteMemoryError` and from the built-in error that 
     InfiniteMemoryError
     ├── InvalidInput (ValueError)              a value of the caller cannot be used
     │   └── UnknownScope (LookupError)         no scope has the name
+    │       └── ScopeNotCreated                and the write was not told to create it
     ├── NotFound (LookupError)                 no memory has the id
+    │   └── KeyElsewhere                       the key is in other scopes
     ├── Conflict (RuntimeError)                the memory changed, or its id is taken
     │   └── IdTaken                            by a memory that the caller may not see
     ├── ConfigurationError (ValueError)        a setting cannot be used
@@ -22,6 +24,9 @@ A message shows the offending value and names the way out.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Self
+
 __all__ = [
     "ConfigurationError",
     "Conflict",
@@ -29,9 +34,11 @@ __all__ = [
     "IdTaken",
     "InfiniteMemoryError",
     "InvalidInput",
+    "KeyElsewhere",
     "NotFound",
     "SchemaTooNew",
     "SchemaTooOld",
+    "ScopeNotCreated",
     "StorageError",
     "StorageUnavailable",
     "StoreClosed",
@@ -60,8 +67,60 @@ class UnknownScope(InvalidInput, LookupError):
     """No scope has the name, and the call may not create a scope."""
 
 
+class ScopeNotCreated(UnknownScope):
+    """No scope has the name, and the write was not told to create it; nothing was stored.
+
+    `name` is the name, `nearest` the most similar name of a scope that may be shown, if any.
+    """
+
+    name: str = ""
+    nearest: str | None = None
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        nearest: str | None,
+        *,
+        scope: str | None = None,
+        create: str = "create_scope=True",
+    ) -> Self:
+        """Return the error; `scope` and `create` are arguments: the nearest, and to create it."""
+        known = "" if nearest is None else f"; the nearest is {nearest!r}"
+        correct = f"scope={nearest!r}" if scope is None else scope
+        error = cls(
+            f"there is no scope {name!r:.160}{known}. Nothing was stored: repeat the call with"
+            f" {'' if nearest is None else correct + ', or with '}{create} to create {name!r:.160}"
+        )
+        error.name, error.nearest = name, nearest
+        return error
+
+
 class NotFound(InfiniteMemoryError, LookupError):
     """No memory has the requested id."""
+
+
+class KeyElsewhere(NotFound):
+    """No memory in the scopes of the call has the key, and memories in other scopes have it.
+
+    `key` is the key, `where` names the searched scopes, `scopes` are the other scopes.
+    """
+
+    key: str = ""
+    where: str = ""
+    scopes: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, key: str, where: str, scopes: Sequence[str], call: str | None = None) -> Self:
+        """Return the error; `where` are the searched scopes, `call` reads the key elsewhere."""
+        names = ", ".join(map(repr, scopes))
+        call = f"history({key!r}, scope={scopes[0]!r})" if call is None else call
+        error = cls(
+            f"no memory in {where} has the key {key!r}, but there is one in"
+            f" {'the scope' if len(scopes) == 1 else 'the scopes'} {names}: call {call}"
+        )
+        error.key, error.scopes, error.where = key, tuple(scopes), where
+        return error
 
 
 class Conflict(InfiniteMemoryError, RuntimeError):

@@ -33,6 +33,7 @@ __all__ = [
     "SupportsCopyMark",
     "SupportsDamage",
     "SupportsIndex",
+    "SupportsKeys",
     "SupportsSimilar",
     "SupportsTermCounts",
     "SupportsTimeline",
@@ -199,19 +200,13 @@ class SupportsBriefCalls(Protocol):
 
 
 def limit_to_brief_calls(storage: Storage) -> AbstractContextManager[None]:
-    """Return a context in which the calls of this thread do not wait long for a server.
-
-    It is used when a store is closed.
-    """
+    """Return a context, used when a store is closed, whose calls do not wait long for a server."""
     return storage.brief_calls() if isinstance(storage, SupportsBriefCalls) else nullcontext()
 
 
 @runtime_checkable
 class SupportsCopyMark(Protocol):
-    """A storage that can be marked as a copy, so that an interrupted copy can continue.
-
-    A copy to any other storage cannot be resumed.
-    """
+    """A storage that can be marked as a copy; a copy to any other storage cannot be resumed."""
 
     def copy_mark(self) -> CopyMark | None:
         """Return the mark, None if it is missing or unreadable."""
@@ -226,6 +221,14 @@ class SupportsDamage(Protocol):
 
     def damage(self) -> tuple[Finding, ...]:
         """Return a finding for every damaged record that this object has read."""
+
+
+@runtime_checkable
+class SupportsKeys(Protocol):
+    """A storage that lists keys without reading memories; any other storage reads some of them."""
+
+    def keys(self, scopes: Collection[str], *, limit: int) -> list[str]:
+        """Return the first `limit` keys, by code point, of the current memories in `scopes`."""
 
 
 class Search(Protocol):

@@ -50,6 +50,7 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
         *("bank_id", "dataset_name", "datasets", "container_tag", "collection", "workspace"),
         *("directory", "folder", "app_id"),
     ),
+    "create": ("create_scope", "create_project"),
     "context": ("metadata", "meta", "properties", "attributes", "extra"),
     "conversation_id": ("session_id", "run_id", "thread_id", "chat_id", "conversation", "saga"),
     "speaker": ("author", "speaker_name", "role"),

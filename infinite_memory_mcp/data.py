@@ -9,6 +9,7 @@ from attrs import asdict
 
 from infinite_memory.model.codec import (
     iso,
+    key_holder_json,
     landmark_json,
     predecessor_json,
     reading_json,
@@ -23,6 +24,7 @@ from infinite_memory.model.receipt import Receipt
 from infinite_memory_mcp.budget import DEFAULT_TOKENS, estimate_data, estimate_tokens, fit_count
 from infinite_memory_mcp.excerpt import Excerpt, beginning_of, excerpt_of, window_of
 from infinite_memory_mcp.render import NOTICE, advise_on_similar, render_memory
+from infinite_memory_mcp.render_keys import advise_on_keys
 from infinite_memory_mcp.render_recall import MAX_DIGEST_ROWS
 
 __all__ = [
@@ -78,11 +80,22 @@ def receipt_to_data(receipt: Receipt) -> dict[str, Any]:
         data["notice"] = NOTICE
         data["similar"] = [similar_json(similar) for similar in receipt.similar]
         data["advice"] = advise_on_similar(receipt)
+    data.update(_key_data(receipt))
     if receipt.conflicts:
         data["conflicts"] = list(receipt.conflicts)
     if receipt.pending:
         data["pending"] = list(receipt.pending)
     return data
+
+
+def _key_data(receipt: Receipt) -> dict[str, Any]:
+    """Return the memories whose keys bear on the key of a new memory, with advice."""
+    data: dict[str, Any] = {}
+    if receipt.nearest_key is not None:
+        data["nearest_key"] = key_holder_json(receipt.nearest_key)
+    if receipt.same_key:
+        data["same_key"] = [key_holder_json(holder) for holder in receipt.same_key]
+    return {"notice": NOTICE, **data, "key_advice": advise_on_keys(receipt)} if data else data
 
 
 def memory_to_data(memory: Memory) -> dict[str, Any]:

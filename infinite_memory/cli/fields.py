@@ -20,6 +20,7 @@ __all__ = [
     "OPTION_NAMES",
     "TIMES",
     "conditions_but_when",
+    "create_option",
     "depth_option",
     "field_options",
     "field_values",
@@ -91,6 +92,15 @@ def origin_option(command: Command) -> Command:
     """Give a command --origin."""
     choice = click.Choice([str(origin) for origin in Origin])
     return click.option("--origin", type=choice, help="Where it comes from.")(command)
+
+
+def create_option(command: Command) -> Command:
+    """Give a command --create."""
+    return click.option(
+        "--create",
+        is_flag=True,
+        help="Create the scope even if its name is near another one, or scopes are strict.",
+    )(command)
 
 
 def field_values(options: Mapping[str, Any], times: Times) -> dict[str, Any]:

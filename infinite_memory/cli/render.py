@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from infinite_memory.cli.output import Line
-from infinite_memory.model.codec import iso, similar_json
+from infinite_memory.model.codec import iso, key_holder_json, similar_json
 from infinite_memory.model.fields import MEMORY_FIELDS, FieldType
 from infinite_memory.model.memory import Memory, Status
 from infinite_memory.model.messages import format_count
-from infinite_memory.model.receipt import Outcome, Receipt, Searchable
+from infinite_memory.model.receipt import KeyHolder, Outcome, Receipt, Searchable
 from infinite_memory.model.timestamps import show_moment
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "excerpt",
     "format_counts",
     "join_words",
+    "key_lines",
     "memory_lines",
     "one_line",
     "provenance",
@@ -148,6 +150,7 @@ def memory_lines(memory: Memory, zone: str | None) -> list[Line]:
 
 def receipt_json(receipt: Receipt) -> dict[str, Any]:
     """Return a receipt as a JSON object."""
+    nearest = receipt.nearest_key
     return {
         "id": receipt.id,
         "outcome": str(receipt.outcome),
@@ -160,6 +163,8 @@ def receipt_json(receipt: Receipt) -> dict[str, Any]:
         "superseded_by": receipt.superseded_by,
         "conflicts": list(receipt.conflicts),
         "similar": [similar_json(similar) for similar in receipt.similar],
+        "nearest_key": None if nearest is None else key_holder_json(nearest),
+        "same_key": [key_holder_json(holder) for holder in receipt.same_key],
         "pending": list(receipt.pending),
     }
 
@@ -225,6 +230,38 @@ def _advise_on_similar(receipt: Receipt) -> str:
     if is_beside == {False}:
         return f"{head}{end}."
     return f"{head}{settle}; one in another scope: {end}."
+
+
+def key_lines(receipt: Receipt, zone: str | None) -> Iterator[Line]:
+    """Yield the memories whose keys bear on the key of a new one, and what to do about them."""
+    nearest = receipt.nearest_key
+    if nearest is not None:
+        yield Line([(f"Nearest key: {nearest.key}", "bold")])
+        yield from _holder_lines(nearest, receipt, zone)
+        settle = f"revise {receipt.id} --key {shlex.quote(nearest.key)}"
+        if nearest.scope == receipt.scope:
+            settle += f" --supersedes {nearest.id}"
+        yield Line([(f"If it is the same fact: `infinite-memory {settle}`.", "dim")])
+    if receipt.same_key:
+        number = len(receipt.same_key)
+        names = list(dict.fromkeys(holder.scope for holder in receipt.same_key))
+        yield Line([(f"The same key in {scope_names(names)}:", "bold")])
+        for holder in receipt.same_key:
+            yield from _holder_lines(holder, receipt, zone)
+        old_id = receipt.same_key[0].id if number == 1 else "ID"
+        end = f"`infinite-memory revise {old_id} --status superseded`"
+        yield Line([(f"Each holds in its scope. If one no longer holds: {end}.", "dim")])
+
+
+def _holder_lines(holder: KeyHolder, receipt: Receipt, zone: str | None) -> Iterator[Line]:
+    """Yield the date, the text and the id of a memory, unless it is shown as a similar one."""
+    if holder.id in {similar.id for similar in receipt.similar}:
+        return
+    parts = [(show_moment(holder.happened_at, zone), "cyan"), (holder.scope, "magenta")]
+    yield Line([*_join_pieces(parts)], 2)
+    if holder.text is not None:
+        yield Line([(holder.text, "")], 4)
+    yield Line([(holder.id, "dim")], 4)
 
 
 def _join_pieces(parts: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import shlex
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 
+from infinite_memory.errors import ScopeNotCreated
 from infinite_memory.model.messages import format_count
 from infinite_memory.model.scope import Scope, Sensitivity, visible_from
 from infinite_memory.store import MemoryStore
 
-__all__ = ["describe_other_scopes", "searched_scopes"]
+__all__ = ["describe_other_scopes", "name_create_option", "searched_scopes"]
 
 _MOST_NAMED = 3
 
@@ -49,3 +52,15 @@ def searched_scopes(store: MemoryStore, asked: tuple[str, ...]) -> set[str] | No
     scopes = {scope.name: scope for scope in store.scopes}
     names = [store.scopes[name].name for name in asked] or [store.config.default_scope]
     return {seen for name in names for seen in (name, *visible_from(name, scopes))}
+
+
+@contextmanager
+def name_create_option() -> Iterator[None]:
+    """Let the refusal of a new scope name the options that go on from there."""
+    try:
+        yield
+    except ScopeNotCreated as error:
+        option = None if error.nearest is None else f"--scope {shlex.quote(error.nearest)}"
+        raise ScopeNotCreated.of(
+            error.name, error.nearest, scope=option, create="--create"
+        ) from error

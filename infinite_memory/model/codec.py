@@ -10,13 +10,14 @@ from infinite_memory.model.fields import MEMORY_FIELDS, FieldType, MemoryField
 from infinite_memory.model.hits import Predecessor
 from infinite_memory.model.memory import JsonValue, Memory
 from infinite_memory.model.recall_page import Landmark
-from infinite_memory.model.receipt import Similar
+from infinite_memory.model.receipt import KeyHolder, Similar
 from infinite_memory.model.time_range import Reading
 
 __all__ = [
     "from_json",
     "from_micros",
     "iso",
+    "key_holder_json",
     "landmark_json",
     "predecessor_json",
     "reading_json",
@@ -98,6 +99,18 @@ def similar_json(similar: Similar) -> dict[str, JsonValue]:
         "scope": similar.scope,
         **key,
         "score": round(similar.score, 2),
+    }
+
+
+def key_holder_json(holder: KeyHolder) -> dict[str, JsonValue]:
+    """Return a memory that has the key of a new one, or the nearest; without an unseen text."""
+    text: dict[str, JsonValue] = {} if holder.text is None else {"text": holder.text}
+    return {
+        "key": holder.key,
+        "id": holder.id,
+        "scope": holder.scope,
+        "happened_at": iso(holder.happened_at),
+        **text,
     }
 
 

@@ -9,10 +9,12 @@ from attrs import field, frozen
 
 from infinite_memory.model.memory import JsonValue
 
-__all__ = ["SECTIONS", "Profile", "profile_key"]
+__all__ = ["SECTIONS", "Profile", "is_profile_key", "profile_key"]
 
 SECTIONS = ("name", "preferences", "facts", "contacts", "notes")
 """The sections of a profile: the name is a text, the rest hold JSON values."""
+
+_PREFIX = "profile:"
 
 
 @frozen(kw_only=True)
@@ -32,7 +34,12 @@ class Profile:
 
 def profile_key(user: str, path: tuple[str, ...]) -> str:
     """Return the key of the fact at `path` in the profile of `user`."""
-    return f"profile:{'/'.join(map(_escape, (user, *path)))}"
+    return f"{_PREFIX}{'/'.join(map(_escape, (user, *path)))}"
+
+
+def is_profile_key(key: str) -> bool:
+    """Return whether `key` has the form of the key of a value in a profile."""
+    return key.startswith(_PREFIX)
 
 
 def _escape(name: str) -> str:

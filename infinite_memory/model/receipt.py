@@ -14,6 +14,7 @@ from infinite_memory.model.memory import Memory
 __all__ = [
     "PREVIEWED",
     "BulkReceipt",
+    "KeyHolder",
     "Outcome",
     "Preview",
     "Receipt",
@@ -60,6 +61,21 @@ class Similar:
 
 
 @frozen(kw_only=True)
+class KeyHolder:
+    """A current memory whose key is the key of a new memory, or the one nearest to it.
+
+    `text` is its beginning as in `Similar`; None if a search of the scope of the new memory does
+    not see the memory.
+    """
+
+    id: str
+    key: str
+    scope: str
+    text: str | None
+    happened_at: datetime
+
+
+@frozen(kw_only=True)
 class Receipt:
     """The result of a request to write; what it reports as stored is durable.
 
@@ -67,12 +83,14 @@ class Receipt:
     an equal memory was stored within the hour, with nothing else in its scope since: nothing was
     stored again, and `id` is the id of that memory; `echo` that the text came back from a recall
     within the hour. `similar` names at most three current memories near the new one, nearest first;
-    the caller decides whether the new memory replaces one of them. `erased` lists the ids that a
-    hard forget removed. `superseded` are the ids of memories that the new one replaced;
-    `superseded_by` is the id of a memory that replaces the new one, because it began later.
-    `conflicts` are the ids of memories with the same key and beginning and another text; all stay
-    current until the caller decides. `pending` describes steps that failed after the write was
-    durable, such as the embedding of the text, and what to do about them.
+    the caller decides whether the new memory replaces one of them. If its key is new in its scope,
+    `nearest_key` has a memory whose key may stand for the same fact; `same_key` names at most three
+    memories with its key in a parent scope, in `Global` or in a child scope, which stay current.
+    `erased` lists the ids that a hard forget removed. `superseded` are the ids of memories that the
+    new one replaced; `superseded_by` is the id of a memory that replaces the new one, because it
+    began later. `conflicts` are the ids of memories with the same key and beginning and another
+    text; all stay current until the caller decides. `pending` describes steps that failed after the
+    write was durable, such as the embedding of the text, and what to do about them.
     """
 
     id: str
@@ -86,6 +104,8 @@ class Receipt:
     superseded_by: str | None = None
     conflicts: tuple[str, ...] = ()
     similar: tuple[Similar, ...] = ()
+    nearest_key: KeyHolder | None = None
+    same_key: tuple[KeyHolder, ...] = ()
     pending: tuple[str, ...] = ()
 
 

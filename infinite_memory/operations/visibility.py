@@ -8,7 +8,7 @@ from infinite_memory.model.memory import Memory
 from infinite_memory.model.scope import Scope, Sensitivity, fold_name, visible_from
 from infinite_memory.operations.services import Services
 
-__all__ = ["may_name_scope", "may_quote", "public_names", "quote_text"]
+__all__ = ["may_name_scope", "may_quote", "public_names", "quote_text", "visible_names"]
 
 
 def may_quote(services: Services, memory: Memory, scope: str | None = None) -> bool:
@@ -43,6 +43,15 @@ def quote_text(
 def public_names(scopes: Mapping[str, Scope]) -> list[str]:
     """Return the names of the scopes that are not private."""
     return [name for name in scopes if _is_public(name, scopes)]
+
+
+def visible_names(services: Services, scopes: Mapping[str, Scope]) -> list[str]:
+    """Return the names of the scopes that are not private, or visible from the default scope."""
+    return [
+        name
+        for name in scopes
+        if _is_public(name, scopes) or _is_visible(services, name, None, scopes)
+    ]
 
 
 def _is_visible(

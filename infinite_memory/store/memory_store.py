@@ -156,19 +156,20 @@ class MemoryStore:
         tags: Sequence[str] = (),
         happened_at: datetime | None = None,
         similar: bool = True,
+        create_scope: bool | None = None,
         **details: Unpack[Details],
     ) -> Receipt:
         """Store one memory; when this returns, it is durable and every process finds it.
 
         An `id` of your own makes the write idempotent: the same call again changes nothing. `scope`
-        defaults to the configured one, and is created if it does not exist, unless scopes are
-        strict. `happened_at` must be aware and defaults to now. A memory is stored even if it
-        repeats an earlier one, with two exceptions, within an hour and with nothing else stored in
-        its scope since: an exact repeat without an id of your own strengthens the earlier memory,
-        and a text that an assistant has just recalled is an echo. Kind "message" is always stored.
-        The receipt names up to three `similar` memories, which the new one may replace; with False
-        it names none. `details` are the optional fields that `infinite_memory.model.draft.Details`
-        lists, such as title, speaker, key, important and supersedes.
+        defaults to the configured one. A new one is created, unless scopes are strict; with
+        `create_scope` True always, with False unless its name is near a known one. `happened_at`
+        must be aware and defaults to now. A memory is stored even if it repeats an earlier one,
+        with two exceptions, within an hour and with nothing else stored in its scope since: an
+        exact repeat without an id of your own strengthens the earlier memory, and a text that an
+        assistant has just recalled is an echo. Kind "message" is always stored. The receipt names
+        up to three `similar` memories, and memories with a key near its key, unless False.
+        `details` are those of `model.draft.Details`.
 
         Raises:
             InvalidInput: a value cannot be used; the message shows it and the way out.
@@ -177,7 +178,8 @@ class MemoryStore:
         """
         fields = {"text": text, "id": id, "kind": kind, "scope": scope, "tags": tags}
         draft = Draft.of({**fields, "happened_at": happened_at, **details})
-        return remember(self._services, draft, similar=check_flag(similar, "similar"))
+        check_flag(similar, "similar")
+        return remember(self._services, draft, similar=similar, create_scope=create_scope)
 
     @count_call
     def remember_many(
@@ -200,8 +202,9 @@ class MemoryStore:
     def revise(self, /, memory_id: str, *, revision: int, **changes: Any) -> Receipt:
         """Change fields of a memory whose present revision is `revision`, which is kept.
 
-        `changes` are fields as `remember` takes them, except `id`; `status="current"` brings back
-        a forgotten memory, `supersedes=[...]` ends the memories that this one replaces.
+        `changes` are fields as `remember` takes them, except `id`, and `create_scope`;
+        `status="current"` brings back a forgotten memory, `supersedes=[...]` ends memories that
+        this one replaces.
 
         Raises:
             NotFound: there is no such memory.
@@ -266,8 +269,7 @@ class MemoryStore:
         `config.search` by default, 10 and no fixed score; exhaustive, 50 and 0. `offset` skips the
         hits of earlier pages. Hits that score below `threshold` (0 to 1) are counted and left out.
         `arms` can be narrowed to "meaning" or to "words". `explain` adds to each hit how its score
-        came about. `conditions` are scope, tags, kinds, statuses, conversation_id, since, until,
-        when, mode and as_of: see `Conditions`.
+        came about. `conditions` are listed in `Conditions`.
 
         Raises:
             InvalidInput: a value cannot be used.
@@ -302,8 +304,7 @@ class MemoryStore:
     ) -> Absence:
         """Return which step keeps a memory out of the result of `search` with the same arguments.
 
-        `found_at` is a depth at which the search would return it, and `found_in` a mode, if there
-        is any.
+        `found_at` is a depth at which the search would return it, and `found_in` a mode, if any.
 
         Raises:
             InvalidInput: a value cannot be used.
@@ -324,9 +325,9 @@ class MemoryStore:
     def browse(
         self, *, limit: int = 20, after: str | None = None, **conditions: Unpack[Conditions]
     ) -> Page:
-        """Return memories in the order of `happened_at`, newest first, page by page.
+        """Return memories, newest first; `after` is the `next` of the page before.
 
-        `after` is the `next` of the page before; `conditions` are as in `search`.
+        `conditions` are as in `search`.
 
         Raises:
             InvalidInput: a value cannot be used.
@@ -364,8 +365,8 @@ class MemoryStore:
     def usage(self, memory_id: str) -> Usage | None:
         """Return how often a memory was recalled, and when last; None if it never was.
 
-        A memory is recalled when `search` or `recall_by_time` returns it, except by an exhaustive
-        search; `browse` and `get` do not count. Recalls are stored some seconds later, in batches.
+        `search`, unless it is exhaustive, and `recall_by_time` recall what they return. Recalls are
+        stored some seconds later, in batches.
 
         Raises:
             NotFound: there is no such memory.
@@ -390,8 +391,7 @@ class MemoryStore:
         """Check everything that is stored: pages, records, histories, vectors, scopes, the index.
 
         Nothing is changed, and a damaged record is never repaired. `mend` rebuilds vectors and the
-        index, which are derived, from undamaged records. `progress` is called with
-        (memories checked, all memories) from time to time.
+        index from undamaged records. `progress` is called with (memories checked, all memories).
 
         Raises:
             StorageUnavailable: the store cannot be read at the moment.

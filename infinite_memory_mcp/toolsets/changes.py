@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
+from infinite_memory.errors import KeyElsewhere
 from infinite_memory.model.codec import iso
 from infinite_memory.model.messages import format_count
 from infinite_memory_mcp.arguments import Arguments, Limit, MemoryId, Scopes
@@ -51,7 +52,11 @@ class UndoChange(Arguments):
 
 def memory_history(store: MemoryStore, arguments: MemoryHistory) -> Answer:
     """Show every revision of a memory, or of the facts with a key, oldest first."""
-    memories = store.journal.history(arguments.id_or_key, scope=arguments.scope)
+    try:
+        memories = store.journal.history(arguments.id_or_key, scope=arguments.scope)
+    except KeyElsewhere as error:
+        call = f"memory_history(id_or_key={error.key!r}, scope={error.scopes[0]!r})"
+        raise KeyElsewhere.of(error.key, error.where, error.scopes, call) from error
     view = view_of_memories(store, memories)
     return Answer(text=render_memories(memories, view=view), data=memories_to_data(memories))
 

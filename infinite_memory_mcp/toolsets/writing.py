@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import Field
 
-from infinite_memory.errors import Conflict, InvalidInput
+from infinite_memory.errors import Conflict, InvalidInput, ScopeNotCreated
 from infinite_memory.model.memory import Status
 from infinite_memory.model.timestamps import show_moment
 from infinite_memory_mcp.arguments import (
@@ -23,6 +25,7 @@ from infinite_memory_mcp.data import RECEIPT, object_schema, receipt_to_data
 from infinite_memory_mcp.quotation import escape_label
 from infinite_memory_mcp.render import render_receipt
 from infinite_memory_mcp.render_bulk import render_bulk_receipt, render_preview
+from infinite_memory_mcp.render_keys import render_keys
 from infinite_memory_mcp.tool import Answer, ToolSpec
 from infinite_memory_mcp.view import receipt_ids, view_of_ids
 
@@ -40,6 +43,7 @@ class StoreMemory(Arguments):
 
     text: str = Field(description="One self-contained statement, with names and absolute dates")
     scope: str | None = Field(None, description="Compartment, such as a project; made if new")
+    create: bool = Field(False, description="Make the scope though its name is near another")
     tags: Labels = Field([])
     kind: str = Field("note", json_schema_extra=KINDS)
     title: str | None = None
@@ -67,6 +71,7 @@ class UpdateMemory(Arguments):
     )
     text: str | None = None
     scope: str | None = None
+    create: bool = False
     tags: Labels | None = Field(None, description="Replace all tags")
     kind: str | None = Field(None, json_schema_extra=KINDS)
     title: str | None = Field(None, description='"" removes it; so for speaker and key')
@@ -100,11 +105,18 @@ def store_memory(store: MemoryStore, arguments: StoreMemory) -> Answer:
 
     Do so without being asked. An acknowledged memory is durable. Never store secrets.
     """
-    fields = arguments.model_dump(exclude={"text", "happened_at"})
+    fields = arguments.model_dump(exclude={"text", "happened_at", "create"})
     happened_at = arguments.happened_at
     moment = None if happened_at is None else store.times.read_happened(happened_at)
     # The assistant wrote the memory, even if somebody else spoke; a caller cannot claim an origin.
-    receipt = store.remember(arguments.text, happened_at=moment, origin="assistant", **fields)
+    with _name_create_argument():
+        receipt = store.remember(
+            arguments.text,
+            happened_at=moment,
+            origin="assistant",
+            create_scope=arguments.create,
+            **fields,
+        )
     return _add_reading(_render_write(store, receipt), store, happened_at, moment)
 
 
@@ -117,7 +129,11 @@ def update_memory(store: MemoryStore, arguments: UpdateMemory) -> Answer:
         store.get(arguments.id).revision if arguments.revision is None else arguments.revision
     )
     changes = _changes(arguments, store)
-    answer = _render_write(store, store.revise(arguments.id, revision=revision, **changes))
+    with _name_create_argument():
+        receipt = store.revise(
+            arguments.id, revision=revision, create_scope=arguments.create, **changes
+        )
+    answer = _render_write(store, receipt)
     return _add_reading(answer, store, arguments.happened_at, changes.get("happened_at"))
 
 
@@ -163,7 +179,7 @@ def _forget_matching(store: MemoryStore, arguments: DeleteMemory, choice: dict[s
 
 def _changes(arguments: UpdateMemory, store: MemoryStore) -> dict[str, Any]:
     # An argument that is null was left out: many clients send every argument.
-    changes = arguments.model_dump(exclude={"id", "revision"}, exclude_none=True)
+    changes = arguments.model_dump(exclude={"id", "revision", "create"}, exclude_none=True)
     for name in ("title", "speaker", "key"):
         if changes.get(name) == "":
             changes[name] = None
@@ -187,7 +203,20 @@ def _add_reading(
 
 def _render_write(store: MemoryStore, receipt: Receipt) -> Answer:
     view = view_of_ids(store, receipt_ids(receipt))
-    return Answer(text=render_receipt(receipt, view), data=receipt_to_data(receipt))
+    text = f"{render_receipt(receipt, view)}{render_keys(receipt, view)}"
+    return Answer(text=text, data=receipt_to_data(receipt))
+
+
+@contextmanager
+def _name_create_argument() -> Iterator[None]:
+    """Let the refusal of a new scope name the arguments that go on from there."""
+    try:
+        yield
+    except ScopeNotCreated as error:
+        correct = None if error.nearest is None else f"scope {error.nearest!r}"
+        raise ScopeNotCreated.of(
+            error.name, error.nearest, scope=correct, create="create: true"
+        ) from error
 
 
 WRITING = (

@@ -32,6 +32,8 @@ ROWS: Mapping[str, list[Row]] = {
         ("a note", "--scope", "zz-vault"),
         ("a note", "--scope", "Global"),
         ("a note", "--supersedes", "zz-id-1"),
+        ("a note", "--key", "ZZ.Key more"),
+        ("a note", "--scope", "zz-vaults", "--create"),
     ],
     "search": [
         ("zzquartz deadline", "--scope", "ALL", "--explain"),
@@ -50,7 +52,7 @@ ROWS: Mapping[str, list[Row]] = {
     ],
     "forget": [("zz-id-1",), ("zz-erased", "--hard", "--yes"), ("in-1",)],
     "profile": [(), ("show", "--user", "zz-user"), ("users",), ("update", '{"name": "a name"}')],
-    "history": [("zz-id-1",), ("zz-key",), ("job",), ("in-1",)],
+    "history": [("zz-id-1",), ("zz-key",), ("zz-key more",), ("job",), ("in-1",)],
     "conflicts": [("--scope", "ALL"), ("--scope", "Global")],
     "log": [(), ("zz-id-1",), ("--before", "7")],
     "undo": [("2",), ("12",), ("99",), ()],

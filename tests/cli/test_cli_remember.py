@@ -39,7 +39,7 @@ def test_every_field_that_an_option_gives_is_stored(ask: Ask) -> None:
         "happened_at": "2026-06-05T12:30:00Z",
         "valid_from": "2026-05-31T22:00:00Z",
         "valid_to": "2026-07-01T00:00:00Z",
-        "key": "alice.drink",
+        "key": "alice/drink",
         "status": "current",
         "important": True,
         "sources": ["a", "b"],

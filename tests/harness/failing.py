@@ -14,6 +14,7 @@ from infinite_memory.model.memory import Memory
 from infinite_memory.model.record import Changes, Page, Record, Size, Usage
 from infinite_memory.model.scope import Scope
 from infinite_memory.protocols import Storage
+from infinite_memory.storage.keys import list_keys
 
 __all__ = ["FailingStorage"]
 
@@ -83,6 +84,12 @@ class FailingStorage:
         self._count("find_ids", "before")
         result = self.inner.find_ids(endings)
         self._count("find_ids", "after")
+        return result
+
+    def keys(self, scopes: Collection[str], *, limit: int) -> list[str]:
+        self._count("keys", "before")
+        result = list_keys(self.inner, scopes, limit=limit)
+        self._count("keys", "after")
         return result
 
     def changes(self, after: int, *, limit: int, models: Collection[str] | None = None) -> Changes:

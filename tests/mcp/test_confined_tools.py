@@ -33,6 +33,8 @@ ROWS: Mapping[str, Sequence[Mapping[str, Any]]] = {
         *({"text": "a note", "supersedes": [memory_id]} for memory_id in IDS),
         {"text": "The deadline of project Apollo is June 5"},
         {"text": "Alice works at Initech", "key": "job", "kind": "fact"},
+        {"text": "A note on a key", "key": "ZZ.Key more"},
+        {"text": "a note", "scope": "zz-vaults", "create": True},
     ],
     "update_memory": [
         *({"id": memory_id, "text": "other"} for memory_id in IDS),
@@ -83,7 +85,7 @@ ROWS: Mapping[str, Sequence[Mapping[str, Any]]] = {
         *({"name": "team", "parent": scope} for scope in SCOPES),
     ],
     "memory_history": [
-        *({"id_or_key": name} for name in (*IDS, "zz-key", "job", "in-sum")),
+        *({"id_or_key": name} for name in (*IDS, "zz-key", "zz-key more", "job", "in-sum")),
         *({"id_or_key": "job", "scope": scope} for scope in SCOPES),
     ],
     "memory_log": [{}, {"limit": 100}, *({"id": memory_id} for memory_id in IDS), {"before": 12}],

@@ -103,9 +103,9 @@ async def test_the_schemas_of_the_tools_that_write_have_every_field_of_a_memory(
     properties = {
         tool["name"]: set(tool["inputSchema"].get("properties", {})) for tool in await listed(era)
     }
-    assert properties["store_memory"] == FIELDS - NOT_FOR_TOOLS | {"supersedes"}
+    assert properties["store_memory"] == FIELDS - NOT_FOR_TOOLS | {"supersedes", "create"}
     not_revised = NOT_FOR_TOOLS - {"revision", "status"} | {"conversation_id"}
-    assert properties["update_memory"] == FIELDS - not_revised | {"supersedes"}
+    assert properties["update_memory"] == FIELDS - not_revised | {"supersedes", "create"}
 
 
 @pytest.mark.parametrize(

@@ -98,10 +98,9 @@ def test_what_is_told_late_is_history_at_once(store: MemoryStore) -> None:
     assert again.outcome == "unchanged"
 
 
-def test_keys_of_other_scopes_and_spellings_are_others(store: MemoryStore) -> None:
+def test_keys_of_other_scopes_are_others(store: MemoryStore) -> None:
     told(store, "works at Acme", 0)
     told(store, "works at Globex", 1, scope="alice")
-    told(store, "works at Initech", 2, key="Job")
     assert [memory.status for memory in store.journal.history("job")] == ["current"]
     assert [memory.text for memory in store.journal.history("job", scope="alice")] == [
         "works at Acme",

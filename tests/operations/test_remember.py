@@ -69,7 +69,7 @@ def test_what_is_remembered_comes_back_exactly(store: MemoryStore) -> None:
         "minutes": 3,
         "nested": {"list": [1, 2.5, None, True]},
     }
-    assert (memory.scope, memory.speaker, memory.key) == ("Family", "Zoë", "zoe.birthday")
+    assert (memory.scope, memory.speaker, memory.key) == ("Family", "Zoë", "zoe/birthday")
     assert memory.happened_at == MAY
     assert memory.happened_at.tzinfo is UTC
     assert memory.sources == ("a", "b")

@@ -90,6 +90,7 @@ _CALLS: dict[str, Callable[[SqliteStorage], object]] = {
     "get by two models": lambda storage: storage.get(["m7"], models=_MODELS),
     "history": lambda storage: storage.history("m7"),
     "find ids": lambda storage: storage.find_ids(["m7"]),
+    "keys": lambda storage: storage.keys(["Global"], limit=3),
     "erased": lambda storage: storage.erased(["m7"]),
     "changes": lambda storage: storage.changes(45, limit=3),
     "changes without vectors": lambda storage: storage.changes(45, limit=3, models=()),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from typing import Any
 
@@ -9,11 +10,25 @@ import click
 from attrs import NOTHING
 
 from infinite_memory.cli.completions import complete_ids, complete_scopes
-from infinite_memory.cli.fields import OPTION_NAMES, field_options, field_values, read_text
+from infinite_memory.cli.fields import (
+    OPTION_NAMES,
+    create_option,
+    field_options,
+    field_values,
+    read_text,
+)
 from infinite_memory.cli.opening import open_store
 from infinite_memory.cli.options import common_options, wants_json
 from infinite_memory.cli.output import Line, emit_json, emit_lines, emit_table, is_terminal, remark
-from infinite_memory.cli.render import memory_lines, one_line, receipt_json, receipt_sentence
+from infinite_memory.cli.render import (
+    key_lines,
+    memory_lines,
+    one_line,
+    receipt_json,
+    receipt_sentence,
+)
+from infinite_memory.cli.scope_hints import name_create_option
+from infinite_memory.errors import KeyElsewhere
 from infinite_memory.model.codec import iso, to_json
 from infinite_memory.model.fields import MEMORY_FIELDS
 from infinite_memory.model.memory import Memory, Status
@@ -77,6 +92,7 @@ _EMPTY = {
 @click.argument("memory_id", metavar="ID", shell_complete=complete_ids)
 @click.option("--text", help="The new text; - reads it from standard input.")
 @field_options
+@create_option
 @click.option("--important/--not-important", default=None, help="Whether it matters more.")
 @click.option(
     "--status",
@@ -111,6 +127,7 @@ def revise_command(
     text: str | None,
     clear: tuple[str, ...],
     revision: int | None,
+    create: bool,
     **options: Any,
 ) -> None:
     """Change fields of the memory ID; the rest of it stays as it is.
@@ -128,11 +145,13 @@ def revise_command(
             changes["text"] = read_text(text, max_bytes=store.config.limits.max_text_bytes)
         if revision is None:
             revision = store.get(memory_id).revision
-        receipt = store.revise(memory_id, revision=revision, **changes)
+        zone = store.config.time_zone
+        with name_create_option():
+            receipt = store.revise(memory_id, revision=revision, create_scope=create, **changes)
     if wants_json(context):
         emit_json(receipt_json(receipt))
     else:
-        emit_lines([Line([(receipt_sentence(receipt), "")])])
+        emit_lines([Line([(receipt_sentence(receipt), "")]), *key_lines(receipt, zone)])
 
 
 _TABLE_CHARS, _PIPE_CHARS = 120, 2000
@@ -158,7 +177,12 @@ def history_command(context: click.Context, id_or_key: str, *, scopes: tuple[str
     tabs between.
     """
     with open_store(context) as store:
-        memories = store.journal.history(id_or_key, scope=list(scopes) or None)
+        try:
+            memories = store.journal.history(id_or_key, scope=list(scopes) or None)
+        except KeyElsewhere as error:
+            options = f"--scope {shlex.quote(error.scopes[0])}"
+            call = f"`infinite-memory history {shlex.quote(error.key)} {options}`"
+            raise KeyElsewhere.of(error.key, error.where, error.scopes, call) from error
         zone = store.config.time_zone
     if wants_json(context):
         emit_json({"history": [to_json(memory) for memory in memories]})

@@ -12,12 +12,19 @@ from typing import Any
 import click
 
 from infinite_memory.cli.completions import complete_ids
-from infinite_memory.cli.fields import field_options, field_values, origin_option, read_text
+from infinite_memory.cli.fields import (
+    create_option,
+    field_options,
+    field_values,
+    origin_option,
+    read_text,
+)
 from infinite_memory.cli.jsonl import Drafts, max_line_bytes, read_drafts
 from infinite_memory.cli.opening import open_store
 from infinite_memory.cli.options import common_options, wants_json
 from infinite_memory.cli.output import Line, emit_json, emit_lines, progress_bars, remark
-from infinite_memory.cli.render import receipt_json, receipt_sentence, similar_lines
+from infinite_memory.cli.render import key_lines, receipt_json, receipt_sentence, similar_lines
+from infinite_memory.cli.scope_hints import name_create_option
 from infinite_memory.errors import NotFound
 from infinite_memory.model.memory import Origin
 from infinite_memory.model.messages import format_count
@@ -49,6 +56,7 @@ __all__ = ["remember_command"]
     default=True,
     help="Do not look for similar memories that it may replace.",
 )
+@create_option
 @click.option("--important", is_flag=True, default=None, help="Mark the memory as important.")
 @common_options
 @click.pass_context
@@ -59,6 +67,7 @@ def remember_command(
     source_file: str | None,
     *,
     similar: bool,
+    create: bool,
     **options: Any,
 ) -> None:
     """Store TEXT, or standard input where TEXT is -, and print the receipt.
@@ -71,6 +80,10 @@ def remember_command(
     if (text is None) == (source_file is None):
         raise click.UsageError("give a TEXT, - for standard input, or --from FILE")
     if source_file is not None:
+        if create:
+            raise click.UsageError(
+                "--create is for a TEXT: a file creates the scopes that it names"
+            )
         _remember_file(context, source_file, options)
         return
     with open_store(context) as store:
@@ -78,11 +91,18 @@ def remember_command(
         zone = store.config.time_zone
         fields = field_values(options, store.times)
         checked_text = read_text(str(text), max_bytes=limit)
-        receipt = store.remember(checked_text, similar=similar, **fields)
+        with name_create_option():
+            receipt = store.remember(checked_text, similar=similar, create_scope=create, **fields)
         if wants_json(context):
             emit_json(receipt_json(receipt))
         else:
-            emit_lines([Line([(receipt_sentence(receipt), "")]), *similar_lines(receipt, zone)])
+            emit_lines(
+                [
+                    Line([(receipt_sentence(receipt), "")]),
+                    *similar_lines(receipt, zone),
+                    *key_lines(receipt, zone),
+                ]
+            )
         _embed_long_texts(store, [receipt])
 
 

@@ -7,16 +7,18 @@ from collections.abc import Iterable, Iterator
 
 from attrs import evolve
 
-from infinite_memory.errors import InvalidInput, NotFound
-from infinite_memory.model.checks import check_label
+from infinite_memory.errors import InvalidInput, KeyElsewhere, NotFound
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.ids import check_id
 from infinite_memory.model.link import LinkType
 from infinite_memory.model.memory import Memory, Status
 from infinite_memory.operations.id_endings import resolve_id
+from infinite_memory.operations.keys import nearest_keys
 from infinite_memory.operations.scopes import searched_scopes
 from infinite_memory.operations.services import Services
+from infinite_memory.operations.visibility import public_names
 from infinite_memory.operations.writes.supersession import find_by_key
+from infinite_memory.text.keys import check_key
 
 __all__ = ["conflicts", "history"]
 
@@ -31,10 +33,11 @@ def history(
 
     Raises:
         NotFound: no memory has the id, and none in these scopes has the key.
+        KeyElsewhere: memories in other scopes have the key.
     """
     if scope is None and _exists(services, id_or_key):
         return sorted(_revisions(services, _chain_ids(services, id_or_key)), key=_order)
-    key = check_label(id_or_key, "key")
+    key = check_key(id_or_key)
     scopes = searched_scopes(scope, services)
     names = services.storage.scopes() if scopes is None else scopes
     memories = sorted(find_by_key(services.storage, names, key, _HELD), key=_order)
@@ -42,9 +45,25 @@ def history(
     if scope is None and memory_id != id_or_key:
         return history(services, memory_id, scope=None)
     if not memories:
-        where = "any scope" if scopes is None else f"the scopes {', '.join(sorted(scopes))}"
-        raise NotFound(f"no memory has the id {key!r}, and no memory in {where} has that key")
+        raise _key_not_found(services, id_or_key, key, scopes)
     return memories
+
+
+def _key_not_found(
+    services: Services, asked: str, key: str, scopes: frozenset[str] | None
+) -> NotFound:
+    """Return the error for a key that no searched scope has; private scopes are not named."""
+    known = services.storage.scopes()
+    searched = frozenset(known) if scopes is None else scopes
+    where = "any scope" if scopes is None else f"the scopes {', '.join(sorted(searched))}"
+    others = frozenset(public_names(known)) - searched
+    page = services.storage.find(Criteria(scopes=others, key=key, statuses=_HELD), limit=_PAGE)
+    if page.memories:
+        elsewhere = dict.fromkeys(memory.scope for memory in page.memories)
+        return KeyElsewhere.of(key, where, [*elsewhere])
+    near = nearest_keys(services, key, searched)
+    hint = f"; the nearest key is {near[0]!r}" if near else ""
+    return NotFound(f"no memory has the id {asked!r}, and no memory in {where} has that key{hint}")
 
 
 def conflicts(services: Services, *, scope: str | Iterable[str] | None) -> list[tuple[Memory, ...]]:

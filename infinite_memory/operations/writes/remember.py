@@ -22,6 +22,7 @@ from infinite_memory.model.scope import Scope, fold_name
 from infinite_memory.operations.conversation_scopes import create_missing_scopes, may_have_own_scope
 from infinite_memory.operations.embed import embed_new
 from infinite_memory.operations.journal import with_entry
+from infinite_memory.operations.keys import add_key_holders
 from infinite_memory.operations.retrieval.similar import add_similar
 from infinite_memory.operations.retry import attempts
 from infinite_memory.operations.scopes import with_known_spelling
@@ -46,8 +47,10 @@ _EMBEDDED_MEMORIES = 256
 _MAX_CHECKED_ATTEMPTS = 10
 
 
-def remember(services: Services, draft: Draft, *, similar: bool = True) -> Receipt:
-    """Store one memory and return its receipt; `similar` adds similar memories to it.
+def remember(
+    services: Services, draft: Draft, *, similar: bool = True, create_scope: bool | None = None
+) -> Receipt:
+    """Store one memory and return its receipt; see `MemoryStore.remember`.
 
     Raises:
         InvalidInput: a field cannot be used.
@@ -58,9 +61,12 @@ def remember(services: Services, draft: Draft, *, similar: bool = True) -> Recei
     is_global = isinstance(scope, str) and scope == GLOBAL
     is_global = is_global and not may_have_own_scope(services, draft)
     scopes = {GLOBAL: Scope(name=GLOBAL)} if is_global else services.storage.scopes()
-    wanted = _prepare_memories(services, [draft], scopes)
+    wanted = _prepare_memories(services, [draft], scopes, create_scope=create_scope)
     receipt = _store_batch(services, wanted, scopes)[0]
-    return add_similar(services, receipt, wanted[0].memory) if similar else receipt
+    if not similar or receipt.outcome is not Outcome.STORED:
+        return receipt
+    memory = _with_scope(wanted[0].memory, receipt.scope)
+    return add_key_holders(services, add_similar(services, receipt, memory), memory)
 
 
 def remember_many(
@@ -133,6 +139,7 @@ def _prepare_memories(
     scopes: Mapping[str, Scope],
     *,
     number: bool = False,
+    create_scope: bool | None = None,
 ) -> list[NewMemory]:
     now = services.clock()
     spelling: dict[str, str] = {}
@@ -141,7 +148,7 @@ def _prepare_memories(
     for position, draft in enumerate(drafts, 1):
         try:
             # Increasing times, so that a conversation keeps the order of its messages.
-            memory = build_memory(draft, services, scopes, now)
+            memory = build_memory(draft, services, scopes, now, create_scope=create_scope)
             now += _MICROSECOND
             # The whole batch uses the first spelling of a scope that does not exist yet.
             memory = _with_scope(memory, spelling.setdefault(fold_name(memory.scope), memory.scope))
@@ -325,9 +332,8 @@ def _order_receipts(ids: Sequence[str], receipts: Mapping[str, Receipt]) -> list
     seen: set[str] = set()
     ordered = []
     for memory_id in ids:
-        receipt = receipts[memory_id]
-        is_repeated = memory_id in seen
-        ordered.append(evolve(receipt, outcome=Outcome.UNCHANGED) if is_repeated else receipt)
+        again = evolve(receipts[memory_id], outcome=Outcome.UNCHANGED)
+        ordered.append(again if memory_id in seen else receipts[memory_id])
         seen.add(memory_id)
     return ordered
 
@@ -348,9 +354,9 @@ def _receipt_of_stored(services: Services, new: NewMemory, record: Record) -> Re
         Conflict: the stored memory has different content, or was forgotten.
     """
     memory, current = new.memory, record.memory
+    searchable = Searchable.MEANING if has_vectors(services, record) else Searchable.WORDS
     if is_import_id(memory.id) and current.text == memory.text:
         # The file was imported before; what was changed or forgotten since stays so.
-        searchable = Searchable.MEANING if has_vectors(services, record) else Searchable.WORDS
         is_forgotten = current.status is Status.FORGOTTEN
         return receipt_of(
             current, Outcome.UNCHANGED, Searchable.NOT if is_forgotten else searchable
@@ -369,8 +375,6 @@ def _receipt_of_stored(services: Services, new: NewMemory, record: Record) -> Re
             f"id {memory.id!r} belongs to another memory, {text}: choose another id,"
             f" or revise revision {current.revision}"
         )
-    meaning = has_vectors(services, record)
-    searchable = Searchable.MEANING if meaning else Searchable.WORDS
     return receipt_of(current, Outcome.UNCHANGED, searchable)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from attrs import evolve
+from attrs import evolve, frozen
 
 from infinite_memory.errors import Conflict, InvalidInput, NotFound
 from infinite_memory.model.checks import check_count, check_labels
@@ -19,6 +19,7 @@ from infinite_memory.model.scope import Scope, fold_name
 from infinite_memory.operations.conversation_scopes import create_missing_scopes
 from infinite_memory.operations.embed import embed_new
 from infinite_memory.operations.journal import with_entry
+from infinite_memory.operations.keys import add_key_holders
 from infinite_memory.operations.retry import attempts
 from infinite_memory.operations.services import Services
 from infinite_memory.operations.undo.removed_scopes import ScopeRestorer, forgotten_since
@@ -53,7 +54,8 @@ def revise(
 ) -> Receipt:
     """Change the fields in `changes` of a memory whose current revision is `revision`.
 
-    `supersedes` among the changes are the ids of memories that it replaces from now on. If this
+    `supersedes` among the changes are the ids of memories that it replaces from now on.
+    `create_scope` among them decides about a scope that does not exist, see `resolve_scope`. If this
     client made the same change before, as after a commit with an unknown outcome, the receipt says
     `unchanged`.
 
@@ -66,26 +68,33 @@ def revise(
     check_count(revision, "revision", low=1, high=2**62)
     changes = dict(changes)
     supersedes = check_labels(changes.pop("supersedes", ()), "supersedes")
+    create_scope = changes.pop("create_scope", None)
+    request = _Request(revision, changes, supersedes, create_scope)
     for last in attempts():
         try:
-            return _revise_once(services, memory_id, revision, changes, supersedes)
+            return _revise_once(services, memory_id, request)
         except _Overtaken:
             if last:
                 raise
     raise AssertionError
 
 
+@frozen
+class _Request:
+    """What to change of the memory at `revision`, which memories it supersedes from now on."""
+
+    revision: int
+    changes: Mapping[str, Any]
+    supersedes: Sequence[str]
+    create_scope: bool | None
+
+
 class _Overtaken(Conflict):
     """Another client committed between the read and the commit."""
 
 
-def _revise_once(
-    services: Services,
-    memory_id: str,
-    revision: int,
-    changes: Mapping[str, Any],
-    supersedes: Sequence[str],
-) -> Receipt:
+def _revise_once(services: Services, memory_id: str, request: _Request) -> Receipt:
+    revision, changes, supersedes = request.revision, request.changes, request.supersedes
     # Read before the memory: no other change may come between this read and the commit.
     number = services.storage.journal_end().number + 1 if supersedes else None
     record = get_record(services, memory_id)
@@ -93,7 +102,7 @@ def _revise_once(
     if before.revision != revision + 1:
         _check_revision(services, before, revision, changes)
     scopes = services.storage.scopes()
-    values = _check_changes(services, changes, scopes) if changes or not supersedes else {}
+    values = _check_changes(services, request, scopes)
     if before.revision == revision + 1:
         receipt = _receipt_of_repeat(services, record, revision, values)
         if _settle(services, before, supersedes).superseded:
@@ -151,7 +160,7 @@ def _kept_embeddings(record: Record, after: Memory) -> tuple[Embedding, ...]:
 
 
 def _receipt_of_change(services: Services, record: Record, after: Memory) -> Receipt:
-    """Embed the new text, if it changed, and return the receipt."""
+    """Embed the new text, if it changed, and return the receipt, with hints at a new key."""
     embedded = False
     with AfterCommit("the check for vectors"):
         kept = Record(memory=after, embeddings=_kept_embeddings(record, after))
@@ -161,7 +170,10 @@ def _receipt_of_change(services: Services, record: Record, after: Memory) -> Rec
         result = embed_new(services, [after])
         embedded, failure = after.id in result, result.failure
     receipt = receipt_of(after, Outcome.REVISED, _searchable(after, embedded))
-    return receipt if failure is None else evolve(receipt, pending=(failure,))
+    receipt = receipt if failure is None else evolve(receipt, pending=(failure,))
+    before = record.memory
+    has_new_key = (after.key, after.scope) != (before.key, before.scope)
+    return add_key_holders(services, receipt, after) if has_new_key else receipt
 
 
 def _place_memory(
@@ -205,13 +217,18 @@ def _receipt_of_repeat(
 
 
 def _check_changes(
-    services: Services, changes: Mapping[str, Any], scopes: Mapping[str, Scope]
+    services: Services, request: _Request, scopes: Mapping[str, Scope]
 ) -> dict[str, Any]:
+    changes = request.changes
+    if not changes and request.supersedes:
+        return {}
     if not changes:
         raise InvalidInput("nothing to revise: give at least one field and its new value")
     values = check_fields({k: v for k, v in changes.items() if k != "scope"}, services)
     if "scope" in changes:
-        values["scope"] = resolve_scope(changes["scope"], scopes, services)
+        values["scope"] = resolve_scope(
+            changes["scope"], scopes, services, create=request.create_scope
+        )
     return values
 
 

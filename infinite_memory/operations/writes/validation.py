@@ -10,7 +10,7 @@ from typing import Any
 import attrs
 
 from infinite_memory.config import Limits
-from infinite_memory.errors import InvalidInput, UnknownScope
+from infinite_memory.errors import InvalidInput, ScopeNotCreated, UnknownScope
 from infinite_memory.model.checks import (
     check_choice,
     check_context,
@@ -25,10 +25,14 @@ from infinite_memory.model.draft import Draft
 from infinite_memory.model.fields import MEMORY_FIELDS, FieldType, MemoryField
 from infinite_memory.model.ids import check_id, new_id
 from infinite_memory.model.memory import Memory
+from infinite_memory.model.messages import suggest_name
 from infinite_memory.model.scope import Scope, find_spelling
 from infinite_memory.operations.conversation_scopes import unnamed_scope
 from infinite_memory.operations.scopes import check_scope_name, known_scope
 from infinite_memory.operations.services import Services
+from infinite_memory.operations.visibility import visible_names
+from infinite_memory.text.keys import check_key
+from infinite_memory.text.typos import find_near_names
 
 __all__ = ["build_memory", "check_fields", "check_validity", "resolve_scope"]
 
@@ -43,9 +47,14 @@ _read_fields = attrgetter(*_DRAFT_FIELDS)
 
 
 def build_memory(
-    draft: Draft, services: Services, scopes: Mapping[str, Scope], now: datetime
+    draft: Draft,
+    services: Services,
+    scopes: Mapping[str, Scope],
+    now: datetime,
+    *,
+    create_scope: bool | None = None,
 ) -> Memory:
-    """Return the memory that `draft` describes.
+    """Return the memory that `draft` describes; `create_scope` is as in `resolve_scope`.
 
     Raises:
         InvalidInput: a field cannot be used.
@@ -58,7 +67,9 @@ def build_memory(
     check_validity(values["valid_from"], values["valid_to"])
     return Memory(
         id=new_id(now, services.random_bytes) if draft.id is None else check_id(draft.id),
-        scope=_resolve_draft_scope(draft.scope, values["conversation_id"], scopes, services),
+        scope=_resolve_draft_scope(
+            draft, values["conversation_id"], scopes, services, create=create_scope
+        ),
         stored_at=now,
         **values,
     )
@@ -83,35 +94,64 @@ def _normalize_fields(values: Mapping[str, Any], limits: Limits) -> dict[str, An
     return normalized
 
 
-def resolve_scope(name: str, scopes: Mapping[str, Scope], services: Services) -> str:
+def resolve_scope(
+    name: str, scopes: Mapping[str, Scope], services: Services, *, create: bool | None = None
+) -> str:
     """Return the scope that a memory goes into: the existing spelling, or a new name.
 
+    With `create` None a new name is taken unless scopes are strict, with True always, and with
+    False unless scopes are strict or the name is near the name of a scope.
+
     Raises:
-        UnknownScope: scopes are strict and no scope has that name, or this store was not opened
-            for the scope.
+        UnknownScope: no scope has that name and it is not taken, or this store was not opened for
+            the scope.
     """
+    if create is not None:
+        check_flag(create, "create_scope")
     if isinstance(name, str) and name in scopes:
         return name
     wanted = check_scope_name(name)
     try:
         return known_scope(wanted, scopes, services.confinement).name
     except UnknownScope:
-        is_outside = services.confinement is not None and not services.confinement.allows(wanted)
-        if services.config.strict_scopes or is_outside:
+        confinement = services.confinement
+        is_outside = confinement is not None and not confinement.allows(wanted)
+        if is_outside or (services.config.strict_scopes and create is None):
             raise
+        if create is False:
+            _check_new_scope(wanted, scopes, services)
         return wanted
 
 
+def _check_new_scope(name: str, scopes: Mapping[str, Scope], services: Services) -> None:
+    """Refuse the name of a new scope that is likely to be a typing error, or if scopes are strict.
+
+    Raises:
+        ScopeNotCreated: the name is refused; the message names the nearest scope.
+    """
+    known = visible_names(services, scopes)
+    # A store that is confined to scopes was opened with the name of the new one.
+    near = find_near_names(name, known) if services.confinement is None else []
+    if not near and not services.config.strict_scopes:
+        return
+    candidates = near or known
+    raise ScopeNotCreated.of(name, suggest_name(name, candidates) if candidates else None)
+
+
 def _resolve_draft_scope(
-    name: str | None,
+    draft: Draft,
     conversation_id: str | None,
     scopes: Mapping[str, Scope],
     services: Services,
+    *,
+    create: bool | None,
 ) -> str:
-    """Return the scope of a new memory, whose caller gave `name` or None."""
-    if name is not None:
-        return resolve_scope(name, scopes, services)
-    default = resolve_scope(services.config.default_scope, scopes, services)
+    """Return the scope of a new memory, also if its caller gave none."""
+    if draft.scope is not None:
+        return resolve_scope(draft.scope, scopes, services, create=create)
+    # A configured name is no typing error of the caller.
+    create = True if create else None
+    default = resolve_scope(services.config.default_scope, scopes, services, create=create)
     chosen = unnamed_scope(services, conversation_id)
     if chosen == services.config.default_scope:
         return default
@@ -143,6 +183,7 @@ _OWN_CHECKS: Mapping[str, Callable[[Any, Limits], Any]] = {
     "context": lambda v, limits: check_context(v, max_bytes=limits.max_context_bytes),
     "sources": lambda v, _: tuple(check_id(s) for s in check_labels(v, "sources")),
     "attachments": lambda v, _: check_labels(v, "attachments", max_chars=2048),
+    "key": lambda v, _: check_key(v),
 }
 
 _CHECKS: Mapping[FieldType, Callable[[Any, str], Any]] = {

@@ -26,6 +26,7 @@ from infinite_memory.storage.confined.size import measure
 from infinite_memory.storage.confined.writes import Translation, mentioned_ids, needs_scopes
 from infinite_memory.storage.damage import RecordDamaged, silence_damage_log
 from infinite_memory.storage.hash_chain import EntryDamaged
+from infinite_memory.storage.keys import list_keys
 from infinite_memory.storage.paging import check_limit
 from infinite_memory.storage.preconditions import check_commit
 
@@ -128,6 +129,12 @@ class ConfinedStorage:
         """Return the ids inside that end like one of `endings`; see `Storage.find_ids`."""
         ids = self._inner.find_ids(endings)
         return {i: scope for i, scope in ids.items() if self.confinement.allows(scope)}
+
+    @silence_damage_log()
+    def keys(self, scopes: Collection[str], *, limit: int) -> list[str]:
+        """Return the first keys of the current memories in `scopes`; see `SupportsKeys.keys`."""
+        inside = list(filter(self.confinement.allows, scopes))
+        return list_keys(self._inner, inside, limit=limit)
 
     @silence_damage_log()
     def changes(self, after: int, *, limit: int, models: Collection[str] | None = None) -> Changes:

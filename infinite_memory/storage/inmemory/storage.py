@@ -117,6 +117,17 @@ class InMemoryStorage:
                 if ending_of(memory_id) in endings
             }
 
+    def keys(self, scopes: Collection[str], *, limit: int) -> list[str]:
+        """Return the first keys of the current memories in `scopes`; see `SupportsKeys.keys`."""
+        check_limit(limit)
+        criteria = Criteria(
+            scopes=frozenset(scopes), statuses=frozenset({Status.CURRENT}), keyed=True
+        )
+        with self._lock:
+            memories = [record.memory for record in self._open().records.values()]
+        keys = {str(memory.key) for memory in memories if criteria.admit(memory)}
+        return sorted(keys)[:limit]
+
     def changes(self, after: int, *, limit: int, models: Collection[str] | None = None) -> Changes:
         """Return the changes since the cursor `after`; see `Storage.changes`."""
         check_limit(limit)

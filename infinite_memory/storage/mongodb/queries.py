@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from pymongo.database import Database
@@ -44,6 +44,22 @@ class QueryReader:
                         return Page(memories=tuple(memories), next=encode_cursor(memories[-1]))
                     memories.append(memory)
         return Page(memories=tuple(memories), next=None)
+
+    def keys(self, scopes: Collection[str], *, limit: int) -> list[str]:
+        """Return the first `limit` keys, by code point, of the current memories in `scopes`."""
+        where = {
+            "key": {"$type": "string"},
+            "status": {"$eq": Status.CURRENT.value},
+            "scope": {"$in": sorted(scopes)},
+        }
+        steps: list[dict[str, Any]] = [
+            {"$match": where},
+            {"$group": {"_id": "$key"}},
+            {"$sort": {"_id": 1}},
+            {"$limit": limit},
+        ]
+        with self._memories.aggregate(steps, allowDiskUse=True) as cursor:
+            return [str(group["_id"]) for group in cursor]
 
     def pending(self, model: str, *, limit: int) -> list[str]:
         """Return ids of memories without an embedding by `model`, changed longest ago first."""

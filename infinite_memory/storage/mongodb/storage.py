@@ -170,6 +170,11 @@ class MongoStorage:
         """Return the ids that end like one of `endings`; see `Storage.find_ids`."""
         return self._run(lambda: self._records.find_ids(endings))
 
+    def keys(self, scopes: Collection[str], *, limit: int) -> list[str]:
+        """Return the first keys of the current memories in `scopes`; see `SupportsKeys.keys`."""
+        check_limit(limit)
+        return self._run(lambda: self._queries.keys(scopes, limit=limit))
+
     def changes(self, after: int, *, limit: int, models: Collection[str] | None = None) -> Changes:
         """Return the changes after the cursor `after`; see `Storage.changes`."""
         check_limit(limit)

@@ -10,7 +10,7 @@ import apsw
 
 from infinite_memory.model.codec import to_micros
 from infinite_memory.model.criteria import Criteria
-from infinite_memory.model.memory import Memory
+from infinite_memory.model.memory import Memory, Status
 from infinite_memory.model.record import Page
 from infinite_memory.model.scope import fold_name
 from infinite_memory.storage.damage import DamageLog, name_of
@@ -19,7 +19,7 @@ from infinite_memory.storage.sqlite.database import Snapshot
 from infinite_memory.storage.sqlite.rows import SELECTED, decode_memory
 from infinite_memory.storage.sqlite.schema import COMMON_KINDS, ENDING, UNCOMMON
 
-__all__ = ["find_ids", "find_page", "has_content"]
+__all__ = ["find_ids", "find_page", "has_content", "list_keys"]
 
 _CONTENT = "SELECT 1 FROM memories INDEXED BY memories_by_content WHERE content_hash "
 
@@ -57,6 +57,19 @@ def find_ids(snapshot: Snapshot, endings: Collection[str]) -> dict[str, str]:
         for ending in endings
         for memory_id, scope in snapshot.rows(query, (ending,))
     }
+
+
+def list_keys(snapshot: Snapshot, scopes: Collection[str], *, limit: int) -> list[str]:
+    """Return the first `limit` keys, by code point, of the current memories in `scopes`."""
+    if not scopes:
+        return []
+    # A comparison, which no NULL meets, lets SQLite seek in the index of keys.
+    query = (
+        'SELECT CAST("key" AS BLOB) FROM memories INDEXED BY memories_by_key WHERE "key" > \'\''
+        f' AND status = ? AND scope {_matches_any(scopes)} GROUP BY "key" ORDER BY "key" LIMIT ?'
+    )
+    rows = snapshot.rows(query, (Status.CURRENT.value, *sorted(scopes), limit))
+    return [name_of(key) for (key,) in rows]
 
 
 def has_content(connection: apsw.Connection, content_hashes: Collection[bytes]) -> bool:

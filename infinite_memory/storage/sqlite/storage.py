@@ -34,7 +34,7 @@ from infinite_memory.storage.sqlite.files.marker import read_copy_mark, write_co
 from infinite_memory.storage.sqlite.journal import read_journal
 from infinite_memory.storage.sqlite.links import read_links
 from infinite_memory.storage.sqlite.metadata import read_ledger, update_ledger
-from infinite_memory.storage.sqlite.queries import find_ids, find_page
+from infinite_memory.storage.sqlite.queries import find_ids, find_page, list_keys
 from infinite_memory.storage.sqlite.records import read_history, read_records, select_records
 from infinite_memory.storage.sqlite.scopes import ScopeReader
 from infinite_memory.storage.sqlite.usage import count_usage, read_usage
@@ -163,6 +163,12 @@ class SqliteStorage:
         """Return the ids that end like one of `endings`; see `Storage.find_ids`."""
         with self._database.read() as snapshot:
             return find_ids(snapshot, endings)
+
+    def keys(self, scopes: Collection[str], *, limit: int) -> list[str]:
+        """Return the first keys of the current memories in `scopes`; see `SupportsKeys.keys`."""
+        check_limit(limit)
+        with self._database.read() as snapshot:
+            return list_keys(snapshot, frozenset(scopes), limit=limit)
 
     def changes(self, after: int, *, limit: int, models: Collection[str] | None = None) -> Changes:
         """Return the changes since the cursor `after`; see `Storage.changes`."""

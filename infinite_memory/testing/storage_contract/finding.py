@@ -13,6 +13,7 @@ from infinite_memory.model.commit import Attach, Commit, Detach, Erase, Expect, 
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.memory import GLOBAL, Kind, Memory, Status
 from infinite_memory.protocols import Storage
+from infinite_memory.storage.keys import list_keys
 from infinite_memory.testing.storage_contract.base import (
     NOW,
     StorageTests,
@@ -231,6 +232,17 @@ class FindingTests(StorageTests):
             (Criteria(scopes=frozenset({"t"})), 1),
         ):
             assert len(storage.find(criteria, limit=5).memories) == count
+
+    def test_keys_of_current_memories_are_listed_by_scope(self, storage: Storage) -> None:
+        puts = [put("a", key="user/city"), put("b", key="user/city"), put("c", key="用户/城市")]
+        puts += [put("d", key="ending/soon", scope="s"), put("e"), put("f", key="job", scope="t")]
+        storage.commit(Commit(puts=puts))
+        storage.commit(Commit(puts=[put("f", revision=2, key="job", status=Status.FORGOTTEN)]))
+        storage.commit(Commit(puts=[put("g", key="job", scope="s", status=Status.SUPERSEDED)]))
+        assert list_keys(storage, [GLOBAL], limit=9) == ["user/city", "用户/城市"]
+        assert list_keys(storage, {GLOBAL, "s", "t"}, limit=2) == ["ending/soon", "user/city"]
+        assert list_keys(storage, ["t"], limit=9) == list_keys(storage, [], limit=9) == []
+        assert list_keys(storage, ["unknown", "s' OR '1'='1"], limit=9) == []
 
     def test_ids_are_found_by_their_endings(self, storage: Storage) -> None:
         storage.commit(Commit(puts=[put("a"), put("12345678"), put("x/12345678", scope="s")]))
