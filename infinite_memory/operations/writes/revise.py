@@ -55,9 +55,9 @@ def revise(
     """Change the fields in `changes` of a memory whose current revision is `revision`.
 
     `supersedes` among the changes are the ids of memories that it replaces from now on.
-    `create_scope` among them decides about a scope that does not exist, see `resolve_scope`. If this
-    client made the same change before, as after a commit with an unknown outcome, the receipt says
-    `unchanged`.
+    `create_scope` among them decides about a scope that does not exist, see `resolve_scope`. If
+    this client made the same change before, as after a commit with an unknown outcome, the receipt
+    says `unchanged`.
 
     Raises:
         NotFound: the memory does not exist.

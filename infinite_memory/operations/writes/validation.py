@@ -150,7 +150,7 @@ def _resolve_draft_scope(
     if draft.scope is not None:
         return resolve_scope(draft.scope, scopes, services, create=create)
     # A configured name is no typing error of the caller.
-    create = True if create else None
+    create = None if create is False else create
     default = resolve_scope(services.config.default_scope, scopes, services, create=create)
     chosen = unnamed_scope(services, conversation_id)
     if chosen == services.config.default_scope:
