@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import groupby
 
 from infinite_memory.text.keys import split_name
 
@@ -18,15 +19,17 @@ def differs_by_typo(first: str, second: str, *, two_edits_from: int) -> bool:
 
     An edit replaces, inserts or removes a letter, or exchanges two neighbours. Both words must have
     at least five letters; from `two_edits_from` letters on, two edits are allowed. Words with other
-    digits name other things.
+    digits name other things. To double other letters (appolo, apollo) is a single error.
     """
     shorter = min(len(first), len(second))
     edits = 2 if shorter >= two_edits_from else 1
-    if shorter < _ONE_EDIT_FROM or abs(len(first) - len(second)) > edits or first == second:
+    if shorter < _ONE_EDIT_FROM or abs(len(first) - len(second)) > 2 or first == second:
         return False
     # An edit changes at most two members of the set, which is quick to count.
     if len({*first} ^ {*second}) > 2 * edits or not has_same_digits(first, second):
         return False
+    if _single_letters(first) == _single_letters(second):
+        return True
     return _distance(first, second) <= edits
 
 
@@ -54,6 +57,10 @@ def _is_near(parts: list[str], others: list[str]) -> bool:
 def has_same_digits(first: str, second: str) -> bool:
     """Return whether two words have the same digits in the same order."""
     return [*filter(str.isdigit, first)] == [*filter(str.isdigit, second)]
+
+
+def _single_letters(word: str) -> str:
+    return "".join(letter for letter, _ in groupby(word))
 
 
 def _distance(first: str, second: str) -> int:
