@@ -9,7 +9,10 @@ from typing import Any
 from mcp.server import MCPServer, ServerRequestContext
 from mcp.server.context import CallNext, HandlerResult
 
+from infinite_memory_mcp.completions import add_completions
 from infinite_memory_mcp.lazy_store import LazyStore
+from infinite_memory_mcp.prompts import PROMPTS, add_prompts
+from infinite_memory_mcp.resources import add_resources
 from infinite_memory_mcp.settings import DEFAULT_TOOLSETS, package_version
 from infinite_memory_mcp.tool import ToolSpec
 from infinite_memory_mcp.tool_names import suggest_call
@@ -75,19 +78,20 @@ def build_server(
     }
 
     arguments = {spec.run.__name__: list(spec.arguments.model_fields) for spec in tools}
+    prompts = [name for name, *_ in PROMPTS]
     suggest = partial(suggest_call, tools=arguments)
 
     async def check_and_warm_up(
         ctx: ServerRequestContext[Any, Any], call_next: CallNext
     ) -> HandlerResult:
         try:
-            check_request(ctx.method, ctx.params, names, other_toolsets, suggest)
+            check_request(ctx.method, ctx.params, names, other_toolsets, suggest, prompts)
             memory.note_client(client_name(ctx.method, ctx.params))
             return await call_next(ctx)
         finally:
             memory.warm_up_when_quiet()
 
-    return MCPServer(
+    server: MCPServer[Any] = MCPServer(
         "infinite-memory",
         title="Infinite Memory",
         description="Long-term memory for assistants, on the user's own machine.",
@@ -99,3 +103,7 @@ def build_server(
         middleware=[check_and_warm_up],
         subscriptions=False,
     )
+    add_resources(server, memory)
+    add_prompts(server)
+    add_completions(server, memory)
+    return server

@@ -28,8 +28,9 @@ def check_request(
     tools: Collection[str],
     elsewhere: Mapping[str, str],
     suggest: Suggest = lambda _name, _arguments: None,
+    prompts: Collection[str] = (),
 ) -> None:
-    """Refuse a request for an unknown tool, prompt or resource, and parameters of a wrong shape.
+    """Refuse a request for an unknown tool or prompt, and parameters of a wrong shape.
 
     `tools` are the names of the tools that are offered; `elsewhere` maps the names of the tools
     that are not offered to their toolsets. `suggest` returns the call of a tool that means a call
@@ -42,9 +43,7 @@ def check_request(
     if method == "tools/call":
         _check_call(values, tools, elsewhere, suggest)
     elif method == "prompts/get":
-        raise _refusal(f"there is no prompt {values.get('name')!r:.100}: this server has none")
-    elif method == "resources/read":
-        raise _refusal(f"there is no resource {values.get('uri')!r:.100}: this server has none")
+        _check_prompt(values.get("name"), prompts)
     elif method.endswith("/list") and not isinstance(values.get("cursor"), str | None):
         raise _refusal(f"cursor {values['cursor']!r:.100} is not a string: leave it out")
 
@@ -90,6 +89,11 @@ def _check_call(
         )
     if arguments is not None and not isinstance(arguments, Mapping):
         raise _refusal(f"arguments {arguments!r:.100} are not an object: give names and values")
+
+
+def _check_prompt(name: object, prompts: Collection[str]) -> None:
+    if name not in prompts:
+        raise _refusal(f"there is no prompt {name!r:.100}: the prompts are {', '.join(prompts)}")
 
 
 def _refusal(reason: str) -> MCPError:

@@ -1,0 +1,160 @@
+"""Resources: what a client may read into a conversation without a call of a tool.
+
+A later part adds a tuple of `ResourceSpec` of its own and lists it in `RESOURCES`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from attrs import field, frozen
+from mcp import MCPError
+from mcp.server import MCPServer
+from mcp_types import INVALID_PARAMS
+
+from infinite_memory.errors import InfiniteMemoryError
+from infinite_memory.model.memory import Memory
+from infinite_memory.model.messages import format_count
+from infinite_memory_mcp.budget import DEFAULT_TOKENS, cut_text
+from infinite_memory_mcp.guide import BEST_PRACTICES
+from infinite_memory_mcp.jsonrpc import replace_surrogates
+from infinite_memory_mcp.lazy_store import LazyStore
+from infinite_memory_mcp.quotation import escape_label
+from infinite_memory_mcp.render import NOTICE, format_moment, render_memories
+from infinite_memory_mcp.toolsets.overview import NoArguments, get_memory_stats
+from infinite_memory_mcp.view import view_of_memories
+
+if TYPE_CHECKING:
+    from infinite_memory.store import MemoryStore
+
+__all__ = ["RESOURCES", "ResourceSpec", "add_resources"]
+
+_log = logging.getLogger(__name__)
+_PAGE = 100
+_MAX_READ = 2000
+_MAX_CONVERSATIONS = 100
+_HEADING_CHARS = 80
+
+
+@frozen(kw_only=True)
+class ResourceSpec:
+    """A resource: its address, and the function that reads it from a store.
+
+    The variables of an address such as `memory://memory/{+id}` are further parameters of the
+    function, whose name and docstring become the name and description of the resource.
+    """
+
+    uri: str
+    title: str
+    run: Callable[..., str]
+
+
+def stats_overview(store: MemoryStore) -> str:
+    """How much is stored, by scope, kind and status, and since when."""
+    return get_memory_stats(store, NoArguments()).text
+
+
+def best_practices(store: MemoryStore) -> str:
+    """When to store and when to look something up, how to word a memory, and what changes it."""
+    del store
+    return BEST_PRACTICES
+
+
+def conversations_list(store: MemoryStore) -> str:
+    """The conversations among the newest 2,000 memories, the latest first."""
+    conversations: dict[str, _Conversation] = {}
+    for memory in _newest(store):
+        if memory.conversation_id is not None:
+            found = conversations.setdefault(memory.conversation_id, _Conversation(memory))
+            found.memories.append(memory)
+    count = format_count(len(conversations), "conversation", "conversations")
+    shown = list(conversations.values())[:_MAX_CONVERSATIONS]
+    rest = len(conversations) - len(shown)
+    lines = [conversation.render() for conversation in shown]
+    more = [f"{rest} earlier conversations are not shown."] if rest else []
+    return "\n".join([f"{count} among the newest {_MAX_READ:,} memories. {NOTICE}", *lines, *more])
+
+
+def memory(store: MemoryStore, id: str) -> str:  # noqa: A002 - the name in the address
+    """One memory, whole or as much of it as fits, by its id or the ending of its id."""
+    memories = [store.get(store.ids.resolve(id))]
+    return render_memories(memories, view=view_of_memories(store, memories))
+
+
+RESOURCES: tuple[ResourceSpec, ...] = (
+    ResourceSpec(uri="memory://stats/overview", title="What is stored", run=stats_overview),
+    ResourceSpec(uri="memory://guide/best-practices", title="How to use it", run=best_practices),
+    ResourceSpec(uri="memory://conversations/list", title="Conversations", run=conversations_list),
+    ResourceSpec(uri="memory://memory/{+id}", title="One memory", run=memory),
+)
+"""All resources, in the order of the list."""
+
+
+def add_resources(server: MCPServer[Any], store: LazyStore) -> None:
+    """Let `server` offer the resources, read from `store` in worker threads."""
+    for spec in RESOURCES:
+        server.resource(
+            spec.uri, title=spec.title, description=inspect.getdoc(spec.run), mime_type="text/plain"
+        )(_reader(spec, store))
+
+
+def _reader(spec: ResourceSpec, store: LazyStore) -> Callable[..., str]:
+    """Return the function that the SDK calls: `run` without its first parameter."""
+    parameters = list(inspect.signature(spec.run).parameters.values())[1:]
+
+    def read(**variables: str) -> str:
+        return _read(partial(spec.run, **variables), spec, store)
+
+    read.__name__ = spec.run.__name__
+    read.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [parameter.replace(annotation=str) for parameter in parameters], return_annotation=str
+    )
+    read.__annotations__ = {parameter.name: str for parameter in parameters} | {"return": str}
+    return read
+
+
+def _read(run: Callable[[MemoryStore], str], spec: ResourceSpec, store: LazyStore) -> str:
+    try:
+        with store.call() as opened:
+            text = run(opened)
+    except InfiniteMemoryError as error:
+        message = cut_text(replace_surrogates(str(error)), DEFAULT_TOKENS)
+        raise MCPError(code=INVALID_PARAMS, message=message) from error
+    except Exception:
+        # The boundary of the process: the SDK hides the reason from the client.
+        _log.exception("the resource %s could not be read", spec.uri)
+        raise
+    return cut_text(replace_surrogates(text), DEFAULT_TOKENS)
+
+
+def _newest(store: MemoryStore) -> Iterator[Memory]:
+    after: str | None = None
+    for _ in range(_MAX_READ // _PAGE):
+        page = store.browse(scope="ALL", limit=_PAGE, after=after)
+        yield from page.memories
+        after = page.next
+        if after is None:
+            return
+
+
+@frozen
+class _Conversation:
+    """The memories of a conversation that were read, newest first."""
+
+    newest: Memory
+    memories: list[Memory] = field(factory=list)
+
+    def render(self) -> str:
+        first = self.memories[-1]
+        heading = escape_label(first.heading[:_HEADING_CHARS])
+        return (
+            f"- {escape_label(str(self.newest.conversation_id))} · scope"
+            f" {escape_label(self.newest.scope)} ·"
+            f" {format_count(len(self.memories), 'memory', 'memories')} ·"
+            f" {format_moment(first.happened_at)} to {format_moment(self.newest.happened_at)} ·"
+            f" begins: {heading}"
+        )
