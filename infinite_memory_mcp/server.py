@@ -9,10 +9,10 @@ from typing import Any
 from mcp.server import MCPServer, ServerRequestContext
 from mcp.server.context import CallNext, HandlerResult
 
-from infinite_memory_mcp.completions import add_completions
+from infinite_memory_mcp.features.completions import add_completions
+from infinite_memory_mcp.features.prompts import add_prompts, required_arguments
+from infinite_memory_mcp.features.resources import RESOURCES, add_resources
 from infinite_memory_mcp.lazy_store import LazyStore
-from infinite_memory_mcp.prompts import PROMPTS, add_prompts
-from infinite_memory_mcp.resources import add_resources
 from infinite_memory_mcp.settings import DEFAULT_TOOLSETS, package_version
 from infinite_memory_mcp.tool import ToolSpec
 from infinite_memory_mcp.tool_names import suggest_call
@@ -78,14 +78,14 @@ def build_server(
     }
 
     arguments = {spec.run.__name__: list(spec.arguments.model_fields) for spec in tools}
-    prompts = [name for name, *_ in PROMPTS]
+    required, uris = required_arguments(), [spec.uri for spec in RESOURCES]
     suggest = partial(suggest_call, tools=arguments)
 
     async def check_and_warm_up(
         ctx: ServerRequestContext[Any, Any], call_next: CallNext
     ) -> HandlerResult:
         try:
-            check_request(ctx.method, ctx.params, names, other_toolsets, suggest, prompts)
+            check_request(ctx.method, ctx.params, names, other_toolsets, suggest, required, uris)
             memory.note_client(client_name(ctx.method, ctx.params))
             return await call_next(ctx)
         finally:

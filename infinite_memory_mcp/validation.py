@@ -28,13 +28,15 @@ def check_request(
     tools: Collection[str],
     elsewhere: Mapping[str, str],
     suggest: Suggest = lambda _name, _arguments: None,
-    prompts: Collection[str] = (),
+    prompts: Mapping[str, Collection[str]] | None = None,
+    resources: Collection[str] = (),
 ) -> None:
-    """Refuse a request for an unknown tool or prompt, and parameters of a wrong shape.
+    """Refuse a request for an unknown tool, prompt or resource, and parameters of a wrong shape.
 
     `tools` are the names of the tools that are offered; `elsewhere` maps the names of the tools
-    that are not offered to their toolsets. `suggest` returns the call of a tool that means a call
-    of another server's tool, None for no such tool.
+    that are not offered to their toolsets. `prompts` maps the names of the prompts to the names of
+    the arguments that they need, and `resources` are addresses. `suggest` returns the call of a
+    tool that means a call of another server's tool, None for no such tool.
 
     Raises:
         MCPError: the request is invalid (code -32602).
@@ -43,7 +45,9 @@ def check_request(
     if method == "tools/call":
         _check_call(values, tools, elsewhere, suggest)
     elif method == "prompts/get":
-        _check_prompt(values.get("name"), prompts)
+        _check_prompt(values.get("name"), values.get("arguments"), prompts or {})
+    elif method == "resources/read":
+        _check_resource(values.get("uri"), resources)
     elif method.endswith("/list") and not isinstance(values.get("cursor"), str | None):
         raise _refusal(f"cursor {values['cursor']!r:.100} is not a string: leave it out")
 
@@ -91,9 +95,26 @@ def _check_call(
         raise _refusal(f"arguments {arguments!r:.100} are not an object: give names and values")
 
 
-def _check_prompt(name: object, prompts: Collection[str]) -> None:
-    if name not in prompts:
-        raise _refusal(f"there is no prompt {name!r:.100}: the prompts are {', '.join(prompts)}")
+def _check_prompt(name: object, arguments: object, prompts: Mapping[str, Collection[str]]) -> None:
+    required = prompts.get(name) if isinstance(name, str) else None
+    if required is None:
+        names = f"the prompts are {', '.join(prompts)}" if prompts else "there are none"
+        raise _refusal(f"there is no prompt {name!r:.100}: {names}")
+    given = arguments if isinstance(arguments, Mapping) else {}
+    missing = [argument for argument in required if argument not in given]
+    if missing:
+        raise _refusal(f"the prompt {name!r} needs {', '.join(missing)}: give a text")
+
+
+def _check_resource(uri: object, resources: Collection[str]) -> None:
+    """Refuse an address that is neither among `resources` nor of the form of one."""
+    address = str(uri)
+    for resource in resources:
+        fixed, brace, _ = resource.partition("{")
+        if address == resource or (brace and address.startswith(fixed)):
+            return
+    names = f"the resources are {', '.join(resources)}" if resources else "there are none"
+    raise _refusal(f"there is no resource {address!r:.100}: {names}")
 
 
 def _refusal(reason: str) -> MCPError:

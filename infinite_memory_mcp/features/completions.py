@@ -47,7 +47,6 @@ _VALUES: Mapping[str, Callable[[MemoryStore], Iterable[str]]] = {
 def add_completions(server: MCPServer[Any], memory: LazyStore) -> None:
     """Let `server` complete the arguments that it knows, from the store of `memory`."""
 
-    @server.completion()
     async def complete(
         ref: object,  # noqa: ARG001 - an argument means the same everywhere
         argument: CompletionArgument,
@@ -57,6 +56,9 @@ def add_completions(server: MCPServer[Any], memory: LazyStore) -> None:
         if list_values is None:
             return None
         return await anyio.to_thread.run_sync(_complete, memory, list_values, argument.value)
+
+    # The SDK's decorator has no types.
+    server.completion()(complete)  # type: ignore[no-untyped-call]
 
 
 def _complete(

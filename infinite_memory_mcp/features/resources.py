@@ -20,7 +20,7 @@ from infinite_memory.errors import InfiniteMemoryError
 from infinite_memory.model.memory import Memory
 from infinite_memory.model.messages import format_count
 from infinite_memory_mcp.budget import DEFAULT_TOKENS, cut_text
-from infinite_memory_mcp.guide import BEST_PRACTICES
+from infinite_memory_mcp.features.guide import BEST_PRACTICES
 from infinite_memory_mcp.jsonrpc import replace_surrogates
 from infinite_memory_mcp.lazy_store import LazyStore
 from infinite_memory_mcp.quotation import escape_label

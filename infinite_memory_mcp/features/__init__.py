@@ -1,0 +1,1 @@
+"""Features of the protocol beside tools: resources, prompts and completions."""
