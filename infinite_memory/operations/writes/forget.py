@@ -14,7 +14,7 @@ from infinite_memory.operations.journal import with_entry
 from infinite_memory.operations.retry import attempts
 from infinite_memory.operations.services import Services
 from infinite_memory.operations.writes.after_commit import AfterCommit
-from infinite_memory.operations.writes.remember import receipt_of
+from infinite_memory.operations.writes.receipts import receipt_of
 from infinite_memory.operations.writes.revise import get_record, not_found
 from infinite_memory.protocols import SupportsIndex
 

@@ -30,10 +30,11 @@ from infinite_memory.operations.services import Services
 from infinite_memory.operations.visibility import quote_text
 from infinite_memory.operations.writes.after_commit import AfterCommit
 from infinite_memory.operations.writes.duplicates import Duplicates, NewMemory, find_duplicates
+from infinite_memory.operations.writes.receipts import has_vectors, receipt_of
 from infinite_memory.operations.writes.supersession import Placement, Supersession
 from infinite_memory.operations.writes.validation import build_memory
 
-__all__ = ["Progress", "has_vectors", "receipt_of", "remember", "remember_many"]
+__all__ = ["Progress", "remember", "remember_many"]
 
 Progress = Callable[[int, int], None]
 """Called from time to time with the number of memories that are done, and their total."""
@@ -113,24 +114,6 @@ def _add_stored_count(error: InfiniteMemoryError, done: int, total: int) -> Infi
         f"{error}; the first {done:,} of {total:,} memories are stored: with ids of your own, the"
         " same call goes on from there"
     )
-
-
-def receipt_of(memory: Memory, outcome: Outcome, searchable: Searchable) -> Receipt:
-    """Return the receipt of a write whose result is `memory`."""
-    return Receipt(
-        id=memory.id,
-        outcome=outcome,
-        revision=memory.revision,
-        scope=memory.scope,
-        stored_at=memory.stored_at,
-        searchable=searchable,
-    )
-
-
-def has_vectors(services: Services, record: Record) -> bool:
-    """Return whether a memory has vectors by the model that answers now."""
-    embedding = record.embedding_by(services.embedder.model)
-    return embedding is not None and len(embedding.vectors) > 0
 
 
 def _prepare_memories(

@@ -25,7 +25,7 @@ from infinite_memory.operations.services import Services
 from infinite_memory.operations.undo.removed_scopes import ScopeRestorer, forgotten_since
 from infinite_memory.operations.visibility import quote_text
 from infinite_memory.operations.writes.after_commit import AfterCommit
-from infinite_memory.operations.writes.remember import has_vectors, receipt_of
+from infinite_memory.operations.writes.receipts import has_vectors, receipt_of
 from infinite_memory.operations.writes.supersession import Placement, Supersession
 from infinite_memory.operations.writes.validation import check_fields, check_validity, resolve_scope
 

@@ -16,6 +16,7 @@ from infinite_memory.model.memory import Status
 from infinite_memory.model.record import Usage
 from infinite_memory.model.scope import Scope
 from infinite_memory.storage.damage import DamageLog
+from infinite_memory.storage.mongodb.brief_calls import BRIEF_SECONDS, is_brief
 from infinite_memory.storage.mongodb.commit_plan import (
     Before,
     Plan,
@@ -31,7 +32,6 @@ from infinite_memory.storage.mongodb.metadata import (
     sequence_in,
     store_document,
 )
-from infinite_memory.storage.mongodb.patience import BRIEF_SECONDS, is_brief
 from infinite_memory.storage.mongodb.schema import ERASED, MEMORIES, METADATA, STORE, USAGE
 from infinite_memory.storage.mongodb.scopes import ScopeReader
 from infinite_memory.storage.mongodb.transactions import in_transaction

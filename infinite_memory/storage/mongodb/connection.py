@@ -26,8 +26,8 @@ from pymongo.uri_parser import parse_uri
 
 from infinite_memory.errors import ConfigurationError, StorageUnavailable
 from infinite_memory.model.address import masked, secrets_in
+from infinite_memory.storage.mongodb.brief_calls import close_client, has_answering_member, is_brief
 from infinite_memory.storage.mongodb.errors import storage_error
-from infinite_memory.storage.mongodb.patience import close_client, has_answering_member, is_brief
 
 __all__ = [
     "DEFAULT_DATABASE",

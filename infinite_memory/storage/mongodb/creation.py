@@ -15,7 +15,6 @@ from infinite_memory.errors import StorageUnavailable, StoreDamaged
 from infinite_memory.model.entry import JournalEnd
 from infinite_memory.model.memory import GLOBAL
 from infinite_memory.model.scope import Scope
-from infinite_memory.storage.earlier import earlier_store
 from infinite_memory.storage.mongodb.connection import Connection
 from infinite_memory.storage.mongodb.documents import encode_scope
 from infinite_memory.storage.mongodb.errors import translate_errors
@@ -29,6 +28,7 @@ from infinite_memory.storage.mongodb.schema import (
     SCOPES,
     STORE,
 )
+from infinite_memory.storage.obsolete_store import obsolete_store_error
 
 __all__ = ["create_collections", "ensure_store", "has_store"]
 
@@ -134,7 +134,9 @@ def _refuse_earlier(connection: Connection) -> None:
     else:
         option, move_away = f"--store {connection.place}", "name another database in the address"
         discard = f"drop the database {connection.database.name!r}"
-    raise earlier_store(connection.place, option=option, move_away=move_away, discard=discard)
+    raise obsolete_store_error(
+        connection.place, option=option, move_away=move_away, discard=discard
+    )
 
 
 def _refuse_foreign(connection: Connection) -> None:

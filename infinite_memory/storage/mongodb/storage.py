@@ -26,6 +26,14 @@ from infinite_memory.model.scope import Scope
 from infinite_memory.model.verification import Finding
 from infinite_memory.storage.damage import USAGE, DamageLog
 from infinite_memory.storage.forks import crossed_fork
+from infinite_memory.storage.mongodb.brief_calls import (
+    close_client,
+    has_answering_member,
+    is_brief,
+    limit_if_brief,
+    limit_to_brief_calls,
+    note_no_answer,
+)
 from infinite_memory.storage.mongodb.commit import Committer
 from infinite_memory.storage.mongodb.connection import Connection, connect, revive_server
 from infinite_memory.storage.mongodb.creation import ensure_store, has_store
@@ -35,14 +43,6 @@ from infinite_memory.storage.mongodb.journal import JournalReader
 from infinite_memory.storage.mongodb.links import links_of
 from infinite_memory.storage.mongodb.metadata import active_model
 from infinite_memory.storage.mongodb.migrations import migrate
-from infinite_memory.storage.mongodb.patience import (
-    close_client,
-    has_answering_member,
-    is_brief,
-    limit_if_brief,
-    limit_to_brief_calls,
-    note_no_answer,
-)
 from infinite_memory.storage.mongodb.queries import QueryReader
 from infinite_memory.storage.mongodb.records import RecordReader
 from infinite_memory.storage.mongodb.schema import COPY, METADATA

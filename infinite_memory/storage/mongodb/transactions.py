@@ -27,8 +27,8 @@ from pymongo.errors import (
 from pymongo.read_concern import ReadConcern
 
 from infinite_memory.errors import Conflict
+from infinite_memory.storage.mongodb.brief_calls import BRIEF_SECONDS, is_brief
 from infinite_memory.storage.mongodb.connection import Connection, is_unready, revive_server
-from infinite_memory.storage.mongodb.patience import BRIEF_SECONDS, is_brief
 from infinite_memory.storage.mongodb.schema import METADATA, STORE
 
 __all__ = ["JOURNALED", "in_transaction"]
@@ -57,17 +57,17 @@ def in_transaction(
     run several times and must write only through the session. An exception of `work` ends the
     transaction and is raised, unless the driver labels it as transient.
     """
-    patience = _Patience(connection, BRIEF_SECONDS if is_brief() else seconds)
+    limit = _RetryLimit(connection, BRIEF_SECONDS if is_brief() else seconds)
     check_at = time.monotonic() + _ABANDONED_SECONDS
     pause = 0.002
     with connection.client.start_session() as session:
         while True:
             try:
-                return _run_once(connection, session, work, patience)
+                return _run_once(connection, session, work, limit)
             except PyMongoError as error:
                 if not _is_transient(connection, error, "TransientTransactionError"):
                     raise
-                patience.check_time_left(error)
+                limit.check_time_left(error)
                 revive_server(connection, error)
             if time.monotonic() > check_at:
                 _end_abandoned(connection)
@@ -77,7 +77,7 @@ def in_transaction(
             pause = min(2 * pause, _LONGEST_PAUSE)
 
 
-class _Patience:
+class _RetryLimit:
     """Limits the retries of a commit: shorter without a primary than after write conflicts."""
 
     def __init__(self, connection: Connection, seconds: float) -> None:
@@ -104,7 +104,7 @@ def _run_once(
     connection: Connection,
     session: ClientSession,
     work: Callable[[ClientSession], _Result],
-    patience: _Patience,
+    limit: _RetryLimit,
 ) -> _Result:
     session.start_transaction(read_concern=ReadConcern("snapshot"), write_concern=JOURNALED)
     try:
@@ -116,7 +116,7 @@ def _run_once(
     except BaseException:
         _abort(session)
         raise
-    _commit(connection, session, patience)
+    _commit(connection, session, limit)
     return result
 
 
@@ -130,7 +130,7 @@ def _catch_up(connection: Connection, session: ClientSession) -> None:
         connection.database.get_collection(METADATA).find_one({"_id": STORE}, session=session)
 
 
-def _commit(connection: Connection, session: ClientSession, patience: _Patience) -> None:
+def _commit(connection: Connection, session: ClientSession, limit: _RetryLimit) -> None:
     """Commit, and retry while the result of the commit is unknown."""
     while True:
         try:
@@ -138,7 +138,7 @@ def _commit(connection: Connection, session: ClientSession, patience: _Patience)
         except PyMongoError as error:
             if not _is_transient(connection, error, "UnknownTransactionCommitResult"):
                 raise
-            patience.check_time_left(error)
+            limit.check_time_left(error)
             revive_server(connection, error)
             time.sleep(0.05)
         else:

@@ -18,13 +18,13 @@ from pymongo.errors import ConfigurationError as DriverConfigurationError
 from pymongo.errors import ConnectionFailure
 
 from infinite_memory.errors import StorageError, StorageUnavailable
+from infinite_memory.storage.mongodb.brief_calls import close_client
 from infinite_memory.storage.mongodb.connection import IDLE_SECONDS, Connection, connect
 from infinite_memory.storage.mongodb.creation import has_store
 from infinite_memory.storage.mongodb.managed.binary import find_mongod
 from infinite_memory.storage.mongodb.managed.paths import ServerPaths
 from infinite_memory.storage.mongodb.managed.server import Server
 from infinite_memory.storage.mongodb.managed.sharing import Users, hold_start_lock
-from infinite_memory.storage.mongodb.patience import close_client
 from infinite_memory.storage.mongodb.storage import MongoStorage
 
 __all__ = ["ManagedStorage", "open_existing_managed", "open_managed"]

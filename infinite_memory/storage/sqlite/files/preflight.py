@@ -9,7 +9,7 @@ from pathlib import Path
 import apsw
 
 from infinite_memory.errors import StorageUnavailable, StoreDamaged
-from infinite_memory.storage.earlier import earlier_store
+from infinite_memory.storage.obsolete_store import obsolete_store_error
 from infinite_memory.storage.sqlite.connection import (
     connect_alone,
     connect_immutable,
@@ -68,7 +68,7 @@ def _refuse_earlier(places: Places, vfs: str | None) -> None:
         is_earlier = is_earlier_marker(places.marker)
     if is_earlier:
         folder = shlex.quote(str(places.folder))
-        raise earlier_store(
+        raise obsolete_store_error(
             str(places.database),
             option=f"--home {folder}",
             move_away=f"move the folder {places.folder} away",

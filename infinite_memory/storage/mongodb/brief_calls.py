@@ -1,4 +1,4 @@
-"""How long a call waits for a server that is gone, hangs, or has no primary."""
+"""Calls that must be brief, such as the calls of a store that is being closed."""
 
 from __future__ import annotations
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from infinite_memory.errors import SchemaTooOld
 
-__all__ = ["earlier_store"]
+__all__ = ["obsolete_store_error"]
 
 _LIST = "infinite-memory list --scope ALL --mode history --limit 1000 --json"
 
 
-def earlier_store(place: str, *, option: str, move_away: str, discard: str) -> SchemaTooOld:
+def obsolete_store_error(place: str, *, option: str, move_away: str, discard: str) -> SchemaTooOld:
     """Return the error for the store at `place`, which says how to move or to discard it.
 
     `option` is the command-line option that names the store. `move_away` and `discard` are the
