@@ -69,8 +69,15 @@ def _to_json(field: MemoryField, value: Any) -> JsonValue:
 
 
 def from_json(values: Mapping[str, Any]) -> Memory:
-    """Return the memory that `to_json` wrote as `values`."""
-    fields = {field.name: _from_json(field, values[field.name]) for field in MEMORY_FIELDS}
+    """Return the memory that `to_json` wrote as `values`.
+
+    A field that `values` lack is younger than they are, and gets its default.
+    """
+    fields = {
+        field.name: _from_json(field, values[field.name])
+        for field in MEMORY_FIELDS
+        if field.name in values
+    }
     return Memory(**fields)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from attrs import evolve
 
 from infinite_memory.errors import InvalidInput, StoreDamaged
+from infinite_memory.model.codec import to_json
 from infinite_memory.model.commit import Attach, Commit, Detach, Erase
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.memory import GLOBAL
@@ -20,6 +22,7 @@ from infinite_memory.model.scope import Scope
 from infinite_memory.storage.integrity import seal, seal_fits
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.storage.sqlite.creation import PAGE_BYTES
+from infinite_memory.storage.sqlite.records import seal_revision
 from infinite_memory.storage.sqlite.vectors import decode_embedding, encode_embedding
 from infinite_memory.testing.storage_contract import make_embedding, make_memory, put
 
@@ -234,6 +237,26 @@ def test_a_damaged_revision_is_not_returned(storage: SqliteStorage, home: Path) 
     with pytest.raises(StoreDamaged, match="revision 1 in the history of memory 'a'"):
         storage.history("a")
     assert storage.get(["a"])["a"].memory.revision == 2
+
+
+def test_an_earlier_revision_from_before_a_field_has_its_default(
+    storage: SqliteStorage, home: Path
+) -> None:
+    storage.commit(Commit(puts=[put("a", revision=2)]))
+    values = to_json(make_memory("a"))
+    del values["important"]
+    body = json.dumps(values)
+    connection = apsw.Connection(str(home / "memory.db"))
+    update = "UPDATE revisions SET body = ?, checksum = ? WHERE id = 'a'"
+    connection.execute(update, (body, seal_revision("a", 1, body)))
+    assert storage.history("a")[0] == make_memory("a")
+    assert _unlike(storage) == []
+    shorter = body.replace('"title": null, ', "")
+    connection.execute("UPDATE revisions SET body = ? WHERE id = 'a'", (shorter,))
+    connection.close()
+    assert shorter != body
+    with pytest.raises(StoreDamaged, match="revision 1 in the history of memory 'a'"):
+        storage.history("a")
 
 
 def test_a_damaged_scope_and_a_damaged_tombstone_are_left_out(

@@ -87,12 +87,18 @@ def encode_memory(
 
 
 def decode_memory(document: Document) -> Memory | None:
-    """Return the memory in a document, or None if it is damaged."""
+    """Return the memory in a document, or None if it is damaged.
+
+    The checksum covers all the fields that were written, so a field that is missing from a sound
+    document is younger than the document, and gets its default.
+    """
     if not fits(b"memory", document):
         return None
+    names = ((field, _NAMES.get(field.name, field.name)) for field in MEMORY_FIELDS)
     values = {
-        field.name: _decode_value(field, document[_NAMES.get(field.name, field.name)])
-        for field in MEMORY_FIELDS
+        field.name: _decode_value(field, document[name])
+        for field, name in names
+        if name in document
     }
     return Memory(**values)
 
