@@ -33,11 +33,11 @@ __all__ = [
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-TIMES = tuple(field.name for field in MEMORY_FIELDS if field.holds is FieldType.TIME)
+TIMES = tuple(field.name for field in MEMORY_FIELDS if field.value_type is FieldType.TIME)
 """The fields that hold a point in time."""
 
 OPTION_NAMES = {"conversation_id": "conversation"}
-"""The names of the options for fields that are called otherwise on the command line."""
+"""The options of fields that have a different name on the command line."""
 
 _ANY = "any"
 _WHEN = 'ISO 8601, or words such as "last Tuesday", in the configured time zone.'
@@ -128,7 +128,7 @@ def filter_options(command: Command) -> Command:
 
 
 def conditions_but_when(command: Command) -> Command:
-    """Give a command the options of `filter_options` but --when, since its argument is a time."""
+    """Give a command, whose argument is a time, the options of `filter_options` except --when."""
     command = _tense_options(command)
     for decorate in reversed(
         (
@@ -248,7 +248,7 @@ def read_text(argument: str, *, max_bytes: int) -> str:
         return argument
     if sys.stdin is None:
         raise InvalidInput("standard input is closed: give the text itself, or something to read")
-    # Three more than fit: for the end of the line, and so that a longer text is noticed.
+    # Three extra bytes: two for a line ending, one to detect a longer text.
     content = sys.stdin.buffer.read(max_bytes + 3)
     try:
         text = content.decode("utf-8-sig")

@@ -58,7 +58,10 @@ class Drafts:
 
 
 def max_line_bytes(*, max_text_bytes: int, max_context_bytes: int) -> int:
-    """Return the longest line: JSON takes up to six bytes for a byte, and 1 MiB for the rest."""
+    """Return the length of the longest line.
+
+    An escape of JSON takes up to six bytes per byte; 1 MiB is for the other fields.
+    """
     return 6 * (max_text_bytes + max_context_bytes) + (1 << 20)
 
 
@@ -136,7 +139,7 @@ def _check_length(line: bytes, max_bytes: int) -> None:
 
 
 def _rest_of_document(lines: Iterable[tuple[int, bytes]], max_bytes: int) -> Iterator[bytes]:
-    """Yield the lines of an indented document behind its first, up to the brace that ends it."""
+    """Yield the lines of an indented document after its first line, up to the closing brace."""
     for _, line in lines:
         _check_length(line, max_bytes)
         yield line

@@ -139,7 +139,7 @@ def memory_lines(memory: Memory, zone: str | None) -> list[Line]:
     for field in _FIELDS:
         value = getattr(memory, field.name)
         if value:
-            is_time = field.holds is FieldType.TIME
+            is_time = field.value_type is FieldType.TIME
             lines.append(
                 _field(field.name, show_moment(value, zone) if is_time else _format(value))
             )

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable
 __all__ = ["covered_scripts", "written_in"]
 
 _ENOUGH = 1_000
-# Written together: a vocabulary of Japanese has few entries of the one and many of the other.
+# Written together: a Japanese vocabulary has many entries in hiragana and few in katakana.
 _COMPANIONS = {"HIRAGANA": {"KATAKANA", "KATAKANA-HIRAGANA"}}
 _SAMPLE_CHARS = 2_000
 

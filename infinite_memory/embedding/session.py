@@ -54,12 +54,12 @@ class Session:
     """A session that runs a single text on the calling thread. Any thread may call it."""
 
     def __init__(self, graph: Path, pooling: str, *, providers: Sequence[str] = CPU_ONLY) -> None:
-        """Load `graph`; `pooling` is used if its output are the vectors of the tokens.
+        """Load `graph`; `pooling` is used if it outputs the vectors of the tokens.
 
         `providers` are the execution providers of onnxruntime, in order of preference.
 
         Raises:
-            EmbedderError: it cannot be loaded, or takes or gives something unknown.
+            EmbedderError: it cannot be loaded, or has an unsupported input or output.
         """
         self._graph = graph
         self._failures, self._session = _load(graph, providers)
@@ -72,8 +72,8 @@ class Session:
         if self.output in _TOKENS:
             if pooling not in POOLING:
                 raise EmbedderError(
-                    f"{graph} makes {self.output}, which is not all that the modules of its model"
-                    f" do; supported are further modules in a graph that makes {SENTENCE}"
+                    f"{graph} outputs {self.output}, but its model has further modules, which this"
+                    f" graph leaves out; export a graph that outputs {SENTENCE}"
                 )
             self._pool = POOLING[pooling]
 
@@ -100,7 +100,8 @@ class Session:
             )
         if self._pool is not None:
             output = self._pool(output.astype(np.float32))
-        # An exported graph makes unit vectors; another length of 1 would differ in the last bits.
+        # A graph that this package exported outputs unit vectors: normalising them again would
+        # change their last bits.
         vector = output if self.output == EMBEDDING else unit(output)
         if not np.isfinite(vector).all():
             raise EmbedderError(
@@ -116,15 +117,14 @@ def _inputs(graph: Path, session: Any) -> dict[str, DTypeLike]:
     if unknown or _IDS not in [i.name for i in inputs]:
         raise EmbedderError(
             f"{graph} takes the inputs {', '.join(i.name for i in inputs)}; supported are {_IDS},"
-            f" and beside it {_MASK} and {_TYPES}"
+            f" {_MASK} and {_TYPES}, the first of them required"
         )
     for model_input in inputs:
         is_fixed = any(isinstance(length, int) and length != 1 for length in model_input.shape)
         if len(model_input.shape) != 2 or is_fixed or model_input.type not in _TYPES_OF_NUMBERS:
             raise EmbedderError(
                 f"{graph} takes {model_input.name} as {model_input.type} of shape"
-                f" {model_input.shape}; supported are whole numbers of any number of texts and"
-                " tokens"
+                f" {model_input.shape}; supported are integers, with any batch size and length"
             )
     return {model_input.name: _TYPES_OF_NUMBERS[model_input.type] for model_input in inputs}
 
@@ -134,7 +134,7 @@ def _output(graph: Path, session: Any) -> str:
     known = next((name for name in _OUTPUTS if name in names), None)
     if known is None:
         raise EmbedderError(
-            f"{graph} makes {', '.join(names)}; supported is one of {', '.join(_OUTPUTS[1:])}"
+            f"{graph} outputs {', '.join(names)}; one of {', '.join(_OUTPUTS[1:])} is required"
         )
     return known
 

@@ -63,7 +63,7 @@ def to_json(memory: Memory) -> dict[str, JsonValue]:
 def _to_json(field: MemoryField, value: Any) -> JsonValue:
     if value is None:
         return None
-    convert = _TO_JSON.get(field.holds)
+    convert = _TO_JSON.get(field.value_type)
     converted: JsonValue = value if convert is None else convert(value)
     return converted
 
@@ -86,9 +86,9 @@ def _from_json(field: MemoryField, value: Any) -> Any:
         return None
     if field.choices is not None:
         return field.choices(value)
-    if field.holds is FieldType.TIME:
+    if field.value_type is FieldType.TIME:
         return datetime.fromisoformat(value)
-    return tuple(value) if field.holds is FieldType.TEXTS else value
+    return tuple(value) if field.value_type is FieldType.TEXTS else value
 
 
 def predecessor_json(earlier: Predecessor) -> dict[str, JsonValue]:

@@ -116,8 +116,8 @@ class Expect:
     """What must hold for a commit to be carried out; it writes nothing by itself.
 
     `scopes` has, by name, the scope as it must be before the commit, or None where no scope of that
-    name may exist in any letter case. After the commit, no other scope and no memory that is not
-    forgotten may be in an `unused` scope. `keys` and `contents` name the memories that hold a key
+    name may exist in any letter case. After the commit an `unused` scope must hold no scopes, and
+    forgotten memories at most. `keys` and `contents` name the memories that hold a key
     or a content. `entry_number`, if given, must become the number of the journal entry.
     """
 

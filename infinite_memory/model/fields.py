@@ -1,4 +1,4 @@
-"""The fields of a memory, read from the class `Memory`: what each field holds, and its default.
+"""The fields of a memory, read from the class `Memory`: the type and the default of each field.
 
 Storages, the codec, the validation and the command line go through this table, so that a new field
 of `Memory` reaches all of them.
@@ -39,7 +39,7 @@ class MemoryField:
     """
 
     name: str
-    holds: FieldType
+    value_type: FieldType
     optional: bool = False
     choices: type[StrEnum] | None = None
     default: Any = NOTHING
@@ -49,7 +49,7 @@ class MemoryField:
         """The value of the field when it holds nothing; NOTHING if it always holds something."""
         if self.optional:
             return None
-        return {FieldType.TEXTS: (), FieldType.OBJECT: {}}.get(self.holds, NOTHING)
+        return {FieldType.TEXTS: (), FieldType.OBJECT: {}}.get(self.value_type, NOTHING)
 
 
 _TYPES: Mapping[object, FieldType] = {
@@ -69,10 +69,12 @@ def _describe(name: str, annotation: Any, default: Any) -> MemoryField:
         default = default.factory()
     choices = None
     if isinstance(annotation, type) and issubclass(annotation, StrEnum):
-        choices, holds = annotation, FieldType.CHOICE
+        choices, value_type = annotation, FieldType.CHOICE
     else:
-        holds = _TYPES.get(annotation, FieldType.OBJECT)
-    return MemoryField(name=name, holds=holds, optional=optional, choices=choices, default=default)
+        value_type = _TYPES.get(annotation, FieldType.OBJECT)
+    return MemoryField(
+        name=name, value_type=value_type, optional=optional, choices=choices, default=default
+    )
 
 
 _HINTS = get_type_hints(Memory)

@@ -86,11 +86,12 @@ class Receipt:
     the caller decides whether the new memory replaces one of them. If its key is new in its scope,
     `nearest_key` has a memory whose key may stand for the same fact; `same_key` names at most three
     memories with its key in a parent scope, in `Global` or in a child scope, which stay current.
-    `erased` lists the ids that a hard forget removed. `superseded` are the ids of memories that the
-    new one replaced; `superseded_by` is the id of a memory that replaces the new one, because it
-    began later. `conflicts` are the ids of memories with the same key and beginning and another
-    text; all stay current until the caller decides. `pending` describes steps that failed after the
-    write was durable, such as the embedding of the text, and what to do about them.
+    `erased` lists in words what a hard forget removed, such as "3 revisions". `superseded` are the
+    ids of memories that the new memory replaced; `superseded_by` is the id of a memory that
+    replaces it, because it began later. `conflicts` are the ids of memories with the same key and
+    beginning but a different text; all stay current until the caller decides. `pending` describes
+    steps that failed after the write was durable, such as the embedding of the text, and what to do
+    about them.
     """
 
     id: str

@@ -5,10 +5,10 @@ all have high cosines with each other. The middle of the curve therefore depends
 
     middle = base + near * b + dense * max(0, b - 0.2) + memories * ln(n) + words * ln(1 + w)
 
-b is the mean of the greatest cosines of the question with the searched memories, of a tenth of them
-and at least 50, on the scale of `meaning`; n counts the searched memories; w counts the words of
+b is the mean of the top tenth of the cosines of the question with the searched memories, of 50
+cosines at least, on the scale of `meaning`; n counts the searched memories; w counts the words of
 the question. As b is measured on the searched memories themselves, no language and no model needs a
-number of its own. The order of the memories does not depend on the curve.
+parameter of its own. The order of the memories does not depend on the curve.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ __all__ = ["Calibration", "calibrate"]
 # Scores are rounded: differences in the seventh decimal come from the order of additions.
 _PLACES = 6
 _HIGHEST = 1 - 1e-6
-# The exponential function of more is infinite.
+# `math.exp` overflows above 709.
 _MOST_EXPONENT = 700.0
 _NEAREST = 50
 _NEAREST_SHARE = 10
-# The most cosines that are looked at; a mean of more differs in the third decimal.
+# At most so many cosines are sampled: the mean of all of them differs only in the third decimal.
 _SAMPLE = 16_384
 # In English b is lower than this for most questions that have no answer.
 _DENSE = 0.2

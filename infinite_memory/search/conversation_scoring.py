@@ -37,11 +37,12 @@ Scores = NDArray[np.float32]
 class ConversationScores:
     """Scores of the rows of `turns`, float32, shape (m,), on the scale of `SegmentScores.total`.
 
-    The gains and losses of the steps: `sentences` from comparing the sentences of the question
-    separately, `around` from the adjacent turns, `quoted` from holding the quoted phrases,
+    The gains and losses of the steps in context: `sentences` from comparing the sentences of the
+    question separately, `around` from the adjacent turns, `quoted` from the quoted phrases,
     `is_question` the loss of a memory that is a question, `important` the gain of an important
-    memory, `conversation` the share of the conversation. `total` is their sum, before the share of
-    a summary and before the calibration.
+    memory, `conversation` the share of the conversation. `total` is their sum with the meaning, the
+    words and the speaker of the memory itself. It has no shares for the time and for summaries yet,
+    which `lift_totals` adds.
     """
 
     turns: ConversationTurns

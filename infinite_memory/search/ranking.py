@@ -3,9 +3,9 @@
 1. BM25 and the cosine of the high bytes of its vectors score every eligible memory alone
    (`scoring`). `rescore_best` compares the whole vectors of the best 1,000 memories.
 2. The best 300 memories and their adjacent turns are scored in context (`conversation_scoring`).
-3. Memories with the same canonical text form a group, shown as its newest member (`collapsing`).
-4. In an overview a summary gains a small share, and so does a memory of the time that the question
-   names (`scoring`).
+3. A memory that happened in the time that the question names gains a share of its total, and in an
+   overview a summary gains a smaller share (`lift_totals` in `scoring`).
+4. Memories with the same canonical text form a group, shown as its newest member (`collapsing`).
 5. The total becomes a score in [0, 1] (`calibration`).
 """
 

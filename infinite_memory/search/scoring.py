@@ -230,7 +230,8 @@ def _compute_totals(
         total[np.flatnonzero(is_question)] *= np.float32(1 - weights.is_question)
     if weights.important:
         total[np.flatnonzero(important)] *= np.float32(1 + weights.important)
-    # By itself a memory is the best of its conversation.
+    # Alone, a memory is the best of its conversation: (1 + important) (1 + conversation), where the
+    # scores in context have 1 + important + conversation.
     total *= np.float32(1 + weights.conversation)
     return total
 
@@ -291,7 +292,7 @@ def drop_empty_time(
 
 
 def remove_time_words(question: Question) -> str:
-    """Return the text without the words of its time, which say nothing of the subject."""
+    """Return the text without the words of its time, which say nothing about the subject."""
     if question.time is None:
         return question.text
     start, end = question.time.span

@@ -140,7 +140,7 @@ _VALUES: Mapping[FieldType, st.SearchStrategy[Any]] = {
 def _values_of(field: MemoryField) -> st.SearchStrategy[Any]:
     if field.name in _OWN_VALUES:
         return _OWN_VALUES[field.name]
-    values = _VALUES[field.holds] if field.choices is None else st.sampled_from(field.choices)
+    values = _VALUES[field.value_type] if field.choices is None else st.sampled_from(field.choices)
     return st.none() | values if field.optional else values
 
 

@@ -108,7 +108,7 @@ def _read_figure(cursor: Cursor, position: int) -> tuple[int, int] | None:
     token = cursor.at(position)
     if token is not None and token.kind == "number" and len(token.groups[0] or "") <= 2:
         return int(token.groups[0] or "0"), position + 1
-    # In 四月到五月 a name, not a number, follows the joint.
+    # In 四月到五月 the name of a month, not a number, follows 到 ("to").
     number = read_chinese_number(cursor, position) if cursor.han(position) else None
     return number if number is not None and number[0] < 100 else None
 
@@ -122,7 +122,7 @@ def _match_days_before_month(cursor: Cursor, position: int) -> Match | None:
     month = MONTHS.get(cursor.word(after))
     if month is None:
         return None
-    # In "3 to 5 may work" the preposition says nothing of the month.
+    # In "3 to 5 may work" the preposition says nothing about the month.
     doubt = Doubt.COMPANY if is_verb(cursor, after) else Doubt.NONE
     return Match(_days_of_month(month, pair[0], pair[1]), after + 1, doubt)
 

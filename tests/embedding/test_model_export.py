@@ -122,7 +122,7 @@ CONFIGS = [
     ("config.json", "hidden_act", "relu", "relu"),
     ("config.json", "position_embedding_type", "relative_key", "relative_key"),
     ("config.json", "hidden_size", "8", "'8'"),
-    ("config.json", "hidden_size", 9, "no multiple of 2 heads"),
+    ("config.json", "hidden_size", 9, "not a multiple of 2 heads"),
     ("config.json", "num_hidden_layers", -1, "-1"),
     ("config.json", "layer_norm_eps", 7, "layer_norm_eps 7"),
     ("sentence_bert_config.json", "max_seq_length", 0, "max_seq_length 0"),

@@ -301,7 +301,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"pooling": {"pooling_mode_mean_tokens": False}}, "no pooling"),
     ({"modules": [{"type": "x.WordEmbeddings"}]}, "WordEmbeddings; supported are Transformer"),
     ({"modules": [*MODULES[:1], {"type": "x.CNN"}, *MODULES[1:]]}, "CNN"),
-    ({"modules": [*MODULES[:2], {"type": "x.Dense", "path": "d"}]}, "not all that the modules"),
+    ({"modules": [*MODULES[:2], {"type": "x.Dense", "path": "d"}]}, "this graph leaves out"),
     ({"modules": [{"type": "x.Transformer", "path": "../.."}]}, "outside"),
     ({"sentence_bert_config": {"max_seq_length": "12"}}, "max_seq_length '12'"),
     ({"sentence_bert_config": {"max_seq_length": 2}}, "does not say how many tokens"),
@@ -312,7 +312,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"model": graph(inputs=("pixels",))}, "inputs pixels; supported are input_ids"),
     ({"model": graph(shape=(1, 128))}, r"of shape \[1, 128\]"),
     ({"model": graph(shape=(8, "tokens"))}, r"of shape \[8, 'tokens'\]"),
-    ({"model": graph(outputs=("logits",))}, "makes logits; supported is one of sentence_emb"),
+    ({"model": graph(outputs=("logits",))}, "outputs logits; one of sentence_emb"),
     ({"model": graph(table=np.zeros_like(TABLE))}, "not finite"),
     ({"config_sentence_transformers": {"prompts": {"query": "a b " * 3}}}, "the prefix 'a b a b"),
 ]

@@ -393,7 +393,7 @@ def test_a_bit_that_flips_in_the_head_of_a_row_changes_the_type_of_a_field_and_i
 _TEXT_FIELDS = [
     field
     for field in MEMORY_FIELDS
-    if field.holds not in {FieldType.TIME, FieldType.FLAG, FieldType.NUMBER}
+    if field.value_type not in {FieldType.TIME, FieldType.FLAG, FieldType.NUMBER}
 ]
 
 
@@ -405,7 +405,7 @@ def _fits_if_it_reads(
     texts = [str(blob or b"", errors="replace") for blob in blobs[:-1]]
     try:
         for field, text in zip(_TEXT_FIELDS, texts[:-1], strict=True):
-            if field.holds in {FieldType.TEXTS, FieldType.OBJECT}:
+            if field.value_type in {FieldType.TEXTS, FieldType.OBJECT}:
                 json.loads(text)
             elif field.choices is not None:
                 field.choices(text)

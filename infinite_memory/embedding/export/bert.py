@@ -24,7 +24,7 @@ Array = NDArray[np.float32]
 
 @frozen(kw_only=True)
 class BertShape:
-    """The numbers that a checkpoint's configuration gives, and how its output is pooled."""
+    """The dimensions from a checkpoint's configuration, and how its output is pooled."""
 
     layers: int
     heads: int
@@ -46,8 +46,8 @@ def build_bert(
 ) -> bytes:
     """Return the serialised graph from token numbers to a vector.
 
-    `removed` are orthonormal directions, shape (directions, hidden), which the vector loses before
-    it is brought to length 1.
+    `removed` are orthonormal directions, shape (directions, hidden), which are projected out of the
+    vector before it is normalised.
 
     Raises:
         EmbedderError: a weight is missing, or its shape contradicts the configuration.

@@ -106,7 +106,9 @@ def _shape(path: Path, config: dict[str, Any], settings: dict[str, Any], pooling
     hidden = number(path, config, "hidden_size")
     heads = number(path, config, "num_attention_heads")
     if hidden % heads:
-        raise EmbedderError(f"{path} has hidden_size {hidden}, no multiple of {heads} heads")
+        raise EmbedderError(
+            f"{path} has hidden_size {hidden}, which is not a multiple of {heads} heads"
+        )
     epsilon = config.get("layer_norm_eps", 1e-12)
     if not isinstance(epsilon, float) or not 0 < epsilon < 1:
         raise EmbedderError(f"{path} has layer_norm_eps {epsilon!r:.80}, not between 0 and 1")

@@ -4,8 +4,8 @@ A repeat has the content hash of a stored memory, and all fields that the hash l
 as well: the repeat is not stored, and the stored memory is strengthened. An echo is a text that
 recall returned to an assistant within the hour and that comes back with nothing new. A memory can
 be repeated or echoed only within an hour after it was stored, and only while nothing else was
-stored in its scope: later, or after another memory, the same words say that it happened again, or
-holds again. All other memories are stored.
+stored in its scope: later, or after another memory, the same words say that it happened again,
+or holds again. All other memories are stored. A memory is checked for an echo before a repeat.
 """
 
 from __future__ import annotations
@@ -53,8 +53,9 @@ class Duplicates:
     """New memories, divided into the `fresh` memories, which are to be stored, and duplicates.
 
     `repeats` and `echoes` map the id of a new memory to the stored memory. `expect` refuses the
-    commit if more memories have the same content by then. Where too many memories have that content
-    to be named, it gives the number of the journal entry: then nothing was changed meanwhile.
+    commit if another memory has the same content by then. If too many memories have that content to
+    list them, it names the number of the next journal entry instead, and so refuses the commit
+    after any change of the store.
     """
 
     fresh: list[NewMemory] = field(factory=list)
@@ -107,8 +108,8 @@ def _find_candidates(
 ) -> tuple[defaultdict[bytes, list[Memory]], Expect]:
     """Return the current memories with the content of `new` by content hash, oldest first.
 
-    The second value is the condition that no further memory has that content. Where there are too
-    many memories to be compared, the number of the next entry in the journal takes its place.
+    The second value is the condition that no further memory has that content. If there are too many
+    memories to compare, it is the number of the next journal entry instead.
     """
     candidates: defaultdict[bytes, list[Memory]] = defaultdict(list)
     if not new:
@@ -182,14 +183,14 @@ def _adds_nothing(memory: Memory, recalled: Memory) -> bool:
     if {*memory.sources} <= {*recalled.sources, recalled.id}:
         memory = evolve(memory, sources=())
     return recalled.scope in (memory.scope, GLOBAL) and all(
-        _holds(echoed, getattr(recalled, echoed.name), getattr(memory, echoed.name))
+        _adds_no_value(echoed, getattr(recalled, echoed.name), getattr(memory, echoed.name))
         for echoed in _ECHOED_FIELDS
     )
 
 
-def _holds(echoed: MemoryField, recalled: Any, value: Any) -> bool:
+def _adds_no_value(echoed: MemoryField, recalled: Any, value: Any) -> bool:
     """Return whether `value` is the default of a field, or is held by the recalled memory."""
-    if echoed.holds is FieldType.TEXTS:
+    if echoed.value_type is FieldType.TEXTS:
         return {*value} <= {*recalled}
     return value in (echoed.default, recalled)
 

@@ -104,7 +104,7 @@ def _revise_once(services: Services, memory_id: str, request: _Request) -> Recei
     scopes = services.storage.scopes()
     values = _check_changes(services, request, scopes)
     if before.revision == revision + 1:
-        receipt = _receipt_of_repeat(services, record, revision, values)
+        receipt = _receipt_of_same_change(services, record, revision, values)
         if _settle(services, before, supersedes).superseded:
             raise _revision_conflict(services, before, revision, changes)
         return receipt
@@ -194,7 +194,7 @@ def _place_memory(
     return evolve(after, scope=scope), restorer.commit
 
 
-def _receipt_of_repeat(
+def _receipt_of_same_change(
     services: Services, record: Record, revision: int, values: Mapping[str, Any]
 ) -> Receipt:
     """Return the receipt of a change that this client has already made as the current revision.

@@ -173,7 +173,7 @@ def _check_value(field: MemoryField, value: Any, limits: Limits) -> Any:
         return _OWN_CHECKS[field.name](value, limits)
     if field.choices is not None:
         return check_choice(value, field.choices, field.name)
-    return _CHECKS[field.holds](value, field.name)
+    return _CHECKS[field.value_type](value, field.name)
 
 
 _OWN_CHECKS: Mapping[str, Callable[[Any, Limits], Any]] = {

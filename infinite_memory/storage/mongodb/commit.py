@@ -61,11 +61,11 @@ class Committer:
 
     def commit(self, commit: Commit) -> int:
         """Carry out all of `commit`, or nothing; see `Storage.commit`."""
-        return self._carry_out(lambda session: self._plan_commit(commit, session))
+        return self._carry_out(lambda session: self._prepare_commit(commit, session))
 
     def count_usage(self, used: Mapping[str, Usage]) -> None:
         """Add the counts of `used`; see `Storage.count_usage`."""
-        self._carry_out(lambda session: self._plan_usage(used, session))
+        self._carry_out(lambda session: self._prepare_usage(used, session))
 
     def _carry_out(self, make_plan: Callable[[ClientSession], Plan]) -> int:
         """Make a plan and write it in one transaction; return the number of the last change."""
@@ -97,7 +97,7 @@ class Committer:
         metadata.update_one({"_id": STORE}, {"$set": after}, session=session)
         return plan.sequence
 
-    def _plan_commit(self, commit: Commit, session: ClientSession) -> Plan:
+    def _prepare_commit(self, commit: Commit, session: ClientSession) -> Plan:
         ids = written_ids(commit)
         memories = self._find_documents(MEMORIES, ids, session)
         place = self._connection.place
@@ -112,7 +112,7 @@ class Committer:
         refuse_changes(commit, _CurrentState(self._database, self._scopes, before, session))
         return plan_commit(commit, before, refuse=self._damage.refuse_record)
 
-    def _plan_usage(self, used: Mapping[str, Usage], session: ClientSession) -> Plan:
+    def _prepare_usage(self, used: Mapping[str, Usage], session: ClientSession) -> Plan:
         place = self._connection.place
         store = store_document(self._database, place, session)
         existing = self._find_ids(MEMORIES, list(used), session)

@@ -18,8 +18,8 @@ __all__ = ["DocumentWrites"]
 class DocumentWrites:
     """The deletions and the documents of a transaction, by collection.
 
-    Deletions concern documents from before the transaction, and come first in their collection. The
-    order of collections does not matter, since all writes become visible at once.
+    In each collection the deletions run first, so `delete` removes only documents from before the
+    transaction. The order of collections does not matter, since all writes become visible at once.
     """
 
     _deletions: dict[str, list[Document]] = field(factory=dict)
@@ -30,11 +30,11 @@ class DocumentWrites:
         self._documents.setdefault(collection, {})[document["_id"]] = document
 
     def delete(self, collection: str, where: Document) -> None:
-        """Delete the earlier documents that meet `where`, with every value under an operator."""
+        """Delete the earlier documents that match `where`, with every value under an operator."""
         self._deletions.setdefault(collection, []).append(where)
 
     def delete_id(self, collection: str, document_id: str) -> None:
-        """Delete the document with the `_id` `document_id`, stored earlier or put here."""
+        """Delete the document with this `_id` that was stored earlier, and drop one put here."""
         self._documents.get(collection, {}).pop(document_id, None)
         self.delete(collection, {"_id": {"$eq": document_id}})
 

@@ -107,7 +107,7 @@ def _encode_value(field: MemoryField, memory: Memory) -> Any:
     value = getattr(memory, field.name)
     if value is None:
         return None
-    match field.holds:
+    match field.value_type:
         case FieldType.CHOICE:
             return value.value
         case FieldType.TEXTS:
@@ -122,7 +122,7 @@ def _encode_value(field: MemoryField, memory: Memory) -> Any:
 def _decode_value(field: MemoryField, value: Any) -> Any:
     if value is None:
         return None
-    match field.holds:
+    match field.value_type:
         case FieldType.CHOICE:
             return _MEMBERS[field.name][value]
         case FieldType.TEXTS:

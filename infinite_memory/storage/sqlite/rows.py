@@ -35,8 +35,8 @@ __all__ = [
 
 _KIND = b"memory"
 _IN_TEXTS = {FieldType.TEXT, FieldType.CHOICE, FieldType.TEXTS, FieldType.OBJECT}
-_TEXT_FIELDS = tuple(field for field in MEMORY_FIELDS if field.holds in _IN_TEXTS)
-_NUMBER_FIELDS = tuple(field for field in MEMORY_FIELDS if field.holds not in _IN_TEXTS)
+_TEXT_FIELDS = tuple(field for field in MEMORY_FIELDS if field.value_type in _IN_TEXTS)
+_NUMBER_FIELDS = tuple(field for field in MEMORY_FIELDS if field.value_type not in _IN_TEXTS)
 _BLOBS = (*(field.name for field in _TEXT_FIELDS), "embedded_by", "content_hash")
 _NUMBERS = ("sequence", *(field.name for field in _NUMBER_FIELDS))
 _EMBEDDED_BY = len(_TEXT_FIELDS)
@@ -57,7 +57,7 @@ SEQUENCE = len(_BLOBS)
 """The index of the number of the last change in a row of `SELECTED`."""
 
 COLUMN_DEFINITIONS = ",\n    ".join(
-    f'"{field.name}" {"TEXT" if field.holds in _IN_TEXTS else "INTEGER"}'
+    f'"{field.name}" {"TEXT" if field.value_type in _IN_TEXTS else "INTEGER"}'
     f"{'' if field.optional else ' NOT NULL'}"
     for field in MEMORY_FIELDS
 )
@@ -165,7 +165,7 @@ _CONVERSIONS: Mapping[FieldType, tuple[_Convert, _Convert]] = {
 def _conversions(field: MemoryField) -> tuple[_Convert, _Convert]:
     """Return what turns the value of a field into the value of a column, and the opposite."""
     if field.choices is None:
-        return _CONVERSIONS[field.holds]
+        return _CONVERSIONS[field.value_type]
     # Looked up, since `Enum.value` is ten times slower.
     values: dict[Any, str] = {member: member.value for member in field.choices}
     members = {value.encode(): member for member, value in values.items()}
