@@ -1,6 +1,6 @@
 """Infinite Memory: a long-term memory for AI assistants, on your own machine.
 
-Importing this package is quick; what is heavy is imported when it is first used.
+Importing this package is quick; heavy modules are imported when they are first used.
 """
 
 from __future__ import annotations

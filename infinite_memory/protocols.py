@@ -48,7 +48,7 @@ class Storage(Protocol):
 
     Every method may be called from any thread. A commit is durable when `commit` returns, and
     visible to every read that starts afterwards, through any object on the same store in any
-    process. A closed storage raises `StoreClosed`, an unreachable one `StorageUnavailable`. A
+    process. A closed storage raises `StoreClosed`, an unreachable storage `StorageUnavailable`. A
     damaged record is never returned: it raises `StoreDamaged`.
     """
 
@@ -65,7 +65,7 @@ class Storage(Protocol):
         and the journal do not move the feed. A damaged memory can be erased, not revised.
 
         Raises:
-            Conflict: a `Put` or an `Erase` expected another revision than the current one, or
+            Conflict: a `Put` or an `Erase` expected a revision that is not current, or
                 `commit.expect` does not hold.
             InvalidInput: a `Put` does not raise the revision, an embedding is malformed, a weight
                 is out of its range, or the same id, link or scope is written twice.
@@ -96,7 +96,7 @@ class Storage(Protocol):
         """
 
     def history(self, memory_id: str) -> list[Memory]:
-        """Return every revision of a memory, oldest first, the current one last; [] if unknown."""
+        """Return all revisions of a memory, oldest first, including the current; [] if unknown."""
 
     def erased(self, ids: Collection[str]) -> frozenset[str]:
         """Return the members of `ids` that were erased and not stored again since."""
@@ -160,7 +160,7 @@ class Storage(Protocol):
         """
 
     def measure(self) -> Size:
-        """Count what is stored."""
+        """Count the records and the bytes of the store."""
 
     def scrub(self) -> bool:
         """Remove every byte of erased memories from the files; return whether that is done.
@@ -175,7 +175,7 @@ class Storage(Protocol):
 
 @runtime_checkable
 class SupportsVerify(Protocol):
-    """A storage that can verify everything it holds; any other storage is read as a whole."""
+    """A storage that can verify everything it holds. Without it, all records are read."""
 
     def verify(self, walked: Walked | None = None) -> Verification:
         """Verify every record with its history, its vectors and all data derived from it.
@@ -206,7 +206,10 @@ def limit_to_brief_calls(storage: Storage) -> AbstractContextManager[None]:
 
 @runtime_checkable
 class SupportsCopyMark(Protocol):
-    """A storage that can be marked as a copy; a copy to any other storage cannot be resumed."""
+    """A storage that can be marked as a copy, so that an interrupted copy can continue.
+
+    Without it, an interrupted copy starts again.
+    """
 
     def copy_mark(self) -> CopyMark | None:
         """Return the mark, None if it is missing or unreadable."""
@@ -282,7 +285,7 @@ class SupportsIndex(Protocol):
         """
 
     def discard_others(self) -> None:
-        """Remove the derived data of other models from the disk.
+        """Remove from the disk the derived data of every model except this one.
 
         Raises:
             StorageUnavailable: a file cannot be deleted.

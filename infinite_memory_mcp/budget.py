@@ -58,7 +58,7 @@ def estimate_data(data: object) -> int:
 
 
 def fit_count(sizes: Sequence[int], budget: int) -> int:
-    """Return how many of the first parts of these sizes fit in the budget."""
+    """Return how many leading parts, given their sizes, fit in the budget."""
     total = 0
     for number, size in enumerate(sizes):
         total += size

@@ -175,7 +175,7 @@ def absence_to_data(absence: Absence) -> dict[str, Any]:
 
 
 def count_fitting(memories: Sequence[Memory], budget: int) -> int:
-    """Return how many memories of a page fit in the budget, at least one of a page that has any.
+    """Return how many memories of a page fit in the budget, at least one unless it is empty.
 
     They fit as text and as data, since the cursor of the next page is the same in both.
     """
@@ -262,7 +262,7 @@ def _hit_to_data(hit: Hit, depth: Depth, summary: str | None) -> dict[str, Any]:
 
 
 def _with_excerpt(data: dict[str, Any], excerpt: Excerpt) -> dict[str, Any]:
-    """Return `data` with the part of its text, and with what is missing if it is cut."""
+    """Return `data` with its text, and how to read on if the text is cut."""
     data = {**data, "text": excerpt.shown}
     if excerpt.is_cut:
         data |= {"cut": True, "length": excerpt.length}

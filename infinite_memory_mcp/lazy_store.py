@@ -87,7 +87,7 @@ class LazyStore:
     def warm_up_when_quiet(self) -> None:
         """Open the store and load its model in the background, after a moment without a request.
 
-        Each call restarts the wait, so that the work does not compete with the first requests of a
+        Every call restarts the wait, so that the work does not compete with the first requests of a
         client. Once the work has begun, this does nothing until `embed_when_quiet` is called.
         """
         with self._scheduling:

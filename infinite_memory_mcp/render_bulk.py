@@ -1,4 +1,4 @@
-"""The answers to forgetting many memories: the preview with its token, and what was forgotten."""
+"""The answers to forgetting many memories: the preview with its token, and the receipt."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MAX_SCOPES = 5
 def render_preview(
     preview: Preview, choice: Mapping[str, Any], refusal: str | None = None
 ) -> Answer:
-    """Return what would be forgotten, and the call that confirms it.
+    """Return the memories that would be forgotten, and the call that confirms it.
 
     `choice` are the arguments that choose the memories. `refusal` says why an earlier preview was
     not carried out.

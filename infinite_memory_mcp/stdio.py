@@ -108,7 +108,7 @@ def _end(memory: LazyStore, code: int) -> NoReturn:
 def take_over_stdio() -> tuple[BinaryIO, BinaryIO]:
     """Return standard input and output, and redirect both for the rest of the process.
 
-    Other code of this process reads an empty standard input, and its prints go to standard error,
+    The rest of this process reads an empty standard input, and its prints go to standard error,
     so that no stray line corrupts the protocol.
     """
     source, target = os.dup(0), os.dup(1)

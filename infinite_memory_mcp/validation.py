@@ -1,4 +1,4 @@
-"""Validate requests before the SDK does, with errors that say what to do.
+"""Validate requests before the SDK does, with errors that name the remedy.
 
 The SDK answers only "Invalid request parameters", repeats names of any length, and reports an
 unknown prompt as an internal error.

@@ -34,7 +34,7 @@ MAX_IDS = 5
 
 @frozen(kw_only=True)
 class View:
-    """What the readers of an answer are told once, or not at all.
+    """Facts that an answer states once for all memories, or leaves out.
 
     `ids` has the short ids, `scope` the scope of the memories whose header names none, and `zone`
     the time zone of all dates. A date has its time of day if `has_times`, and a hit its score if
@@ -48,11 +48,11 @@ class View:
     has_scores: bool = False
 
     def shorten(self, memory_id: str) -> str:
-        """Return the short id of a memory, or the whole id without a short one."""
+        """Return the short id of a memory if it has a short id, or the whole id."""
         return self.ids.get(memory_id, memory_id)
 
     def join_ids(self, ids: Sequence[str]) -> str:
-        """Return the first ids in a list, and the number of the others."""
+        """Return the first ids in a list, and the number of the rest."""
         more = f" and {len(ids) - MAX_IDS} more" if len(ids) > MAX_IDS else ""
         return f"{', '.join(map(self.shorten, ids[:MAX_IDS]))}{more}"
 
@@ -67,7 +67,7 @@ class View:
 
     @property
     def remark(self) -> str:
-        """A sentence on what the headers leave out, or nothing."""
+        """A sentence on the facts that the headers leave out, or nothing."""
         scope = f"Scope {escape_label(self.scope)} unless named" if self.scope else ""
         times = "times are local" if self.has_times else ""
         said = "; ".join(filter(None, (scope, times)))

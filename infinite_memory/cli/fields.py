@@ -247,7 +247,7 @@ def read_text(argument: str, *, max_bytes: int) -> str:
     if argument != "-":
         return argument
     if sys.stdin is None:
-        raise InvalidInput("standard input is closed: give the text itself, or something to read")
+        raise InvalidInput("standard input is closed: give the text itself, or pipe it in")
     # Three extra bytes: two for a line ending, one to detect a longer text.
     content = sys.stdin.buffer.read(max_bytes + 3)
     try:

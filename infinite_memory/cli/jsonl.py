@@ -1,4 +1,4 @@
-"""Memories from a file of JSON lines, or of what `list --json` prints.
+"""Memories from a file of JSON lines, or from the output of `list --json`.
 
 Everything is read and checked before any memory is stored.
 """
@@ -68,7 +68,7 @@ def max_line_bytes(*, max_text_bytes: int, max_context_bytes: int) -> int:
 def read_drafts(
     file: IO[bytes], name: str, *, defaults: Mapping[str, Any], zone: str | None, max_bytes: int
 ) -> Drafts:
-    """Read a draft from each line that is not blank; `defaults` fill the fields a line leaves out.
+    """Read a draft from each line that is not blank; `defaults` fill missing fields.
 
     A document of `list --json`, or several in a row, holds the memories of a page each, newest
     first; they are put in the order in which they happened. A memory without an id gets one by
@@ -148,7 +148,7 @@ def _rest_of_document(lines: Iterable[tuple[int, bytes]], max_bytes: int) -> Ite
 
 
 def _is_page(fields: object) -> bool:
-    """Return whether a document of `list --json` has these fields."""
+    """Return whether `fields` are a document of `list --json`."""
     return isinstance(fields, dict) and isinstance(fields.get("memories"), list)
 
 
@@ -158,12 +158,12 @@ def _page_drafts(
     """Yield a draft of each memory of a page that was not forgotten, with the number of its line.
 
     Raises:
-        InvalidInput: a memory cannot be used, or `page` is no page.
+        InvalidInput: a memory cannot be used, or `page` is not a page.
     """
     if not _is_page(page):
         raise InvalidInput(
-            "it is neither a memory on a line of its own, nor what `infinite-memory list --json` "
-            f"prints, but {page!r:.80}"
+            "it is neither a memory on a line of its own, nor the output of `infinite-memory list "
+            f"--json`, but {page!r:.80}"
         )
     starts = [first + n for n, line in enumerate(lines) if line.rstrip() == _MEMORY_START]
     memories = page["memories"]

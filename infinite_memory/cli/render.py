@@ -198,7 +198,7 @@ def receipt_hints(receipt: Receipt) -> Iterator[str]:
 
 
 def similar_lines(receipt: Receipt, zone: str | None) -> Iterator[Line]:
-    """Yield the memories near a new one, and what to do where it replaces one of them."""
+    """Yield the memories similar to a new memory, and the command for a replacement."""
     if not receipt.similar:
         return
     number = len(receipt.similar)

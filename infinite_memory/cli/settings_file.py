@@ -14,9 +14,9 @@ __all__ = ["change_settings"]
 
 
 def change_settings(home: Path, changes: Mapping[str, str | None]) -> Path:
-    """Set the keys of `changes` in the file of `home`, remove those that are None; return its path.
+    """Set the keys of `changes` in the file of `home`, without keys that are None; return its path.
 
-    The other settings are kept. The file is replaced as a whole; where it is a link, the target is.
+    All further settings are kept. The file is replaced as a whole, or its target if it is a link.
     The caller has read the file without an error.
 
     Raises:

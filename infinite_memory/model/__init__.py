@@ -1,1 +1,1 @@
-"""Frozen values: what the rest of the package speaks about."""
+"""Frozen values, which the rest of the package works with."""

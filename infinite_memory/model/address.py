@@ -88,7 +88,7 @@ def masked(address: str) -> str:
     """Return an address, even a malformed one, with its password masked.
 
     A password may contain an unescaped /, : or @, so it is taken to extend to the last @. Some
-    options are secrets as well. Any other text is returned unchanged.
+    options are secrets as well. A text that is not an address is returned unchanged.
     """
     before = _BEFORE_USER.match(address)
     if before is None:
@@ -118,7 +118,7 @@ def secrets_in(address: str) -> frozenset[str]:
 
 
 def _wrong_ports(hosts: str) -> list[str]:
-    """Return what stands where the ports of some hosts should be, and is none."""
+    """Return the texts that stand in the place of a port and are not a port."""
     ports = [
         host.rpartition(":")[2] for host in re.split(r"[/?]", hosts)[0].split(",") if ":" in host
     ]

@@ -127,7 +127,7 @@ def check_moment(value: object, name: str) -> datetime:
 
 
 def check_flag(value: object, name: str) -> bool:
-    """Return a boolean; other truthy or falsy values are refused."""
+    """Return a boolean; values that are merely truthy or falsy are refused."""
     if isinstance(value, bool):
         return value
     raise InvalidInput(f"{name} must be true or false, not {value!r:.100}")

@@ -97,7 +97,7 @@ def predecessor_json(earlier: Predecessor) -> dict[str, JsonValue]:
 
 
 def similar_json(similar: Similar) -> dict[str, JsonValue]:
-    """Return a memory that is near a new one; without its key where it has none."""
+    """Return a memory that is similar to a new memory, with its key if it has a key."""
     key: dict[str, JsonValue] = {} if similar.key is None else {"key": similar.key}
     return {
         "id": similar.id,

@@ -1,4 +1,4 @@
-"""The commit: everything that a storage writes as a whole or not at all, and what it expects."""
+"""The commit: everything that a storage writes as a whole or not at all, and its conditions."""
 
 from __future__ import annotations
 
@@ -94,10 +94,9 @@ class ExpectKey:
 
 @frozen(kw_only=True)
 class ExpectContent:
-    """Expect that exactly the memories `ids` have one of the `content_hashes`.
+    """Expect that exactly the memories `ids` have a hash in `content_hashes`.
 
-    The expectation is about the memories that before the commit are current, in one of the
-    `scopes`.
+    The expectation is about the memories in `scopes` that are current before the commit.
     """
 
     scopes: frozenset[str]
@@ -113,12 +112,12 @@ class ExpectContent:
 
 @frozen(kw_only=True)
 class Expect:
-    """What must hold for a commit to be carried out; it writes nothing by itself.
+    """The conditions of a commit, which is refused if they do not hold.
 
     `scopes` has, by name, the scope as it must be before the commit, or None where no scope of that
     name may exist in any letter case. After the commit an `unused` scope must hold no scopes, and
-    forgotten memories at most. `keys` and `contents` name the memories that hold a key
-    or a content. `entry_number`, if given, must become the number of the journal entry.
+    forgotten memories at most. `keys` and `contents` name the memories with a key or a
+    content. `entry_number`, if given, must become the number of the journal entry.
     """
 
     scopes: Mapping[str, Scope | None] = field(factory=dict)
@@ -138,15 +137,14 @@ class Commit:
     2. `puts`, one after the other: an id may follow with its next revision, and an erased id may
        be stored again, as a new memory;
     3. `attaches`, then `detaches`;
-    4. `erased_links`, then `links`: a link is created, or replaces the one of its type between the
-       two memories, and is passed over where one of the two does not exist;
-    5. `erased_scopes`, then `scopes`: a scope is created, or replaces the one of its name; the
-       memories in an erased scope stay as they are;
+    4. `erased_links`, then `links`: a link is created, or replaces the link of its type between
+       its memories; it is passed over if a memory does not exist;
+    5. `erased_scopes`, then `scopes`: a scope is created, or replaces the scope of its name;
+       the memories in an erased scope stay as they are;
     6. `active_model`, if given: the name of the model that answers from now on;
     7. `entry`, the entry of the journal that describes the commit.
 
-    An id occurs at most once in `erases`, and a link or a scope at most once among those that are
-    erased and stored.
+    An id occurs at most once in `erases`. A link or a scope is erased or stored, once at most.
     """
 
     expect: Expect = Expect()

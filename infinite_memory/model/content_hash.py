@@ -1,4 +1,4 @@
-"""The hash of what a memory says: its text, kind, scope, key, speaker and conversation.
+"""The hash of the content of a memory: its text, kind, scope, key, speaker and conversation.
 
 Stores hold these hashes, so the rule is fixed: no release may change what `content_hash` returns
 for a memory.
@@ -19,7 +19,7 @@ _WHITE_SPACE = " \t\n\v\f\r\x85\xa0\u2028\u2029\u3000"
 
 
 def content_hash(memory: Memory) -> bytes:
-    """Return the SHA-256 of the text of `memory` and of what the text is about.
+    """Return the SHA-256 of the text, kind, scope, key, speaker and conversation of `memory`.
 
     Hashed are the normalized text, the kind, the folded scope, the key, the speaker and the
     conversation. Times, tags, origin and importance do not count.

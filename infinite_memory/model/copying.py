@@ -43,7 +43,7 @@ class CopyMark:
 
     @classmethod
     def of(cls, text: str) -> CopyMark | None:
-        """Return the mark that `to_text` wrote, None for any other text."""
+        """Return the mark that `to_text` wrote, None for a text that is not a mark."""
         try:
             fields = json.loads(text)
             mark = cls(**fields)

@@ -125,7 +125,7 @@ class Action:
 
     @classmethod
     def of(cls, text: str) -> Action | None:
-        """Return the action that `to_text` wrote, None for any other text."""
+        """Return the action that `to_text` wrote, None for a text that is not an action."""
         try:
             fields = json.loads(text)
             return cls(

@@ -19,7 +19,7 @@ __all__ = ["MEMORY_FIELDS", "FieldType", "MemoryField"]
 
 
 class FieldType(Enum):
-    """What a field of a memory holds."""
+    """The type of the values of a field."""
 
     TEXT = "a text"
     CHOICE = "a member of an enumeration"
@@ -34,7 +34,7 @@ class FieldType(Enum):
 class MemoryField:
     """A field of `Memory`.
 
-    `choices` is the enumeration of a CHOICE, None for every other type. An `optional` field may be
+    `choices` is the enumeration of a CHOICE, None for all further types. An `optional` field may be
     None. `default` is NOTHING if a memory cannot be made without the field.
     """
 

@@ -80,9 +80,9 @@ class Step(StrEnum):
 class Absence:
     """Why a search does not return a memory; `reason` says it in a sentence.
 
-    `step` is what kept it out, `FOUND` where the search does return it, `MODE` where it would meet
-    the conditions in the mode history. `unmet` names the conditions that it does not meet. `rank`,
-    counted from 1 among all that match, `score` and `explanation` are None where it was not
+    `step` is the step that kept it out, `FOUND` if the search does return it, `MODE` where it would
+    meet the conditions in the mode history. `unmet` names the conditions that it does not meet.
+    `rank`, counted from 1 among all that match, `score` and `explanation` are None where it was not
     compared or matches in no way. `found_at` is another depth at which the same search returns it,
     `found_in` another mode, None where there is none.
     """
@@ -117,7 +117,7 @@ class Hit:
 
     `twins` are the ids of older memories that match as well and whose texts have the same canonical
     form, of the same kind, scope, speaker and status. `highlight` is the half-open character range
-    of what answers best in its text: of every text in an overview, otherwise only of a text of
+    of the best answer in its text: of every text in an overview, otherwise only of a text of
     more than 800 characters (400 of a script without spaces), None in an exhaustive search.
     `covers` are the ids of the hits that this summary was made from, and `outdated` those of its
     sources that were replaced, forgotten or rewritten since.

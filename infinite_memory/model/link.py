@@ -24,7 +24,7 @@ class LinkType(StrEnum):
 
 
 class LinkKey(NamedTuple):
-    """What tells a link from every other: there is one of a type between two memories."""
+    """The identity of a link: two memories have at most one link of a type."""
 
     source: str
     target: str

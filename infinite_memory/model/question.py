@@ -22,12 +22,12 @@ class Arm(StrEnum):
 
 @frozen(kw_only=True)
 class Question:
-    """What to look for, by words and by meaning, among the memories that meet `criteria`.
+    """A question, which is compared by words and by meaning with the memories that meet `criteria`.
 
     `threshold` is a score in [0, 1]; memories with a lower score are counted and left out, except
-    the best `spared` of those that match. The first `offset` candidates are passed over. `about` is
-    the id of a memory whose rank is wanted as well, however low it is. `time` is the time that the
-    text names: a memory that happened in it gains a share of its score.
+    the best `spared` matches. The first `offset` candidates are passed over. `about` is the id of a
+    memory whose rank is wanted as well, however low it is. `time` is the time that the text names:
+    a memory that happened in it gains a share of its score.
     """
 
     text: str

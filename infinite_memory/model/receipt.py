@@ -46,7 +46,7 @@ class Searchable(StrEnum):
 
 @frozen(kw_only=True)
 class Similar:
-    """A current memory that is near a new one in meaning or in words, and may be replaced by it.
+    """A current memory that is similar to a new memory, which may replace it.
 
     `text` is its beginning on one line, at most 240 characters, with "…" at the end where it is
     cut. `score` in [0, 1] grows with the nearness.
@@ -118,12 +118,12 @@ _TOKEN_BYTES = 6
 
 @frozen(kw_only=True)
 class Preview:
-    """What a change to many memories would change.
+    """The memories that a change of many memories would change.
 
     `count` is the number of memories and `memories` are the first ten of them, in the order of the
-    selection; `by_scope` counts all of them. `token` confirms the change of just these memories at
-    these revisions. Where there is no memory, `elsewhere` counts by scope the memories of other
-    open scopes that meet the same conditions.
+    selection; `by_scope` counts all of them. `token` confirms the change of exactly these memories
+    at these revisions. If nothing matches, `elsewhere` counts by scope the memories of other open
+    scopes that meet the same conditions.
     """
 
     token: str

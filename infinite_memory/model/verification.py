@@ -32,7 +32,7 @@ class RecordKind(StrEnum):
 
 @frozen(kw_only=True)
 class Finding:
-    """A damaged or contradictory record: `what` says what is wrong, `way_out` what to do.
+    """A damaged or contradictory record: `what` names the fault, `way_out` the remedy.
 
     `id` is the id of the memory or the name of the scope, None if the finding is about neither.
     """

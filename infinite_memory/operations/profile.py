@@ -1,7 +1,7 @@
 """Profiles: the known values about a user, stored as facts with keys.
 
 A change is merged into the profile as a JSON Merge Patch (RFC 7396): objects are merged, null
-removes a value, and any other value replaces the earlier value, which stays in the history.
+removes a value, and all further values replace the earlier value, which stays in the history.
 """
 
 from __future__ import annotations

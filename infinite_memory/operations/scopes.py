@@ -80,7 +80,7 @@ def check_scope_names(names: str | Iterable[str]) -> tuple[str, ...]:
 def known_scope(
     name: str, scopes: Mapping[str, Scope], confinement: Confinement | None = None
 ) -> Scope:
-    """Return the scope with this name, whatever its letter case.
+    """Return the scope with this name in any letter case.
 
     Raises:
         UnknownScope: no scope has this name; the message suggests the nearest name that is not

@@ -281,7 +281,7 @@ def _embed_question(
 def _select_groups(
     scores: Sequence[SegmentScores], question: Question, least: float
 ) -> list[Group]:
-    """Return the best groups with a total of at least `least`, up to one after the last shown.
+    """Return the best groups with a total of at least `least`, up to the first beyond the page.
 
     An exhaustive search shows every memory alone, since twins share only their text.
     """

@@ -248,7 +248,7 @@ def _delete_documents(
 
 
 def _balance(segment_readers: list[SegmentReader], sealed: int) -> list[SegmentReader]:
-    """Merge the newest segments while the last has at least half the size of the one before it.
+    """Merge the newest segments while the last has at least half the size of its predecessor.
 
     A small change is therefore copied only a few times, and a search waits at most some
     milliseconds for a merge. `Reader.compact` merges larger segments in the background.

@@ -10,7 +10,7 @@ compared with a threshold. Normalising by the best and the worst candidate of a 
 better on the development sets, and would call the best of many unrelated memories a match.
 
 `lift_totals` raises the final totals of some documents by a share: of summaries in an overview, and
-of what happened in the time that the question names. The shares are bounded: a memory that matches
+of memories from the time that the question names. The shares are bounded: a memory that matches
 clearly better keeps its rank.
 """
 
@@ -218,7 +218,7 @@ def _compute_totals(
     background: float,
     weights: Weights,
 ) -> Scores:
-    """Return the totals. Clear `spoken` for documents that match the question in no other way."""
+    """Return the totals. Clear `spoken` for documents that match the question by nothing else."""
     # In place, because at a million memories each new array costs as much as the arithmetic.
     total = scale_cosines(cosine, background)
     total *= np.float32(weights.meaning)

@@ -1,4 +1,4 @@
-"""The memories nearest to a stored one, in meaning and in words.
+"""The memories nearest to a stored memory, in meaning and in words.
 
 The closeness of two memories has two parts. `meaning` is the cosine of the nearest passages minus
 the background, the mean cosine of the 50 nearest memories. The mean adapts to the model, to the

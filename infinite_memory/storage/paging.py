@@ -66,4 +66,4 @@ def check_limit(limit: int) -> None:
         InvalidInput: `limit` is under 1.
     """
     if limit < 1:
-        raise InvalidInput(f"limit {limit!r} cannot be used: give a whole number from 1")
+        raise InvalidInput(f"limit {limit!r} cannot be used: give a whole number of at least 1")

@@ -19,9 +19,9 @@ class Bulk(Group):
     Memories are chosen by `query`, by `conditions`, or by both. The conditions are scope, tags,
     kinds, conversation_id, since, until and when, as in a search, but a scope means that scope
     alone, without its parents and `Global`; without one the default scope is meant. Current,
-    superseded and archived memories are chosen. A query chooses what a search shows of them, at
-    most `limit` hits, with their twins, that score `threshold` or more, by default the score of a
-    likely answer.
+    superseded and archived memories are selected. A query selects the memories that a search shows,
+    at most `limit` hits, with their twins, that score `threshold` or more, by default the score of
+    a likely answer.
     """
 
     def preview_forget(
@@ -55,10 +55,10 @@ class Bulk(Group):
     ) -> BulkReceipt:
         """Forget the memories that were previewed, in one commit, which one undo reverses.
 
-        The arguments are those of the preview, and `token` is its token.
+        `token` is the token of the preview; repeat the arguments of the preview.
 
         Raises:
-            Conflict: other memories are chosen now, or one was changed since; nothing was changed.
+            Conflict: the selection now has different memories or revisions; nothing was changed.
             InvalidInput: as in `preview_forget`.
             UnknownScope: a scope does not exist.
         """

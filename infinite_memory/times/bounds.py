@@ -36,12 +36,12 @@ def latest(time: Time, calendar: Calendar) -> Period:
 
 
 def first_after(period: Period) -> datetime | None:
-    """Return the bound of what comes after a period: of a time of the clock its start."""
+    """Return the bound for "after" a period: for a time of the clock, its start."""
     return period.start if period.grain <= Grain.HOUR else period.end
 
 
 def last_before(period: Period) -> datetime | None:
-    """Return the bound of what comes before a period, which may be in either half of the day."""
+    """Return the bound for "before" a period, which may be in either half of the day."""
     return end_of_range(period) if period.grain <= Grain.HOUR else period.start
 
 

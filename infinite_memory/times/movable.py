@@ -67,7 +67,7 @@ MOVABLE_ZH = {
 
 
 def cycle_of(holiday: Movable | tuple[int, int]) -> Cycle:
-    """Return a holiday in each year; a pair is the month and day of one with a fixed date."""
+    """Return a holiday in each year; a pair is the month and day of a holiday with a fixed date."""
 
     def at(day: date) -> Period | None:
         first = _first_day(holiday, day.year)

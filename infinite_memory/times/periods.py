@@ -162,10 +162,10 @@ def _first_or_last(start: datetime, end: datetime, grain: Grain, count: int, whi
         first, stop = start.year * 12 + start.month - 1, end.year * 12 + end.month - 1
         if 0 < count <= stop - first:
             return months(stop - count if which == _LAST else first, count, Grain.HALF)
-        raise ValueError("there are not so many of them in it")
+        raise ValueError("it does not have that many")
     number = count * _LENGTHS[grain]
     if not 0 < number <= (end - start).days:
-        raise ValueError("there are not so many of them in it")
+        raise ValueError("it does not have that many")
     begin = end - timedelta(days=number) if which == _LAST else start
     return days(begin.date(), number, Grain.FORTNIGHT)
 
@@ -344,7 +344,7 @@ def _select_in_period(
     else:
         selected = _select_months(first, end, number, inner)
     if selected is None:
-        raise ValueError("there are not so many of them in it")
+        raise ValueError("it does not have that many")
     return selected
 
 

@@ -153,7 +153,7 @@ def skip_or_so(cursor: Cursor, position: int) -> int:
 
 
 def approximate(period: Period, calendar: Calendar) -> Period:
-    """Return a period with what "around" it may mean on both sides."""
+    """Return a period with the margins that "around" adds on both sides."""
     start, end, margin = period.start, period.end, _MARGINS[period.grain]
     if start is not None and start.tzinfo is None and period.grain is Grain.YEAR:
         margin = max(margin, abs(calendar.clock - start) / _SHARE_OF_DISTANCE)
@@ -165,7 +165,7 @@ def approximate(period: Period, calendar: Calendar) -> Period:
 
 
 def same_time(period: Period, calendar: Calendar) -> Period | None:
-    """Return what "this time" is in a past day, week, month or year: some days, or the hour."""
+    """Return "this time" in a past day, week, month or year: some days, or the hour."""
     margin = _SAME_TIME_MARGINS.get(period.grain)
     if margin is None or period.start is None:
         return None
@@ -184,7 +184,7 @@ def same_time(period: Period, calendar: Calendar) -> Period | None:
 def widen_moment(stretch: TimeRange, grain: Grain) -> TimeRange:
     """Return a time of that grain, if it is shorter than an hour, as the hour around it.
 
-    What is remembered of a moment is told a little before or after it. A range with two ends stays.
+    A moment is remembered as a little earlier or later than it was. A range with two ends stays.
     """
     start, end = stretch.start, stretch.end
     if start is None or end is None or end - start >= _HOUR:

@@ -54,14 +54,14 @@ def with_a_nan(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
 WRONG = {
     "of another length": (
         lambda v: v[:, 1:],
-        r"the shape \(\d+, 63\) where \(\d+, 64\) was expected",
+        r"the shape \(\d+, 63\) instead of \(\d+, 64\)",
     ),
     "one too few": (lambda v: v[1:], "was expected"),
     "one flat array": (lambda v: v.ravel(), "was expected"),
-    "double precision": (lambda v: v.astype(np.float64), "the type float64 in place of float32"),
-    "a list": (lambda v: v.tolist(), "gave list in place of a numpy array"),
+    "double precision": (lambda v: v.astype(np.float64), "the type float64 instead of float32"),
+    "a list": (lambda v: v.tolist(), "returned list instead of a numpy array"),
     "not finite": (with_a_nan, "a vector that is not finite"),
-    "too long": (lambda v: v * 3, "of the length 3 in place of a unit vector: divide each"),
+    "too long": (lambda v: v * 3, "of the length 3 instead of a unit vector: divide each"),
     "too short": (lambda v: v * np.float32(0.99), "of the length 0.99 in place"),
     "zero": (lambda v: v * 0, "of the length 0 in place"),
 }

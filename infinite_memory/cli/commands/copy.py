@@ -29,7 +29,7 @@ def copy_command(context: click.Context, /, source: str, target: str) -> int:
     """Copy everything that the store FROM holds into the store TO, and compare the two.
 
     FROM and TO are a folder, mongodb://HOST/DATABASE, or mongodb+managed:// for the server in
-    the home folder. Run the command again after an interruption: it goes on. Exits with 4 if
+    the home folder. Run the command again after an interruption: it continues. Exits with 4 if
     something could not be copied, or differs between the two.
     """
     refuse_scopes(context, "copy")

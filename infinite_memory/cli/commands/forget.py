@@ -77,9 +77,9 @@ def forget_command(
 ) -> int:
     """Take memories out of every result: those with the given IDs, or all that match.
 
-    "revise ID --status current" brings a memory back. With --hard nothing is left of it; that asks
-    first, and needs --yes without a terminal. Instead of IDs, the options choose memories: they are
-    shown first, and forgotten in one change if you agree, or with --confirm.
+    "revise ID --status current" brings a memory back. --hard erases it for good; it asks first, and
+    needs --yes without a terminal. Instead of IDs, options can select memories: they are shown
+    first, and forgotten in one change if you agree, or with --confirm.
     """
     given = {name: value for name, value in options.items() if value not in (None, ())}
     if memory_ids:
@@ -88,8 +88,8 @@ def forget_command(
         return _forget_ids(context, memory_ids, hard=hard, yes=yes)
     if hard or yes:
         raise click.UsageError(
-            "--hard and --yes are for IDs: what the options choose is shown first, and takes"
-            " --confirm TOKEN where nobody can be asked"
+            "--hard and --yes are for IDs: memories that options select are shown first, and need"
+            " --confirm TOKEN without a terminal"
         )
     if not given:
         raise click.UsageError("give an ID, or options that choose memories, such as --tag")

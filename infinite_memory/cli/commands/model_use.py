@@ -89,7 +89,7 @@ def _check_origins(context: click.Context) -> None:
     for key, value, origin in load_settings(context).rows():
         if key in _KEYS and origin.startswith("INFINITE_MEMORY_"):
             raise ConfigurationError(
-                f"{origin}={value!s:.200} overrides the file with the settings: remove the"
+                f"{origin}={value!s:.200} overrides the settings file: remove the"
                 " variable, and try again"
             )
 
@@ -104,7 +104,7 @@ def _make_multilingual(config: Config, wheel: Path | None) -> None:
 def _describe_former(context: click.Context, config: Config, name: str) -> dict[str, str | None]:
     """Return the settings that name the model which answers until `name` has embedded everything.
 
-    It is the configured model, or the one before where that has not embedded everything itself.
+    It is the configured model, or the former model if that has not embedded everything itself.
     """
     former = (config.former_embedder, config.former_query_prefix, config.former_document_prefix)
     if not _is_changing(context):

@@ -72,9 +72,9 @@ def remember_command(
 ) -> None:
     """Store TEXT, or standard input where TEXT is -, and print the receipt.
 
-    With --from every line of FILE (- for standard input) is an object with a text and any other
-    field of a memory, or FILE is what `list --json` has printed. All of it is checked before the
-    first memory is stored; the options are the fields that a line leaves out. Similar memories are
+    With --from every line of FILE (- for standard input) is an object with a text and any further
+    fields of a memory, or FILE is the output of `list --json`. Every line is checked before the
+    first memory is stored; the options set the fields that a line leaves out. Similar memories are
     named for a TEXT only.
     """
     if (text is None) == (source_file is None):
@@ -125,7 +125,7 @@ def _remember_file(context: click.Context, path: str, options: dict[str, Any]) -
 
 
 def _describe_interruption(store: MemoryStore, drafts: Drafts) -> str:
-    """Return what an interrupted import has stored, and how to go on."""
+    """Return how much an interrupted import has stored, and how to continue."""
     total = format_count(len(drafts.items), "memory", "memories")
     ends = [_is_stored(store, str(draft.id)) for draft in (drafts.items[0], drafts.items[-1])]
     if all(ends):

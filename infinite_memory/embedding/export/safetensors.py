@@ -30,7 +30,7 @@ _DTYPES = {"F32": "<f4", "F16": "<f2", "F64": "<f8"}
 def read_tensors(path: Path) -> Mapping[str, NDArray[np.float32]]:
     """Return the floating-point tensors of the file by name, as float32.
 
-    Tensors of other types, such as position numbers, are left out.
+    Integer tensors, such as position numbers, are left out.
 
     Raises:
         EmbedderError: the file is missing, or is not a well-formed safetensors file.

@@ -35,7 +35,7 @@ def browse(services: Services, conditions: Conditions, *, limit: int, after: str
 
 
 def _load_leading_page(storage: Storage, criteria: Criteria, limit: int, after: str | None) -> Page:
-    """Return a page of the memories in the leading scopes, and behind these of the others."""
+    """Return a page of memories: first the leading scopes, then the rest."""
     leading = criteria.leading or frozenset()
     others = evolve(criteria, scopes=(criteria.scopes or frozenset()) - leading)
     if after is not None and after.startswith(_INHERITED):

@@ -15,7 +15,7 @@ def make_search(factory: SearchFactory, storage: Storage, embedder: Embedder) ->
     """Return the search that `factory` makes.
 
     Raises:
-        ConfigurationError: `factory` cannot be called, or what it makes lacks a method.
+        ConfigurationError: `factory` cannot be called, or its result lacks a method.
     """
     if not callable(factory):
         raise ConfigurationError(

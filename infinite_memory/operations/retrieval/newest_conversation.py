@@ -55,7 +55,7 @@ def _asks_for_last_time(text: str) -> bool:
 
 
 def _find_newest(services: Services, question: Question) -> str | None:
-    """Return the id of the conversation of the newest memory that belongs to one."""
+    """Return the conversation of the newest memory that belongs to a conversation."""
     after: str | None = None
     for _ in range(_MOST_BATCHES):
         page = load_page(services.storage, question.criteria, _BATCH, after)

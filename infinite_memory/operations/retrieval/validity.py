@@ -24,7 +24,7 @@ def tense_of(services: Services, mode: str | None, as_of: datetime | str | None)
     """Return the validated form of `mode` and `as_of`, by default the mode `CURRENT`.
 
     Raises:
-        InvalidInput: a value cannot be read, or the two contradict each other.
+        InvalidInput: a value cannot be read, or the values contradict each other.
     """
     now = services.clock()
     chosen = Mode.CURRENT if mode is None else check_choice(mode, Mode, "mode")

@@ -80,7 +80,7 @@ class ScopeRestorer:
         return self._find_or_restore(name).name
 
     def has_scope(self, name: str) -> bool:
-        """Return whether a scope has this name, whatever its letter case."""
+        """Return whether a scope has this name in any letter case."""
         return self._present(name) is not None
 
     def put_scope(self, scope: Scope) -> Scope:

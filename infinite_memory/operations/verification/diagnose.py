@@ -195,7 +195,7 @@ def _check_damage(storage: Storage) -> Diagnosis:
 
 
 def _check_pending(storage: Storage, embedder: Embedder, config: Config, size: Size) -> Diagnosis:
-    """Return whether memories are pending, and whether other models have vectors."""
+    """Return whether memories are pending, and whether vectors by former models are left."""
     model = embedder.model
     other_models = sorted(name for name in size.embedded if name != model)
     pending = len(storage.pending(model, limit=_MOST_PENDING))

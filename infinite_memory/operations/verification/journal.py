@@ -163,7 +163,7 @@ def _suspects(storage: Storage, left: dict[str, int], *, every: bool) -> list[st
 
 
 def _check_memory(storage: Storage, memory_id: str) -> Iterator[Finding]:
-    """Read a memory again, and yield a finding if its revision is not the recorded one.
+    """Read a memory again, and yield a finding if its revision is not the recorded revision.
 
     Damaged memories are reported elsewhere.
     """

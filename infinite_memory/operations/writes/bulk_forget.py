@@ -160,8 +160,8 @@ def _list_matching(services: Services, selection: _Selection) -> list[Memory]:
         if len(memories) > _MOST:
             start = memory.happened_at + _MICROSECOND
             raise InvalidInput(
-                f"more than {_MOST:,} memories match, and that is the most that one change"
-                f" forgets: begin with what happened since {start.isoformat()}"
+                f"more than {_MOST:,} memories match, the most that one change can forget: begin"
+                f" with those that happened since {start.isoformat()}"
             )
     return memories
 
@@ -177,7 +177,7 @@ def _find(services: Services, criteria: Criteria) -> Iterator[Memory]:
 
 
 def _count_elsewhere(services: Services, selection: _Selection) -> dict[str, int]:
-    """Return the number of memories by open scope that meet the conditions, whatever the scope."""
+    """Return the number of memories by open scope that meet all conditions except the scope."""
     narrowing = set(_NARROWING) - {"scope"}
     if selection.query is not None or not narrowing.intersection(selection.conditions):
         return {}

@@ -179,7 +179,7 @@ def _find_echoed(services: Services, new: NewMemory, last_stored: _LastStored) -
 
 
 def _adds_nothing(memory: Memory, recalled: Memory) -> bool:
-    """Return whether `recalled` holds whatever the fields of `memory` hold."""
+    """Return whether every value in `memory` is a default or a value of `recalled`."""
     if {*memory.sources} <= {*recalled.sources, recalled.id}:
         memory = evolve(memory, sources=())
     return recalled.scope in (memory.scope, GLOBAL) and all(

@@ -77,8 +77,8 @@ def remember_many(
 
     All drafts are checked before the first memory is stored. Up to 20,000 memories, and 64 Mi
     characters of text, are one commit: they are stored as a whole or not at all, with one entry in
-    the journal. They are embedded afterwards; what an interruption leaves is embedded later. With
-    more of them, the same call with the same ids goes on where it stopped.
+    the journal. They are embedded afterwards; what an interruption leaves is embedded later. After
+    an interruption of a larger import, the same call with the same ids continues where it stopped.
 
     Raises:
         InvalidInput: a draft cannot be used; the message has its position, counted from 1.

@@ -121,7 +121,7 @@ class Supersession:
     def settle(self, memory: Memory, supersedes: Sequence[str]) -> None:
         """Let a stored memory replace the stored memories whose ids are in `supersedes`.
 
-        What the memory has superseded before, or what one of the others has, stays as it is.
+        Memories that `memory`, or a memory in `supersedes`, superseded before stay as they are.
 
         Raises:
             InvalidInput: a memory does not exist, is in another scope, began later, was superseded

@@ -161,7 +161,7 @@ def sequence_of(document: Mapping[str, Any]) -> int:
 
 
 def stored_of(document: Document) -> list[Stored]:
-    """Return what a sound document says of its embeddings."""
+    """Return the embeddings that a sound document lists."""
     return [Stored.of(each) for each in document["embeddings"]]
 
 
@@ -247,6 +247,6 @@ def check_size(what: str, document: Document) -> bytes:
     if len(encoded) > MOST_BYTES:
         raise InvalidInput(
             f"{what} has {len(encoded):,} bytes with all of its fields, and a document of MongoDB "
-            f"at most {MOST_BYTES:,}: divide it, or keep it in a file and attach that"
+            f"may have {MOST_BYTES:,}: divide it, or keep it in a file and attach the file"
         )
     return encoded

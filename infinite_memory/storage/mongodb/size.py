@@ -22,7 +22,7 @@ _COUNTABLE: dict[str, Any] = {
 
 
 def measure(connection: Connection) -> Size:
-    """Count what is stored; see `Storage.measure`."""
+    """Count the records; see `Storage.measure`."""
     memories = connection.database.get_collection(MEMORIES)
     counts: dict[tuple[str, str, str], int] = {}
     embedded: dict[str, int] = {}

@@ -253,9 +253,9 @@ class MongoStorage:
     def _run(self, work: Callable[[], _Result], *, retry: bool = True) -> _Result:
         """Run `work`; if `retry`, repeat it after a lost connection.
 
-        A managed server that is gone is started, and `work` is retried for up to a minute. With any
-        other server, `work` is retried once after a lost connection. It is not retried if the
-        driver has already waited for the server, unless a replica set is electing a primary.
+        A managed server that is gone is started, and `work` is retried for up to a minute.
+        Otherwise, `work` is retried once after a lost connection. It is not retried if the driver
+        has already waited for the server, unless a replica set is electing a primary.
         """
         self._check_usable()
         began = time.monotonic()

@@ -57,7 +57,7 @@ def check_library(version: str) -> None:
     if branch > (3, 51) or patch >= _FIXED_BRANCHES.get((branch[0], branch[1]), sys.maxsize):
         return
     raise StorageUnavailable(
-        f"SQLite {version}, which apsw brought, can corrupt a database that several processes "
+        f"SQLite {version}, which apsw includes, can corrupt a database that several processes "
         "share: install a newer one with `pip install --upgrade apsw`"
     )
 

@@ -163,7 +163,7 @@ _CONVERSIONS: Mapping[FieldType, tuple[_Convert, _Convert]] = {
 
 
 def _conversions(field: MemoryField) -> tuple[_Convert, _Convert]:
-    """Return what turns the value of a field into the value of a column, and the opposite."""
+    """Return the functions from the value of a field to the value of a column, and back."""
     if field.choices is None:
         return _CONVERSIONS[field.value_type]
     # Looked up, since `Enum.value` is ten times slower.

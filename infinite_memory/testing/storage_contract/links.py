@@ -24,7 +24,7 @@ def _links(storage: Storage, *ids: str) -> list[Link]:
 
 
 class LinkTests(StorageTests):
-    """What is kept beside memories, and goes with them."""
+    """Links and usage, which are kept beside memories and erased with them."""
 
     def test_links_are_found_from_both_ends_in_order(self, storage: Storage) -> None:
         one = make_link("a", "b", weight=0.25, reason="grün", made_by="somebody")
