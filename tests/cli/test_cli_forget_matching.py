@@ -89,7 +89,7 @@ def test_where_nothing_matches_other_scopes_are_named(run: Run) -> None:
         (("d0", "--tag", "draft"), "not both"),
         (("d0", "--confirm", "x"), "not both"),
         (("--tag", "draft", "--hard"), "--hard and --yes are for IDs"),
-        (("--tag", "draft", "--yes"), "takes --confirm TOKEN"),
+        (("--tag", "draft", "--yes"), "need --confirm TOKEN"),
         (("--tag", "draft", "--limit", "3"), "belong to a query"),
         (("--confirm", "x"), "give an ID, or options"),
     ],

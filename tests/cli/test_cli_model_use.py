@@ -202,7 +202,7 @@ def test_a_variable_that_would_win_is_named(
 ) -> None:
     monkeypatch.setenv("INFINITE_MEMORY_EMBEDDER", "bundled")
     refused = run("model", "use", "multilingual", code=3)
-    assert "INFINITE_MEMORY_EMBEDDER=bundled overrides the file" in refused.stderr
+    assert "INFINITE_MEMORY_EMBEDDER=bundled overrides the settings file" in refused.stderr
     assert not home.exists()
 
 

@@ -56,14 +56,14 @@ WRONG = {
         lambda v: v[:, 1:],
         r"the shape \(\d+, 63\) instead of \(\d+, 64\)",
     ),
-    "one too few": (lambda v: v[1:], "was expected"),
-    "one flat array": (lambda v: v.ravel(), "was expected"),
+    "one too few": (lambda v: v[1:], r"of the shape \(\d+, 64\) instead of \(\d+, 64\)"),
+    "one flat array": (lambda v: v.ravel(), r"of the shape \(\d+,\) instead of \(\d+, 64\)"),
     "double precision": (lambda v: v.astype(np.float64), "the type float64 instead of float32"),
     "a list": (lambda v: v.tolist(), "returned list instead of a numpy array"),
     "not finite": (with_a_nan, "a vector that is not finite"),
     "too long": (lambda v: v * 3, "of the length 3 instead of a unit vector: divide each"),
-    "too short": (lambda v: v * np.float32(0.99), "of the length 0.99 in place"),
-    "zero": (lambda v: v * 0, "of the length 0 in place"),
+    "too short": (lambda v: v * np.float32(0.99), "of the length 0.99 instead"),
+    "zero": (lambda v: v * 0, "of the length 0 instead"),
 }
 
 
