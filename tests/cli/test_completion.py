@@ -6,14 +6,17 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from conftest import Ask, Run
 
 from infinite_memory.cli.main import infinite_memory
 
+Ask = Callable[..., Any]
+Run = Callable[..., Any]
 PROGRAM = Path(sys.executable).with_name("infinite-memory")
 VARIABLE = "_INFINITE_MEMORY_COMPLETE"
 

@@ -9,15 +9,17 @@ import shlex
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
-from conftest import Run
 
 from infinite_memory.cli.command_table import COMMANDS, SECTIONS
 from infinite_memory.cli.main import infinite_memory
 
+Run = Callable[..., Any]
 SERVER = Path(sys.executable).with_name("infinite-memory-mcp")
 
 
