@@ -30,6 +30,7 @@ MAX_FOLDER_FILES = 25
 LAYERS = [
     "infinite_memory.errors",
     "infinite_memory.clock",
+    "infinite_memory.plain",
     "infinite_memory.model",
     "infinite_memory.protocols",
     "infinite_memory.config",

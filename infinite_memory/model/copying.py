@@ -9,6 +9,7 @@ from enum import StrEnum
 from attrs import asdict, field, frozen
 
 from infinite_memory.model.verification import Finding
+from infinite_memory.plain import PlainData
 
 __all__ = ["Copied", "CopyMark", "CopyProgress", "CopyStep"]
 
@@ -55,7 +56,7 @@ class CopyMark:
 
 
 @frozen(kw_only=True)
-class Copied:
+class Copied(PlainData):
     """The result of a copy; `whole` is true if the target holds everything that the source holds.
 
     `copied` counts the memories and erased ids that this run wrote; `resumed` is true if it

@@ -15,6 +15,7 @@ from attrs import field, frozen
 from infinite_memory.model.codec import iso
 from infinite_memory.model.link import Link, LinkType
 from infinite_memory.model.scope import Scope, Sensitivity
+from infinite_memory.plain import PlainData
 
 __all__ = [
     "Action",
@@ -49,7 +50,7 @@ class Operation(StrEnum):
 
 
 @frozen(kw_only=True)
-class Actor:
+class Actor(PlainData):
     """Who made a change: the name of the client, and the process that it ran in.
 
     `process` is the name of the machine, a space, and an identifier that is unique on that machine:
@@ -91,7 +92,7 @@ class LinkStep:
 
 
 @frozen(kw_only=True)
-class Action:
+class Action(PlainData):
     """The change made by a commit, with its time, its actor and all that is needed to undo it.
 
     It contains no texts: they are in the revisions that `memories` names, and are erased with them.
@@ -152,7 +153,7 @@ class Action:
 
 
 @frozen(kw_only=True)
-class Entry:
+class Entry(PlainData):
     """An action with its number in the journal, counted from 1, and the digest of the chain."""
 
     number: int

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from enum import StrEnum
-from typing import overload
+from typing import Any, overload
 
 from attrs import frozen
 
 from infinite_memory.model.criteria import Depth, Mode
 from infinite_memory.model.memory import Memory
 from infinite_memory.model.time_range import Reading
+from infinite_memory.plain import PlainData
 
 __all__ = ["LIKELY", "Absence", "Explanation", "Hit", "Hits", "Predecessor", "Step"]
 
@@ -21,7 +22,7 @@ LIKELY = 0.15
 
 
 @frozen(kw_only=True)
-class Explanation:
+class Explanation(PlainData):
     """The steps that lead to the score of a memory.
 
     `cosine` compares the best passage with the whole question, None if no vectors were compared;
@@ -77,7 +78,7 @@ class Step(StrEnum):
 
 
 @frozen(kw_only=True)
-class Absence:
+class Absence(PlainData):
     """Why a search does not return a memory; `reason` says it in a sentence.
 
     `step` is the step that kept it out, `FOUND` if the search does return it, `MODE` where it would
@@ -99,7 +100,7 @@ class Absence:
 
 
 @frozen(kw_only=True)
-class Predecessor:
+class Predecessor(PlainData):
     """A memory that a hit has superseded.
 
     `text` is its beginning, at most 300 characters; `ended_at` is its `valid_to`, or else when it
@@ -112,7 +113,7 @@ class Predecessor:
 
 
 @frozen(kw_only=True)
-class Hit:
+class Hit(PlainData):
     """A memory that a search returned, with its score in [0, 1].
 
     `twins` are the ids of older memories that match as well and whose texts have the same canonical
@@ -136,9 +137,14 @@ class Hit:
     ended: bool = False
     supersedes: tuple[Predecessor, ...] = ()
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields of the memory and those of the hit, for `json.dumps`."""
+        own = PlainData.to_dict(self)
+        return {**own.pop("memory"), **own}
+
 
 @frozen(kw_only=True)
-class Hits(Sequence[Hit]):
+class Hits(PlainData, Sequence[Hit]):
     """The hits of a search, best first, with the counts of the search.
 
     An overview begins with summaries and ends with the hits that they cover. An outdated summary
@@ -179,6 +185,11 @@ class Hits(Sequence[Hit]):
     as_of: datetime | None = None
     opened: tuple[str, ...] = ()
     unopened: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return `hits`, whether an answer is `likely` to be among them, and the other fields."""
+        own = PlainData.to_dict(self)
+        return {"hits": own.pop("items"), "likely": self.likely, **own}
 
     @property
     def covered(self) -> dict[str, str]:

@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 from attrs import frozen
 
+from infinite_memory.plain import PlainData
+
 __all__ = ["Link", "LinkKey", "LinkType"]
 
 
@@ -32,7 +34,7 @@ class LinkKey(NamedTuple):
 
 
 @frozen(kw_only=True)
-class Link:
+class Link(PlainData):
     """A relation of the memory `source` to the memory `target`; at most one per type.
 
     `weight` is in (0, 1]. `made_by` is the client that made the link, `reason` its reason.

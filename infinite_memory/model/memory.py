@@ -10,6 +10,8 @@ from typing import TypeAlias
 
 from attrs import field, frozen
 
+from infinite_memory.plain import PlainData
+
 __all__ = ["GLOBAL", "JsonValue", "Kind", "Memory", "Origin", "Status", "shorten"]
 
 GLOBAL = "Global"
@@ -59,7 +61,7 @@ class Origin(StrEnum):
 
 
 @frozen(kw_only=True)
-class Memory:
+class Memory(PlainData):
     """A piece of text with its provenance.
 
     Every datetime is aware and in UTC. Values of this class are validated: operations and storages

@@ -8,6 +8,7 @@ from datetime import datetime
 from attrs import field, frozen
 
 from infinite_memory.model.memory import JsonValue
+from infinite_memory.plain import PlainData
 
 __all__ = ["SECTIONS", "Profile", "is_profile_key", "profile_key"]
 
@@ -18,7 +19,7 @@ _PREFIX = "profile:"
 
 
 @frozen(kw_only=True)
-class Profile:
+class Profile(PlainData):
     """The current profile of a user; every value is a separate fact with a key and a history.
 
     `fields` has the sections that are not empty, as nested objects. `keys` maps the path of every

@@ -10,6 +10,7 @@ from attrs import frozen
 
 from infinite_memory.model.memory import Memory
 from infinite_memory.model.time_range import Reading, TimeRange
+from infinite_memory.plain import PlainData
 
 __all__ = ["Digest", "Landmark", "Recalled"]
 
@@ -17,7 +18,7 @@ _YEAR_CHARS, _MONTH_CHARS = 4, 7
 
 
 @frozen(kw_only=True)
-class Landmark:
+class Landmark(PlainData):
     """A memory by its id, heading and time."""
 
     id: str
@@ -31,7 +32,7 @@ class Landmark:
 
 
 @frozen(kw_only=True)
-class Digest:
+class Digest(PlainData):
     """Exact counts of all memories of a window.
 
     `by_day` has the days of the user's time zone in order, without empty days. `by_scope` and
@@ -66,7 +67,7 @@ class Digest:
 
 
 @frozen(kw_only=True)
-class Recalled:
+class Recalled(PlainData):
     """A page of the memories of a window, oldest first unless `newest_first`.
 
     `when` is the reading of the words of time, None if datetimes were given; `said` shows the

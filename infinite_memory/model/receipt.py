@@ -10,6 +10,7 @@ from hashlib import blake2b
 from attrs import field, frozen
 
 from infinite_memory.model.memory import Memory
+from infinite_memory.plain import PlainData
 
 __all__ = [
     "PREVIEWED",
@@ -45,7 +46,7 @@ class Searchable(StrEnum):
 
 
 @frozen(kw_only=True)
-class Similar:
+class Similar(PlainData):
     """A current memory that is similar to a new memory, which may replace it.
 
     `text` is its beginning on one line, at most 240 characters, with "…" at the end where it is
@@ -61,7 +62,7 @@ class Similar:
 
 
 @frozen(kw_only=True)
-class KeyHolder:
+class KeyHolder(PlainData):
     """A current memory whose key is the key of a new memory, or the one nearest to it.
 
     `text` is its beginning as in `Similar`; None if a search of the scope of the new memory does
@@ -76,7 +77,7 @@ class KeyHolder:
 
 
 @frozen(kw_only=True)
-class Receipt:
+class Receipt(PlainData):
     """The result of a request to write; what it reports as stored is durable.
 
     The outcome `unchanged` means that the same request was carried out before; `strengthened` that
@@ -117,7 +118,7 @@ _TOKEN_BYTES = 6
 
 
 @frozen(kw_only=True)
-class Preview:
+class Preview(PlainData):
     """The memories that a change of many memories would change.
 
     `count` is the number of memories and `memories` are the first ten of them, in the order of the
@@ -134,7 +135,7 @@ class Preview:
 
 
 @frozen(kw_only=True)
-class BulkReceipt:
+class BulkReceipt(PlainData):
     """The ids of the memories that one commit, with one entry of the journal, has changed."""
 
     ids: tuple[str, ...]

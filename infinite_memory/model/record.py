@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from infinite_memory.model.memory import Memory
 from infinite_memory.model.time_range import Reading
+from infinite_memory.plain import PlainData
 
 __all__ = ["Change", "Changes", "Embedding", "Page", "Record", "Size", "Usage"]
 
@@ -57,7 +58,7 @@ class Changes:
 
 
 @frozen(kw_only=True)
-class Page:
+class Page(PlainData):
     """Memories, newest first, and the cursor of the next page, None at the end.
 
     `when` is the reading of the words of time, None without them.
@@ -88,7 +89,7 @@ class Size:
 
 
 @frozen(kw_only=True)
-class Usage:
+class Usage(PlainData):
     """How often a person or their assistant recalled a memory, and when they last did.
 
     To use a memory is no revision of it: this is kept beside it, and is no part of its history.

@@ -9,6 +9,7 @@ from enum import StrEnum
 from attrs import frozen
 
 from infinite_memory.model.memory import GLOBAL
+from infinite_memory.plain import PlainData
 
 __all__ = ["Scope", "Sensitivity", "find_spelling", "fold_name", "visible_from"]
 
@@ -21,7 +22,7 @@ class Sensitivity(StrEnum):
 
 
 @frozen(kw_only=True)
-class Scope:
+class Scope(PlainData):
     """A compartment of memories: a search of a scope sees the scope, its parents and `Global`.
 
     `keywords` are further names for the scope in a question. An inactive scope keeps its memories

@@ -8,6 +8,7 @@ from attrs import field, frozen
 
 from infinite_memory.errors import InvalidInput
 from infinite_memory.model.timestamps import in_zone
+from infinite_memory.plain import PlainData
 
 __all__ = ["Reading", "TimeRange", "format_range"]
 
@@ -24,7 +25,7 @@ def _in_utc(moment: datetime | None) -> datetime | None:
 
 
 @frozen
-class TimeRange:
+class TimeRange(PlainData):
     """All moments from `start` up to but excluding `end`, in UTC; None means unbounded.
 
     Raises:
@@ -43,7 +44,7 @@ class TimeRange:
 
 
 @frozen(kw_only=True)
-class Reading:
+class Reading(PlainData):
     """Words of time with the range that they mean.
 
     `span` is the half-open character range of `words` in the text. `said` shows the words and the

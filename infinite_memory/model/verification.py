@@ -7,6 +7,8 @@ from enum import StrEnum
 
 from attrs import field, frozen
 
+from infinite_memory.plain import PlainData
+
 __all__ = ["Diagnosis", "Finding", "RecordKind", "State", "Verification", "Walked"]
 
 Walked = Callable[[int, int], None]
@@ -31,7 +33,7 @@ class RecordKind(StrEnum):
 
 
 @frozen(kw_only=True)
-class Finding:
+class Finding(PlainData):
     """A damaged or contradictory record: `what` names the fault, `way_out` the remedy.
 
     `id` is the id of the memory or the name of the scope, None if the finding is about neither.
@@ -44,7 +46,7 @@ class Finding:
 
 
 @frozen(kw_only=True)
-class Verification:
+class Verification(PlainData):
     """The result of a verification, which changes no record.
 
 

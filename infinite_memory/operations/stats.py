@@ -11,12 +11,13 @@ from infinite_memory.model.memory import Status
 from infinite_memory.model.record import Usage
 from infinite_memory.operations.services import Services
 from infinite_memory.operations.writes.revise import get_record
+from infinite_memory.plain import PlainData
 
 __all__ = ["Stats", "stats", "usage"]
 
 
 @frozen(kw_only=True)
-class Stats:
+class Stats(PlainData):
     """Counts of the contents of a store.
 
     `memories` omits forgotten memories, as do the counts by scope and kind; `by_status` counts

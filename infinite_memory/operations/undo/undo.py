@@ -23,6 +23,7 @@ from infinite_memory.operations.undo.reversal import (
     list_some,
     plan_reversal,
 )
+from infinite_memory.plain import PlainData
 
 __all__ = ["LastOf", "Undone", "undo"]
 
@@ -39,7 +40,7 @@ class LastOf(StrEnum):
 
 
 @frozen(kw_only=True)
-class Undone:
+class Undone(PlainData):
     """The result of an undo: entry number `entry` of the journal reverses the entry `undone`.
 
     `memories` are the ids of the memories that it restored, and `changes` has every memory before
