@@ -1,0 +1,1 @@
+"""A year of facts that change."""
