@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from infinite_memory.model.criteria import Depth, Mode
     from infinite_memory.model.draft import Draft
     from infinite_memory.model.entry import Action, Actor, Entry, Operation
-    from infinite_memory.model.hits import Absence, Explanation, Hit, Hits, Predecessor, Step
+    from infinite_memory.model.hits import Absence, Explanation, Hit, Hits, Predecessor, Step, Told
     from infinite_memory.model.link import Link, LinkType
     from infinite_memory.model.memory import Kind, Memory, Origin, Status
     from infinite_memory.model.profile import Profile
@@ -142,6 +142,7 @@ __all__ = [
     "SupportsTimeline",
     "SupportsVerify",
     "TimeRange",
+    "Told",
     "Undone",
     "UnknownScope",
     "Usage",
@@ -177,7 +178,7 @@ _HOMES = {
     "model.criteria": ("Depth", "Mode"),
     "model.draft": ("Draft",),
     "model.entry": ("Action", "Actor", "Entry", "Operation"),
-    "model.hits": ("Absence", "Explanation", "Hit", "Hits", "Predecessor", "Step"),
+    "model.hits": ("Absence", "Explanation", "Hit", "Hits", "Predecessor", "Step", "Told"),
     "model.link": ("Link", "LinkType"),
     "model.memory": ("Kind", "Memory", "Origin", "Status"),
     "model.profile": ("Profile",),

@@ -15,6 +15,7 @@ from infinite_memory.model.codec import (
     reading_json,
     similar_json,
     to_json,
+    told_json,
 )
 from infinite_memory.model.criteria import Depth, Mode
 from infinite_memory.model.hits import Absence, Hit, Hits
@@ -279,6 +280,8 @@ def _related_data(hit: Hit) -> dict[str, Any]:
         "outdated": list(hit.outdated),
         "ended": hit.ended,
         "supersedes": [predecessor_json(predecessor) for predecessor in hit.supersedes],
+        "told_later": [told_json(told) for told in hit.told_later],
+        "told_earlier": [told_json(told) for told in hit.told_earlier],
         "explanation": None if hit.explanation is None else asdict(hit.explanation),
     }
     return {name: value for name, value in data.items() if value}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 
 from infinite_memory.model.criteria import Depth
@@ -239,20 +239,29 @@ def _render_hit(number: int, hit: Hit, depth: Depth, summary: str | None, view: 
     lines.append(quote_lines(excerpt.shown))
     if excerpt.is_cut and not excerpt.heading:
         lines.append(excerpt.remark)
+    lines += _related_lines(hit, view)
+    if hit.explanation is not None:
+        lines.append(_render_explanation(hit.explanation))
+    return "\n".join(lines)
+
+
+def _related_lines(hit: Hit, view: View) -> Iterator[str]:
+    """Yield a line for the memories that stand in each relation to a hit."""
     for label, ids in (
         ("the same, older", hit.twins),
         ("covers", hit.covers),
         ("outdated, since these were changed or replaced", hit.outdated),
     ):
         if ids:
-            lines.append(f"{label}: {view.join_ids(ids)}")
+            yield f"{label}: {view.join_ids(ids)}"
+    for label, others in (("told later", hit.told_later), ("told earlier", hit.told_earlier)):
+        if others:
+            dated = (f"{view.shorten(t.id)} on {view.format_date(t.happened_at)}" for t in others)
+            yield f"{label}: {', '.join(dated)}"
     for predecessor in hit.supersedes:
         until = view.format_limit(predecessor.ended_at)
-        lines.append(f"superseded, until {until}: id {view.shorten(predecessor.id)}")
-        lines.append(quote_lines(" ".join(predecessor.text.split())))
-    if hit.explanation is not None:
-        lines.append(_render_explanation(hit.explanation))
-    return "\n".join(lines)
+        yield f"superseded, until {until}: id {view.shorten(predecessor.id)}"
+        yield quote_lines(" ".join(predecessor.text.split()))
 
 
 def render_memory(
@@ -316,6 +325,7 @@ def _render_explanation(explanation: Explanation) -> str:
         (explanation.conversation, "its conversation"),
         (explanation.summary, "it is a summary"),
         (explanation.time, "it is of the time that the query names"),
+        (explanation.later, "it was told later than a near one"),
     )
     contributions = "".join(f", {label} {value:+.2f}" for value, label in steps if value)
     return (

@@ -130,3 +130,4 @@ def _related_ids(hits: Hits) -> Iterator[str]:
         for ids in (hit.twins, hit.covers, hit.outdated):
             yield from ids[:MAX_IDS]
         yield from (predecessor.id for predecessor in hit.supersedes)
+        yield from (told.id for told in (*hit.told_later, *hit.told_earlier))

@@ -27,6 +27,7 @@ _STEPS = (
         "conversation",
         "time",
         "summary",
+        "later",
     ),
 )
 
@@ -80,6 +81,10 @@ def _hit_lines(rank: int, hit: Hit, zone: str | None, summary: str | None) -> li
     ):
         if ids:
             lines.append(Line([(f"{label}: {excerpt(', '.join(ids), None)[0]}", "dim")], 3))
+    for label, others in (("told later", hit.told_later), ("told earlier", hit.told_earlier)):
+        if others:
+            dated = (f"{told.id} on {show_moment(told.happened_at, zone)}" for told in others)
+            lines.append(Line([(f"{label}: {', '.join(dated)}", "dim")], 3))
     for earlier in hit.supersedes:
         text = one_line(earlier.text, max_chars=_HEADING_CHARS)
         until = show_moment(earlier.ended_at, zone)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from infinite_memory.model.fields import MEMORY_FIELDS, FieldType, MemoryField
-from infinite_memory.model.hits import Predecessor
+from infinite_memory.model.hits import Predecessor, Told
 from infinite_memory.model.memory import JsonValue, Memory
 from infinite_memory.model.recall_page import Landmark
 from infinite_memory.model.receipt import KeyHolder, Similar
@@ -24,6 +24,7 @@ __all__ = [
     "similar_json",
     "to_json",
     "to_micros",
+    "told_json",
 ]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -94,6 +95,11 @@ def _from_json(field: MemoryField, value: Any) -> Any:
 def predecessor_json(earlier: Predecessor) -> dict[str, JsonValue]:
     """Return a superseded memory, and when it ended, as a JSON object."""
     return {"id": earlier.id, "text": earlier.text, "ended_at": iso(earlier.ended_at)}
+
+
+def told_json(told: Told) -> dict[str, JsonValue]:
+    """Return a memory beside a hit, and when it was told, as a JSON object."""
+    return {"id": told.id, "happened_at": iso(told.happened_at)}
 
 
 def similar_json(similar: Similar) -> dict[str, JsonValue]:

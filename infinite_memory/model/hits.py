@@ -14,7 +14,7 @@ from infinite_memory.model.memory import Memory
 from infinite_memory.model.time_range import Reading
 from infinite_memory.plain import PlainData
 
-__all__ = ["LIKELY", "Absence", "Explanation", "Hit", "Hits", "Predecessor", "Step"]
+__all__ = ["LIKELY", "Absence", "Explanation", "Hit", "Hits", "Predecessor", "Step", "Told"]
 
 
 LIKELY = 0.15
@@ -41,7 +41,8 @@ class Explanation(PlainData):
     - `important`: the memory is marked as important;
     - `conversation`: the best memories of the conversation;
     - `summary`: the memory is a summary, in an overview;
-    - `time`: the memory happened in the time that the question names.
+    - `time`: the memory happened in the time that the question names;
+    - `later`: it was told later than a near memory that matched a little better.
 
     The score is the total, calibrated to [0, 1].
     """
@@ -62,6 +63,7 @@ class Explanation(PlainData):
     conversation: float
     summary: float = 0.0
     time: float = 0.0
+    later: float = 0.0
     total: float
 
 
@@ -113,6 +115,14 @@ class Predecessor(PlainData):
 
 
 @frozen(kw_only=True)
+class Told(PlainData):
+    """A memory beside a hit, and when it was told."""
+
+    id: str
+    happened_at: datetime
+
+
+@frozen(kw_only=True)
 class Hit(PlainData):
     """A memory that a search returned, with its score in [0, 1].
 
@@ -125,6 +135,10 @@ class Hit(PlainData):
 
     `ended` tells that its validity is over by now. `supersedes` are the latest memories that it has
     taken the place of, newest first; a strict search has none.
+
+    `told_later` and `told_earlier` are hits of the same result that are near in meaning, at most
+    two each, nearest first: one of them may say what holds now. Messages, summaries and memories
+    that no longer hold have none and are none of them.
     """
 
     memory: Memory
@@ -136,6 +150,8 @@ class Hit(PlainData):
     outdated: tuple[str, ...] = ()
     ended: bool = False
     supersedes: tuple[Predecessor, ...] = ()
+    told_later: tuple[Told, ...] = ()
+    told_earlier: tuple[Told, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields of the memory and those of the hit, for `json.dumps`."""

@@ -47,13 +47,17 @@ class Question:
 class Candidate:
     """The id of a memory that matches, with its score in [0, 1] and, if asked for, its explanation.
 
-    `twins` are the ids of the other matching memories that say the same, newest first.
+    `twins` are the ids of the other matching memories that say the same, newest first. `later` and
+    `earlier` are the ids of candidates of the same ranking that are near in meaning and were told
+    later or earlier, nearest first.
     """
 
     id: str
     score: float
     explanation: Explanation | None
     twins: tuple[str, ...] = ()
+    later: tuple[str, ...] = ()
+    earlier: tuple[str, ...] = ()
 
 
 @frozen(kw_only=True)

@@ -30,6 +30,8 @@ __all__ = [
     "best_passage",
     "cosines",
     "mean_of_greatest",
+    "means_of_greatest",
+    "pairwise_cosines",
 ]
 
 ABSENT = np.float32(-2.0)
@@ -78,6 +80,24 @@ def cosines(query: QueryVector, segment: Segment, docs: NDArray[np.int32]) -> Sc
     return _score_documents(segment, docs, partial(_products, segment, query))
 
 
+def pairwise_cosines(
+    high: Bytes, scale: Scores, starts: NDArray[np.intp], wanted: NDArray[np.intp]
+) -> Scores:
+    """Return the cosines of the texts `wanted` with all texts: float32, shape (w, n).
+
+    The n texts have the passages from each of `starts` to the next, at least one, with the high
+    planes `high` and the scales `scale`. The nearest passages of two texts count.
+    """
+    ends = np.append(starts[1:], len(high))
+    sizes = (ends - starts)[wanted]
+    offsets = np.cumsum(sizes) - sizes
+    rows = np.repeat(starts[wanted] - offsets, sizes) + np.arange(int(sizes.sum()))
+    products = _dot_products(high[rows], high, "float64")
+    products = products * (scale[rows, np.newaxis] * np.float64(65_536)) * scale
+    by_text = np.maximum.reduceat(products, starts, axis=1)
+    return np.maximum.reduceat(by_text, offsets, axis=0).astype(np.float32)
+
+
 def mean_of_greatest(cosines: Scores, number: int, background: float) -> float:
     """Return the mean of the `number` greatest cosines, smoothed by the background of the model.
 
@@ -88,6 +108,15 @@ def mean_of_greatest(cosines: Scores, number: int, background: float) -> float:
         present = np.partition(present, -number)[-number:]
     total = float(present.sum()) + _PRIOR_COSINES * background
     return total / (len(present) + _PRIOR_COSINES)
+
+
+def means_of_greatest(cosines: Scores, number: int, background: float) -> Scores:
+    """Return `mean_of_greatest` of every row of `cosines`, shape (r, n): float32, (r,)."""
+    greatest = np.sort(cosines, axis=1)[:, -number:]
+    present = greatest > ABSENT
+    total = np.where(present, greatest, 0).sum(axis=1, dtype=np.float64)
+    means = (total + _PRIOR_COSINES * background) / (present.sum(axis=1) + _PRIOR_COSINES)
+    return np.asarray(means, np.float32)
 
 
 def best_passage(query: QueryVector, segment: Segment, doc: int) -> tuple[int, int] | None:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from infinite_memory.errors import StoreDamaged
 from infinite_memory.search.bm25 import count_terms
-from infinite_memory.search.conversation_turns import ConversationTurns
+from infinite_memory.search.conversation.turns import ConversationTurns
 from infinite_memory.search.document import hash_term
 from infinite_memory.search.scoring import SegmentScores
 from infinite_memory.text.analyzer import terms

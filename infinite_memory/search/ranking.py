@@ -2,10 +2,11 @@
 
 1. BM25 and the cosine of the high bytes of its vectors score every eligible memory alone
    (`scoring`). `rescore_best` compares the whole vectors of the best 1,000 memories.
-2. The best 300 memories and their adjacent turns are scored in context (`conversation_scoring`).
+2. The best 300 memories and their adjacent turns are scored in context (`conversation`).
 3. A memory that happened in the time that the question names gains a share of its total, and in an
    overview a summary gains a smaller share (`lift_totals` in `scoring`).
 4. Memories with the same canonical text form a group, shown as its newest member (`collapsing`).
+   Of memories near each other the later told comes first (`later_first`).
 5. The total becomes a score in [0, 1] (`calibration`).
 """
 
@@ -30,10 +31,20 @@ from infinite_memory.search.collapsing import (
     select_best_docs,
     select_best_groups,
 )
-from infinite_memory.search.conversation_scoring import ConversationScores, score_in_conversations
-from infinite_memory.search.conversation_turns import find_conversation_turns
+from infinite_memory.search.conversation.scoring import ConversationScores, score_in_conversations
+from infinite_memory.search.conversation.turns import ConversationTurns, find_conversation_turns
 from infinite_memory.search.cosine import QueryVector, approximate_cosines, cosines
 from infinite_memory.search.explain import explain
+from infinite_memory.search.later_first import (
+    COMPARED,
+    MOST_HITS,
+    Neighbors,
+    Retold,
+    find_neighbors,
+    find_retold,
+    put_later_first,
+    puts_later_first,
+)
 from infinite_memory.search.names import (
     find_common_names,
     find_named_speakers,
@@ -94,8 +105,7 @@ def rank(
     names = find_named_speakers(question.text, segments, eligible)
     common_names = find_common_names(question.text, segments, eligible, texts)
     text = remove_names(remove_time_words(question), names | common_names)
-    query_texts = (text, *(split_sentences(text) if weights.sentences else ()))
-    queries, note = _embed_question(query_texts, question, embed)
+    queries, note = _embed_question(text, question, embed, sentences=weights.sentences > 0)
     query = queries[0] if queries else None
     weights = _adjust_weights(question, query, weights)
     words = question.text if weights.words else ""
@@ -122,7 +132,8 @@ def rank(
     context = _score_candidates(scores, query_terms, weights, queries, quotes, texts)
     curve = calibrate(scores, weights, len(telling))
     reasons: Explain = partial(explain, scores, context=context, weights=weights, query=query)
-    return _make_ranking(*lift_totals(scores, question, reasons, weights), question, curve, note)
+    lifted = lift_totals(scores, question, reasons, weights)
+    return _make_ranking(*lifted, question, curve, note, context, weights.later)
 
 
 def _make_ranking(
@@ -131,18 +142,33 @@ def _make_ranking(
     question: Question,
     curve: Calibration,
     note: str | None,
+    context: ConversationScores | None,
+    later: float,
 ) -> Ranking:
     """Return the ranking of `scores`, with the counts of the memories beyond it."""
-    least = _find_least(scores, question, curve)
+    turns = None if context is None else context.turns
+    neighbors = None
+    first = select_best_groups(scores, max(COMPARED, question.spared), _ANY_MATCH)
+    if turns is not None and question.depth is not Depth.EXHAUSTIVE:
+        compared = first[:COMPARED]
+        neighbors = find_neighbors(scores, compared, question, turns)
+        if later and puts_later_first(question):
+            scores, reasons = put_later_first(scores, reasons, compared, neighbors, share=later)
+    least = _find_least(first, question, curve)
     groups = _select_groups(scores, question, least)
     end = question.offset + question.limit
+    page = groups[question.offset : end]
     above = sum(int(np.count_nonzero(segment_scores.total >= least)) for segment_scores in scores)
     matched = sum(int(np.count_nonzero(segment_scores.total > 0)) for segment_scores in scores)
     scored_doc = None if question.about is None else find_scored_doc(scores, question.about)
     return Ranking(
         candidates=tuple(
-            _make_candidate(group, curve, reasons if question.explain else None)
-            for group in groups[question.offset : end]
+            _make_candidate(group, curve, reasons if question.explain else None, retold)
+            for group, retold in zip(
+                page,
+                _find_retold(scores, groups, question, turns, neighbors),
+                strict=True,
+            )
         ),
         place=None if scored_doc is None else _locate_candidate(scores, scored_doc, curve, reasons),
         eligible=sum(len(segment_scores.doc_filter) for segment_scores in scores),
@@ -151,32 +177,62 @@ def _make_ranking(
         further=len(groups) > end,
         best=curve.score(groups[0].total) if groups else 0.0,
         below=matched - above,
-        pending=sum(
-            int(
-                np.count_nonzero(
-                    segment_scores.doc_filter.contains(segment_scores.segment.unembedded_docs)
-                )
-            )
-            for segment_scores in scores
-        ),
+        pending=_count_pending(scores),
         note=note,
         time=question.time,
     )
 
 
-def _find_least(scores: Sequence[SegmentScores], question: Question, curve: Calibration) -> float:
-    """Return the least total that passes the threshold, or is among the first `spared`."""
+def _count_pending(scores: Sequence[SegmentScores]) -> int:
+    """Return how many of the searched memories have no vector."""
+    return sum(
+        int(np.count_nonzero(column.doc_filter.contains(column.segment.unembedded_docs)))
+        for column in scores
+    )
+
+
+def _find_least(first: Sequence[Group], question: Question, curve: Calibration) -> float:
+    """Return the least total that passes the threshold, or is among the first `spared`.
+
+    `first` are the best groups, at least as many as are spared. A memory that moves up among them
+    does not pass the last of these: its total was among theirs.
+    """
     least = max(curve.total(question.threshold), _ANY_MATCH)
-    spared = select_best_groups(scores, question.spared, _ANY_MATCH) if question.spared else []
+    spared = first[: question.spared]
     return min(least, spared[-1].total) if spared else least
 
 
-def _make_candidate(group: Group, curve: Calibration, reasons: Explain | None) -> Candidate:
+def _find_retold(
+    scores: Sequence[SegmentScores],
+    groups: Sequence[Group],
+    question: Question,
+    turns: ConversationTurns | None,
+    neighbors: Neighbors | None,
+) -> Sequence[Retold]:
+    """Return what was told later and earlier than each group on the page of `question`.
+
+    `neighbors` compares the best of all groups; another page is compared here.
+    """
+    page = groups[question.offset : question.offset + question.limit]
+    if turns is None or neighbors is None or len(page) < 2:
+        return [Retold()] * len(page)
+    compared = page[:MOST_HITS]
+    if not {_memory_id(group.lead) for group in compared} <= set(neighbors.ids):
+        neighbors = find_neighbors(scores, compared, question, turns)
+    retold = find_retold(neighbors, compared, groups[0].total)
+    return retold + [Retold()] * (len(page) - len(compared))
+
+
+def _make_candidate(
+    group: Group, curve: Calibration, reasons: Explain | None, retold: Retold
+) -> Candidate:
     return Candidate(
         id=_memory_id(group.lead),
         score=curve.score(group.total),
         explanation=None if reasons is None else reasons(*group.lead),
         twins=tuple(map(_memory_id, group.twins)),
+        later=retold.later,
+        earlier=retold.earlier,
     )
 
 
@@ -185,7 +241,7 @@ def _locate_candidate(
 ) -> tuple[int, Candidate]:
     total = float(scored_doc[0].total[scored_doc[1]])
     alone = Group(lead=scored_doc, twins=(), total=total)
-    return rank_of(scores, scored_doc), _make_candidate(alone, curve, reasons)
+    return rank_of(scores, scored_doc), _make_candidate(alone, curve, reasons, Retold())
 
 
 def _memory_id(scored_doc: ScoredDoc) -> str:
@@ -263,14 +319,15 @@ def rescore_best(
 
 
 def _embed_question(
-    texts: Sequence[str], question: Question, embed: Embed | None
+    text: str, question: Question, embed: Embed | None, *, sentences: bool
 ) -> tuple[tuple[QueryVector, ...], str | None]:
+    """Return the vectors of `text`, and of its `sentences`, none with the reason as a note."""
     if Arm.MEANING not in question.arms:
         return (), None
     if embed is None:
         return (), "compared by words alone: the embedding model does not know this language"
     try:
-        vectors = [embed(text) for text in texts]
+        vectors = [embed(part) for part in (text, *(split_sentences(text) if sentences else ()))]
     except EmbedderError as error:
         return (), f"compared by words alone: {error}"
     if not all(np.isfinite(vector).all() for vector in vectors):

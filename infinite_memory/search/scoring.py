@@ -11,7 +11,7 @@ better on the development sets, and would call the best of many unrelated memori
 
 `lift_totals` raises the final totals of some documents by a share: of summaries in an overview, and
 of memories from the time that the question names. The shares are bounded: a memory that matches
-clearly better keeps its rank.
+clearly better keeps its rank. `later_first` adds a last step in the same way.
 """
 
 from __future__ import annotations
@@ -37,8 +37,10 @@ __all__ = [
     "DEFAULT_WEIGHTS",
     "Explain",
     "Positions",
+    "Record",
     "SegmentScores",
     "Weights",
+    "add_step",
     "drop_empty_time",
     "lift_totals",
     "remove_time_words",
@@ -76,6 +78,8 @@ class Weights:
     - `important`: the share that an important memory gains. It is small, so that it only decides
       between nearly equal memories.
     - `time`: the share that a memory gains if it happened in the time that the question names.
+    - `later`: the share of its total by which a memory may exceed a near one that was told later
+      and still come after it.
 
     No weight depends on the embedding model.
     """
@@ -94,6 +98,9 @@ class Weights:
     quoted: float = field(default=0.3, validator=_SHARE)
     important: float = field(default=0.05, validator=_SHARE)
     time: float = field(default=0.3, validator=_SHARE)
+    later: float = field(
+        default=0.25, validator=validators.and_(validators.ge(0), validators.le(1))
+    )
 
 
 DEFAULT_WEIGHTS = Weights()
@@ -263,18 +270,20 @@ _SUMMARY = KINDS.index(Kind.SUMMARY)
 Explain = Callable[[SegmentScores, int], Explanation]
 """Explains the document at a position of a scored segment."""
 
+Record = Callable[[Explanation, float, float], Explanation]
+"""Writes the gain of a step, and the total with it, into an explanation."""
+
 
 @frozen(kw_only=True)
 class _Lift:
     """The share that a step adds, and the documents of a segment that it lifts.
 
-    `select` returns for the selected documents whether they gain: bool, shape (k,). `record` writes
-    the gain and the new total into an explanation.
+    `select` returns for the selected documents whether they gain: bool, shape (k,).
     """
 
     share: float
     select: Callable[[SegmentScores], NDArray[np.bool_]]
-    record: Callable[[Explanation, float, float], Explanation]
+    record: Record
 
 
 def drop_empty_time(
@@ -309,7 +318,7 @@ def lift_totals(
     """
     for lift in _lifts(question, weights):
         before, scores = scores, [_raise(segment_scores, lift) for segment_scores in scores]
-        explain = _add_step(explain, lift, before, scores)
+        explain = add_step(explain, lift.record, before, scores)
     return scores, explain
 
 
@@ -356,15 +365,21 @@ def _raise(segment_scores: SegmentScores, lift: _Lift) -> SegmentScores:
     return evolve(segment_scores, total=total)
 
 
-def _add_step(
-    explain: Explain, lift: _Lift, before: Sequence[SegmentScores], after: Sequence[SegmentScores]
+def add_step(
+    explain: Explain,
+    record: Record,
+    before: Sequence[SegmentScores],
+    after: Sequence[SegmentScores],
 ) -> Explain:
-    """Return an explanation of `after` that adds the gain of `lift` to the steps of `before`."""
+    """Return an explanation of `after` that adds a gain to the steps of `before`.
+
+    `explain` explains `before`, and `record` writes the gain and the new total.
+    """
     origin = {id(new): old for old, new in zip(before, after, strict=True)}
 
     def explain_with_step(segment_scores: SegmentScores, position: int) -> Explanation:
         explanation = explain(origin[id(segment_scores)], position)
         total = float(segment_scores.total[position])
-        return lift.record(explanation, total - explanation.total, total)
+        return record(explanation, total - explanation.total, total)
 
     return explain_with_step

@@ -15,7 +15,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from infinite_memory.search.conversation_turns import ConversationTurns
+from infinite_memory.search.conversation.turns import ConversationTurns
 from infinite_memory.search.cosine import ABSENT, QueryVector, cosines
 from infinite_memory.search.scoring import SegmentScores, scale_cosines
 from infinite_memory.text.analyzer import terms

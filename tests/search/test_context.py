@@ -18,7 +18,7 @@ from infinite_memory.model.memory import Memory
 from infinite_memory.model.question import Question, Ranking
 from infinite_memory.model.record import Embedding, Record
 from infinite_memory.search.calibration import Calibration, calibrate
-from infinite_memory.search.conversation_turns import NONE, find_conversation_turns
+from infinite_memory.search.conversation.turns import NONE, find_conversation_turns
 from infinite_memory.search.doc_filter import DocFilter
 from infinite_memory.search.document import Document, describe
 from infinite_memory.search.ranking import rank

@@ -16,7 +16,7 @@ from infinite_memory.cli.options import common_options, wants_json
 from infinite_memory.cli.output import Line, emit_json, emit_lines, remark
 from infinite_memory.cli.render import join_words, scope_names
 from infinite_memory.cli.scope_hints import describe_other_scopes
-from infinite_memory.model.codec import iso, predecessor_json, reading_json, to_json
+from infinite_memory.model.codec import iso, predecessor_json, reading_json, to_json, told_json
 from infinite_memory.model.criteria import Depth
 from infinite_memory.model.hits import Hit, Hits, Step
 from infinite_memory.model.messages import format_count
@@ -119,6 +119,9 @@ def _hit_json(hit: Hit, *, explain: bool) -> dict[str, Any]:
         document["ended"] = True
     if hit.supersedes:
         document["supersedes"] = [predecessor_json(earlier) for earlier in hit.supersedes]
+    for name, others in (("told_later", hit.told_later), ("told_earlier", hit.told_earlier)):
+        if others:
+            document[name] = [told_json(told) for told in others]
     if explain and hit.explanation is not None:
         document["explanation"] = asdict(hit.explanation)
     return document

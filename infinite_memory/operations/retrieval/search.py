@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from attrs import evolve
 
 from infinite_memory.errors import InvalidInput
 from infinite_memory.model.criteria import Depth, Mode
-from infinite_memory.model.hits import Hit, Hits
+from infinite_memory.model.hits import Hit, Hits, Told
+from infinite_memory.model.memory import Memory
 from infinite_memory.model.question import Question, Ranking
 from infinite_memory.operations.load_memories import load_memories
 from infinite_memory.operations.retrieval.highlights import highlight_long_texts
@@ -97,8 +98,10 @@ def _rank(services: Services, question: Question) -> Ranking:
 
 
 def _load_hits(services: Services, question: Question, ranking: Ranking) -> list[Hit]:
-    memories = load_memories(services, [candidate.id for candidate in ranking.candidates])
     criteria, tense = question.criteria, question.criteria.tense
+    loaded = load_memories(services, [candidate.id for candidate in ranking.candidates])
+    # Another process may have changed or erased one since the index was read.
+    memories = {memory_id: m for memory_id, m in loaded.items() if criteria.admit(m)}
     strict = tense is not None and tense.mode is Mode.STRICT
     superseded = {} if strict else load_predecessors(services, list(memories), criteria)
     return [
@@ -109,11 +112,24 @@ def _load_hits(services: Services, question: Question, ranking: Ranking) -> list
             twins=candidate.twins,
             ended=tense is not None and memories[candidate.id].ended_by(tense.now),
             supersedes=superseded.get(candidate.id, ()),
+            told_later=_beside(memories[candidate.id], candidate.later, memories),
+            told_earlier=_beside(memories[candidate.id], candidate.earlier, memories),
         )
         for candidate in ranking.candidates
-        # Another process may have changed or erased one since the index was read.
-        if candidate.id in memories and criteria.admit(memories[candidate.id])
+        if candidate.id in memories
     ]
+
+
+def _beside(
+    memory: Memory, near_ids: Sequence[str], shown: Mapping[str, Memory]
+) -> tuple[Told, ...]:
+    """Return those of `near_ids` that are shown too; one made from the other says nothing new."""
+    others = [shown[memory_id] for memory_id in near_ids if memory_id in shown]
+    return tuple(
+        Told(id=other.id, happened_at=other.happened_at)
+        for other in others
+        if other.id not in memory.sources and memory.id not in other.sources
+    )
 
 
 def _make_hits(question: Question, ranking: Ranking, hits: Sequence[Hit]) -> Hits:

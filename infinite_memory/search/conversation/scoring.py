@@ -23,7 +23,7 @@ from attrs import evolve, frozen
 from numpy.typing import NDArray
 
 from infinite_memory.search.bm25 import QueryTerms, count_terms, saturate_counts
-from infinite_memory.search.conversation_turns import NONE, ConversationTurns
+from infinite_memory.search.conversation.turns import NONE, ConversationTurns
 from infinite_memory.search.scoring import SegmentScores, Weights, scale_words
 
 __all__ = ["ConversationScores", "score_in_conversations"]

@@ -1,0 +1,280 @@
+"""Of two memories that are near each other in meaning, the one that was told later comes first.
+
+The closeness of two memories is the cosine of their nearest passages minus their background, on the
+scale of `meaning`. The background of a memory is the mean cosine of its 50 nearest among the best
+candidates of the question, so that no language, subject or model needs a threshold of its own; of
+two memories the greater background counts. Two memories are near if their closeness is enough and
+each is among the nearest of the other.
+
+`put_later_first` compares the first ten memories: one that was told later than a near one, and has
+at least three quarters of its total, gets the same total, and equal totals are ordered by time. A
+memory that matches clearly better keeps its rank. `find_retold` names the near memories of a page.
+
+Neither concerns messages, which are all near the messages around them; summaries, which repeat
+their sources; what is not current; and pairs in different scopes, since a memory never supersedes
+one in another scope.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from attrs import evolve, frozen
+from numpy.typing import NDArray
+
+from infinite_memory.model.codec import to_micros
+from infinite_memory.model.hits import Explanation
+from infinite_memory.model.memory import Kind, Status
+from infinite_memory.model.question import Arm, Question
+from infinite_memory.search.collapsing import Group, ScoredDoc
+from infinite_memory.search.conversation.turns import ConversationTurns
+from infinite_memory.search.cosine import ABSENT, means_of_greatest, pairwise_cosines
+from infinite_memory.search.document import KINDS, STATUSES
+from infinite_memory.search.phrases import find_quotes
+from infinite_memory.search.scoring import Explain, SegmentScores, add_step
+
+__all__ = [
+    "COMPARED",
+    "MOST_HITS",
+    "Neighbors",
+    "Retold",
+    "find_neighbors",
+    "find_retold",
+    "put_later_first",
+    "puts_later_first",
+]
+
+COMPARED = 10
+"""The number of memories whose order can change, the best of all."""
+
+MOST_HITS = 50
+"""The number of memories of a page that are compared, the first of the page."""
+
+# Fitted on `notes`; `docs/measurements/retrieval.md` has the figures around these values.
+_NEAR = 0.125
+# Of a pair whose order changes, each memory is among so many that are nearest to the other.
+_MOST_MOVED = 5
+# The same for a pair that is named. One of the two has this share of the best total: what is named
+# beside a weak match helps nobody.
+_MOST_NAMED = 2
+_STRONG_SHARE = 0.7
+_NEAREST = 50
+# Texts with a greater cosine say the same and are no neighbors.
+_SAME = 0.999
+_MOST_PASSAGES = 4
+_LEFT_OUT = (KINDS.index(Kind.MESSAGE), KINDS.index(Kind.SUMMARY))
+_CURRENT = STATUSES.index(Status.CURRENT)
+
+
+@frozen(kw_only=True)
+class Retold:
+    """The ids of near memories on the same page that were told later or earlier, nearest first."""
+
+    later: tuple[str, ...] = ()
+    earlier: tuple[str, ...] = ()
+
+
+@frozen(kw_only=True, eq=False)
+class Neighbors:
+    """How near some memories are to each other: columns of shape (n, n), and their `ids`.
+
+    `nearer`[i, j] counts the candidates that are nearer to the memory i than the memory j is.
+    `is_later`[i, j] says whether j may replace i: it was told later, in the same scope.
+    """
+
+    ids: tuple[str, ...]
+    closeness: NDArray[np.float32]
+    nearer: NDArray[np.int64]
+    is_later: NDArray[np.bool_]
+
+    def among_nearest(self, number: int) -> NDArray[np.bool_]:
+        """Return whether two memories are near, each among the `number` nearest of the other."""
+        is_among = self.nearer < number
+        return (self.closeness >= _NEAR) & is_among & is_among.T
+
+
+def find_neighbors(
+    scores: Sequence[SegmentScores],
+    groups: Sequence[Group],
+    question: Question,
+    turns: ConversationTurns,
+) -> Neighbors:
+    """Compare the leads of `groups` with each other, and with the candidates in `turns`."""
+    number = len(groups)
+    closeness = np.full((number, number), ABSENT, np.float32)
+    nearer = np.zeros((number, number), np.int64)
+    is_later = np.zeros((number, number), np.bool_)
+    index_of = {id(column): index for index, column in enumerate(scores)}
+    leads = [
+        (index_of[id(column)], column.doc_filter.doc_at(position))
+        for column, position in (group.lead for group in groups)
+    ]
+    able = [n for n, (index, doc) in enumerate(leads) if _may_change(scores[index], doc, question)]
+    square = np.ix_(able, able)
+    if len(able) > 1:
+        is_later[square] = _compare_times(scores, [leads[n] for n in able])
+    if is_later.any():
+        compared = _compare_meanings(scores, [leads[n] for n in able], turns)
+        closeness[square], nearer[square] = compared
+    return Neighbors(
+        ids=tuple(scores[index].segment.id_of(doc) for index, doc in leads),
+        closeness=closeness,
+        nearer=nearer,
+        is_later=is_later,
+    )
+
+
+def puts_later_first(question: Question) -> bool:
+    """Return whether the later memory comes first in the answer to `question`.
+
+    A question that names a time asks for what was told then, and one that quotes asks for what has
+    these words.
+    """
+    names_one = question.time is not None or bool(find_quotes(question.text))
+    return Arm.MEANING in question.arms and not names_one
+
+
+def put_later_first(
+    scores: Sequence[SegmentScores],
+    explain: Explain,
+    groups: Sequence[Group],
+    neighbors: Neighbors,
+    *,
+    share: float,
+) -> tuple[Sequence[SegmentScores], Explain]:
+    """Return `scores` with the totals of later memories raised, and their explanation.
+
+    `groups` are the best groups of `scores`, which `explain` explains, and `neighbors` compares
+    them. A memory gains at most `share` of the total of the earlier memory.
+    """
+    totals = np.array([group.total for group in groups])
+    passed = totals[:, np.newaxis]
+    is_bounded = (totals < passed) & (totals >= (1 - share) * passed)
+    passes = neighbors.is_later & neighbors.among_nearest(_MOST_MOVED) & is_bounded
+    if not passes.any():
+        return scores, explain
+    raised = np.where(passes, passed, 0).max(axis=0)
+    after = list(scores)
+    for number in np.flatnonzero(raised).tolist():
+        segment_scores, position = groups[number].lead
+        index = next(n for n, column in enumerate(scores) if column is segment_scores)
+        if after[index] is segment_scores:
+            after[index] = evolve(segment_scores, total=segment_scores.total.copy())
+        after[index].total[position] = raised[number]
+    return after, add_step(explain, _record, scores, after)
+
+
+def find_retold(neighbors: Neighbors, groups: Sequence[Group], best: float) -> list[Retold]:
+    """Return for each of `groups` what was told later and earlier.
+
+    `neighbors` compares the groups, in another order perhaps. `best` is the best total of the
+    question.
+    """
+    place = {memory_id: n for n, memory_id in enumerate(neighbors.ids)}
+    rows = [place[_id_of(group.lead)] for group in groups]
+    is_strong = np.zeros(len(place), np.bool_)
+    is_strong[rows] = [group.total >= _STRONG_SHARE * best for group in groups]
+    is_there = np.zeros(len(place), np.bool_)
+    is_there[rows] = True
+    is_named = neighbors.among_nearest(_MOST_NAMED) & (is_strong | is_strong[:, np.newaxis])
+    is_named &= is_there
+    return [
+        Retold(
+            later=_nearest(neighbors, row, is_named[row] & neighbors.is_later[row]),
+            earlier=_nearest(neighbors, row, is_named[row] & neighbors.is_later[:, row]),
+        )
+        for row in rows
+    ]
+
+
+def _record(steps: Explanation, gain: float, total: float) -> Explanation:
+    return evolve(steps, later=gain, total=total)
+
+
+def _id_of(scored_doc: ScoredDoc) -> str:
+    segment_scores, position = scored_doc
+    return segment_scores.segment.id_of(segment_scores.doc_filter.doc_at(position))
+
+
+def _nearest(neighbors: Neighbors, row: int, chosen: NDArray[np.bool_]) -> tuple[str, ...]:
+    ranked = sorted(
+        (-float(neighbors.closeness[row, n]), neighbors.ids[n])
+        for n in np.flatnonzero(chosen).tolist()
+    )
+    return tuple(memory_id for _, memory_id in ranked[:_MOST_NAMED])
+
+
+def _may_change(segment_scores: SegmentScores, doc: int, question: Question) -> bool:
+    """Return whether a document states what can be replaced, and still holds."""
+    segment, tense = segment_scores.segment, question.criteria.tense
+    return bool(
+        segment.status[doc] == _CURRENT
+        and segment.kind[doc] not in _LEFT_OUT
+        and segment.passage_start[doc + 1] > segment.passage_start[doc]
+        and (tense is None or segment.held_to[doc] > to_micros(tense.now))
+    )
+
+
+def _compare_times(
+    scores: Sequence[SegmentScores], docs: Sequence[tuple[int, int]]
+) -> NDArray[np.bool_]:
+    """Return whether the second of two documents was told later, in the same scope: (n, n)."""
+    segments = [scores[index].segment for index, _ in docs]
+    pairs = [(segment, doc) for segment, (_, doc) in zip(segments, docs, strict=True)]
+    happened = np.array([segment.happened[doc] for segment, doc in pairs])
+    names = [segment.names[segment.scope[doc]] for segment, doc in pairs]
+    codes = np.array([names.index(name) for name in names])
+    is_later = (happened > happened[:, np.newaxis]) & (codes == codes[:, np.newaxis])
+    return np.asarray(is_later, np.bool_)
+
+
+def _compare_meanings(
+    scores: Sequence[SegmentScores], docs: Sequence[tuple[int, int]], turns: ConversationTurns
+) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    """Return the closeness of `docs`, and how many candidates are nearer to each: both (n, n).
+
+    Every document in `docs` has a vector.
+    """
+    wanted = turns.wanted
+    index, doc = np.array(docs, np.int64).T
+    own_keys = index << 32 | doc
+    candidate_keys = turns.segment_index[wanted].astype(np.int64) << 32 | turns.doc[wanted]
+    keys, high, scale, starts = _read_passages(
+        scores, np.unique(np.append(own_keys, candidate_keys))
+    )
+    own = np.searchsorted(keys, own_keys)
+    cosines = pairwise_cosines(high, scale, starts, own)
+    between = cosines[:, own]
+    is_neighbor = cosines < _SAME
+    is_neighbor[np.arange(len(own)), own] = False
+    others = np.where(is_neighbor, cosines, ABSENT)
+    background = scores[0].background
+    around = means_of_greatest(others, _NEAREST, background)
+    closeness = (between - np.maximum(around, around[:, np.newaxis])) / np.float32(1 - background)
+    nearer = (others[:, np.newaxis, :] > between[:, :, np.newaxis]).sum(axis=2)
+    return closeness, nearer
+
+
+def _read_passages(
+    scores: Sequence[SegmentScores], keys: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int8], NDArray[np.float32], NDArray[np.intp]]:
+    """Return those of `keys` whose documents have vectors, and the first passages of these.
+
+    A key is the number of a segment and of a document, and `keys` are ascending. The passages are
+    their high planes, their scales, and where the passages of each document start.
+    """
+    planes, scales, sizes = [], [], []
+    for index, column in enumerate(scores):
+        docs = keys[keys >> 32 == index] & 0xFFFFFFFF
+        segment = column.segment
+        first = segment.passage_start[docs]
+        counts = np.minimum(segment.passage_start[docs + 1] - first, _MOST_PASSAGES)
+        rows = np.repeat(first - (np.cumsum(counts) - counts), counts) + np.arange(counts.sum())
+        planes.append(segment.high[rows])
+        scales.append(segment.scale[rows])
+        sizes.append(counts)
+    size = np.concatenate(sizes)
+    starts = (np.cumsum(size) - size)[size > 0].astype(np.intp)
+    has_dimensions = [plane for plane in planes if len(plane)]
+    return keys[size > 0], np.concatenate(has_dimensions), np.concatenate(scales), starts
