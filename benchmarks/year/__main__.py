@@ -22,17 +22,18 @@ from benchmarks.environment import describe_environment
 from benchmarks.year.telling import OWN_FACTS, Asked, facts_of, facts_of_notes, live_a_year
 
 
-def print_row(label: str, asked: Sequence[Asked]) -> None:
+def print_row(label: str, asked: Sequence[Asked], *, supersedes: bool) -> None:
     """Print the counts of some facts as a row of a table."""
+    replaced = [one for one in asked if one.is_named and supersedes]
     stale = [one for one in asked if one.is_stale]
-    named = [one for one in asked if one.is_named]
     counts = (
         len(asked),
-        len(named),
+        sum(one.is_named for one in asked),
         sum(one.is_first for one in asked),
         len(stale),
         sum(one.says_later for one in stale),
-        f"{sum(one.has_history for one in named)} of {len(named)}",
+        sum(one.has_later for one in stale),
+        f"{sum(one.has_history for one in replaced)} of {len(replaced)}",
     )
     print(f"| {label} | {' | '.join(map(str, counts))} |")
 
@@ -51,12 +52,15 @@ def main() -> None:
     print(
         f"\n{len(notes)} notes\n\n| facts | number | `similar` named the right one | the earlier"
         " note first of all | the earlier before the later | of those, the later named beside it |"
-        " history has both, where superseded |\n|---|---|---|---|---|---|---|"
+        " the later in the answer | history has both, where superseded |\n"
+        "|---|---|---|---|---|---|---|---|"
     )
-    if of_notes:
-        print_row("pairs of the notes", asked[: len(of_notes)])
-    print_row("own facts", asked[len(of_notes) :])
-    print_row("all", asked)
+    for label, some in (
+        ("pairs of the notes", asked[: len(of_notes)]),
+        ("own facts", asked[len(of_notes) :]),
+        ("all", asked),
+    ):
+        print_row(label, some, supersedes=not arguments.leave)
     for one in asked:
         if one.is_stale:
             beside = "named beside it" if one.says_later else "not named"

@@ -41,6 +41,7 @@ class Asked:
     - `is_named`: the receipt of the later note named the earlier one.
     - `is_stale`: in the answer the earlier note stands before the later one, or without it.
     - `is_first`: the earlier note is the first of the answer.
+    - `has_later`: the later note is in the answer.
     - `says_later`: the earlier note of the answer says that the later one was told later.
     - `has_history`: the history of the later note has both.
     """
@@ -49,6 +50,7 @@ class Asked:
     is_named: bool
     is_stale: bool
     is_first: bool
+    has_later: bool
     says_later: bool
     has_history: bool
 
@@ -88,6 +90,7 @@ class _Caller:
             is_named=fact.later.name in self.named,
             is_stale=earlier in place and place[earlier] < place.get(later, len(ids)),
             is_first=ids[:1] == [earlier],
+            has_later=later in place,
             says_later=later in told.get(earlier, ()),
             has_history={earlier, later} <= {revision["id"] for revision in history},
         )

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from infinite_memory.model.codec import to_micros
 from infinite_memory.model.hits import Explanation
 from infinite_memory.model.memory import Kind, Status
-from infinite_memory.model.question import Arm, Question
+from infinite_memory.model.question import Question
 from infinite_memory.search.collapsing import Group, ScoredDoc
 from infinite_memory.search.conversation.turns import ConversationTurns
 from infinite_memory.search.cosine import ABSENT, means_of_greatest, pairwise_cosines
@@ -131,8 +131,7 @@ def puts_later_first(question: Question) -> bool:
     A question that names a time asks for what was told then, and one that quotes asks for what has
     these words.
     """
-    names_one = question.time is not None or bool(find_quotes(question.text))
-    return Arm.MEANING in question.arms and not names_one
+    return question.time is None and not find_quotes(question.text)
 
 
 def put_later_first(

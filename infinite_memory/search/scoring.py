@@ -143,7 +143,7 @@ class SegmentScores:
 
 def without_meaning(weights: Weights) -> Weights:
     """Return `weights` for a search that compares no vectors."""
-    return evolve(weights, meaning=0.0, words=1.0 if weights.words else 0.0)
+    return evolve(weights, meaning=0.0, words=1.0 if weights.words else 0.0, later=0.0)
 
 
 def without_words(weights: Weights) -> Weights:
