@@ -3,7 +3,8 @@
 Such a set has `pairs.jsonl` beside its questions. For each category: how many questions, in
 percent, have a right note first, among the first three, and among the first ten. "update" also
 counts how often the note told later comes before the earlier one that it replaces; a note that is
-not among the ten counts as last.
+not among the ten counts as last. Of all other questions it counts how many hits name a near memory
+as told later or earlier.
 
 What has no answer is the set's own category "unanswerable", by language, and 200 questions of every
 set of encyclopaedia paragraphs (XQuAD): how many are called likely. Beside it: how many questions
@@ -33,12 +34,17 @@ _LANGUAGES = {"en": "English", "de": "German", "es": "Spanish", "zh": "Chinese"}
 
 @frozen(kw_only=True)
 class _Answer:
-    """What a search returned for a question: the ids, whether the first is right, and its call."""
+    """What a search returned for a question: the ids, whether one is likely, and its remarks.
+
+    `told_later` counts the hits beside which a later memory is named, `told` those with any.
+    """
 
     category: str
     relevant: frozenset[str]
     ids: tuple[str, ...]
     likely: bool
+    told_later: int
+    told: int
 
     def hit(self, k: int) -> bool:
         return not self.relevant.isdisjoint(self.ids[:k])
@@ -72,6 +78,11 @@ def rows_by_category(
         shares = [100 * sum(a.hit(k) for a in answered) / len(answered) for k in (1, 3, 10)]
         yield f"  {category}", len(answered), " / ".join(f"{share:.1f}" for share in shares)
     yield from _rows_of_updates(folder, answers.get("update", ()))
+    others = [a for category, group in answers.items() if category != "update" for a in group]
+    total = sum(len(answer.ids) for answer in others)
+    yield "  hits of the others that name a near one", 0, ""
+    yield "  told later", total, _share(sum(answer.told_later for answer in others), total)
+    yield "  told later or earlier", total, _share(sum(answer.told for answer in others), total)
     group = next(rows(folder / "corpus.jsonl"))["group"]
     yield from _rows_of_unanswerable(store, folder, sets, group)
     every_answer = [answer for answered in answers.values() for answer in answered]
@@ -111,7 +122,14 @@ def _ask(
 ) -> _Answer:
     hits = store.search(text, scope=scope, limit=_LIMIT)
     ids = tuple(hit.memory.id for hit in hits)
-    return _Answer(category=category, relevant=relevant, ids=ids, likely=hits.likely)
+    return _Answer(
+        category=category,
+        relevant=relevant,
+        ids=ids,
+        likely=hits.likely,
+        told_later=sum(bool(hit.told_later) for hit in hits),
+        told=sum(bool(hit.told_later or hit.told_earlier) for hit in hits),
+    )
 
 
 def _rows_of_updates(folder: Path, updates: Sequence[_Answer]) -> Iterator[tuple[str, int, str]]:

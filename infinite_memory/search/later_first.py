@@ -8,7 +8,9 @@ each is among the nearest of the other.
 
 `put_later_first` compares the first ten memories: one that was told later than a near one, and has
 at least three quarters of its total, gets the same total, and equal totals are ordered by time. A
-memory that matches clearly better keeps its rank. `find_retold` names the near memories of a page.
+memory that matches clearly better keeps its rank, and so does one that has a name or a number of
+the question which the later memory lacks: "Invoice 4411" is not "Invoice 4412". `find_retold` names
+the near memories of a page.
 
 Neither concerns messages, which are all near the messages around them; summaries, which repeat
 their sources; what is not current; and pairs in different scopes, since a memory never supersedes
@@ -17,6 +19,7 @@ one in another scope.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -30,9 +33,10 @@ from infinite_memory.model.question import Question
 from infinite_memory.search.collapsing import Group, ScoredDoc
 from infinite_memory.search.conversation.turns import ConversationTurns
 from infinite_memory.search.cosine import ABSENT, means_of_greatest, pairwise_cosines
-from infinite_memory.search.document import KINDS, STATUSES
+from infinite_memory.search.document import KINDS, STATUSES, hash_term
 from infinite_memory.search.phrases import find_quotes
 from infinite_memory.search.scoring import Explain, SegmentScores, add_step
+from infinite_memory.text.analyzer import terms
 
 __all__ = [
     "COMPARED",
@@ -63,6 +67,10 @@ _NEAREST = 50
 # Texts with a greater cosine say the same and are no neighbors.
 _SAME = 0.999
 _MOST_PASSAGES = 4
+# A word with a digit, or with a capital that is not the first of the question or of a sentence.
+_NAMED = re.compile(
+    r"\w*\d[\w.]*|(?<=\w\s)(?:[A-ZÀ-ÖØ-Þ]\w+|[A-HJ-Z]\b)|(?<=[,;:]\s)[A-ZÀ-ÖØ-Þ]\w+"
+)
 _LEFT_OUT = (KINDS.index(Kind.MESSAGE), KINDS.index(Kind.SUMMARY))
 _CURRENT = STATUSES.index(Status.CURRENT)
 
@@ -81,12 +89,14 @@ class Neighbors:
 
     `nearer`[i, j] counts the candidates that are nearer to the memory i than the memory j is.
     `is_later`[i, j] says whether j may replace i: it was told later, in the same scope.
+    `is_meant`[i, j] says whether i has a name or a number of the question that j lacks.
     """
 
     ids: tuple[str, ...]
     closeness: NDArray[np.float32]
     nearer: NDArray[np.int64]
     is_later: NDArray[np.bool_]
+    is_meant: NDArray[np.bool_]
 
     def among_nearest(self, number: int) -> NDArray[np.bool_]:
         """Return whether two memories are near, each among the `number` nearest of the other."""
@@ -112,6 +122,7 @@ def find_neighbors(
     ]
     able = [n for n, (index, doc) in enumerate(leads) if _may_change(scores[index], doc, question)]
     square = np.ix_(able, able)
+    has_term = _find_named_terms(scores, leads, question)
     if len(able) > 1:
         is_later[square] = _compare_times(scores, [leads[n] for n in able])
     if is_later.any():
@@ -122,6 +133,7 @@ def find_neighbors(
         closeness=closeness,
         nearer=nearer,
         is_later=is_later,
+        is_meant=np.asarray((has_term[:, np.newaxis] & ~has_term).any(axis=2), np.bool_),
     )
 
 
@@ -129,9 +141,10 @@ def puts_later_first(question: Question) -> bool:
     """Return whether the later memory comes first in the answer to `question`.
 
     A question that names a time asks for what was told then, and one that quotes asks for what has
-    these words.
+    these words. Where a name is no index term ("server A"), nothing tells which memory is meant.
     """
-    return question.time is None and not find_quotes(question.text)
+    names = _NAMED.findall(question.text)
+    return question.time is None and not find_quotes(question.text) and all(map(terms, names))
 
 
 def put_later_first(
@@ -151,6 +164,7 @@ def put_later_first(
     passed = totals[:, np.newaxis]
     is_bounded = (totals < passed) & (totals >= (1 - share) * passed)
     passes = neighbors.is_later & neighbors.among_nearest(_MOST_MOVED) & is_bounded
+    passes &= ~neighbors.is_meant
     if not passes.any():
         return scores, explain
     raised = np.where(passes, passed, 0).max(axis=0)
@@ -185,6 +199,24 @@ def find_retold(neighbors: Neighbors, groups: Sequence[Group], best: float) -> l
         )
         for row in rows
     ]
+
+
+def _find_named_terms(
+    scores: Sequence[SegmentScores], docs: Sequence[tuple[int, int]], question: Question
+) -> NDArray[np.bool_]:
+    """Return which documents have which terms of the names and numbers in the question: (n, t)."""
+    hashes = {hash_term(term) for name in _NAMED.findall(question.text) for term in terms(name)}
+    columns = []
+    for term in sorted(hashes):
+        holding = [column.segment.postings(term)[0] for column in scores]
+        places = [int(np.searchsorted(holding[index], doc)) for index, doc in docs]
+        columns.append(
+            [
+                place < len(holding[index]) and int(holding[index][place]) == doc
+                for place, (index, doc) in zip(places, docs, strict=True)
+            ]
+        )
+    return np.array(columns, np.bool_).reshape(len(hashes), len(docs)).T
 
 
 def _record(steps: Explanation, gain: float, total: float) -> Explanation:
