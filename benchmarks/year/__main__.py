@@ -60,7 +60,8 @@ def main() -> None:
         ("own facts", asked[len(of_notes) :]),
         ("all", asked),
     ):
-        print_row(label, some, supersedes=not arguments.leave)
+        if some:
+            print_row(label, some, supersedes=not arguments.leave)
     for one in asked:
         if one.is_stale:
             beside = "named beside it" if one.says_later else "not named"
