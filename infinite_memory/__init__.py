@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from infinite_memory.config import Config, Effective, load
     from infinite_memory.errors import (
+        AccessDenied,
         ConfigurationError,
         Conflict,
         EmbedderError,
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
         InvalidInput,
         KeyElsewhere,
         NotFound,
+        ReadOnly,
         SchemaTooNew,
         SchemaTooOld,
         ScopeNotCreated,
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
         StoreDamaged,
         UnknownScope,
     )
+    from infinite_memory.model.access.key import AccessKey, KeyState, NewKey, Right
     from infinite_memory.model.copying import Copied, CopyStep
     from infinite_memory.model.criteria import Depth, Mode
     from infinite_memory.model.draft import Draft
@@ -72,6 +75,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Absence",
+    "AccessDenied",
+    "AccessKey",
     "Action",
     "Actor",
     "AsyncMemoryStore",
@@ -97,6 +102,7 @@ __all__ = [
     "InvalidInput",
     "KeyElsewhere",
     "KeyHolder",
+    "KeyState",
     "Kind",
     "Landmark",
     "LinearSearch",
@@ -105,6 +111,7 @@ __all__ = [
     "Memory",
     "MemoryStore",
     "Mode",
+    "NewKey",
     "NotFound",
     "Operation",
     "Origin",
@@ -113,10 +120,12 @@ __all__ = [
     "Predecessor",
     "Preview",
     "Profile",
+    "ReadOnly",
     "Reading",
     "Recalled",
     "Receipt",
     "RecordKind",
+    "Right",
     "SchemaTooNew",
     "SchemaTooOld",
     "Scope",
@@ -157,6 +166,7 @@ __all__ = [
 _HOMES = {
     "config": ("Config", "Effective", "load"),
     "errors": (
+        "AccessDenied",
         "ConfigurationError",
         "Conflict",
         "EmbedderError",
@@ -165,6 +175,7 @@ _HOMES = {
         "InvalidInput",
         "KeyElsewhere",
         "NotFound",
+        "ReadOnly",
         "SchemaTooNew",
         "SchemaTooOld",
         "ScopeNotCreated",
@@ -174,6 +185,7 @@ _HOMES = {
         "StoreDamaged",
         "UnknownScope",
     ),
+    "model.access.key": ("AccessKey", "KeyState", "NewKey", "Right"),
     "model.copying": ("Copied", "CopyStep"),
     "model.criteria": ("Depth", "Mode"),
     "model.draft": ("Draft",),

@@ -10,6 +10,8 @@ Every error derives from `InfiniteMemoryError` and from the built-in error that 
     │   └── KeyElsewhere                       the key is in other scopes
     ├── Conflict (RuntimeError)                the memory changed, or its id is taken
     │   └── IdTaken                            by a memory that the caller may not see
+    ├── AccessDenied (PermissionError)         a key is not accepted, or a handle may not do this
+    │   └── ReadOnly                           the handle was made for reading alone
     ├── ConfigurationError (ValueError)        a setting cannot be used
     ├── StoreClosed (RuntimeError)             the store was closed, or crossed a fork
     ├── StorageError (OSError)                 the database failed to carry out a call
@@ -28,6 +30,7 @@ from collections.abc import Sequence
 from typing import Self
 
 __all__ = [
+    "AccessDenied",
     "ConfigurationError",
     "Conflict",
     "EmbedderError",
@@ -36,6 +39,7 @@ __all__ = [
     "InvalidInput",
     "KeyElsewhere",
     "NotFound",
+    "ReadOnly",
     "SchemaTooNew",
     "SchemaTooOld",
     "ScopeNotCreated",
@@ -129,6 +133,22 @@ class Conflict(InfiniteMemoryError, RuntimeError):
 
 class IdTaken(Conflict):
     """The id belongs to a memory outside the scopes of this store; a retry cannot succeed."""
+
+
+class AccessDenied(InfiniteMemoryError, PermissionError):
+    """A key is not accepted, or the handle may not do what was asked; nothing was changed.
+
+    The message may be shown to whoever asked. `detail` says more to the operator, such as that a
+    key has expired.
+    """
+
+    def __init__(self, message: str, *, detail: str | None = None) -> None:
+        super().__init__(message)
+        self.detail = message if detail is None else detail
+
+
+class ReadOnly(AccessDenied):
+    """The handle was made for reading alone; nothing was changed."""
 
 
 class ConfigurationError(InfiniteMemoryError, ValueError):

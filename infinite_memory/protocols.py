@@ -13,6 +13,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from infinite_memory.model.access.key import AccessKey
 from infinite_memory.model.commit import Commit
 from infinite_memory.model.copying import CopyMark
 from infinite_memory.model.criteria import Criteria
@@ -61,14 +62,14 @@ class Storage(Protocol):
 
         `Commit` documents the order in which its fields are applied. Erasing an unknown id without
         an expected revision, attaching to a revision that is not current, and detaching a
-        missing embedding or erasing a missing link change nothing. Scopes, links, the active model
-        and the journal do not move the feed. A damaged memory can be erased, not revised.
+        missing embedding or erasing a missing link change nothing. Scopes, links, access keys, the
+        active model and the journal do not move the feed. A damaged memory can only be erased.
 
         Raises:
             Conflict: a `Put` or an `Erase` expected a revision that is not current, or
                 `commit.expect` does not hold.
             InvalidInput: a `Put` does not raise the revision, an embedding is malformed, a weight
-                is out of its range, or the same id, link or scope is written twice.
+                is out of its range, or the same id, link, scope or access key is written twice.
             StorageUnavailable: the commit was not carried out; or the message says that its outcome
                 is unknown, and the caller must read before it tries again.
         """
@@ -132,6 +133,9 @@ class Storage(Protocol):
 
     def scopes(self) -> dict[str, Scope]:
         """Return every scope by name, including `Global`."""
+
+    def access_keys(self, ids: Collection[str] | None = None) -> dict[str, AccessKey]:
+        """Return the sound access keys `ids` by id, None for all; cheap for a single id."""
 
     def links(self, ids: Collection[str]) -> list[Link]:
         """Return every link from or to the memories `ids`, ordered by source, target and type."""

@@ -9,7 +9,7 @@ import json
 import random
 import re
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -25,10 +25,22 @@ from infinite_memory.model.record import Usage
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.testing.embedders import HashingEmbedder
 
-__all__ = ["INSIDE", "MARKER", "Pair", "fill", "markers_in", "opened_pair", "outside_of"]
+__all__ = [
+    "INSIDE",
+    "MARKER",
+    "PATTERNS",
+    "Pair",
+    "fill",
+    "markers_in",
+    "opened_pair",
+    "outside_of",
+]
 
 INSIDE = ("work", "team")
 """The scopes of the confined handles; `Global` and the parent of `work` are outside."""
+
+PATTERNS = ("work*", "Team*")
+"""Patterns that admit the same scopes, and those that a test makes."""
 
 # No word of anybody, and no part of an id that is made.
 # Long enough that no digest, process or id has one by chance.
@@ -206,28 +218,31 @@ class Pair:
 
 
 @contextmanager
-def opened_pair(config: Config) -> Iterator[Pair]:
-    """Open two stores in memory, filled, each with a handle that is confined to INSIDE."""
+def opened_pair(config: Config, *, by_patterns: bool = False) -> Iterator[Pair]:
+    """Open two stores in memory, filled, each with a handle that is confined to INSIDE.
+
+    `by_patterns` makes the handles as a server does: `confine` over a store that is open, with
+    PATTERNS.
+    """
     embedder: Embedder = HashingEmbedder()
     storages = (InMemoryStorage(), InMemoryStorage())
     handles = []
-    with closing(storages[0]), closing(storages[1]):
+    with closing(storages[0]), closing(storages[1]), ExitStack() as owned:
         for storage, outside in zip(storages, (True, False), strict=True):
             clock = Clock()
             with MemoryStore.open(
                 config=config, storage=storage, embedder=embedder, clock=clock, client="somebody"
             ) as store:
                 fill(store, storage, clock, outside=outside)
-            handles.append(
-                MemoryStore.open(
-                    config=config,
-                    storage=storage,
-                    embedder=embedder,
-                    clock=clock,
-                    random_bytes=random.Random(7).randbytes,
-                    client="somebody",
-                    scopes=INSIDE,
-                )
+            whole = MemoryStore.open(
+                config=config,
+                storage=storage,
+                embedder=embedder,
+                clock=clock,
+                random_bytes=random.Random(7).randbytes,
+                client="somebody",
+                scopes=None if by_patterns else INSIDE,
             )
-        with handles[0], handles[1]:
-            yield Pair(*handles, storages[0])
+            owned.enter_context(whole)
+            handles.append(whole.confine(scopes=PATTERNS) if by_patterns else whole)
+        yield Pair(*handles, storages[0])

@@ -6,6 +6,7 @@ from infinite_memory import MemoryStore
 from infinite_memory.store.bulk import Bulk
 from infinite_memory.store.ids import Ids
 from infinite_memory.store.journal import Journal
+from infinite_memory.store.keys import AccessKeys
 from infinite_memory.store.models import EmbeddingModels
 from infinite_memory.store.profile import Profiles
 from infinite_memory.store.scopes import Scopes
@@ -16,6 +17,7 @@ GROUPS = {
     "bulk": Bulk,
     "ids": Ids,
     "journal": Journal,
+    "keys": AccessKeys,
     "models": EmbeddingModels,
     "profile": Profiles,
     "scopes": Scopes,

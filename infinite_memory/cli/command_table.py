@@ -70,6 +70,11 @@ SECTIONS: Mapping[str, Mapping[str, CommandRow]] = {
     "People and scopes": {
         "profile": CommandRow("Show or change the profile of a user.", "profile", "profile"),
         "scopes": CommandRow("List, create, change and delete scopes.", "scopes", "scopes"),
+        "keys": CommandRow(
+            "Create, list and revoke the access keys of a server.",
+            'keys create laptop --rights read,write --scopes "team/*"',
+            "keys",
+        ),
     },
     "The store": {
         "stats": CommandRow("Count the stored memories.", "stats", "maintenance"),

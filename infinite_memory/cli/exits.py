@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import IntEnum
 
 from infinite_memory.errors import (
+    AccessDenied,
     ConfigurationError,
     Conflict,
     EmbedderError,
@@ -41,6 +42,7 @@ _CODES: tuple[tuple[type[InfiniteMemoryError], ExitCode], ...] = (
     (Conflict, ExitCode.NOT_THERE),
     (EmbedderError, ExitCode.MODEL),
     (InvalidInput, ExitCode.USAGE),
+    (AccessDenied, ExitCode.USAGE),
 )
 
 

@@ -14,6 +14,7 @@ __all__ = [
     "wanted_scopes",
     "wanted_store",
     "wants_json",
+    "whole_store_options",
 ]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -45,16 +46,21 @@ def _keep_scopes(context: click.Context, parameter: click.Parameter, value: str 
 
 def common_options(command: Command) -> Command:
     """Give a command --home, --store, --scopes and --json."""
+    decorate = click.option(
+        "--scopes",
+        "only_scopes",  # several commands call what --scope gives them `scopes`
+        metavar="NAMES",
+        expose_value=False,
+        callback=_keep_scopes,
+        help="Work as if no other scopes existed; put commas between the names or patterns such as"
+        " team/*. Parents and Global exist only if you name them.",
+    )
+    return whole_store_options(decorate(command))
+
+
+def whole_store_options(command: Command) -> Command:
+    """Give a command --home, --store and --json."""
     for decorate in (
-        click.option(
-            "--scopes",
-            "only_scopes",  # several commands call what --scope gives them `scopes`
-            metavar="NAMES",
-            expose_value=False,
-            callback=_keep_scopes,
-            help="Work as if no other scopes existed; put commas between the names. Parents and"
-            " Global exist only if you name them.",
-        ),
         click.option(
             "--json",
             is_flag=True,

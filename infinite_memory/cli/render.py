@@ -60,11 +60,13 @@ _SINGULARS = {
     "revisions": "revision",
     "scopes": "scope",
     "usage": "record of usage",
+    "access_keys": "access key",
 }
 _PLURALS = {
     "erased": "erased memories",
     "indexed": "indexed memories",
     "usage": "records of usage",
+    "access_keys": "access keys",
 }
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from attrs import field, fields, frozen
 
 from infinite_memory.errors import InvalidInput
+from infinite_memory.model.access.key import AccessKey
 from infinite_memory.model.content_hash import content_hash
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.entry import Action
@@ -117,13 +118,15 @@ class Expect:
     `scopes` has, by name, the scope as it must be before the commit, or None where no scope of that
     name may exist in any letter case. After the commit an `unused` scope must hold no scopes, and
     forgotten memories at most. `keys` and `contents` name the memories with a key or a
-    content. `entry_number`, if given, must become the number of the journal entry.
+    content. `access_keys`, if given, has every undamaged access key by id. `entry_number`, if
+    given, must become the number of the journal entry.
     """
 
     scopes: Mapping[str, Scope | None] = field(factory=dict)
     unused: frozenset[str] = frozenset()
     keys: Sequence[ExpectKey] = ()
     contents: Sequence[ExpectContent] = ()
+    access_keys: Mapping[str, AccessKey] | None = None
     entry_number: int | None = None
 
 
@@ -141,10 +144,12 @@ class Commit:
        its memories; it is passed over if a memory does not exist;
     5. `erased_scopes`, then `scopes`: a scope is created, or replaces the scope of its name;
        the memories in an erased scope stay as they are;
-    6. `active_model`, if given: the name of the model that answers from now on;
-    7. `entry`, the entry of the journal that describes the commit.
+    6. `access_keys`: a key is created, or replaces the key of its id;
+    7. `active_model`, if given: the name of the model that answers from now on;
+    8. `entry`, the entry of the journal that describes the commit.
 
-    An id occurs at most once in `erases`. A link or a scope is erased or stored, once at most.
+    An id occurs at most once in `erases` and in `access_keys`. A link or a scope is erased or
+    stored, once at most.
     """
 
     expect: Expect = Expect()
@@ -156,6 +161,7 @@ class Commit:
     links: Sequence[Link] = ()
     erased_scopes: Sequence[str] = ()
     scopes: Sequence[Scope] = ()
+    access_keys: Sequence[AccessKey] = ()
     active_model: str | None = None
     entry: Action | None = None
 
@@ -190,7 +196,8 @@ def merge_commits(*commits: Commit) -> Commit:
     """Return one commit with the writes and the expectations of all of them, in their order.
 
     Raises:
-        InvalidInput: two have an entry, name two active models, or expect a scope in two states.
+        InvalidInput: two have an entry, name two active models, or expect a scope or the access
+            keys in two states.
     """
     entries = [commit.entry for commit in commits if commit.entry is not None]
     if len(entries) > 1:
@@ -219,10 +226,14 @@ def _merge_expectations(expectations: Sequence[Expect]) -> Expect:
     numbers = {expect.entry_number for expect in expectations} - {None}
     if len(numbers) > 1:
         raise InvalidInput(f"a commit has one entry of the journal, not {len(numbers)}")
+    known_keys = [expect.access_keys for expect in expectations if expect.access_keys is not None]
+    if any(keys != known_keys[0] for keys in known_keys):
+        raise InvalidInput("a commit cannot expect the access keys in two states")
     return Expect(
         scopes=scopes,
         unused=frozenset().union(*[expect.unused for expect in expectations]),
         keys=tuple([key for expect in expectations for key in expect.keys]),
         contents=tuple([content for expect in expectations for content in expect.contents]),
+        access_keys=known_keys[0] if known_keys else None,
         entry_number=next(iter(numbers), None),
     )

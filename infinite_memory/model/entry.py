@@ -47,6 +47,8 @@ class Operation(StrEnum):
     SCOPE = "scope"
     PROFILE = "profile"
     UNDO = "undo"
+    CREATE_KEY = "create key"
+    REVOKE_KEY = "revoke key"
 
 
 @frozen(kw_only=True)
@@ -96,7 +98,8 @@ class Action(PlainData):
     """The change made by a commit, with its time, its actor and all that is needed to undo it.
 
     It contains no texts: they are in the revisions that `memories` names, and are erased with them.
-    `undoes` is the number of the entry that this action reverses.
+    `undoes` is the number of the entry that this action reverses. `access_key` is the id of the
+    access key that it created or revoked.
     """
 
     at: datetime
@@ -107,12 +110,15 @@ class Action(PlainData):
     links: tuple[LinkStep, ...] = ()
     undoes: int | None = None
     reason: str = ""
+    access_key: str | None = None
 
     def to_text(self) -> str:
         """Return the action as a line of JSON; equal actions give equal lines."""
         memories = [f"[{_quoted(s.id)},{s.before},{s.after}]" for s in self.memories]
         scopes = [[_scope_fields(s.before), _scope_fields(s.after)] for s in self.scopes]
         links = [[_link_fields(s.before), _link_fields(s.after)] for s in self.links]
+        # Left out where there is none, so that the entries of schema 1 keep their digests.
+        key = "" if self.access_key is None else f',"access_key":{_quoted(self.access_key)}'
         # Formatted by hand: a call of the JSON encoder takes longer than all of this.
         return (
             f'{{"at":"{iso(self.at)}","client":{_quoted(self.actor.client)}'
@@ -121,7 +127,7 @@ class Action(PlainData):
             f',"scopes":{_ENCODER.encode(scopes) if scopes else "[]"}'
             f',"links":{_ENCODER.encode(links) if links else "[]"}'
             f',"undoes":{"null" if self.undoes is None else self.undoes}'
-            f',"reason":{_quoted(self.reason)}}}'
+            f',"reason":{_quoted(self.reason)}{key}}}'
         )
 
     @classmethod
@@ -147,6 +153,7 @@ class Action(PlainData):
                 ),
                 undoes=fields["undoes"],
                 reason=fields["reason"],
+                access_key=fields.get("access_key"),
             )
         except (ValueError, TypeError, KeyError, RecursionError):
             return None

@@ -27,6 +27,7 @@ class RecordKind(StrEnum):
     LINK = "link"
     USAGE = "usage"
     JOURNAL = "journal"
+    ACCESS_KEY = "access_key"
     ERASED = "erased"
     FEED = "feed"
     INDEX = "index"
@@ -36,7 +37,8 @@ class RecordKind(StrEnum):
 class Finding(PlainData):
     """A damaged or contradictory record: `what` names the fault, `way_out` the remedy.
 
-    `id` is the id of the memory or the name of the scope, None if the finding is about neither.
+    `id` is the id of the memory or the access key, or the name of the scope; None if the finding is
+    about none of them.
     """
 
     part: RecordKind

@@ -118,6 +118,24 @@ class Models:
         self._former_was_tried = False
         self._is_changed = False
 
+    @property
+    def folder(self) -> Path | None:
+        """The folder of the snapshots, None for no snapshots."""
+        return self._folder
+
+    def share(self, storage: Storage, folder: Path | None) -> Models:
+        """Return models over `storage`, a part of this one, that use the embedders of this object.
+
+        They have indexes of their own, with snapshots in `folder`; close them before this object.
+        """
+        return Models(
+            storage,
+            self.configured.embedder,
+            open_former=lambda: nullcontext(self.answering().embedder),
+            folder=folder,
+            search=self._search,
+        )
+
     def answering(self) -> Model:
         """Return the model that answers now; read the store only while that may change.
 
@@ -192,7 +210,8 @@ class Models:
         self._owned.close()
 
     def _build_model(self, given: Embedder) -> Model:
-        embedder = CheckedEmbedder(given)
+        # A shared embedder has measured its background already.
+        embedder = given if isinstance(given, CheckedEmbedder) else CheckedEmbedder(given)
         if self._search is not None:
             index = make_search(self._search, self._storage, embedder)
             return Model(embedder=embedder, index=index)

@@ -7,7 +7,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import wraps
 from typing import Any, Protocol, TypeVar, cast
 
@@ -27,9 +27,18 @@ _Method = TypeVar("_Method", bound=Callable[..., Any])
 class Calls:
     """Counts running calls. Every method may be called from any thread."""
 
-    def __init__(self, refusal: str = "this store is being closed: nothing was changed") -> None:
-        """Accept calls until `end`; later calls are refused with the message `refusal`."""
+    def __init__(
+        self,
+        refusal: str = "this store is being closed: nothing was changed",
+        *,
+        within: Calls | None = None,
+    ) -> None:
+        """Accept calls until `end`; later calls are refused with the message `refusal`.
+
+        A call is also counted in `within`, whose end refuses it too.
+        """
         self._refusal = refusal
+        self._within = within
         self._process = os.getpid()
         # Reentrant: a signal handler may run in the thread that holds it.
         self._changed = threading.Condition(threading.RLock())
@@ -45,13 +54,14 @@ class Calls:
             StoreClosed: `end` was called; nothing was changed.
         """
         thread = threading.get_ident()
-        with self._changed:
-            self.check()
-            self._running[thread] += 1
-        try:
-            yield
-        finally:
-            self._leave(thread)
+        with nullcontext() if self._within is None else self._within.running():
+            with self._changed:
+                self.check()
+                self._running[thread] += 1
+            try:
+                yield
+            finally:
+                self._leave(thread)
 
     def check(self) -> None:
         """Raise if a new call would be refused.
@@ -61,6 +71,8 @@ class Calls:
         """
         if self._ended:
             raise StoreClosed(self._refusal)
+        if self._within is not None:
+            self._within.check()
 
     def end(self, seconds: float, release: Callable[[], object] = _do_nothing) -> None:
         """Refuse new calls, wait at most `seconds` for running calls, and call `release`.

@@ -31,6 +31,7 @@ def with_entry(
     links: Iterable[Link] = (),
     undoes: int | None = None,
     reason: str = "",
+    access_key: str | None = None,
 ) -> Commit:
     """Return `commit` with the journal entry that describes it.
 
@@ -46,6 +47,7 @@ def with_entry(
         links=tuple(_link_steps(commit, {link.key: link for link in links})),
         undoes=undoes,
         reason=reason,
+        access_key=access_key,
     )
     return evolve(commit, entry=action)
 

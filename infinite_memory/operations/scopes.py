@@ -34,7 +34,6 @@ __all__ = [
     "ALL",
     "ScopeChoice",
     "check_scope_name",
-    "check_scope_names",
     "choose_scopes",
     "create_scope",
     "delete_scope",
@@ -63,18 +62,6 @@ def check_scope_name(name: object) -> str:
     if _means_all(checked):
         raise InvalidInput(f"scope {checked!r} cannot be used: {ALL} stands for every scope")
     return checked
-
-
-def check_scope_names(names: str | Iterable[str]) -> tuple[str, ...]:
-    """Return the names of the scopes that a store is opened for; a string is a single name.
-
-    Raises:
-        InvalidInput: `names` is empty, or a name cannot be used.
-    """
-    listed = tuple(map(check_scope_name, [names] if isinstance(names, str) else names))
-    if not listed:
-        raise InvalidInput("scopes is an empty list: name a scope, or leave it out to open all")
-    return listed
 
 
 def known_scope(

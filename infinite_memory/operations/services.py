@@ -26,7 +26,10 @@ __all__ = ["Services"]
 
 @frozen(kw_only=True)
 class Services:
-    """The parts of an open store."""
+    """The parts of an open store.
+
+    `manages_keys` is False for the handle of a client, which may not manage access keys.
+    """
 
     storage: Storage
     models: Models
@@ -34,6 +37,7 @@ class Services:
     clock: Clock
     random_bytes: RandomBytes
     actor: Actor
+    manages_keys: bool = True
     usage: UsageCounter | None = None
     recent_recalls: RecentRecalls = field(factory=RecentRecalls)
     calls: Calls = field(factory=Calls)

@@ -12,12 +12,32 @@ from infinite_memory.errors import StoreDamaged
 from infinite_memory.model.commit import Commit
 from infinite_memory.model.verification import Finding, RecordKind
 
-__all__ = ["USAGE", "DamageLog", "RecordDamaged", "link_name", "name_of", "silence_damage_log"]
+__all__ = [
+    "ACCESS_KEY",
+    "LOST_KEY",
+    "USAGE",
+    "DamageLog",
+    "RecordDamaged",
+    "link_name",
+    "name_of",
+    "silence_damage_log",
+]
+
+ACCESS_KEY = "access key "
+"""The prefix of the name of a damaged access key; its id follows."""
 
 USAGE = "usage of "
 """The prefix of the name of a damaged usage record; the id of its memory follows."""
 
-_PARTS = {"scope ": RecordKind.SCOPE, "link ": RecordKind.LINK, USAGE: RecordKind.USAGE}
+_PARTS = {
+    "scope ": RecordKind.SCOPE,
+    "link ": RecordKind.LINK,
+    ACCESS_KEY: RecordKind.ACCESS_KEY,
+    USAGE: RecordKind.USAGE,
+}
+
+LOST_KEY = "it opens nothing any more: create another key, or restore a backup"
+"""What to do about a damaged access key."""
 
 _logger = logging.getLogger("infinite_memory.storage")
 _silent: ContextVar[bool] = ContextVar("silent", default=False)
@@ -67,7 +87,8 @@ class DamageLog:
         """The names of the damaged records.
 
         A memory has its id as the name, a scope `scope` and its name, a link `link` with its ends,
-        and a usage record `usage of` and the id of its memory.
+        a usage record `usage of` and the id of its memory, and an access key `access key` and its
+        id.
         """
         with self._lock:
             return frozenset(self._records)
@@ -133,6 +154,8 @@ class DamageLog:
                 self._renew(attach.id, attach.embedding.model)
             for key in [*commit.erased_links, *(link.key for link in commit.links)]:
                 self._records.discard(link_name(*key))
+            for access_key in commit.access_keys:
+                self._records.discard(ACCESS_KEY + access_key.id)
 
     def discard_record(self, name: str) -> None:
         """Drop the note about a scope, link or usage record that was rewritten or removed."""
@@ -156,11 +179,14 @@ class DamageLog:
 def _finding(name: str) -> Finding:
     part = next((p for prefix, p in _PARTS.items() if name.startswith(prefix)), RecordKind.MEMORY)
     what = f"memory {name!r}" if part is RecordKind.MEMORY else f"the {name}"
+    way_out = "restore it from a backup, or forget it for good"
+    if part is RecordKind.ACCESS_KEY:
+        way_out = LOST_KEY
     return Finding(
         part=part,
         id=_subject(name, part),
         what=f"{what} is damaged",
-        way_out="restore it from a backup, or forget it for good",
+        way_out=way_out,
     )
 
 

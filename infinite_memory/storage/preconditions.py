@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from infinite_memory.errors import Conflict, InvalidInput
+from infinite_memory.model.access.key import AccessKey
 from infinite_memory.model.commit import Commit, ExpectContent, ExpectKey, Put
 from infinite_memory.model.entry import JournalEnd
 from infinite_memory.model.memory import Status
@@ -37,6 +38,9 @@ class Present(Protocol):
     def scopes(self) -> Mapping[str, Scope]:
         """Return every scope by name."""
 
+    def access_keys(self) -> Mapping[str, AccessKey]:
+        """Return every undamaged access key by id."""
+
     def holds(self, scope: str, besides: Collection[str]) -> bool:
         """Return whether a memory of the scope is not forgotten and its id is not in `besides`."""
 
@@ -52,8 +56,8 @@ def check_commit(commit: Commit) -> None:
 
     Raises:
         InvalidInput: a revision does not go forward, an embedding could not be read back, a weight
-            is out of its range, the same id, link or scope is written twice, or the active model
-            is no line of text.
+            is out of its range, the same id, link, scope or access key is written twice, or the
+            active model is no line of text.
     """
     if commit.active_model is not None and not _is_line(commit.active_model):
         raise InvalidInput(f"the active model is {commit.active_model!r}: give a name of one line")
@@ -73,6 +77,7 @@ def check_commit(commit: Commit) -> None:
             )
     _check_repeats("erase the memory", [erase.id for erase in commit.erases])
     _check_repeats("write the scope", [*commit.erased_scopes, *(s.name for s in commit.scopes)])
+    _check_repeats("write the access key", [key.id for key in commit.access_keys])
     _check_repeats("write the link", [*commit.erased_links, *(link.key for link in commit.links)])
 
 
@@ -144,6 +149,8 @@ def refuse_changes(commit: Commit, present: Present) -> None:
         if content.ids != frozenset(present.with_content(content)):
             names = ", ".join(sorted(content.scopes))
             raise _conflict([f"which memories in {names} have the same content"])
+    if expect.access_keys is not None and expect.access_keys != present.access_keys():
+        raise _conflict(["the access keys"])
     if expect.entry_number is not None:
         _refuse_other_number(expect.entry_number, present.journal_end)
 

@@ -17,6 +17,7 @@ from infinite_memory.model.scope import Scope
 from infinite_memory.store.bulk import Bulk
 from infinite_memory.store.ids import Ids
 from infinite_memory.store.journal import Journal
+from infinite_memory.store.keys import AccessKeys
 from infinite_memory.store.memory_store import MemoryStore
 from infinite_memory.store.models import EmbeddingModels
 from infinite_memory.store.profile import Profiles
@@ -37,6 +38,7 @@ class _Threads:
     """A bounded number of threads, which carry out the calls to one store."""
 
     def __init__(self, count: int) -> None:
+        self.count = count
         self._pool = ThreadPoolExecutor(max_workers=count, thread_name_prefix="infinite-memory")
         self._process = os.getpid()
         self._is_closed = False
@@ -123,6 +125,15 @@ class _AsyncJournal(_Awaited[Journal]):
         return self._threads.iterate(self._blocking)
 
 
+class _AsyncKeys(_Awaited[AccessKeys]):
+    """`AccessKeys`, awaited."""
+
+    create = _awaited(AccessKeys.create)
+    list = _awaited(AccessKeys.list)
+    revoke = _awaited(AccessKeys.revoke)
+    check = _awaited(AccessKeys.check)
+
+
 class _AsyncProfiles(_Awaited[Profiles]):
     """`Profiles`, awaited."""
 
@@ -153,6 +164,7 @@ class _AsyncModels(_Awaited[EmbeddingModels]):
 class _AsyncTimes(_Awaited[Times]):
     """`Times`, awaited."""
 
+    read_end = _awaited(Times.read_end)
     read_happened = _awaited(Times.read_happened)
     read_start = _awaited(Times.read_start)
 
@@ -189,6 +201,7 @@ class AsyncMemoryStore(_Awaited[MemoryStore]):
         self.models = _AsyncModels(store.models, pool)
         self.times = _AsyncTimes(store.times, pool)
         self.ids = _AsyncIds(store.ids, pool)
+        self.keys = _AsyncKeys(store.keys, pool)
 
     @classmethod
     def open(cls, *args: Any, threads: int = 8, **kwargs: Any) -> _Opening:
@@ -208,6 +221,15 @@ class AsyncMemoryStore(_Awaited[MemoryStore]):
     def config(self) -> Config:
         """The configuration in force."""
         return self._blocking.config
+
+    async def confine(
+        self, *, scopes: str | Iterable[str], client: str | None = None, read_only: bool = False
+    ) -> Self:
+        """Return a handle for a client; see `MemoryStore.confine`. It has threads of its own."""
+        make = partial(self._blocking.confine, scopes=scopes, client=client, read_only=read_only)
+        return type(self)(await self._threads.run(make), threads=self._threads.count)
+
+    confine.__doc__ = MemoryStore.confine.__doc__
 
     async def close(self) -> None:
         """Release everything; see `MemoryStore.close`. A second call does nothing."""

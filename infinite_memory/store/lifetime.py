@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import os
+import threading
+from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from functools import partial
+from typing import Self
 
 from infinite_memory.errors import StorageError, StoreClosed
 from infinite_memory.operations.services import Services
 from infinite_memory.protocols import limit_to_brief_calls
 from infinite_memory.storage.forks import crossed_fork
+from infinite_memory.store.shared_models import SharedModels
 
-__all__ = ["Group", "Lifetime"]
+__all__ = ["Group", "Lifetime", "OpenStore"]
 
 _LAST_CALLS_SECONDS = 1.0
+_CLOSED = "this store is closed: open it again with MemoryStore.open"
 
 
 class Lifetime:
@@ -24,6 +29,10 @@ class Lifetime:
         self._open_services: Services | None = services
         self._owned = owned
         self._process = os.getpid()
+        self.shared_models = SharedModels()
+        self._lock = threading.Lock()
+        self._handles: set[Lifetime] = set()
+        self._forget_handle: Callable[[Lifetime], object] | None = None
 
     @property
     def services(self) -> Services:
@@ -35,25 +44,78 @@ class Lifetime:
         if self._process != os.getpid():
             raise StoreClosed(crossed_fork("this store"))
         if self._open_services is None:
-            raise StoreClosed("this store is closed: open it again with MemoryStore.open")
+            raise StoreClosed(_CLOSED)
         return self._open_services
 
-    def close(self) -> None:
+    def add(self, services: Services, owned: ExitStack) -> Lifetime:
+        """Return the lifetime of a handle over this store, which ends before that of the store.
+
+        Raises:
+            StoreClosed: the store is closed.
+        """
+        handle = Lifetime(services, owned)
+        handle._forget_handle = self._handles.discard
+        with self._lock:
+            if self._open_services is not None:
+                self._handles.add(handle)
+                return handle
+        owned.close()
+        raise StoreClosed(_CLOSED)
+
+    def close(self, seconds: float = _LAST_CALLS_SECONDS) -> None:
         """Refuse every further call, wait for the calls under way, and release everything.
 
-        A second call does nothing, and neither does a call in a forked child.
+        A second call does nothing, and neither does a call in a forked child. The calls are waited
+        for at most `seconds`.
         """
         if self._process != os.getpid():
             return
-        services, self._open_services = self._open_services, None
+        with self._lock:
+            services, self._open_services = self._open_services, None
         if services is not None:
-            services.calls.end(_LAST_CALLS_SECONDS, release=partial(self._release, services))
+            services.calls.end(seconds, release=partial(self._release, services))
 
     def _release(self, services: Services) -> None:
+        # Their calls were counted as calls of this store, so they were waited for.
+        for handle in list(self._handles):
+            handle.close(seconds=0)
+        if self._forget_handle is not None:
+            self._forget_handle(self)
         # The snapshot is derived, so closing does not fail if a suspect store cannot give it.
         # A server that is gone is no reason to wait.
         with limit_to_brief_calls(services.storage), self._owned, suppress(StorageError):
             services.models.save()
+
+
+class OpenStore:
+    """A store that is open, from which `close` releases everything; best used with `with`."""
+
+    def __init__(self, lifetime: Lifetime) -> None:
+        """Work on the store that is open for that `lifetime`."""
+        self._lifetime = lifetime
+
+    def close(self) -> None:
+        """Release everything; every other method then raises StoreClosed.
+
+        A second call does nothing, and neither does a call in a forked child. Changes that other
+        threads are making are waited for, a second at most. A longer change returns its receipt if
+        it was committed, and otherwise raises StoreClosed with nothing changed. Called within a
+        change, as from the handler of a signal, this returns at once, and the change releases
+        everything at its end. A server that does not answer is not waited for: recalls that were
+        not counted yet, and the snapshot of the index, are then not stored. Handles that `confine`
+        made are closed too; closing such a handle leaves the store open.
+        """
+        self._lifetime.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def _services(self) -> Services:
+        return self._lifetime.services
 
 
 class Group:

@@ -25,7 +25,6 @@ from infinite_memory.operations.retrieval.recall_by_time import recall_by_time
 from infinite_memory.operations.retrieval.search import search
 from infinite_memory.operations.retrieval.search_request import SearchRequest
 from infinite_memory.operations.retrieval.why_not import why_not
-from infinite_memory.operations.services import Services
 from infinite_memory.operations.stats import Stats, stats, usage
 from infinite_memory.operations.undo.undo import Undone, undo
 from infinite_memory.operations.verification.store import verify
@@ -34,9 +33,11 @@ from infinite_memory.operations.writes.remember import Progress, remember, remem
 from infinite_memory.operations.writes.revise import get_record, revise
 from infinite_memory.protocols import Embedder, SearchFactory, Storage
 from infinite_memory.store.bulk import Bulk
+from infinite_memory.store.confining import confine_lifetime
 from infinite_memory.store.ids import Ids
 from infinite_memory.store.journal import Journal
-from infinite_memory.store.lifetime import Lifetime
+from infinite_memory.store.keys import AccessKeys
+from infinite_memory.store.lifetime import Lifetime, OpenStore
 from infinite_memory.store.models import EmbeddingModels
 from infinite_memory.store.opening import open_lifetime
 from infinite_memory.store.profile import Profiles
@@ -46,7 +47,7 @@ from infinite_memory.store.times import Times
 __all__ = ["MemoryStore"]
 
 
-class MemoryStore:
+class MemoryStore(OpenStore):
     """A long-term memory on this machine.
 
     Open a store with `MemoryStore.open` and close it, best with `with`. Any thread may call any
@@ -61,7 +62,7 @@ class MemoryStore:
 
     def __init__(self, lifetime: Lifetime) -> None:
         """Work on the store that is open for that `lifetime`. Use `open` instead."""
-        self._lifetime = lifetime
+        super().__init__(lifetime)
         self.bulk = Bulk(lifetime)
         self.scopes = Scopes(lifetime)
         self.journal = Journal(lifetime)
@@ -69,6 +70,7 @@ class MemoryStore:
         self.models = EmbeddingModels(lifetime)
         self.times = Times(lifetime)
         self.ids = Ids(lifetime)
+        self.keys = AccessKeys(lifetime)
 
     @classmethod
     def open(
@@ -95,7 +97,8 @@ class MemoryStore:
         them open; the former embedder answers until everything is embedded. `search` makes the
         search of a storage and an embedder, such as `LinearSearch`; None makes the index. The
         journal names `client` as the author of the changes. Without `counts_usage`, searches do
-        not count as recalls. With `scopes`, no other scope exists, not even `Global`.
+        not count as recalls. With `scopes`, names or patterns such as "team/*", no other scope
+        exists, not even `Global`; "*" opens all.
 
         Raises:
             ConfigurationError: a setting cannot be used.
@@ -123,27 +126,23 @@ class MemoryStore:
         """The configuration in force."""
         return self._services.config
 
-    def close(self) -> None:
-        """Release everything; every other method then raises StoreClosed.
+    def confine(
+        self, *, scopes: str | Iterable[str], client: str | None = None, read_only: bool = False
+    ) -> Self:
+        """Return a handle for a client on this open store, in which only `scopes` exist.
 
-        A second call does nothing, and neither does a call in a forked child. Changes that other
-        threads are making are waited for, a second at most. A longer change returns its receipt if
-        it was committed, and otherwise raises StoreClosed with nothing changed. Called within a
-        change, as from the handler of a signal, this returns at once, and the change releases
-        everything at its end. A server that does not answer is not waited for: recalls that were
-        not counted yet, and the snapshot of the index, are then not stored.
+        `scopes` are names and patterns as in `open`; none exists that does not exist here. The
+        handle uses the same database and model, and shares its index with handles of the same
+        scopes. `client`, by default the client of this store, is named in the journal, and undoes
+        only what it changed itself. With `read_only` every change raises ReadOnly, but recalls
+        count. The handle manages no access keys.
+
+        Raises:
+            InvalidInput: a scope or the name of the client cannot be used.
         """
-        self._lifetime.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    @property
-    def _services(self) -> Services:
-        return self._lifetime.services
+        return type(self)(
+            confine_lifetime(self._lifetime, scopes=scopes, client=client, read_only=read_only)
+        )
 
     @count_call
     def remember(

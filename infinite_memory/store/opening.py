@@ -12,17 +12,18 @@ from pathlib import Path
 from infinite_memory.clock import Clock
 from infinite_memory.config import Config
 from infinite_memory.embedding import configured_embedder
+from infinite_memory.model.access.scope_pattern import EVERYTHING, check_scope_patterns
 from infinite_memory.model.checks import check_label
 from infinite_memory.model.entry import Actor
 from infinite_memory.model.ids import RandomBytes
 from infinite_memory.operations.active_model import Models, former_opener
-from infinite_memory.operations.scopes import check_scope_names
 from infinite_memory.operations.services import Services
 from infinite_memory.operations.usage import UsageCounter
 from infinite_memory.protocols import Embedder, SearchFactory, Storage
 from infinite_memory.search.snapshot import confined_folder
 from infinite_memory.storage.confined import ConfinedStorage
 from infinite_memory.storage.open import open_storage, resolve, snapshot_folder
+from infinite_memory.store.confining import confine_config
 from infinite_memory.store.lifetime import Lifetime
 
 __all__ = ["open_lifetime"]
@@ -44,7 +45,7 @@ def open_lifetime(
 ) -> Lifetime:
     """Open the store at `target`, see `MemoryStore.open`; a failure leaves nothing open."""
     effective, address = resolve(target, config)
-    names = None if scopes is None else check_scope_names(scopes)
+    names = None if scopes is None else check_scope_patterns(scopes)
     with ExitStack() as owned:
         open_former = former_opener(
             effective, given=former_embedder, plugged_in=embedder is not None
@@ -52,7 +53,7 @@ def open_lifetime(
         if embedder is None:
             embedder = owned.enter_context(closing(configured_embedder(effective)))
         storage, folder = _open_storage(effective, address, owned, given=storage)
-        if names is not None:
+        if names is not None and EVERYTHING not in names:
             storage, folder, effective = _confine(storage, folder, effective, names)
         models = Models(storage, embedder, open_former=open_former, folder=folder, search=search)
         owned.callback(models.close)
@@ -85,17 +86,11 @@ def _open_storage(
 def _confine(
     storage: Storage, folder: Path | None, config: Config, scopes: Sequence[str]
 ) -> tuple[Storage, Path | None, Config]:
-    """Return storage, snapshots and configuration of a store in which only `scopes` exist.
-
-    The default scope is the configured scope if it is among them, otherwise the first.
-    """
+    """Return storage, snapshots and configuration of a store in which only `scopes` exist."""
     confined = ConfinedStorage(storage, scopes)
-    confinement = confined.confinement
     if folder is not None:
-        folder = confined_folder(folder, confinement.digest)
-    if not confinement.allows(config.default_scope):
-        config = config.model_copy(update={"default_scope": confinement.names[0]})
-    return confined, folder, config
+        folder = confined_folder(folder, confined.confinement.digest)
+    return confined, folder, confine_config(config, confined.confinement)
 
 
 @cache

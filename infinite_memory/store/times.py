@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from infinite_memory.store.lifetime import Group
-from infinite_memory.times.moments import read_happened, read_start
+from infinite_memory.times.moments import read_end, read_happened, read_start
 
 __all__ = ["Times"]
 
@@ -37,5 +37,17 @@ class Times(Group):
         services = self._services
         config = services.config
         return read_start(
+            words, now=services.clock(), zone=config.time_zone, week_start=config.week_start
+        )
+
+    def read_end(self, words: str) -> datetime:
+        """Return the end in UTC of a time in ISO 8601 or in words; a day ends with its last moment.
+
+        Raises:
+            InvalidInput: the words cannot be read, or the time has no end.
+        """
+        services = self._services
+        config = services.config
+        return read_end(
             words, now=services.clock(), zone=config.time_zone, week_start=config.week_start
         )

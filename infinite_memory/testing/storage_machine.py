@@ -34,6 +34,7 @@ from infinite_memory.model.record import Embedding, Record, Usage
 from infinite_memory.model.scope import Scope
 from infinite_memory.protocols import Storage
 from infinite_memory.storage.inmemory import InMemoryStorage
+from infinite_memory.testing.storage_contract.access_keys import make_access_key
 from infinite_memory.testing.storage_contract.base import FeedReader
 from infinite_memory.testing.strategies import (
     actions,
@@ -190,6 +191,7 @@ class _StorageMachine(RuleBasedStateMachine):
                 links=[evolve(link, source=memory_id, target=other)],
                 erased_scopes=["erased"],
                 scopes=[Scope(name="stored", description=memory.text)],
+                access_keys=[make_access_key("stored", created_at=memory.happened_at)],
                 active_model=f"model-{memory.kind}",
                 entry=action,
             )
@@ -358,6 +360,7 @@ class _StorageMachine(RuleBasedStateMachine):
         assert self.storage.position() == self.model.position()
         assert self.storage.active_model() == self.model.active_model()
         assert self.storage.scopes() == self.model.scopes()
+        assert self.storage.access_keys() == self.model.access_keys()
         assert self.storage.journal_end() == self.model.journal_end()
         assert self.storage.links(everything) == self.model.links(everything)
         assert self.storage.usage(everything) == self.model.usage(everything)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 
 from infinite_memory.errors import InvalidInput
 from infinite_memory.model.timestamps import in_zone, read_moment
 from infinite_memory.times.calendar import WeekStart
 from infinite_memory.times.parser import read_exactly
 
-__all__ = ["read_happened", "read_start"]
+__all__ = ["read_end", "read_happened", "read_start"]
 
 _DAY = timedelta(hours=20)
 _NOON = 12
@@ -66,3 +66,39 @@ def read_start(
     if stretch.start is None:
         raise InvalidInput(f"the time {words!r:.100} has no beginning: give when instead")
     return stretch.start
+
+
+def read_end(
+    words: str,
+    *,
+    now: datetime,
+    zone: str | None,
+    week_start: WeekStart | str = WeekStart.MONDAY,
+) -> datetime:
+    """Return the end in UTC of a time in ISO 8601 or in words: of a day, its last moment.
+
+    A date with a time is that moment.
+
+    Raises:
+        InvalidInput: the words cannot be read, or the time has no end.
+    """
+    if not _is_date(words):
+        try:
+            return read_moment(words, zone)
+        except InvalidInput:
+            pass
+    stretch = read_exactly(words, now=now, zone=zone, week_start=week_start, vague=False)
+    if stretch.end is None:
+        raise InvalidInput(
+            f'the time {words!r:.100} has no end: name a day, such as "2026-12-31" or "in 30 days"'
+        )
+    return stretch.end
+
+
+def _is_date(words: str) -> bool:
+    """Return whether the words are a date in ISO 8601 without a time."""
+    try:
+        date.fromisoformat(words.strip())
+    except ValueError:
+        return False
+    return True

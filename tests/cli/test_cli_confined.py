@@ -5,6 +5,7 @@ It prints what it prints for a store that never held anything else. A command wi
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
@@ -65,6 +66,7 @@ ROWS: Mapping[str, list[Row]] = {
         ("delete", "zz-child"),
         ("delete", "Global"),
     ],
+    "keys": [(), ("list",), ("create", "laptop"), ("revoke", "zz-key")],
     "stats": [()],
     "embed": [(), ("--drop-others",)],
     "copy": [("zz-from", "zz-to")],
@@ -148,7 +150,7 @@ def test_an_id_that_is_taken_is_refused_at_once(homes: dict[bool, Path], tmp_pat
     assert told.strip() == "5\n\nError: id 'zz-id-1' is taken: choose another id"
 
 
-@pytest.mark.parametrize("command", ["copy", "doctor"])
+@pytest.mark.parametrize("command", ["copy", "doctor", "keys"])
 def test_what_looks_at_whole_stores_refuses_the_limit(command: str, home: Path) -> None:
     told = printed(home, command, ROWS[command][0], as_json=False)
     assert told.startswith("2\n")
@@ -173,6 +175,19 @@ def test_a_limit_that_is_none_is_refused(arguments: list[str], sentence: str, ho
         assert not home.exists()
     else:
         assert result.exit_code == 0
+
+
+def test_a_pattern_admits_scopes_by_name(home: Path) -> None:
+    runner = CliRunner()
+    for scope in ("team/a", "team/b", "other"):
+        runner.invoke(infinite_memory, ["remember", "a note of Ann", "--scope", scope])
+    limited = ["--scopes", "team/*"]
+    listed = runner.invoke(infinite_memory, [*limited, "scopes", "--json"])
+    assert [scope["name"] for scope in json.loads(listed.stdout)["scopes"]] == ["team/a", "team/b"]
+    stored = runner.invoke(infinite_memory, [*limited, "remember", "a new note", "--json"])
+    assert json.loads(stored.stdout)["scope"] == "team/general"
+    refused = runner.invoke(infinite_memory, ["--scopes", "te*am", "stats"])
+    assert (refused.exit_code, "a * may stand alone" in refused.stderr) == (2, True)
 
 
 def test_the_limit_may_stand_before_or_after_the_command(home: Path) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from attrs import asdict, evolve
 
+from infinite_memory.model.access.key import Right
 from infinite_memory.model.codec import to_json
 from infinite_memory.model.commit import Commit, Erase, Put
 from infinite_memory.model.entry import (
@@ -25,6 +26,7 @@ from infinite_memory.model.memory import Kind, Memory, Origin, Status
 from infinite_memory.model.record import Embedding, Usage
 from infinite_memory.model.scope import Scope, Sensitivity
 from infinite_memory.protocols import Storage
+from infinite_memory.testing.storage_contract import make_access_key
 
 __all__ = ["dump", "fill"]
 
@@ -37,10 +39,23 @@ _SCOPES = (
     Scope(name="diary", sensitivity=Sensitivity.PRIVATE),
 )
 
+_KEYS = (
+    make_access_key("aaaaaaaa"),
+    make_access_key(
+        "bbbbbbbb",
+        name="Büro 🗝",
+        rights=tuple(Right),
+        scopes=("work/*", "$ne"),
+        created_by="Füchsin",
+        expires_at=_DAY,
+        revoked_at=_DAY - timedelta(microseconds=1),
+    ),
+)
+
 
 def fill(storage: Storage, *, plain: int = 0) -> None:
     """Store something of everything that a storage keeps, and `plain` memories besides."""
-    storage.commit(Commit(scopes=_SCOPES))
+    storage.commit(Commit(scopes=_SCOPES, access_keys=_KEYS))
     storage.commit(Commit(puts=list(_memories()), entry=_action("plain", "erased")))
     storage.commit(Commit(links=list(_links("erased", "used-again"))))
     storage.count_usage({each: Usage(count=7, last=_DAY) for each in ("erased", "used-again")})
@@ -86,6 +101,7 @@ def dump(storage: Storage) -> Iterator[str]:
     yield from (lines[each] for each in sorted(lines))
     scopes = storage.scopes()
     yield from (json.dumps(asdict(scopes[name]), ensure_ascii=False) for name in sorted(scopes))
+    yield from (repr(asdict(key)) for _, key in sorted(storage.access_keys().items()))
     size = storage.measure()
     yield f"active model {storage.active_model()}"
     counts = (sorted(size.memories.items()), size.revisions, sorted(size.embedded.items()))

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from typing import Literal
 
 from infinite_memory.errors import StorageUnavailable
+from infinite_memory.model.access.key import AccessKey
 from infinite_memory.model.commit import Commit
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.entry import Entry, JournalEnd
@@ -120,6 +121,12 @@ class FailingStorage:
         self._count("scopes", "before")
         result = self.inner.scopes()
         self._count("scopes", "after")
+        return result
+
+    def access_keys(self, ids: Collection[str] | None = None) -> dict[str, AccessKey]:
+        self._count("access_keys", "before")
+        result = self.inner.access_keys(ids)
+        self._count("access_keys", "after")
         return result
 
     def links(self, ids: Collection[str]) -> list[Link]:

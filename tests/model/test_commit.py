@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from attrs import evolve, fields
 
-from infinite_memory.errors import InvalidInput
+from infinite_memory.errors import AccessDenied, InvalidInput
 from infinite_memory.model.commit import (
     Attach,
     Commit,
@@ -20,16 +20,19 @@ from infinite_memory.model.link import LinkKey, LinkType
 from infinite_memory.model.scope import Scope
 from infinite_memory.storage.confined import Confinement
 from infinite_memory.storage.confined.writes import Translation
+from infinite_memory.testing.storage_contract import make_access_key
 from infinite_memory.testing.storage_contract.base import make_embedding, make_link, put
 from infinite_memory.testing.storage_contract.journal import make_action
 
 S = Scope(name="s")
+KEY = make_access_key("aaaaaaaa")
 FULL = Commit(
     expect=Expect(
         scopes={"s": S},
         unused=frozenset({"t"}),
         keys=(ExpectKey(scope="s", key="k", ids=frozenset()),),
         contents=(ExpectContent(scopes=frozenset({"s"}), content_hashes=frozenset({bytes(32)})),),
+        access_keys={"aaaaaaaa": KEY},
         entry_number=7,
     ),
     erases=(Erase(id="e"),),
@@ -40,6 +43,7 @@ FULL = Commit(
     erased_links=(LinkKey("a", "b", LinkType.SEMANTIC),),
     links=(make_link("a", "c"),),
     erased_scopes=("t",),
+    access_keys=(evolve(KEY, name="other"),),
     scopes=(evolve(S, description="changed"),),
     entry=make_action("a"),
 )
@@ -84,6 +88,7 @@ def test_writes_of_a_kind_keep_the_order_of_their_commits() -> None:
         Commit(entry=make_action("b")),
         Commit(expect=Expect(scopes={"s": None})),
         Commit(expect=Expect(entry_number=8)),
+        Commit(expect=Expect(access_keys={})),
     ],
 )
 def test_commits_that_contradict_each_other_are_not_merged(other: Commit) -> None:
@@ -99,8 +104,12 @@ def test_revisions_come_in_the_order_in_which_a_storage_writes_them() -> None:
     assert list(commit.revisions()) == [("a", 3, 0), ("a", 0, 1), ("a", 1, 2)]
 
 
-def test_a_confined_store_passes_every_field_of_a_commit_inside() -> None:
+def test_a_confined_store_passes_every_field_of_a_commit_inside_but_access_keys() -> None:
     translation = Translation(
         confinement=Confinement(frozenset({"s", "t"})), scopes={"s": S}, outside=frozenset()
     )
-    assert merge_commits(translation.translate(FULL)) == merge_commits(FULL)
+    inside = evolve(FULL, access_keys=(), expect=evolve(FULL.expect, access_keys=None))
+    assert merge_commits(translation.translate(inside)) == merge_commits(inside)
+    for commit in (Commit(access_keys=(KEY,)), Commit(expect=Expect(access_keys={}))):
+        with pytest.raises(AccessDenied, match="belong to the whole store"):
+            translation.translate(commit)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from confined_contract import SCOPES, ConfinedContract
+from confined_contract import PATTERNS, SCOPES, ConfinedContract
 from mongo_servers import Deployment
 
 from infinite_memory.protocols import Storage
@@ -26,3 +26,8 @@ class TestConfinedMongoStorage(ConfinedContract):
 
     def open(self, home: Path) -> Storage:
         return ConfinedStorage(MongoStorage.open(self.addresses[str(home)]), SCOPES)
+
+
+class TestMongoStorageConfinedByPatterns(TestConfinedMongoStorage):
+    def open(self, home: Path) -> Storage:
+        return ConfinedStorage(MongoStorage.open(self.addresses[str(home)]), PATTERNS)

@@ -19,10 +19,10 @@ from infinite_memory.model.commit import Attach, Commit, Erase
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.scope import Scope
 from infinite_memory.model.verification import RecordKind
-from infinite_memory.protocols import Storage
+from infinite_memory.protocols import Storage, SupportsDamage
 from infinite_memory.storage.mongodb import MongoStorage
 from infinite_memory.testing.embedders import HashingEmbedder
-from infinite_memory.testing.storage_contract import make_embedding, put
+from infinite_memory.testing.storage_contract import make_access_key, make_embedding, put
 
 Raw = Database[dict[str, Any]]
 
@@ -192,6 +192,22 @@ def test_an_edited_scope_is_left_out(storage: Storage, raw: Raw) -> None:
     raw["scopes"].insert_one({"_id": "theirs"})
     raw["scopes"].update_one({"_id": "Global"}, {"$set": {"active": False}})
     assert storage.scopes() == {"Global": Scope(name="Global")}
+
+
+@pytest.mark.parametrize(
+    "change", [{"rights": ["admin"]}, {"scopes": ["*"]}, {"revoked_at": None}, {"digest": b""}]
+)
+def test_an_edited_access_key_opens_nothing(
+    storage: Storage, raw: Raw, change: dict[str, Any]
+) -> None:
+    sound = make_access_key("bbbbbbbb")
+    limited = make_access_key("aaaaaaaa", scopes=("team/*",), revoked_at=sound.created_at)
+    storage.commit(Commit(access_keys=[limited, sound]))
+    raw["access_keys"].update_one({"_id": "aaaaaaaa"}, {"$set": change})
+    assert storage.access_keys(["aaaaaaaa"]) == {}
+    assert storage.access_keys() == {"bbbbbbbb": sound}
+    assert isinstance(storage, SupportsDamage)
+    assert [finding.what for finding in storage.damage()] == ["the access key aaaaaaaa is damaged"]
 
 
 @pytest.mark.parametrize("change", [{"$unset": {"sequence": 1}}, {"$set": {"sequence": "3"}}])

@@ -18,7 +18,8 @@ from infinite_memory.model.commit import Commit
 from infinite_memory.storage.mongodb import MongoStorage, migrations
 from infinite_memory.storage.mongodb.connection import connect
 from infinite_memory.storage.mongodb.schema import SCHEMA_VERSION
-from infinite_memory.testing.storage_contract import put
+from infinite_memory.testing.storage_contract import make_access_key, put
+from infinite_memory.testing.storage_contract.journal import make_action
 
 Raw = Database[dict[str, Any]]
 TARGET = SCHEMA_VERSION + 2
@@ -101,6 +102,41 @@ def count_memories(database: Raw, session: ClientSession) -> None:
 
 
 STEPS = {SCHEMA_VERSION: keep_kinds, SCHEMA_VERSION + 1: count_memories}
+
+
+@pytest.fixture
+def schema_1(address: str, raw: Raw) -> str:
+    """Return the address of a store as schema 1 left it: without access keys."""
+    with closing(MongoStorage.open(address)) as storage:
+        storage.commit(Commit(puts=[put("a")], entry=make_action("a")))
+    raw.drop_collection("access_keys")
+    raw["metadata"].update_one({"_id": "infinite-memory"}, {"$set": {"version": 1}})
+    return address
+
+
+def _open_and_count(address: str) -> None:
+    with closing(MongoStorage.open(address)) as storage:
+        assert storage.access_keys() == {}
+
+
+def test_a_store_of_schema_1_gets_its_access_keys_whoever_opens_it_first(
+    schema_1: str, raw: Raw
+) -> None:
+    spawn = get_context("forkserver")
+    openers = [spawn.Process(target=_open_and_count, args=(schema_1,)) for _ in range(4)]
+    for process in openers:
+        process.start()
+    for process in openers:
+        process.join()
+    assert [process.exitcode for process in openers] == [0] * 4
+    assert raw["metadata"].find_one({"version": SCHEMA_VERSION}) is not None
+    assert "access_keys" in raw.list_collection_names()
+    key = make_access_key("aaaaaaaa")
+    with closing(MongoStorage.open(schema_1)) as storage:
+        assert list(storage.get(["a"])) == ["a"]
+        assert [entry.action for entry in storage.journal(limit=9)] == [make_action("a")]
+        storage.commit(Commit(access_keys=[key]))
+        assert storage.access_keys() == {"aaaaaaaa": key}
 
 
 @pytest.fixture

@@ -30,6 +30,7 @@ QUESTIONS = (
     "who works at zzcorp?",
     "in zz-vault Global",
 )
+KEY = "im_" + "a" * 8 + "_" + "b" * 52
 LONG_AGO = datetime(1987, 7, 7, tzinfo=UTC)
 # Of a memory outside, and of a moment outside.
 CURSOR = encode_position((-(2**40), "zz-id-1"))
@@ -146,6 +147,16 @@ ROWS: Mapping[str, list[Call]] = {
     ],
     "close": [lambda s: s.close()],
     "config": [lambda s: s.config],
+    "confine": [
+        *(lambda s, n=n: looked(s.confine(scopes=n)) for n in ("*", "t*", "zz*", *SCOPES)),
+        lambda s: looked(s.confine(scopes=["work", "zz-vault"], read_only=True, client="other")),
+        lambda s: s.confine(scopes="team", read_only=True).remember("a note"),
+        lambda s: (s.confine(scopes="team").remember("a note", id="new"), s.get("new")),
+    ],
+    "keys.create": [lambda s: s.keys.create("laptop"), lambda s: s.keys.create("zz-key")],
+    "keys.list": [lambda s: s.keys.list()],
+    "keys.revoke": [lambda s: s.keys.revoke("zz-key"), lambda s: s.keys.revoke("nobody")],
+    "keys.check": [lambda s: s.keys.check(KEY), lambda s: s.keys.check("nothing")],
     "journal.__getitem__": [*(lambda s, n=n: s.journal[n] for n in ENTRIES)],
     "journal.__iter__": [lambda s: list(s.journal)],
     "journal.conflicts": [
@@ -215,6 +226,13 @@ ROWS: Mapping[str, list[Call]] = {
 }
 
 
+def looked(store: MemoryStore) -> Any:
+    """Return what a handle tells of itself, and what it finds."""
+    with store:
+        found = [store.search(question, scope="ALL") for question in QUESTIONS]
+        return store.stats(), list(store.scopes), store.journal.entries(), found
+
+
 def outcome(call: Call, store: MemoryStore) -> str:
     """Return all that a call gives: what it returns, or its error with every cause."""
     try:
@@ -232,14 +250,15 @@ def test_every_method_has_rows() -> None:
     assert sorted(ROWS) == sorted(public_names())
 
 
+@pytest.mark.parametrize("by_patterns", [False, True], ids=["names", "patterns"])
 @pytest.mark.parametrize("name", list(ROWS))
 def test_a_confined_handle_answers_as_if_there_were_nothing_else(
-    name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    name: str, by_patterns: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
     config = Config(home=tmp_path / "home", time_zone="Europe/Berlin")
     for number, call in enumerate(ROWS[name]):
-        with opened_pair(config) as pair:
+        with opened_pair(config, by_patterns=by_patterns) as pair:
             caplog.clear()
             before = outside_of(pair.storage)
             told = outcome(call, pair.full)
@@ -248,9 +267,9 @@ def test_a_confined_handle_answers_as_if_there_were_nothing_else(
             assert outside_of(pair.storage) == before, f"row {number} of {name} wrote outside"
 
 
-@pytest.fixture
-def pair(tmp_path: Path) -> Iterator[Pair]:
-    with opened_pair(Config(home=tmp_path / "home")) as both:
+@pytest.fixture(params=[False, True], ids=["names", "patterns"])
+def pair(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Pair]:
+    with opened_pair(Config(home=tmp_path / "home"), by_patterns=request.param) as both:
         yield both
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from confined_contract import SCOPES, ConfinedContract
+from confined_contract import PATTERNS, SCOPES, ConfinedContract
 
 from infinite_memory.protocols import Storage
 from infinite_memory.storage.confined import ConfinedStorage
@@ -24,3 +24,10 @@ class TestConfinedSqliteStorage(ConfinedContract):
 
     def open(self, home: Path) -> Storage:
         return ConfinedStorage(SqliteStorage.open(home), SCOPES)
+
+
+class TestSqliteStorageConfinedByPatterns(ConfinedContract):
+    shared = True
+
+    def open(self, home: Path) -> Storage:
+        return ConfinedStorage(SqliteStorage.open(home), PATTERNS)

@@ -19,12 +19,19 @@ from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.memory import GLOBAL
 from infinite_memory.model.record import Record
 from infinite_memory.model.scope import Scope
+from infinite_memory.model.verification import RecordKind
 from infinite_memory.storage.integrity import seal, seal_fits
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.storage.sqlite.creation import PAGE_BYTES
 from infinite_memory.storage.sqlite.records import seal_revision
 from infinite_memory.storage.sqlite.vectors import decode_embedding, encode_embedding
-from infinite_memory.testing.storage_contract import make_embedding, make_memory, put
+from infinite_memory.testing.storage_contract import (
+    make_access_key,
+    make_embedding,
+    make_memory,
+    put,
+)
+from infinite_memory.testing.storage_contract.base import NOW
 
 _COLUMNS = [
     "revision",
@@ -268,6 +275,41 @@ def test_a_damaged_scope_and_a_damaged_tombstone_are_left_out(
     assert set(storage.scopes()) == {GLOBAL, "t"}
     assert [change.id for change in storage.changes(0, limit=9).items] == ["b"]
     assert storage.damaged == {"scope s", "b"}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "digest = x'00'",
+        "rights = '[\"admin\"]'",
+        "scopes = '[\"*\"]'",
+        "name = 'other'",
+        "expires_at = NULL",
+        "revoked_at = NULL",
+        "created_at = 0",
+        "created_by = 'nobody'",
+        "id = 'cccccccc'",
+        "checksum = x'00'",
+    ],
+)
+def test_an_access_key_that_was_altered_opens_nothing(
+    storage: SqliteStorage, home: Path, change: str
+) -> None:
+    sound = make_access_key("bbbbbbbb")
+    ended = {"expires_at": NOW, "revoked_at": NOW}
+    limited = make_access_key("aaaaaaaa", scopes=("team/*",), **ended)
+    storage.commit(Commit(access_keys=[limited, sound]))
+    _alter(home, f"UPDATE access_keys SET {change} WHERE id = 'aaaaaaaa'")
+    key_id = "cccccccc" if change.startswith("id") else "aaaaaaaa"
+    assert storage.access_keys([key_id]) == {}
+    assert storage.access_keys() == {"bbbbbbbb": sound}
+    assert storage.damaged == {f"access key {key_id}"}
+    assert f"the access key {key_id!r} is damaged" in _unlike(storage)
+    finding = storage.damage()[0]
+    assert (finding.part, finding.id) == (RecordKind.ACCESS_KEY, key_id)
+    storage.commit(Commit(access_keys=[make_access_key(key_id)]))
+    assert _unlike(storage) == []
+    assert storage.damaged == frozenset()
 
 
 def test_a_change_counter_that_was_altered_stops_reading_the_feed_and_writing(

@@ -1,7 +1,7 @@
 """A store of an older schema is brought forward as a whole, or stays as it was.
 
-Schema 1 is the first, so the steps here are made for the tests: the next schema would keep the kind
-of every memory a second time, and the one after it would count the memories.
+The steps here are made for the tests: the next schema would keep the kind of every memory a second
+time, and the one after it would count the memories. `test_schema_1.py` has the step that exists.
 """
 
 from __future__ import annotations
@@ -45,12 +45,18 @@ def become_newer(steps: dict[int, migrations.Step]) -> None:
     migrations.STEPS.update(steps)
 
 
+def become_present() -> None:
+    """Undo `become_newer`."""
+    migrations.SCHEMA_VERSION = SCHEMA_VERSION  # type: ignore[attr-defined]
+    for version in STEPS:
+        migrations.STEPS.pop(version, None)
+
+
 @pytest.fixture
 def newer(home: Path) -> Iterator[None]:
     become_newer(STEPS)
     yield
-    migrations.SCHEMA_VERSION = SCHEMA_VERSION  # type: ignore[attr-defined]
-    migrations.STEPS.clear()
+    become_present()
 
 
 @pytest.fixture
@@ -143,8 +149,7 @@ def test_an_older_program_refuses_what_a_newer_one_has_brought_forward(home: Pat
     try:
         SqliteStorage.open(home).close()
     finally:
-        migrations.SCHEMA_VERSION = SCHEMA_VERSION  # type: ignore[attr-defined]
-        migrations.STEPS.clear()
+        become_present()
     with pytest.raises(SchemaTooNew, match=f"its schema is {TARGET}.*upgrade infinite-memory"):
         SqliteStorage.open(home)
 

@@ -20,6 +20,7 @@ from infinite_memory import (
     InvalidInput,
     MemoryStore,
     NotFound,
+    ReadOnly,
     StoreClosed,
     UnknownScope,
 )
@@ -242,5 +243,22 @@ def test_a_forked_child_is_refused_and_does_not_hang(tmp_path: Path) -> None:
 def test_the_configuration_is_at_hand_without_waiting() -> None:
     async def test(memory: AsyncMemoryStore) -> None:
         assert isinstance(memory.config, Config)
+
+    run(test)
+
+
+def test_a_handle_for_a_client_is_awaited_too() -> None:
+    async def test(memory: AsyncMemoryStore) -> None:
+        await memory.remember("the ferry leaves at ten", id="ferry", scope="team/travel")
+        new = await memory.keys.create("laptop", scopes="team/*")
+        key = await memory.keys.check(new.secret)
+        handle = await memory.confine(scopes=key.scopes, client=key.name, read_only=True)
+        async with handle:
+            assert (await handle.get("ferry")).scope == "team/travel"
+            with pytest.raises(ReadOnly):
+                await handle.remember("a note", scope="team/travel")
+        with pytest.raises(StoreClosed):
+            await handle.get("ferry")
+        assert (await memory.get("ferry")).id == "ferry"
 
     run(test)

@@ -147,6 +147,7 @@ def entry_json(entry: Entry) -> dict[str, Any]:
         "links": len(action.links),
         "undoes": action.undoes,
         "reason": action.reason,
+        "access_key": action.access_key,
         "digest": entry.digest.hex(),
     }
 

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from infinite_memory.errors import StoreDamaged
+from infinite_memory.model.access.key import AccessKey
 from infinite_memory.model.codec import to_json
 from infinite_memory.model.copying import CopyProgress, CopyStep
 from infinite_memory.model.memory import Memory
@@ -111,6 +112,22 @@ class Comparison:
                         part=RecordKind.SCOPE,
                         id=name,
                         what=f"the scope {name!r} differs between the two stores",
+                        way_out="run the copy again",
+                    )
+                )
+
+    def compare_access_keys(self, wanted: Mapping[str, AccessKey]) -> None:
+        """Compare the access keys of the target with those that were copied."""
+        existing = self._target.access_keys()
+        for key_id in sorted(wanted.keys() | existing.keys()):
+            if wanted.get(key_id) == existing.get(key_id):
+                self.counts["access keys"] += 1
+            else:
+                self.different.append(
+                    Finding(
+                        part=RecordKind.ACCESS_KEY,
+                        id=key_id,
+                        what=f"the access key {key_id!r} differs between the two stores",
                         way_out="run the copy again",
                     )
                 )

@@ -24,6 +24,7 @@ from infinite_memory.errors import (
     StorageUnavailable,
     StoreDamaged,
 )
+from infinite_memory.model.access.key import AccessKey
 from infinite_memory.model.address import find_problem, masked
 from infinite_memory.model.codec import from_micros
 from infinite_memory.model.commit import Commit, Put, merge_commits
@@ -75,10 +76,10 @@ def copy_store(
     """Copy everything that the store `source` holds into `target`, and compare the two.
 
     The copy has every memory with its history, status and vectors by every model, its links and its
-    usage, the scopes, the journal, and the erased ids. `target` is empty, or an unfinished copy of
-    the same source, which this call continues. Writes to the source during the copy are copied too.
-    Damaged records of the source are left out, and the result names them. `config` says where the
-    managed server is. A storage that the caller passes open stays open.
+    usage, the scopes, the access keys, the journal, and the erased ids. `target` is empty, or an
+    unfinished copy of the same source, which this call continues. Writes to the source during the
+    copy are copied too. Damaged records of the source are left out, and the result names them.
+    `config` says where the managed server is. A storage that the caller passes open stays open.
 
     Raises:
         ConfigurationError: an address is malformed or not supported.
@@ -155,6 +156,7 @@ class _StoreCopy:
         comparison.compare_scopes()
         end = self._copy_links(end)
         self._journal.copy(end.number)
+        comparison.compare_access_keys(self._copy_access_keys())
         self._copy_active_model()
         if self._erased:
             self._target.scrub()
@@ -192,6 +194,7 @@ class _StoreCopy:
         mark = target.copy_mark() if isinstance(target, SupportsCopyMark) else None
         if mark is None:
             filled = target.position() or target.journal_end().number
+            filled = filled or len(target.access_keys())
             if filled or target.scopes() != {GLOBAL: Scope(name=GLOBAL)}:
                 raise Conflict(
                     "the target holds memories or scopes already, and is not a copy of this "
@@ -246,6 +249,13 @@ class _StoreCopy:
             if commit.is_empty:
                 return
             self._target.commit(commit)
+
+    def _copy_access_keys(self) -> dict[str, AccessKey]:
+        """Copy the access keys of the source, and return them as they were copied."""
+        wanted, existing = self._source.access_keys(), self._target.access_keys()
+        keys = [key for key in wanted.values() if existing.get(key.id) != key]
+        self._target.commit(Commit(access_keys=keys))
+        return wanted
 
     def _copy_active_model(self) -> None:
         """Let the model of the source answer in the target, which has its vectors by now."""

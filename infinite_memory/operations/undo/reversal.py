@@ -72,7 +72,24 @@ def plan_reversal(services: Services, entry: Entry) -> Reversal:
     """
     if entry.action.operation is Operation.BEGIN:
         raise Conflict(f"entry {entry.number} begins the journal: it changed nothing")
+    if entry.action.access_key is not None:
+        raise _refuse_key(services, entry, entry.action.access_key)
     return _Planner(services, entry).plan()
+
+
+def _refuse_key(services: Services, entry: Entry, key_id: str) -> Conflict:
+    """Return why the creation or the revocation of a key is not undone, and what does it."""
+    key = services.storage.access_keys([key_id]).get(key_id)
+    name = "" if key is None else f" {key.name!r}"
+    if entry.action.operation is Operation.CREATE_KEY:
+        return Conflict(
+            f"entry {entry.number} created the access key{name} ({key_id}), which its holder would"
+            f" still have: to end it, run infinite-memory keys revoke {key_id}"
+        )
+    return Conflict(
+        f"entry {entry.number} revoked the access key{name} ({key_id}), which stays revoked: for a"
+        " new key, run infinite-memory keys create NAME"
+    )
 
 
 def list_some(ids: Sequence[str]) -> str:

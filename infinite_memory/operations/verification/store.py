@@ -81,6 +81,9 @@ def _read_through(storage: Storage, progress: Walked | None) -> Verification:
     findings: list[Finding] = []
     total = sum(storage.measure().memories.values())
     counts["scopes"] = len(storage.scopes())
+    keys = len(storage.access_keys())
+    if keys:
+        counts["access_keys"] = keys
     for change in every_change(storage, 0, None):
         if change.record is None:
             # A confined storage reports a memory as gone if it was moved to a hidden scope.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from infinite_memory.storage.confined.confinement import Confinement
+from infinite_memory.storage.confined.confinement import Confinement, no_keys_here
 from infinite_memory.storage.confined.storage import ConfinedStorage
 
-__all__ = ["ConfinedStorage", "Confinement"]
+__all__ = ["ConfinedStorage", "Confinement", "no_keys_here"]

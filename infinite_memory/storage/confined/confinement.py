@@ -8,11 +8,18 @@ from uuid import NAMESPACE_OID, uuid5
 
 from attrs import evolve, field, frozen
 
-from infinite_memory.errors import Conflict, InvalidInput, UnknownScope
+from infinite_memory.errors import AccessDenied, Conflict, UnknownScope
+from infinite_memory.model.access.scope_pattern import ScopePattern, check_scope_patterns
 from infinite_memory.model.entry import Action, Entry, JournalEnd, ScopeStep, entry_digest
 from infinite_memory.model.scope import Scope, fold_name
 
-__all__ = ["Confinement", "changed_by_others", "touched_ids", "touched_scopes"]
+__all__ = [
+    "Confinement",
+    "changed_by_others",
+    "no_keys_here",
+    "touched_ids",
+    "touched_scopes",
+]
 
 
 def changed_by_others(subject: str) -> Conflict:
@@ -23,33 +30,49 @@ def changed_by_others(subject: str) -> Conflict:
     )
 
 
-def _distinct(names: Iterable[str]) -> tuple[str, ...]:
-    """Return the names without repeats, each name in its first spelling.
+def no_keys_here() -> AccessDenied:
+    """Return the refusal of access keys in a store that was not opened as a whole."""
+    return AccessDenied(
+        "access keys belong to the whole store, and this one was opened for some scopes or for a"
+        " client: open the store without scopes to manage its keys"
+    )
 
-    Raises:
-        InvalidInput: there is no name, or a name is empty.
-    """
-    spellings: dict[str, str] = {}
-    for name in names:
-        spellings.setdefault(fold_name(name), name.strip())
-    if not spellings or "" in spellings:
-        raise InvalidInput(
-            f"scopes {list(spellings.values())!r:.160} cannot be used: name at least one scope, or"
-            " leave it out to open every scope"
-        )
-    return tuple(spellings.values())
+
+def _check_names(names: Iterable[str]) -> tuple[str, ...]:
+    return check_scope_patterns(names)
 
 
 @frozen
 class Confinement:
-    """The names of the only scopes that exist; letter case does not count."""
+    """Names of scopes, and patterns of names, see `ScopePattern`: no other scope exists.
 
-    names: tuple[str, ...] = field(converter=_distinct)
+    Letter case does not count. A scope that is created later exists if its name matches.
+    """
+
+    names: tuple[str, ...] = field(converter=_check_names)
     _folded: frozenset[str] = field(init=False, repr=False)
+    _patterns: tuple[ScopePattern, ...] = field(init=False, repr=False)
 
     @_folded.default
     def _fold(self) -> frozenset[str]:
         return frozenset(map(fold_name, self.names))
+
+    @_patterns.default
+    def _compile(self) -> tuple[ScopePattern, ...]:
+        patterns = map(ScopePattern, self.names)
+        return tuple([pattern for pattern in patterns if not pattern.is_name])
+
+    @property
+    def has_patterns(self) -> bool:
+        """Whether scopes exist whose names are not in `names`."""
+        return bool(self._patterns)
+
+    @property
+    def default_scope(self) -> str:
+        """The scope of a memory for which none is given: the first name, or one that matches."""
+        patterns = list(map(ScopePattern, self.names))
+        first = next((pattern for pattern in patterns if pattern.is_name), patterns[0])
+        return first.first_name
 
     @property
     def digest(self) -> str:
@@ -58,7 +81,8 @@ class Confinement:
 
     def allows(self, scope: str) -> bool:
         """Return whether a scope with the name `scope` may exist."""
-        return fold_name(scope) in self._folded
+        folded = fold_name(scope)
+        return folded in self._folded or any(p.matches(folded) for p in self._patterns)
 
     def unknown(self, scope: str) -> UnknownScope:
         """Return the error for a scope outside; it does not reveal whether that scope exists."""

@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager, suppress
 from attrs import evolve
 
 from infinite_memory.errors import Conflict
+from infinite_memory.model.access.key import AccessKey
 from infinite_memory.model.commit import Commit
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.entry import Entry, JournalEnd
@@ -50,15 +51,16 @@ class ConfinedStorage:
     """
 
     def __init__(self, inner: Storage, scopes: Iterable[str]) -> None:
-        """Show only `scopes` of `inner`; a scope that does not exist yet can be written to.
+        """Show only `scopes` of `inner`, names or patterns; a scope need not exist yet.
 
         Raises:
-            InvalidInput: `scopes` is empty, or a scope has no name.
+            InvalidInput: `scopes` is empty, or a name or a pattern cannot be used.
         """
         self._inner = inner
         self.confinement = Confinement(scopes)
         self._lock = threading.Lock()
         self._erased_here: set[str] = set()
+        self._scopes_at: tuple[int, frozenset[str]] = (-1, frozenset())
 
     @property
     def identity(self) -> str:
@@ -71,6 +73,7 @@ class ConfinedStorage:
 
         Raises:
             UnknownScope: the commit names a scope outside.
+            AccessDenied: it is about access keys, which belong to the whole store.
             IdTaken: the id for a new memory belongs to a memory outside.
             Conflict: it names an active model that has memories outside to embed.
         """
@@ -191,6 +194,11 @@ class ConfinedStorage:
             if self.confinement.allows(name)
         }
 
+    def access_keys(self, ids: Collection[str] | None = None) -> dict[str, AccessKey]:  # noqa: ARG002
+        """Return nothing: access keys belong to the whole store, and do not exist here."""
+        self._inner.position()  # refuses a storage that was closed
+        return {}
+
     @silence_damage_log()
     def links(self, ids: Collection[str]) -> list[Link]:
         """Return the links of the `ids` that have both ends inside; see `Storage.links`."""
@@ -309,7 +317,19 @@ class ConfinedStorage:
 
     def _spellings(self) -> frozenset[str]:
         """Return the spellings of the scopes inside, including scopes that do not exist yet."""
-        return frozenset({*self._inner.scopes(), *self.confinement.names})
+        names = {*self._inner.scopes(), *self.confinement.names}
+        if self.confinement.has_patterns:
+            names |= self._scopes_of_memories()
+        return frozenset(names)
+
+    def _scopes_of_memories(self) -> frozenset[str]:
+        """Return the scopes of all memories: a deleted scope may still hold forgotten memories."""
+        position = self._inner.position()
+        known_position, names = self._scopes_at
+        if known_position != position:
+            names = frozenset(scope for scope, _, _ in self._inner.measure().memories)
+            self._scopes_at = position, names
+        return names
 
     def _existing(self, ids: Collection[str]) -> frozenset[str]:
         """Return the ids among `ids` that are inside, or that this object erased."""

@@ -11,7 +11,11 @@ from infinite_memory.model.commit import Commit, Erase, Expect, Put
 from infinite_memory.model.entry import Action, ScopeStep
 from infinite_memory.model.link import LinkKey
 from infinite_memory.model.scope import Scope
-from infinite_memory.storage.confined.confinement import Confinement, changed_by_others
+from infinite_memory.storage.confined.confinement import (
+    Confinement,
+    changed_by_others,
+    no_keys_here,
+)
 
 __all__ = ["Translation", "mentioned_ids", "needs_scopes"]
 
@@ -53,7 +57,10 @@ class Translation:
             UnknownScope: the commit writes or expects a scope outside.
             Conflict: it expects a memory that does not exist, or a scope that has changed.
             IdTaken: the id for a new memory belongs to a memory outside.
+            AccessDenied: it writes or expects access keys.
         """
+        if commit.access_keys or commit.expect.access_keys is not None:
+            raise no_keys_here()
         # Every field is listed, so that a field which is not handled here cannot pass.
         return Commit(
             expect=self._expectation(commit.expect),
@@ -65,6 +72,7 @@ class Translation:
             links=[link for link in commit.links if self._is_inside(link.key)],
             erased_scopes=[self._checked_name(name) for name in commit.erased_scopes],
             scopes=[self._with_hidden_parent(scope) for scope in commit.scopes],
+            access_keys=(),
             active_model=commit.active_model,
             entry=None if commit.entry is None else self._unmask_action(commit.entry),
         )
@@ -92,6 +100,7 @@ class Translation:
                 evolve(content, scopes=frozenset(filter(self.confinement.allows, content.scopes)))
                 for content in expect.contents
             ],
+            access_keys=None,
             entry_number=expect.entry_number,
         )
 

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 import attrs
 import numpy as np
 
+from infinite_memory.model.access.key import AccessKey
 from infinite_memory.model.commit import (
     Attach,
     Commit,
@@ -39,6 +40,7 @@ class State:
     earlier: dict[str, tuple[Memory, ...]] = attrs.Factory(dict)
     changed: dict[str, int] = attrs.Factory(dict)
     made_scopes: dict[str, Scope] = attrs.Factory(dict)
+    keys: dict[str, AccessKey] = attrs.Factory(dict)
     links: dict[LinkKey, Link] = attrs.Factory(dict)
     entries: list[Entry] = attrs.Factory(list)
     usage: dict[str, Usage] = attrs.Factory(dict)
@@ -64,6 +66,10 @@ class State:
     def scopes(self) -> dict[str, Scope]:
         """Return every scope by name, always with `Global`."""
         return {GLOBAL: Scope(name=GLOBAL), **self.made_scopes}
+
+    def access_keys(self) -> dict[str, AccessKey]:
+        """Return every access key by id."""
+        return dict(self.keys)
 
     def holds(self, scope: str, besides: Collection[str]) -> bool:
         """Return whether a memory of the scope is not forgotten and its id is not in `besides`."""
@@ -115,6 +121,7 @@ class State:
             self._detach(detach)
         self._apply_links(commit)
         self._apply_scopes(commit)
+        self.keys |= {key.id: key for key in commit.access_keys}
         if commit.active_model is not None:
             self.active_model = commit.active_model
         if commit.entry is not None:

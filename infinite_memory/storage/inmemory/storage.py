@@ -9,6 +9,7 @@ from itertools import islice, takewhile
 from uuid import uuid4
 
 from infinite_memory.errors import StoreClosed
+from infinite_memory.model.access.key import AccessKey
 from infinite_memory.model.commit import Commit
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.entry import Entry, JournalEnd
@@ -174,6 +175,12 @@ class InMemoryStorage:
         """Return every scope by name; `Global` is always among them."""
         with self._lock:
             return self._open().scopes()
+
+    def access_keys(self, ids: Collection[str] | None = None) -> dict[str, AccessKey]:
+        """Return the access keys `ids` by id, None for all; see `Storage.access_keys`."""
+        with self._lock:
+            keys = self._open().access_keys()
+        return keys if ids is None else {i: keys[i] for i in ids if i in keys}
 
     def links(self, ids: Collection[str]) -> list[Link]:
         """Return every link from or to a memory in `ids`; see `Storage.links`."""

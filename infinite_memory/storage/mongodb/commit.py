@@ -11,11 +11,13 @@ from pymongo.client_session import ClientSession
 from pymongo.database import Database
 
 from infinite_memory.errors import StorageUnavailable
+from infinite_memory.model.access.key import AccessKey
 from infinite_memory.model.commit import Commit, ExpectContent, ExpectKey
 from infinite_memory.model.memory import Status
 from infinite_memory.model.record import Usage
 from infinite_memory.model.scope import Scope
 from infinite_memory.storage.damage import DamageLog
+from infinite_memory.storage.mongodb.access_keys import find_access_keys
 from infinite_memory.storage.mongodb.brief_calls import BRIEF_SECONDS, is_brief
 from infinite_memory.storage.mongodb.commit_plan import (
     Before,
@@ -109,8 +111,11 @@ class Committer:
             sequence=sequence_in(store, place),
             journal=end_in(store, place),
         )
-        refuse_changes(commit, _CurrentState(self._database, self._scopes, before, session))
+        refuse_changes(commit, self._current_state(before, session))
         return plan_commit(commit, before, refuse=self._damage.refuse_record)
+
+    def _current_state(self, before: Before, session: ClientSession) -> _CurrentState:
+        return _CurrentState(self._database, self._scopes, self._damage, before, session)
 
     def _prepare_usage(self, used: Mapping[str, Usage], session: ClientSession) -> Plan:
         place = self._connection.place
@@ -148,10 +153,13 @@ class _CurrentState:
         self,
         database: Database[_Document],
         scopes: ScopeReader,
+        damage: DamageLog,
         before: Before,
         session: ClientSession,
     ) -> None:
         self.journal_end = before.journal
+        self._database = database
+        self._damage = damage
         self._memories = database.get_collection(MEMORIES)
         self._scopes = scopes
         self._documents = before.documents
@@ -162,6 +170,9 @@ class _CurrentState:
 
     def scopes(self) -> Mapping[str, Scope]:
         return self._scopes.read(self._session)
+
+    def access_keys(self) -> Mapping[str, AccessKey]:
+        return find_access_keys(self._database, None, self._damage, session=self._session)
 
     def holds(self, scope: str, besides: Collection[str]) -> bool:
         where = {"scope": {"$eq": scope}, "status": {"$ne": Status.FORGOTTEN.value}}

@@ -11,6 +11,7 @@ from infinite_memory.model.commit import Attach, Commit, Detach, Erase, Put
 from infinite_memory.model.entry import Action, JournalEnd
 from infinite_memory.model.memory import Memory
 from infinite_memory.model.record import Embedding
+from infinite_memory.storage.mongodb.access_keys import encode_access_key
 from infinite_memory.storage.mongodb.document_writes import DocumentWrites
 from infinite_memory.storage.mongodb.documents import (
     Document,
@@ -25,6 +26,7 @@ from infinite_memory.storage.mongodb.journal import encode_entry, next_entry
 from infinite_memory.storage.mongodb.links import encode_link, link_condition, link_id
 from infinite_memory.storage.mongodb.passages import Stored, entry_for_embedding, passage_documents
 from infinite_memory.storage.mongodb.schema import (
+    ACCESS_KEYS,
     ERASED,
     JOURNAL,
     LINKS,
@@ -121,6 +123,8 @@ class _Planner:
         self._put_passages()
         self._apply_links(commit)
         self._apply_scopes(commit)
+        for key in commit.access_keys:
+            self.writes.put(ACCESS_KEYS, encode_access_key(key))
         if commit.entry is not None:
             self._append_entry(commit.entry)
 

@@ -21,8 +21,13 @@ __all__ = ["STEPS", "Step", "migrate"]
 Step = Callable[[Database[dict[str, Any]], ClientSession], None]
 """Converts the documents of a version to the next version, in the transaction of a session."""
 
-STEPS: dict[int, Step] = {}
-"""The migration step of every older version. Schema 1 is the first, so there is no step yet."""
+
+def _add_access_keys(database: Database[dict[str, Any]], session: ClientSession) -> None:
+    """Convert nothing: the collection of access keys is new, and `migrate` has created it."""
+
+
+STEPS: dict[int, Step] = {1: _add_access_keys}
+"""The migration step of every older version."""
 
 
 def migrate(

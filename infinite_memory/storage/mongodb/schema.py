@@ -5,6 +5,7 @@ from __future__ import annotations
 from pymongo import ASCENDING, DESCENDING, IndexModel
 
 __all__ = [
+    "ACCESS_KEYS",
     "COLLECTIONS",
     "COPY",
     "EARLIER_STORE",
@@ -22,7 +23,8 @@ __all__ = [
     "USAGE",
 ]
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+"""Schema 1 had no access keys."""
 
 MEMORIES = "memories"
 PASSAGES = "passages"
@@ -32,10 +34,12 @@ ERASED = "erased"
 JOURNAL = "journal"
 LINKS = "links"
 USAGE = "usage"
+ACCESS_KEYS = "access_keys"
 METADATA = "metadata"
 
 COLLECTIONS = (
     *(MEMORIES, PASSAGES, REVISIONS, SCOPES, ERASED, JOURNAL, LINKS, USAGE),
+    ACCESS_KEYS,
     METADATA,
 )
 

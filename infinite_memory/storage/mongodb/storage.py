@@ -15,6 +15,7 @@ from pymongo.errors import (
 )
 
 from infinite_memory.errors import StorageUnavailable, StoreClosed
+from infinite_memory.model.access.key import AccessKey
 from infinite_memory.model.commit import Commit
 from infinite_memory.model.copying import CopyMark
 from infinite_memory.model.criteria import Criteria
@@ -26,6 +27,7 @@ from infinite_memory.model.scope import Scope
 from infinite_memory.model.verification import Finding
 from infinite_memory.storage.damage import USAGE, DamageLog
 from infinite_memory.storage.forks import crossed_fork
+from infinite_memory.storage.mongodb.access_keys import find_access_keys
 from infinite_memory.storage.mongodb.brief_calls import (
     close_client,
     has_answering_member,
@@ -196,6 +198,10 @@ class MongoStorage:
     def scopes(self) -> dict[str, Scope]:
         """Return every scope by name; `Global` is always among them."""
         return self._run(self._scopes.read)
+
+    def access_keys(self, ids: Collection[str] | None = None) -> dict[str, AccessKey]:
+        """Return the access keys `ids` by id, None for all; see `Storage.access_keys`."""
+        return self._run(lambda: find_access_keys(self._database, ids, self._damage))
 
     def links(self, ids: Collection[str]) -> list[Link]:
         """Return every link from or to the memories with `ids`; see `Storage.links`."""

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import apsw
 from attrs import frozen
 
+from infinite_memory.model.access.key import AccessKey
 from infinite_memory.model.codec import to_json, to_micros
 from infinite_memory.model.commit import (
     Attach,
@@ -25,6 +26,7 @@ from infinite_memory.model.record import Embedding
 from infinite_memory.model.scope import Scope, fold_name
 from infinite_memory.storage.damage import DamageLog
 from infinite_memory.storage.hash_chain import action_text
+from infinite_memory.storage.sqlite.access_keys import put_access_key, read_access_keys
 from infinite_memory.storage.sqlite.database import Snapshot
 from infinite_memory.storage.sqlite.feed import seal_erased
 from infinite_memory.storage.sqlite.links import erase_link, erase_links, put_link
@@ -125,6 +127,11 @@ class CommitWriter:
         with closing(Snapshot(self._connection)) as snapshot:
             return self._scopes.read(snapshot)
 
+    def access_keys(self) -> dict[str, AccessKey]:
+        """Return every undamaged access key by id."""
+        with closing(Snapshot(self._connection)) as snapshot:
+            return read_access_keys(snapshot, None, self._damage)
+
     def holds(self, scope: str, besides: Collection[str]) -> bool:
         """Return whether a memory of the scope is not forgotten and its id is not in `besides`."""
         rows: list[Any] = self._connection.execute(
@@ -169,6 +176,8 @@ class CommitWriter:
             self._detach(detach)
         self._apply_links(commit)
         self._apply_scopes(commit)
+        for key in commit.access_keys:
+            put_access_key(self._connection, key)
         if encoded.entry is not None:
             self._append_entry(encoded.entry)
 

@@ -10,7 +10,7 @@ import apsw
 
 from infinite_memory.errors import SchemaTooNew
 from infinite_memory.storage.sqlite.errors import damaged_database
-from infinite_memory.storage.sqlite.schema import SCHEMA_VERSION
+from infinite_memory.storage.sqlite.schema import SCHEMA_VERSION, create_access_keys
 
 __all__ = ["STEPS", "Step", "check_version", "migrate"]
 
@@ -21,8 +21,8 @@ A step renames every table whose meaning it changes, so that a process of the ol
 still runs is refused and writes nothing wrong.
 """
 
-STEPS: dict[int, Step] = {}
-"""The step from every older version to its next. Schema 1 is the first, so there are no steps."""
+STEPS: dict[int, Step] = {1: create_access_keys}
+"""The step from every older version to its next."""
 
 
 def check_version(version: int, path: Path) -> None:

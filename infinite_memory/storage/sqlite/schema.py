@@ -26,6 +26,7 @@ __all__ = [
     "ENDING",
     "SCHEMA_VERSION",
     "UNCOMMON",
+    "create_access_keys",
     "create_tables",
 ]
 
@@ -35,7 +36,8 @@ APPLICATION_ID = 0x494D454D
 EARLIER_APPLICATION_ID = 0x494E464D
 """The number of the development versions before schema 1: INFM."""
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+"""Schema 1 had no access keys."""
 
 _INDEX_EMBEDDED = """
 CREATE INDEX memories_by_embedding ON memories (embedded_by, status = 'forgotten', sequence);
@@ -166,8 +168,30 @@ CREATE TABLE scopes (
 """
 
 
+_ACCESS_KEYS = """
+CREATE TABLE access_keys (
+    id TEXT PRIMARY KEY NOT NULL,
+    name TEXT NOT NULL,
+    digest BLOB NOT NULL,
+    rights TEXT NOT NULL,
+    scopes TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    created_by TEXT NOT NULL,
+    expires_at INTEGER,
+    revoked_at INTEGER,
+    checksum BLOB NOT NULL
+) STRICT;
+"""
+
+
+def create_access_keys(connection: apsw.Connection) -> None:
+    """Create the table of access keys, inside the transaction of the caller."""
+    connection.execute(_ACCESS_KEYS)
+
+
 def create_tables(connection: apsw.Connection) -> None:
     """Create every table in a new database, inside the transaction of the caller."""
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
     connection.execute(_TABLES + _INDEX_EMBEDDED + _VECTORS + _JOURNAL + _INDEX_TIME)
+    create_access_keys(connection)

@@ -11,6 +11,7 @@ import apsw
 from attrs import evolve
 
 from infinite_memory.errors import StoreDamaged
+from infinite_memory.model.access.key import AccessKey
 from infinite_memory.model.codec import from_micros
 from infinite_memory.model.commit import Commit
 from infinite_memory.model.copying import CopyMark
@@ -27,6 +28,7 @@ from infinite_memory.storage.preconditions import (
     check_commit,
     refuse_changes,
 )
+from infinite_memory.storage.sqlite.access_keys import read_access_keys
 from infinite_memory.storage.sqlite.commit import CommitWriter, encode_commit
 from infinite_memory.storage.sqlite.database import Database, Snapshot
 from infinite_memory.storage.sqlite.feed import read_changes, read_pending, was_erased
@@ -206,6 +208,11 @@ class SqliteStorage:
         with self._database.read() as snapshot:
             return self._scopes.read(snapshot)
 
+    def access_keys(self, ids: Collection[str] | None = None) -> dict[str, AccessKey]:
+        """Return the access keys `ids` by id, None for all; see `Storage.access_keys`."""
+        with self._database.read() as snapshot:
+            return read_access_keys(snapshot, ids, self._damage)
+
     def links(self, ids: Collection[str]) -> list[Link]:
         """Return every link from or to a memory in `ids`; see `Storage.links`."""
         with self._database.read() as snapshot:
@@ -289,7 +296,7 @@ def _only_removes(commit: Commit) -> bool:
 
     Expectations need no space, and the journal entry of the commit needs little.
     """
-    adds = commit.attaches or commit.links or commit.scopes
+    adds = commit.attaches or commit.links or commit.scopes or commit.access_keys
     hides = all(put.memory.status is Status.FORGOTTEN for put in commit.puts)
     return bool(commit.changes) and hides and not adds
 

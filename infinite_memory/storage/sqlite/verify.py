@@ -18,8 +18,9 @@ from infinite_memory.model.memory import Memory
 from infinite_memory.model.record import Record
 from infinite_memory.model.scope import fold_name
 from infinite_memory.model.verification import Finding, RecordKind, Verification, Walked
-from infinite_memory.storage.damage import USAGE, DamageLog, name_of
+from infinite_memory.storage.damage import ACCESS_KEY, LOST_KEY, USAGE, DamageLog, name_of
 from infinite_memory.storage.integrity import EMBED_AGAIN, check_record
+from infinite_memory.storage.sqlite.access_keys import damaged_access_keys
 from infinite_memory.storage.sqlite.database import Snapshot
 from infinite_memory.storage.sqlite.errors import DAMAGE
 from infinite_memory.storage.sqlite.feed import ERASED, erased_fits
@@ -89,6 +90,7 @@ def verify_database(
         walk.tags,
         walk.erased,
         walk.scopes,
+        walk.access_keys,
         walk.links,
         walk.usage,
         walk.journal,
@@ -222,6 +224,15 @@ class _Walk:
             what = f"the scope {name!r} is damaged"
             way_out = "delete the scope and create it again: its memories are not affected"
             yield Finding(part=RecordKind.SCOPE, id=name, what=what, way_out=way_out)
+
+    def access_keys(self) -> Iterator[Finding]:
+        """Check every access key."""
+        keys = next(self._snapshot.rows("SELECT count(*) FROM access_keys"))[0]
+        self.counts["access_keys"] = keys
+        for name in damaged_access_keys(self._snapshot):
+            self._damage.skip_record(ACCESS_KEY + name)
+            what = f"the access key {name!r} is damaged"
+            yield Finding(part=RecordKind.ACCESS_KEY, id=name, what=what, way_out=LOST_KEY)
 
     def links(self) -> Iterator[Finding]:
         """Check every link."""

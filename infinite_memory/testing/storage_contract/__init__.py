@@ -22,6 +22,7 @@ from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.memory import GLOBAL, Kind
 from infinite_memory.model.record import Usage
 from infinite_memory.protocols import Storage
+from infinite_memory.testing.storage_contract.access_keys import AccessKeyTests, make_access_key
 from infinite_memory.testing.storage_contract.base import (
     NOW,
     make_embedding,
@@ -36,11 +37,18 @@ from infinite_memory.testing.storage_contract.links import LinkTests
 from infinite_memory.testing.storage_contract.models import ModelTests
 from infinite_memory.testing.storage_contract.records import RecordTests
 
-__all__ = ["StorageContract", "make_embedding", "make_memory", "put"]
+__all__ = ["StorageContract", "make_access_key", "make_embedding", "make_memory", "put"]
 
 
 class StorageContract(
-    RecordTests, ModelTests, CommitTests, FeedTests, FindingTests, JournalTests, LinkTests
+    RecordTests,
+    ModelTests,
+    CommitTests,
+    FeedTests,
+    FindingTests,
+    JournalTests,
+    LinkTests,
+    AccessKeyTests,
 ):
     """All tests of the contract; `shared` says that a second `open` opens the same store."""
 
@@ -83,6 +91,7 @@ class StorageContract(
             lambda: storage.position(),
             lambda: storage.pending("model-a", limit=1),
             lambda: storage.scopes(),
+            lambda: storage.access_keys(),
             lambda: storage.links(["a"]),
             lambda: storage.journal(limit=1),
             lambda: storage.journal_end(),

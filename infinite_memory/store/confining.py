@@ -1,0 +1,82 @@
+"""Handles for clients over a store that is open: each shows some scopes, or only reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import ExitStack
+from hashlib import blake2b
+
+from attrs import evolve
+
+from infinite_memory.config import Config
+from infinite_memory.model.access.scope_pattern import EVERYTHING, check_scope_patterns
+from infinite_memory.model.checks import check_flag, check_label
+from infinite_memory.model.entry import Actor
+from infinite_memory.operations.calls import Calls
+from infinite_memory.operations.retrieval.language_hint import LanguageHint
+from infinite_memory.operations.retrieval.recent_recalls import RecentRecalls
+from infinite_memory.operations.retrieval.scope_mentions import ScopeNameCache
+from infinite_memory.storage.confined import ConfinedStorage, Confinement
+from infinite_memory.storage.read_only import ReadOnlyStorage
+from infinite_memory.store.lifetime import Lifetime
+
+__all__ = ["confine_config", "confine_lifetime"]
+
+
+def confine_lifetime(
+    parent: Lifetime, *, scopes: str | Iterable[str], client: str | None, read_only: bool
+) -> Lifetime:
+    """Open a handle over the store of `parent`; see `MemoryStore.confine`.
+
+    Raises:
+        InvalidInput: a scope or the name of the client cannot be used.
+        StoreClosed: the store is closed.
+    """
+    services = parent.services
+    names = _narrow(check_scope_patterns(scopes), services.confinement)
+    name = services.actor.client if client is None else check_label(client, "client")
+    with ExitStack() as owned:
+        storage, config, models = services.storage, services.config, services.models
+        if check_flag(read_only, "read_only"):
+            storage = ReadOnlyStorage(storage)
+        if names is not None:
+            storage = ConfinedStorage(storage, names)
+            config = confine_config(config, storage.confinement)
+            # Not read-only: the index belongs to every handle of these scopes.
+            shown = ConfinedStorage(services.storage, names)
+            models = owned.enter_context(parent.shared_models.use(models, shown))
+        return parent.add(
+            evolve(
+                services,
+                storage=storage,
+                config=config,
+                models=models,
+                actor=Actor(client=name, process=_name_process(services.actor, name)),
+                manages_keys=False,
+                recent_recalls=RecentRecalls(),
+                calls=Calls(within=services.calls),
+                scope_names=ScopeNameCache(),
+                language_hint=LanguageHint(),
+            ),
+            owned.pop_all(),
+        )
+
+
+def confine_config(config: Config, confinement: Confinement) -> Config:
+    """Return `config` with a default scope inside: its own if that is inside."""
+    if confinement.allows(config.default_scope):
+        return config
+    return config.model_copy(update={"default_scope": confinement.default_scope})
+
+
+def _narrow(names: tuple[str, ...], outer: Confinement | None) -> tuple[str, ...] | None:
+    """Return the scopes of a handle within `outer`, None for all scopes of the whole store."""
+    if EVERYTHING not in names:
+        return names
+    return None if outer is None else outer.names
+
+
+def _name_process(actor: Actor, client: str) -> str:
+    """Return a name of this process for one client, so that it undoes only its own changes."""
+    digest = blake2b(client.encode(), digest_size=4).hexdigest()
+    return f"{actor.process}-{digest}"
