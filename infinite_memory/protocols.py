@@ -210,10 +210,7 @@ def limit_to_brief_calls(storage: Storage) -> AbstractContextManager[None]:
 
 @runtime_checkable
 class SupportsCopyMark(Protocol):
-    """A storage that can be marked as a copy, so that an interrupted copy can continue.
-
-    Without it, an interrupted copy starts again.
-    """
+    """A storage that can be marked as a copy, so that an interrupted copy can continue."""
 
     def copy_mark(self) -> CopyMark | None:
         """Return the mark, None if it is missing or unreadable."""

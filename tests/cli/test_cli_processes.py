@@ -61,10 +61,11 @@ def test_a_wrong_command_is_answered_with_the_nearest() -> None:
     assert "Did you mean" not in in_pipe("zzzzz", "x").stderr
 
 
-def test_without_a_command_the_help_is_printed_and_the_code_is_2() -> None:
+def test_without_a_command_the_first_steps_are_printed() -> None:
     alone = in_pipe()
-    assert alone.returncode == 2
-    assert alone.stdout == in_pipe("--help").stdout
+    assert alone.returncode == 0
+    assert "infinite-memory remember" in alone.stdout
+    assert in_pipe("--help").stdout.startswith("Usage: ")
     assert in_pipe("--version").stdout.startswith("infinite-memory")
 
 
