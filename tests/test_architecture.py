@@ -43,6 +43,7 @@ LAYERS = [
     "infinite_memory.operations",
     "infinite_memory.store",
     "infinite_memory.testing",
+    "infinite_memory.clients",
     "infinite_memory.cli",
     "infinite_memory.__main__",
     "infinite_memory_mcp",

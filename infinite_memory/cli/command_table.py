@@ -76,6 +76,16 @@ SECTIONS: Mapping[str, Mapping[str, CommandRow]] = {
             "keys",
         ),
     },
+    "Assistants": {
+        "connect": CommandRow(
+            "Connect an assistant on this machine with the memory.", "connect cursor", "connect"
+        ),
+        "bundle": CommandRow(
+            "Build a bundle for clients that install servers from a file.",
+            "bundle ./build",
+            "bundle",
+        ),
+    },
     "The store": {
         "stats": CommandRow("Count the stored memories.", "stats", "maintenance"),
         "verify": CommandRow(

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 from pathlib import Path
 
 import click
 
-from infinite_memory.cli.options import wanted_home, wanted_store
+from infinite_memory.cli.options import wanted_home, wanted_scopes, wanted_store
 from infinite_memory.cli.output import escape_controls
-from infinite_memory.config import Config, Effective, Logging, load
+from infinite_memory.clients.platform import Platform
+from infinite_memory.config import Config, Effective, Logging, environment_name, load
 from infinite_memory.errors import ConfigurationError
-from infinite_memory.model.address import find_problem, is_folder
+from infinite_memory.model.address import find_problem, is_folder, masked, secrets_in
 
-__all__ = ["load_settings", "login_shell", "set_up"]
+__all__ = ["load_settings", "login_shell", "read_platform", "server_arguments", "set_up"]
 
 
 def load_settings(context: click.Context) -> Effective:
@@ -46,6 +48,56 @@ def set_up(context: click.Context) -> Config:
 def login_shell() -> str:
     """Return the name of the user's shell, such as "bash"; "" if the system does not tell it."""
     return Path(os.environ.get("SHELL", "")).name
+
+
+def read_platform() -> Platform:
+    """Return this machine as the clients on it see it."""
+    return Platform(
+        system=sys.platform,
+        user_home=Path.home(),
+        folder=Path.cwd(),
+        environment=dict(os.environ),
+    )
+
+
+def server_arguments(context: click.Context) -> tuple[str, ...]:
+    """Return the arguments with which a server opens what this command line would open.
+
+    A home folder or a store of the environment counts too, since a client that is started elsewhere
+    does not have the variables of this shell.
+
+    Raises:
+        ConfigurationError: the server cannot be given them.
+    """
+    home, store, scopes = wanted_home(context), wanted_store(context), wanted_scopes(context)
+    if home and store:
+        raise ConfigurationError(
+            "the server takes one of --home and --store: leave out --home, or set `store` in the"
+            f" configuration file of {home!r:.200}"
+        )
+    if not home and not store:
+        home = os.environ.get(environment_name("home"))
+        store = None if home else os.environ.get(environment_name("store"))
+    arguments: list[str] = []
+    if home:
+        arguments += ["--home", str(_absolute(home, "--home"))]
+    if store:
+        arguments += ["--store", _shareable(store)]
+    if scopes is not None:
+        arguments += ["--scopes", ",".join(scopes)]
+    return tuple(arguments)
+
+
+def _shareable(store: str) -> str:
+    """Return the address of a store as any process on this machine understands it."""
+    if problem := find_problem(store):
+        raise ConfigurationError(f"--store: {problem}")
+    if secrets_in(store):
+        raise ConfigurationError(
+            f"--store {masked(store)!r:.200} has a password, which would stand in the file of the"
+            " client: set `store` in the configuration file of a home folder, and give --home"
+        )
+    return str(_absolute(store, "--store")) if is_folder(store) else store
 
 
 def _absolute(typed: str, option: str) -> Path:

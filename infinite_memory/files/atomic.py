@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -11,13 +12,19 @@ __all__ = ["sync_folder", "write_atomically"]
 
 
 def write_atomically(
-    path: Path, content: bytes, *, mode: int = 0o600, temporary_suffix: str = ".new"
+    path: Path,
+    content: bytes,
+    *,
+    mode: int = 0o600,
+    temporary_suffix: str = ".new",
+    before_rename: Callable[[Path], None] | None = None,
 ) -> None:
     """Write `content` under a temporary name, make it durable, and rename it to `path`.
 
     The temporary name is that of `path` with `temporary_suffix`; a file of that name is replaced.
-    Writers may share a suffix if they exclude each other, otherwise every writer needs its own. On
-    an error the temporary file is removed, and `path` is unchanged.
+    Writers may share a suffix if they exclude each other, otherwise every writer needs its own.
+    `before_rename` is called with the temporary file, and may refuse the rename by an error. On an
+    error the temporary file is removed, and `path` is unchanged.
 
     Raises:
         OSError: the disk or the folder does not allow it.
@@ -30,8 +37,10 @@ def write_atomically(
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
+        if before_rename is not None:
+            before_rename(temporary)
         temporary.replace(path)
-    except OSError:
+    except BaseException:  # whatever refuses the rename, or interrupts the write
         with suppress(OSError):
             temporary.unlink()
         raise

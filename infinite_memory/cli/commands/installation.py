@@ -11,7 +11,8 @@ from attrs import asdict
 from infinite_memory.cli.exits import ExitCode
 from infinite_memory.cli.options import common_options, refuse_scopes, wants_json
 from infinite_memory.cli.output import emit_json, emit_table
-from infinite_memory.cli.settings import load_settings
+from infinite_memory.cli.settings import load_settings, read_platform, server_arguments
+from infinite_memory.clients.entry import ServerEntry
 from infinite_memory.errors import ConfigurationError
 from infinite_memory.model.address import masked
 from infinite_memory.model.verification import Diagnosis, State
@@ -53,13 +54,14 @@ def _value(value: object) -> object:
 @common_options
 @click.pass_context
 def doctor_command(context: click.Context) -> int:
-    """Check the installation, the settings, the store and the model, and print the results.
+    """Check the installation, the settings, the store, the model and the clients.
 
-    Nothing is changed, and a store that does not exist is not created. Exits with 1 if there is a
-    problem.
+    The server of each connected client is started as that client would, with a store in memory, and
+    asked for its tools. Nothing is changed, and a store that does not exist is not created. Exits
+    with 1 if there is a problem.
     """
     refuse_scopes(context, "doctor")
-    diagnoses = list(_diagnose(context))
+    diagnoses = [*_diagnose(context), *_diagnose_clients(context)]
     is_healthy = all(diagnosis.state is not State.PROBLEM for diagnosis in diagnoses)
     if wants_json(context):
         checks = [{**asdict(diagnosis), "state": str(diagnosis.state)} for diagnosis in diagnoses]
@@ -68,6 +70,23 @@ def doctor_command(context: click.Context) -> int:
         rows = [(str(item.state), item.about, item.sentence) for item in diagnoses]
         emit_table(("State", "About", "Finding"), rows)
     return ExitCode.DONE if is_healthy else ExitCode.NO
+
+
+def _diagnose_clients(context: click.Context) -> Iterator[Diagnosis]:
+    from infinite_memory.clients.diagnosis import diagnose_clients
+
+    yield from diagnose_clients(read_platform(), _wanted_entry(context))
+
+
+def _wanted_entry(context: click.Context) -> ServerEntry | None:
+    """Return the server of this installation; None if it has none, which a client then shows."""
+    from infinite_memory.clients.installation import find_server_command
+
+    try:
+        command = find_server_command()
+        return ServerEntry(command=str(command), args=server_arguments(context))
+    except ConfigurationError:
+        return None
 
 
 def _diagnose(context: click.Context) -> Iterator[Diagnosis]:

@@ -1,0 +1,293 @@
+"""Connects a client with a server: plans the change of the client's file, and carries it out."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from datetime import datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from attrs import field, frozen
+
+from infinite_memory.clients.catalog import CLIENTS, Client, Syntax
+from infinite_memory.clients.config_file import FileChanged, FileContent, read_file, replace_file
+from infinite_memory.clients.entry import SERVER_NAME, ServerEntry
+from infinite_memory.clients.jsonc import parse_json, remove_member, set_member
+from infinite_memory.clients.platform import Platform
+from infinite_memory.clients.toml import parse_toml, remove_table, set_table
+from infinite_memory.errors import ConfigurationError, InvalidInput
+from infinite_memory.files.locks import FileLock
+
+__all__ = [
+    "Applied",
+    "ClientStatus",
+    "Connection",
+    "Plan",
+    "apply_change",
+    "find_clients",
+    "find_file",
+    "plan_change",
+    "read_status",
+]
+
+_ATTEMPTS = 3
+_LOCK_SECONDS = 30.0
+# What another transport needs, and would be left over when a server is pointed elsewhere.
+_TRANSPORT_KEYS = ("type", "command", "args", "env", "url", "serverUrl", "httpUrl")
+
+
+class Connection(StrEnum):
+    """Whether the file of a client names this server."""
+
+    CONNECTED = "connected"
+    OTHER = "connected otherwise"
+    DISABLED = "switched off"
+    NOT_CONNECTED = "not connected"
+    UNREADABLE = "unreadable"
+
+
+@frozen(kw_only=True)
+class ClientStatus:
+    """A client, its file, and the server that the file names; `problem` says why it has none."""
+
+    client: Client
+    path: Path
+    connection: Connection
+    entry: ServerEntry | None = None
+    problem: str | None = None
+
+
+@frozen(kw_only=True)
+class Plan:
+    """A change of a client's file: what was read, and the text that takes its place."""
+
+    client: Client
+    path: Path
+    file: FileContent
+    new_text: str = field(repr=False)
+
+    @property
+    def changes(self) -> bool:
+        """Whether there is anything to write."""
+        return self.new_text != self.file.text
+
+
+@frozen(kw_only=True)
+class Applied:
+    """A plan that was carried out, and where the former file is kept if there was one."""
+
+    plan: Plan
+    backup: Path | None = None
+
+
+def find_file(client: Client, platform: Platform, *, project: bool = False) -> Path:
+    """Return the file of a client, or of the project in the working folder.
+
+    Raises:
+        InvalidInput: the client has no file of a project.
+    """
+    if project:
+        path = platform.resolve(client.project_file) if client.project_file else None
+        if path is None:
+            raise InvalidInput(
+                f"{client.title} has no file of a project: leave out --project, and it is connected"
+                " for every project"
+            )
+        return path
+    overriding = platform.resolve(client.override) if client.override else None
+    if overriding is not None:
+        return overriding
+    files = client.files
+    if platform.system == "win32" and client.windows_files:
+        files = client.windows_files
+    paths = [path for path in map(platform.resolve, files) if path is not None]
+    return next((path for path in paths if path.exists()), paths[0])
+
+
+def find_clients(platform: Platform) -> Iterator[Client]:
+    """Yield the clients that seem to be installed here: by their folders, files or commands."""
+    for client in CLIENTS:
+        markers = [platform.resolve(marker) for marker in client.markers]
+        has_marker = any(marker is not None and marker.exists() for marker in markers)
+        if (
+            has_marker
+            or find_file(client, platform).exists()
+            or platform.has_command(client.commands)
+        ):
+            yield client
+
+
+def read_status(
+    client: Client, platform: Platform, wanted: ServerEntry | None, *, project: bool = False
+) -> ClientStatus:
+    """Return whether a client is connected with the server `wanted`; None stands for any."""
+    path = find_file(client, platform, project=project)
+    try:
+        data = _parse(client, read_file(path))
+        servers = data.get(client.container, {})
+        form = servers.get(SERVER_NAME) if isinstance(servers, dict) else None
+        entry = ServerEntry.from_form(form)
+    except (ConfigurationError, InvalidInput) as error:
+        return ClientStatus(
+            client=client, path=path, connection=Connection.UNREADABLE, problem=str(error)
+        )
+    if entry is None or form is None:
+        connection = Connection.NOT_CONNECTED
+    elif form.get("disabled") is True or form.get("enabled") is False:
+        connection = Connection.DISABLED
+    elif wanted is None or _means(entry, wanted):
+        connection = Connection.CONNECTED
+    else:
+        connection = Connection.OTHER
+    return ClientStatus(client=client, path=path, connection=connection, entry=entry)
+
+
+def plan_change(
+    client: Client, platform: Platform, entry: ServerEntry | None, *, project: bool = False
+) -> Plan:
+    """Return the change that connects a client with `entry`, or disconnects it for None.
+
+    Raises:
+        ConfigurationError: the file cannot be read or changed; it stays as it is.
+        InvalidInput: the client cannot use such an entry, or has no file of a project.
+    """
+    path = find_file(client, platform, project=project)
+    file = read_file(path)
+    before = _parse(client, file)
+    _check_container(client, path, before)
+    try:
+        new_text = _edit(client, file.text, before, entry)
+        after = _parse(client, FileContent(path=path, content=new_text.encode()))
+    except ConfigurationError as error:
+        raise ConfigurationError(f"{path}: {error}") from error
+    expected = _expect(client, before, entry)
+    if _without_empty(client, after) != _without_empty(client, expected):
+        raise ConfigurationError(
+            f"{path} cannot be changed without changing more than the entry {SERVER_NAME!r} (does"
+            " it hold a key twice?): it stays as it is; change it by hand"
+        )
+    return Plan(client=client, path=path, file=file, new_text=new_text)
+
+
+def apply_change(
+    client: Client,
+    platform: Platform,
+    entry: ServerEntry | None,
+    *,
+    now: datetime,
+    project: bool = False,
+) -> Applied:
+    """Plan a change and carry it out, one process at a time; nothing is written if nothing changes.
+
+    Where another program writes the file meanwhile, the change is planned again, a few times.
+
+    Raises:
+        ConfigurationError: the file cannot be read, changed or written; it stays as it is.
+        InvalidInput: the client cannot use such an entry, or has no file of a project.
+        StorageUnavailable: the lock cannot be used.
+    """
+    lock = _lock(platform)
+    try:
+        for _ in range(_ATTEMPTS):
+            plan = plan_change(client, platform, entry, project=project)
+            if not plan.changes:
+                return Applied(plan=plan)
+            try:
+                backup = replace_file(
+                    plan.file, plan.new_text, now=now, new_mode=0o644 if project else 0o600
+                )
+            except FileChanged:
+                continue
+            return Applied(plan=plan, backup=backup)
+    finally:
+        lock.release()
+    raise ConfigurationError(
+        f"another program keeps changing {plan.path}: nothing was changed; close {client.title} and"
+        " repeat the command"
+    )
+
+
+def _lock(platform: Platform) -> FileLock:
+    """Return the lock of all changes of this user, whatever their --home.
+
+    Raises:
+        ConfigurationError: another process holds it for too long, or there is no place for it.
+    """
+    folder = platform.user_home / ".infinite-memory"
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigurationError(f"{folder} cannot be made ({error.strerror})") from error
+    lock = FileLock(folder / "connect.lock")
+    if not lock.acquire(_LOCK_SECONDS):
+        raise ConfigurationError(
+            f"another `infinite-memory connect` has held {lock.path} for {_LOCK_SECONDS:.0f} s:"
+            " wait until it has ended"
+        )
+    return lock
+
+
+def _parse(client: Client, file: FileContent) -> dict[str, Any]:
+    try:
+        return parse_json(file.text) if client.syntax is Syntax.JSON else parse_toml(file.text)
+    except ConfigurationError as error:
+        raise ConfigurationError(
+            f"{file.path} is {error}: it is not changed; correct it, then repeat the command"
+        ) from error
+
+
+def _check_container(client: Client, path: Path, data: dict[str, Any]) -> None:
+    servers = data.get(client.container, {})
+    if not isinstance(servers, dict):
+        raise ConfigurationError(
+            f"{path}: {client.container} is {type(servers).__name__}, and not an object with the"
+            " servers by name: it is not changed; correct it, then repeat the command"
+        )
+
+
+def _edit(client: Client, text: str, data: dict[str, Any], entry: ServerEntry | None) -> str:
+    former = data.get(client.container, {}).get(SERVER_NAME)
+    place = (client.container, SERVER_NAME)
+    is_json = client.syntax is Syntax.JSON
+    if entry is None:
+        return remove_member(text, place) if is_json else remove_table(text, place)
+    form = client.form(entry)
+    kept = former if isinstance(former, dict) else {}
+    if former is not None and (not isinstance(former, dict) or _left_over(kept, form)):
+        # The keys of another transport go; as many of the others stay as there are.
+        others = {key: value for key, value in kept.items() if key not in _TRANSPORT_KEYS}
+        text = remove_member(text, place) if is_json else remove_table(text, place)
+        form = {**form, **others}
+    return set_member(text, place, form) if is_json else set_table(text, place, form)
+
+
+def _expect(client: Client, before: dict[str, Any], entry: ServerEntry | None) -> dict[str, Any]:
+    """Return what the file is to hold: what it held, but for the entry."""
+    data = copy.deepcopy(before)
+    former = data.get(client.container, {}).pop(SERVER_NAME, None)
+    if entry is None:
+        return data
+    form = client.form(entry)
+    kept = former if isinstance(former, dict) else {}
+    if _left_over(kept, form):
+        kept = {key: value for key, value in kept.items() if key not in _TRANSPORT_KEYS}
+    data.setdefault(client.container, {})[SERVER_NAME] = {**kept, **form}
+    return data
+
+
+def _without_empty(client: Client, data: dict[str, Any]) -> dict[str, Any]:
+    """Return the data without an empty container, which means what none means."""
+    return {key: value for key, value in data.items() if key != client.container or value != {}}
+
+
+def _left_over(former: dict[str, Any], form: dict[str, Any]) -> bool:
+    """Return whether a former entry has keys that would contradict the new form."""
+    is_url = "command" not in form
+    wrong = ("command", "args", "env") if is_url else ("url", "serverUrl", "httpUrl")
+    return any(key in former for key in wrong)
+
+
+def _means(entry: ServerEntry, wanted: ServerEntry) -> bool:
+    return (entry.command, entry.args, entry.url) == (wanted.command, wanted.args, wanted.url)
