@@ -117,9 +117,17 @@ def _without_comments(text: str) -> str:
 @lru_cache(maxsize=2)
 def _plain(text: str) -> str:
     """Return the text as plain JSON: with spaces for trailing commas too."""
-    return _TRAILING_COMMAS.sub(
-        lambda match: match[0] if match[0][0] == '"' else " ", _without_comments(text)
-    )
+    without = _without_comments(text)
+
+    def blank(match: re.Match[str]) -> str:
+        if match[0][0] == '"':
+            return match[0]
+        before = match.start() - 1
+        while before >= 0 and without[before] in _SPACE:
+            before -= 1
+        return "," if without[before] in "{[," else " "  # a comma after nothing is an error
+
+    return _TRAILING_COMMAS.sub(blank, without)
 
 
 def _refuse_constant(name: str) -> NoReturn:
@@ -238,7 +246,7 @@ def _cut(text: str, start: int, end: int) -> str:
         if text[rest : rest + 1] in ("\r", "\n", ""):
             begin = line - (2 if text[line - 2 : line] == "\r\n" else 1)
             return text[:begin] + text[rest:]
-        return text[:line] + text[rest:]
+        return text[:start] + text[rest:]
     if text[rest : rest + 1] == "}":
         return text[:line] + text[end:]
     return text[:start] + text[rest:]

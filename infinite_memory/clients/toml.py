@@ -8,6 +8,7 @@ from typing import Any
 
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
+from tomlkit.items import InlineTable
 
 from infinite_memory.errors import ConfigurationError
 
@@ -43,7 +44,8 @@ def set_table(text: str, path: tuple[str, str], values: Mapping[str, Any]) -> st
             return appended
     document = _read(text)
     servers: MutableMapping[str, Any] = document.setdefault(container, tomlkit.table(True))
-    table: MutableMapping[str, Any] = servers.setdefault(name, tomlkit.table())
+    empty = tomlkit.inline_table() if isinstance(servers, InlineTable) else tomlkit.table()
+    table: MutableMapping[str, Any] = servers.setdefault(name, empty)
     for key, value in values.items():
         if key not in table or table[key] != value:
             table[key] = value
