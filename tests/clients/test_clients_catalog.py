@@ -261,5 +261,5 @@ def test_the_guide_names_each_client_with_its_files() -> None:
         assert f"`{client.name}`" in guide
         for template in (*client.files, client.project_file, client.override):
             if template is not None:
-                name = template.rpartition("}/")[2] or template.strip("{}")
+                name = template.rpartition("}/")[2].strip("{}")
                 assert name in guide, f"{client.name}: {name}"
