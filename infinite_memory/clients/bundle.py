@@ -109,6 +109,9 @@ def _contents(
     yield "manifest.json", _dump(_manifest(version, python, tools)).encode()
     yield "pyproject.toml", _pyproject(version, needs, python).encode()
     yield _ENTRY_POINT, _START.encode()
+    # By it the server knows its version, though nothing installed it.
+    described = f"Metadata-Version: 2.1\nName: {_DISTRIBUTION}\nVersion: {version}\n"
+    yield f"infinite_memory-{version}.dist-info/METADATA", described.encode()
     for package in _PACKAGES:
         spec = find_spec(package)
         if spec is None or spec.origin is None:

@@ -73,6 +73,8 @@ ROWS: Mapping[str, list[Row]] = {
     "verify": [(), ("--mend",)],
     "config": [()],
     "doctor": [()],
+    "connect": [(), ("zed", "--dry-run"), ("zed", "--remove"), ("--instructions",)],
+    "bundle": [("zz-out",)],
     "model": [("info",)],
 }
 
@@ -150,7 +152,7 @@ def test_an_id_that_is_taken_is_refused_at_once(homes: dict[bool, Path], tmp_pat
     assert told.strip() == "5\n\nError: id 'zz-id-1' is taken: choose another id"
 
 
-@pytest.mark.parametrize("command", ["copy", "doctor", "keys"])
+@pytest.mark.parametrize("command", ["copy", "doctor", "keys", "bundle"])
 def test_what_looks_at_whole_stores_refuses_the_limit(command: str, home: Path) -> None:
     told = printed(home, command, ROWS[command][0], as_json=False)
     assert told.startswith("2\n")

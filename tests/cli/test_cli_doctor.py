@@ -17,7 +17,9 @@ BUNDLED = Path(infinite_memory.embedding.__file__).parent / "minilm"
 
 
 def states(document: Any) -> dict[str, str]:
-    return {check["about"]: check["state"] for check in document["checks"]}
+    """Return the states of all but the clients, which this machine may have or not."""
+    checks = [c for c in document["checks"] if not c["about"].startswith("client ")]
+    return {check["about"]: check["state"] for check in checks}
 
 
 def sentence(document: Any, about: str) -> str:

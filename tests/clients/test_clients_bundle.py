@@ -53,7 +53,7 @@ def test_the_bundle_holds_both_packages_and_a_server_that_starts(
     )
     assert check.stdout.strip() == str(unpacked / "infinite_memory" / "__init__.py")
     result = probe_server(ServerEntry(command=sys.executable, args=(str(started),)), platform)
-    assert result.name == "infinite-memory"
+    assert (result.name, result.version) == ("infinite-memory", manifest["version"])
 
 
 def test_the_manifest_says_how_the_server_is_started_and_what_it_needs(built: Bundle) -> None:
