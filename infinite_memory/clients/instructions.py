@@ -11,8 +11,8 @@ You have a long-term memory: the MCP server `infinite-memory`. It outlives this 
 every assistant of this person shares it.
 
 - **Look first.** At the start of a task, and before you ask the person something that they may
-  have said before, call `recall_memory` with the question in plain words. `what_do_i_know` shows
-  what is known about a subject, `recall_memory_by_time` what happened in a period, and
+  have said before, call `retrieve_memory` with the question in plain words. `recall_memory` tells
+  how something went, oldest first, `recall_memory_by_time` what happened in a period, and
   `get_user_profile` who the person is.
 - **Store what will matter later**, as soon as you learn it, with `store_memory`: decisions with
   their reason, preferences, facts about people and projects, deadlines, what solved a problem.

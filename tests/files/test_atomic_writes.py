@@ -49,6 +49,23 @@ def test_a_write_that_fails_leaves_the_file_as_it_was(tmp_path: Path) -> None:
         write_atomically(tmp_path / "no folder" / "note", b"content")
 
 
+def test_a_check_before_the_rename_may_refuse_it(tmp_path: Path) -> None:
+    path = tmp_path / "note"
+    path.write_bytes(b"former")
+
+    def refuse(temporary: Path) -> None:
+        assert temporary.read_bytes() == b"new"
+        raise LookupError("not now")
+
+    with pytest.raises(LookupError, match="not now"):
+        write_atomically(path, b"new", before_rename=refuse)
+    assert list(tmp_path.iterdir()) == [path]
+    assert path.read_bytes() == b"former"
+    write_atomically(path, b"new", before_rename=lambda temporary: temporary.chmod(0o640))
+    assert path.read_bytes() == b"new"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+
+
 def test_a_writer_that_is_killed_at_any_moment_leaves_a_whole_file(tmp_path: Path) -> None:
     path = tmp_path / "note"
     contents = {bytes([letter]) * 300_000 for letter in b"ab"}
