@@ -14,6 +14,7 @@ import pytest
 
 from infinite_memory.cli.commands import bundle, connect
 from infinite_memory.cli.settings import read_platform
+from infinite_memory.clients.catalog import CLIENTS
 from infinite_memory.clients.entry import ServerEntry
 from infinite_memory.clients.installation import find_server_command
 from infinite_memory.clients.instructions import INSTRUCTIONS
@@ -110,6 +111,12 @@ def test_the_store_and_the_scopes_are_passed_on(
     assert "one of --home" in run("connect", "zed", "--home", "a", "--store", "b", code=3).stderr
     assert "looks like an address" in run("connect", "zed", "--store", "mongo://x", code=3).stderr
     assert not (user / ".codeium").exists()
+
+
+def test_the_help_names_every_client() -> None:
+    assert connect.connect_command.help is not None
+    words = set(re.findall(r"[\w-]+", connect.connect_command.help))
+    assert {client.name for client in CLIENTS} <= words
 
 
 def test_a_project_has_its_own_file(run: Run, ask: Ask, user: Path) -> None:
