@@ -29,7 +29,7 @@ _MISSING_SDK = f"infinite-memory-mcp: the MCP SDK is not installed; run {install
 
 _WAITING = """\
 infinite-memory-mcp speaks the Model Context Protocol and waits for a client on standard input.
-A client starts it by itself; `infinite-memory doctor` checks the installation. Ctrl-C ends it.
+A client starts it by itself; `infinite-memory connect` adds it to yours. Ctrl-C ends it.
 """
 
 

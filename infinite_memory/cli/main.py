@@ -23,11 +23,11 @@ __all__ = ["infinite_memory", "main"]
 _FIRST_STEPS = """\
 Infinite Memory keeps what you and your AI assistants tell it, on this machine.
 
-Store something, find it again, and see that all is well:
+Store something, find it again, and connect your assistants:
 
   infinite-memory remember "Alice's birthday is January 20"
   infinite-memory search "when was Alice born?"
-  infinite-memory doctor
+  infinite-memory connect
 
 infinite-memory --help lists every command.
 """
