@@ -136,10 +136,8 @@ def hits_to_data(
         "pending": hits.pending,
     }
     data.update(_scope_data(hits))
-    if hits.when is not None:
-        data["when"] = reading_json(hits.when)
-    if hits.time is not None:
-        data["time"] = reading_json(hits.time)
+    readings = {"when": hits.when, "time": hits.time, "empty_time": hits.empty_time}
+    data.update({name: reading_json(value) for name, value in readings.items() if value})
     if hits.newest_conversation is not None:
         data["newest_conversation"] = hits.newest_conversation
     if hits.mode is not Mode.CURRENT:

@@ -340,6 +340,9 @@ def _render_remarks(hits: Hits, *, pages: bool) -> str:
     if hits.time is not None:
         said = escape_label(hits.time.said)
         remarks.append(f"This time ranks higher: {said}; give when to see it alone.")
+    if hits.empty_time is not None:
+        others = "; these are from other times" if hits else ""
+        remarks.append(f"Nothing is stored of {escape_label(hits.empty_time.said)}{others}.")
     if hits.as_of is not None:
         remarks.append(f"What held at {format_moment(hits.as_of)}, superseded since or not.")
     if hits.depth is Depth.EXHAUSTIVE:

@@ -177,9 +177,11 @@ class Hits(PlainData, Sequence[Hit]):
     end. `best` is the score of the first hit of the first page, 0 if nothing matches. `when` is the
     reading of the given words of time, `as_of` the requested moment; None if the call gave none.
     `time` is the time that the question names itself and in which memories were searched: they rank
-    higher, None without. `newest_conversation` is the id of the conversation whose last memories
-    these are, oldest first and with the score 0, because the question asks for the last time and
-    nothing was likely to answer; None otherwise.
+    higher, None without. `empty_time` is the time that the question asks for and in which no
+    searched memory happened: the hits are of other times. `time_alone` says that no hit has a word
+    of the question besides that time. `newest_conversation` is the id of the conversation whose
+    last memories these are, oldest first and with the score 0, because the question asks for the
+    last time and nothing was likely to answer; None otherwise.
     """
 
     items: tuple[Hit, ...]
@@ -196,6 +198,8 @@ class Hits(PlainData, Sequence[Hit]):
     best: float = 0.0
     when: Reading | None = None
     time: Reading | None = None
+    empty_time: Reading | None = None
+    time_alone: bool = False
     newest_conversation: str | None = None
     mode: Mode = Mode.CURRENT
     as_of: datetime | None = None
@@ -217,9 +221,10 @@ class Hits(PlainData, Sequence[Hit]):
         """Whether an answer is probably among the hits.
 
         The best score is 0.15 or more. On the development sets most questions without an answer
-        fall under it, and one in twenty of those whose first hit is right.
+        fall under it, and one in twenty of those whose first hit is right. Memories of other times
+        do not answer a question for a time alone.
         """
-        return self.best >= LIKELY
+        return self.best >= LIKELY and not self.time_alone
 
     @overload
     def __getitem__(self, index: int) -> Hit: ...

@@ -69,8 +69,9 @@ class Ranking:
     and its twins, and `pending` the eligible memories without a vector. `further` says whether more
     candidates follow, `best` is the score of the first candidate of all, passed over or not. `note`
     says in words what limits the answer, such as a model that cannot be run. `time` is the time of
-    the question whose memories gained, None if no memory did. `place` is the rank, counted from 1,
-    of the memory that the question is about, with its score and explanation; None where no rank was
+    the question whose memories gained, None if no memory did; `empty_time` is the time of the
+    question if no eligible memory happened in it. `place` is the rank, counted from 1, of the
+    memory that the question is about, with its score and explanation; None where no rank was
     asked for, or the memory does not meet the criteria or does not match.
     """
 
@@ -84,4 +85,5 @@ class Ranking:
     pending: int
     note: str | None
     time: Reading | None = None
+    empty_time: Reading | None = None
     place: tuple[int, Candidate] | None = None

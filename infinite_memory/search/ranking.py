@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
+from attrs import evolve
 from numpy.typing import NDArray
 
 from infinite_memory.errors import EmbedderError
@@ -58,7 +59,7 @@ from infinite_memory.search.scoring import (
     Explain,
     SegmentScores,
     Weights,
-    drop_empty_time,
+    find_empty_time,
     lift_totals,
     remove_time_words,
     replace_cosines,
@@ -101,7 +102,8 @@ def rank(
     """
     segments = [part.segment for part in reader.segment_readers]
     eligible = [part.eligible(question.criteria) for part in reader.segment_readers]
-    question = drop_empty_time(question, segments, eligible)
+    empty_time = find_empty_time(question, segments, eligible)
+    question = question if empty_time is None else evolve(question, time=None)
     names = find_named_speakers(question.text, segments, eligible)
     common_names = find_common_names(question.text, segments, eligible, texts)
     text = remove_names(remove_time_words(question), names | common_names)
@@ -128,12 +130,12 @@ def rank(
             segments, eligible, bm25_scores, strict=True
         )
     ]
-    quotes = find_quotes(question.text) if weights.quoted and texts is not None else ()
-    context = _score_candidates(scores, query_terms, weights, queries, quotes, texts)
+    context = _score_candidates(scores, query_terms, weights, queries, question.text, texts)
     curve = calibrate(scores, weights, len(telling))
     reasons: Explain = partial(explain, scores, context=context, weights=weights, query=query)
     lifted = lift_totals(scores, question, reasons, weights)
-    return _make_ranking(*lifted, question, curve, note, context, weights.later)
+    ranking = _make_ranking(*lifted, question, curve, note, context, weights.later)
+    return evolve(ranking, empty_time=empty_time)
 
 
 def _make_ranking(
@@ -260,13 +262,13 @@ def _score_candidates(
     query_terms: QueryTerms,
     weights: Weights,
     queries: Sequence[QueryVector],
-    quotes: Sequence[str],
+    text: str,
     texts: Texts | None,
 ) -> ConversationScores | None:
     """Write the totals of the best candidates in their conversations into `scores`.
 
-    `queries` are the vectors of the question and of its sentences, empty if no vectors are
-    compared.
+    `text` is the question; `queries` are the vectors of it and of its sentences, empty if no
+    vectors are compared.
     """
     if queries:
         rescore_best(scores, queries[0], weights)
@@ -284,6 +286,7 @@ def _score_candidates(
         ),
     )
     quoted = np.zeros(len(turns), np.float32)
+    quotes = find_quotes(text) if weights.quoted else ()
     if quotes and texts is not None:
         quoted = score_quotes(quotes, scores, turns, texts)
     gained = score_sentences(scores, turns, queries[1:], weights.sentences)

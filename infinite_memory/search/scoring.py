@@ -27,7 +27,7 @@ from infinite_memory.model.criteria import Depth
 from infinite_memory.model.hits import Explanation
 from infinite_memory.model.memory import Kind
 from infinite_memory.model.question import Question
-from infinite_memory.model.time_range import TimeRange
+from infinite_memory.model.time_range import Reading, TimeRange
 from infinite_memory.search.cosine import ABSENT
 from infinite_memory.search.doc_filter import DocFilter
 from infinite_memory.search.document import KINDS
@@ -41,7 +41,7 @@ __all__ = [
     "SegmentScores",
     "Weights",
     "add_step",
-    "drop_empty_time",
+    "find_empty_time",
     "lift_totals",
     "remove_time_words",
     "replace_cosines",
@@ -286,18 +286,18 @@ class _Lift:
     record: Record
 
 
-def drop_empty_time(
+def find_empty_time(
     question: Question, segments: Sequence[Segment], eligible: Sequence[DocFilter]
-) -> Question:
-    """Return `question` without its time if no eligible memory happened in it."""
+) -> Reading | None:
+    """Return the time of `question` if no eligible memory happened in it, else None."""
     if question.time is None:
-        return question
+        return None
     stretch = question.time.range
     pairs = zip(segments, eligible, strict=True)
     is_met = any(
         _happened_within(doc_filter, segment, stretch).any() for segment, doc_filter in pairs
     )
-    return question if is_met else evolve(question, time=None)
+    return None if is_met else question.time
 
 
 def remove_time_words(question: Question) -> str:

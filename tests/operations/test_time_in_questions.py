@@ -95,8 +95,45 @@ def test_words_that_are_no_time_change_nothing(decisions: MemoryStore, question:
 def test_a_time_of_which_nothing_is_stored_changes_nothing(decisions: MemoryStore) -> None:
     plain = decisions.search("may I drill into the roof", threshold=0)
     timed = decisions.search("may I drill into the roof at 9 am", threshold=0)
-    assert timed.time is None
-    assert plain.time is None
+    assert timed.time is timed.empty_time is None
+    assert plain.time is plain.empty_time is None
+
+
+@pytest.mark.parametrize(
+    ("question", "likely"),
+    [
+        ("What happened yesterday?", False),
+        ("What did we do yesterday?", False),
+        ("yesterday", False),
+        ("What did we decide yesterday on the roof?", True),
+    ],
+)
+def test_a_question_for_a_time_of_which_nothing_is_stored_says_so(
+    decisions: MemoryStore, question: str, likely: bool
+) -> None:
+    month_ago = datetime(2026, 4, 1, tzinfo=UTC)
+    decisions.remember("Yesterday the plumber came.", id="plumber", happened_at=month_ago)
+    hits = decisions.search(question)
+    assert hits.best >= 0.15
+    assert hits.time is None
+    assert hits.empty_time is not None
+    assert hits.empty_time.words == "yesterday"
+    assert hits.likely is likely
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        *("What happens tomorrow?", "appointments in October 2026"),
+        "deadline in February",
+        "did the plumber who changed the kitchen valve leave the invoice yesterday",
+    ],
+)
+def test_a_time_to_come_or_named_by_a_hit_or_beside_a_subject_is_not_called_empty(
+    decisions: MemoryStore, question: str
+) -> None:
+    decisions.remember("The deadline of Apollo was February 5.", id="deadline")
+    assert decisions.search(question).empty_time is None
 
 
 def test_a_time_that_the_caller_gives_is_the_only_one(decisions: MemoryStore) -> None:

@@ -87,6 +87,7 @@ def _document(query: str, hits: Hits, *, explain: bool) -> dict[str, Any]:
         "hits": [_hit_json(hit, explain=explain) for hit in hits],
         "when": None if hits.when is None else reading_json(hits.when),
         "time": None if hits.time is None else reading_json(hits.time),
+        "empty_time": None if hits.empty_time is None else reading_json(hits.empty_time),
         "newest_conversation": hits.newest_conversation,
         "scopes": None if hits.scopes is None else list(hits.scopes),
         "opened_scopes": list(hits.opened),
@@ -157,6 +158,9 @@ def _summary(hits: Hits, zone: str | None) -> str:
     if hits.time is not None:
         said = hits.time.said
         sentence = f"This time ranks higher: {said}; --when shows it alone. {sentence}"
+    if hits.empty_time is not None:
+        said = hits.empty_time.said
+        sentence = f"Nothing is stored of {said}; these are from other times. {sentence}"
     if hits.newest_conversation is not None:
         sentence = f"Nothing is likely to answer: this is the newest conversation. {sentence}"
     elif not hits.likely:
@@ -168,6 +172,8 @@ def _nothing(hits: Hits, zone: str | None, hint: str | None) -> str:
     if hits.offset and hits.matches:
         return f"No memory follows the {format_count(hits.matches, 'match', 'matches')}."
     sentences = [f"Nothing found in {_searched_place(hits, zone)}."]
+    if hits.empty_time is not None:
+        sentences.append(f"Nothing is stored of {hits.empty_time.said}.")
     if hits.below:
         sentences.append(f"{hits.below:,} scored too low; try --threshold 0.")
     return " ".join(

@@ -12,6 +12,7 @@ from infinite_memory.model.hits import Hit, Hits, Told
 from infinite_memory.model.memory import Memory
 from infinite_memory.model.question import Question, Ranking
 from infinite_memory.operations.load_memories import load_memories
+from infinite_memory.operations.retrieval.empty_time import note_empty_time
 from infinite_memory.operations.retrieval.highlights import highlight_long_texts
 from infinite_memory.operations.retrieval.newest_conversation import load_newest_conversation
 from infinite_memory.operations.retrieval.overview import overview
@@ -64,13 +65,18 @@ def _answer_leading_first(services: Services, question: Question, leading: froze
         matches=own.matches + rest.matches,
         next=None,
         best=max(own.best, rest.best),
+        time=own.time or rest.time,
+        empty_time=own.empty_time if rest.time is None else None,
+        time_alone=own.time_alone and rest.time is None,
     )
 
 
 def _answer(services: Services, question: Question) -> Hits:
     if question.depth is Depth.EXHAUSTIVE:
         ranking = _rank(services, question)
-        return _make_hits(question, ranking, _load_hits(services, question, ranking))
+        hits = _load_hits(services, question, ranking)
+        result = _make_hits(question, ranking, hits)
+        return note_empty_time(services, question, ranking.empty_time, result)
     # The best passage, from which a highlight is chosen, is part of the explanation.
     ranking = _rank(services, evolve(question, explain=True))
     hits = _load_hits(services, question, ranking)
@@ -79,6 +85,7 @@ def _answer(services: Services, question: Question) -> Hits:
     if not question.explain:
         hits = [evolve(hit, explanation=None) for hit in hits]
     result = _make_hits(question, ranking, hits)
+    result = note_empty_time(services, question, ranking.empty_time, result)
     return result if result.likely else _or_newest_conversation(services, question, result)
 
 
