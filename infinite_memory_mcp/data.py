@@ -140,6 +140,8 @@ def hits_to_data(
     data.update({name: reading_json(value) for name, value in readings.items() if value})
     if hits.newest_conversation is not None:
         data["newest_conversation"] = hits.newest_conversation
+    if hits.newest_memories:
+        data["newest_memories"] = True
     if hits.mode is not Mode.CURRENT:
         data["mode"] = str(hits.mode)
     if hits.as_of is not None:

@@ -172,6 +172,8 @@ def render_hits(
 def _warn_of_unlikely(hits: Hits) -> str:
     if hits.newest_conversation is not None:
         return "Nothing is likely to answer this: here is the newest conversation. "
+    if hits.newest_memories:
+        return "Nothing is likely to answer this: here are the newest memories, oldest first. "
     return "" if hits.likely else "None is likely to answer this; they come nearest. "
 
 

@@ -181,7 +181,8 @@ class Hits(PlainData, Sequence[Hit]):
     searched memory happened: the hits are of other times. `time_alone` says that no hit has a word
     of the question besides that time. `newest_conversation` is the id of the conversation whose
     last memories these are, oldest first and with the score 0, because the question asks for the
-    last time and nothing was likely to answer; None otherwise.
+    last time and nothing was likely to answer; None otherwise. `newest_memories` says that these
+    are, for the same reason, the newest memories, since none belongs to a conversation.
     """
 
     items: tuple[Hit, ...]
@@ -201,6 +202,7 @@ class Hits(PlainData, Sequence[Hit]):
     empty_time: Reading | None = None
     time_alone: bool = False
     newest_conversation: str | None = None
+    newest_memories: bool = False
     mode: Mode = Mode.CURRENT
     as_of: datetime | None = None
     opened: tuple[str, ...] = ()

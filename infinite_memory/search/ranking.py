@@ -59,7 +59,7 @@ from infinite_memory.search.scoring import (
     Explain,
     SegmentScores,
     Weights,
-    find_empty_time,
+    drop_empty_time,
     lift_totals,
     remove_time_words,
     replace_cosines,
@@ -102,8 +102,7 @@ def rank(
     """
     segments = [part.segment for part in reader.segment_readers]
     eligible = [part.eligible(question.criteria) for part in reader.segment_readers]
-    empty_time = find_empty_time(question, segments, eligible)
-    question = question if empty_time is None else evolve(question, time=None)
+    question, empty_time = drop_empty_time(question, segments, eligible)
     names = find_named_speakers(question.text, segments, eligible)
     common_names = find_common_names(question.text, segments, eligible, texts)
     text = remove_names(remove_time_words(question), names | common_names)

@@ -41,7 +41,7 @@ __all__ = [
     "SegmentScores",
     "Weights",
     "add_step",
-    "find_empty_time",
+    "drop_empty_time",
     "lift_totals",
     "remove_time_words",
     "replace_cosines",
@@ -286,18 +286,18 @@ class _Lift:
     record: Record
 
 
-def find_empty_time(
+def drop_empty_time(
     question: Question, segments: Sequence[Segment], eligible: Sequence[DocFilter]
-) -> Reading | None:
-    """Return the time of `question` if no eligible memory happened in it, else None."""
+) -> tuple[Question, Reading | None]:
+    """Return `question` without its time, and that time, if no eligible memory happened in it."""
     if question.time is None:
-        return None
+        return question, None
     stretch = question.time.range
     pairs = zip(segments, eligible, strict=True)
     is_met = any(
         _happened_within(doc_filter, segment, stretch).any() for segment, doc_filter in pairs
     )
-    return None if is_met else question.time
+    return (question, None) if is_met else (evolve(question, time=None), question.time)
 
 
 def remove_time_words(question: Question) -> str:

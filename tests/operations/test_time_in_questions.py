@@ -167,3 +167,17 @@ def test_the_last_time_of_something_is_searched_for(open_store: OpenStore) -> No
     hits = store.search("when did the chimney sweep come last time")
     assert hits.newest_conversation is None
     assert hits[0].memory.id == "sweep"
+
+
+def test_the_last_time_is_the_newest_memories_if_none_has_a_conversation(
+    open_store: OpenStore,
+) -> None:
+    store = open_store()
+    for day, text in enumerate(("A heron", "Ospreys", "The weir", "Green tea"), 1):
+        store.remember(text, id=f"m{day}", happened_at=datetime(2026, 4, day, tzinfo=UTC))
+    hits = store.search("What did we talk about last time?")
+    assert hits.newest_memories
+    assert hits.newest_conversation is None
+    assert [hit.memory.id for hit in hits] == ["m1", "m2", "m3", "m4"]
+    assert not hits.likely
+    assert not store.search("ospreys").newest_memories

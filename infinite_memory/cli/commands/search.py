@@ -89,6 +89,7 @@ def _document(query: str, hits: Hits, *, explain: bool) -> dict[str, Any]:
         "time": None if hits.time is None else reading_json(hits.time),
         "empty_time": None if hits.empty_time is None else reading_json(hits.empty_time),
         "newest_conversation": hits.newest_conversation,
+        "newest_memories": hits.newest_memories,
         "scopes": None if hits.scopes is None else list(hits.scopes),
         "opened_scopes": list(hits.opened),
         "unopened_scopes": list(hits.unopened),
@@ -163,6 +164,8 @@ def _summary(hits: Hits, zone: str | None) -> str:
         sentence = f"Nothing is stored of {said}; these are from other times. {sentence}"
     if hits.newest_conversation is not None:
         sentence = f"Nothing is likely to answer: this is the newest conversation. {sentence}"
+    elif hits.newest_memories:
+        sentence = f"Nothing is likely to answer: these are the newest memories. {sentence}"
     elif not hits.likely:
         sentence = f"These memories are the nearest, but none is likely to answer. {sentence}"
     return " ".join([sentence, *filter(None, (_note_sentence(hits), _unopened_sentence(hits)))])

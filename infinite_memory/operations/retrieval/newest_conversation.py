@@ -1,4 +1,4 @@
-"""The newest conversation, for a question about "last time" that finds nothing."""
+"""What is newest, for a question about "last time" that finds nothing."""
 
 from __future__ import annotations
 
@@ -31,16 +31,14 @@ _MOST_BATCHES = 5
 def load_newest_conversation(services: Services, question: Question) -> tuple[Memory, ...]:
     """Return the last memories of the newest conversation that `question` may read, oldest first.
 
-    Without any if the question asks for something else than the last time, has a subject of its
-    own, or if none of the newest 1,000 memories belongs to a conversation. At most `question.limit`
-    memories are returned.
+    If none of the newest 1,000 memories belongs to a conversation, they are the newest memories.
+    Without any if the question asks for something else than the last time, or has a subject of its
+    own. At most `question.limit` memories are returned.
     """
     is_first_page = question.offset == 0 and question.depth is not Depth.EXHAUSTIVE
     if not is_first_page or not _asks_for_last_time(question.text):
         return ()
     conversation_id = question.criteria.conversation_id or _find_newest(services, question)
-    if conversation_id is None:
-        return ()
     criteria = evolve(question.criteria, conversation_id=conversation_id)
     newest = load_page(services.storage, criteria, question.limit, None).memories
     return tuple(reversed(newest))

@@ -90,12 +90,19 @@ def _answer(services: Services, question: Question) -> Hits:
 
 
 def _or_newest_conversation(services: Services, question: Question, hits: Hits) -> Hits:
-    """Return `hits`, or the newest conversation if the question asks for the last time alone."""
+    """Return `hits`, or what is newest if the question asks for the last time alone."""
     memories = load_newest_conversation(services, question)
     if not memories:
         return hits
     items = tuple(Hit(memory=memory, score=0.0) for memory in memories)
-    return evolve(hits, items=items, newest_conversation=memories[0].conversation_id, next=None)
+    conversation_id = memories[-1].conversation_id
+    return evolve(
+        hits,
+        items=items,
+        newest_conversation=conversation_id,
+        newest_memories=conversation_id is None,
+        next=None,
+    )
 
 
 def _rank(services: Services, question: Question) -> Ranking:
