@@ -63,7 +63,7 @@ def bound_within_day(word: str, day: Period, hours: Period) -> Period | None:
     if word in ("since", "after"):
         start, end = hours.start if word == "since" else first_after(hours), day.end
     else:
-        start, end = day.start, last_before(hours)
+        start, end = day.start, last_before(hours) if word == "before" else end_of_range(hours)
     if start is None or end is None or end <= start:
         return None
     return Period(start, end, Grain.PART)
@@ -104,8 +104,8 @@ def move_to_same_half(cursor: Cursor, first: Match, second: Match) -> Match:
     return Match(moved, second.end, second.doubt)
 
 
-def join_matches(cursor: Cursor, first: Match, second: Match, *, inclusive: bool) -> Match:
-    """Return the range from the start of the first time to the end, or start, of the second.
+def join_matches(cursor: Cursor, first: Match, second: Match) -> Match:
+    """Return the range from the start of the first time to the end of the second.
 
     A second time that recurs means its next occurrence after the first.
     """
@@ -134,7 +134,7 @@ def join_matches(cursor: Cursor, first: Match, second: Match, *, inclusive: bool
             end_time = resolve_next_on_clock(end_time, calendar, limit)
         else:
             end_time = resolve_next(end_time, calendar, limit, strictly=False)
-    end = end_of_range(end_time) if inclusive else end_time.start
+    end = end_of_range(end_time)
     doubt = Doubt(max(min(first.doubt, second.doubt) - 1, 0))
     return Match(Period(begin.start, end), second.end, doubt)
 

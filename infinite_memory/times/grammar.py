@@ -7,6 +7,7 @@ from attrs import evolve
 from infinite_memory.times.atoms import match_atom, match_span, skip_joining_words
 from infinite_memory.times.bounds import (
     bound_within_day,
+    end_of_range,
     first_after,
     join_matches,
     last_before,
@@ -17,9 +18,7 @@ from infinite_memory.times.calendar import Calendar, Grain, Period
 from infinite_memory.times.clock import combine, match_hours
 from infinite_memory.times.english import match_month_and_day
 from infinite_memory.times.periods import match_end_of, match_part, match_part_after
-from infinite_memory.times.recurring import (
-    day_of_month,
-)
+from infinite_memory.times.recurring import Cycle, day_of_month, resolve_next
 from infinite_memory.times.tokenizer import Cursor, Doubt, Match
 from infinite_memory.times.vague import (
     approximate,
@@ -173,7 +172,8 @@ def _match_bounded(cursor: Cursor, position: int) -> Match | None:
     two_words = (word, cursor.word(position + 1))
     if two_words in _BOUNDS:
         word, position = _BOUNDS[two_words], position + 1
-    if word not in ("since", "after", "before", *_UNTIL):
+    is_deadline = word == "by" and cursor.lenient
+    if word not in _DAY_BOUNDS and not is_deadline:
         return None
     match = match_end_of(cursor, position + 1) or _match_simple(cursor, position + 1)
     if match is None:
@@ -182,11 +182,15 @@ def _match_bounded(cursor: Cursor, position: int) -> Match | None:
     if word == "since":
         if cursor.word(match.end) in _UNTIL:
             end = _match_simple(cursor, match.end + 1)
-            return None if end is None else join_matches(cursor, match, end, inclusive=False)
+            return None if end is None else join_matches(cursor, match, end)
         return _set_period(match, Period(period.start, None))
     if word == "after":
         return _set_period(match, Period(first_after(period), None))
-    return _set_period(match, Period(None, last_before(period)))
+    if word == "by" and isinstance(match.time, Cycle):
+        period = resolve_next(match.time, calendar, calendar.clock, strictly=False)
+    # "Until Monday" may include Monday, and "before Monday" does not.
+    limit = last_before(period) if word == "before" else end_of_range(period)
+    return _set_period(match, Period(None, limit))
 
 
 def _match_between(cursor: Cursor, position: int) -> Match | None:
@@ -206,9 +210,7 @@ def _match_between(cursor: Cursor, position: int) -> Match | None:
         return match if cursor.han(match.end - 1) else None
     if word != "from":
         return None
-    match = _match_joined(cursor, position + 1, _TO) or _match_joined(
-        cursor, position + 1, _UNTIL, inclusive=False
-    )
+    match = _match_joined(cursor, position + 1, _TO | _UNTIL)
     if match is not None:
         return match
     start = _match_simple(cursor, position + 1)
@@ -226,20 +228,18 @@ def _is_open(match: Match) -> bool:
     return isinstance(match.time, Period) and match.time.end is None
 
 
-def _match_joined(
-    cursor: Cursor, position: int, words: frozenset[str], *, inclusive: bool = True
-) -> Match | None:
+def _match_joined(cursor: Cursor, position: int, words: frozenset[str]) -> Match | None:
     """Return the range of two times that are joined by a word of `words`."""
     first = _match_simple(cursor, position)
     if first is None:
         return None
     # "May 3 and 5" is not a range: its first time is followed by a joint of another kind.
-    if not (cursor.word(first.end) in words or (words == _TO and _is_dash(cursor, first.end))):
+    if not (cursor.word(first.end) in words or (words >= _TO and _is_dash(cursor, first.end))):
         return None
     second = _match_range_end(cursor, first, first.end + 1)
     if second is None:
         return None
-    return join_matches(cursor, first, second, inclusive=inclusive)
+    return join_matches(cursor, first, second)
 
 
 def _is_dash(cursor: Cursor, position: int) -> bool:
@@ -285,7 +285,7 @@ def _match_range(cursor: Cursor, position: int) -> Match | None:
         second = _match_range_end(cursor, match, match.end + 1)
         if second is None:
             return match
-        joined = join_matches(cursor, match, second, inclusive=True)
+        joined = join_matches(cursor, match, second)
         if han in ("和", "与"):
             is_closed = cursor.han(joined.end) == "之间"
             return evolve(joined, end=joined.end + 1) if is_closed else match
@@ -363,7 +363,7 @@ def _match_day_with_hours(cursor: Cursor, day: Match) -> Match | None:
         return None
     begin = Match(time, first.end)
     second = move_to_same_half(cursor, begin, second)
-    return join_matches(cursor, begin, second, inclusive=True)
+    return join_matches(cursor, begin, second)
 
 
 def _set_period(match: Match, period: Period) -> Match:

@@ -55,6 +55,7 @@ MOVABLE = {
 
 MOVABLE_ZH = {
     "春节": _SPRING,
+    "大年初一": Movable("CN", _SPRING.name),
     "除夕": Movable("CN", _SPRING.name, -1),
     "元宵节": Movable("CN", _SPRING.name, 14),
     **dict.fromkeys(("清明节", "清明"), Movable("TW", "Tomb-Sweeping Day")),

@@ -39,7 +39,15 @@ _MOVABLE = re.compile(
     r"|(?:labour|veterans|presidents|mother|father)(?:'?s|’s|s['’])? day)\b"
     "|重阳|七夕|母亲节|父亲节|大年|國慶"
 )
+_LAST_TIME = re.compile(
+    r"\b(?:last|previous|prior) (?:time|chat|talk|conversation|session|meeting)\b|上(?:一)?[次回]"
+)
 _REASONS = (
+    (
+        _LAST_TIME,
+        'it is the last conversation and no date: search for "What did we talk about last time?"'
+        " without a time, or give the conversation_id",
+    ),
     (
         _MOVABLE,
         "a holiday that differs between countries, or whose calendar is not known: give its date",

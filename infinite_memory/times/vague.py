@@ -6,11 +6,12 @@ from datetime import datetime, timedelta
 
 from infinite_memory.model.time_range import TimeRange
 from infinite_memory.times.calendar import Calendar, Grain, Period
-from infinite_memory.times.numbers import read_chinese_number
+from infinite_memory.times.numbers import read_chinese_number, read_number
 from infinite_memory.times.tokenizer import Cursor, Doubt, Match
 from infinite_memory.times.words import COUNTED, UNITS, UNITS_ZH, VAGUE, VAGUE_ZH, Vague
 
 __all__ = [
+    "COUPLE",
     "FEW",
     "approximate",
     "match_few",
@@ -23,6 +24,8 @@ __all__ = [
 
 FEW = (2, 7)
 """The least and the greatest number that "a few" may mean."""
+COUPLE = (2, 3)
+"""The least and the greatest number that "a couple" may mean."""
 
 _FEW_WORDS = frozenset("few several some".split())
 _FEW_ZH = frozenset({"几", "好几", "若干"})
@@ -198,6 +201,51 @@ def widen_moment(stretch: TimeRange, grain: Grain) -> TimeRange:
         return stretch  # The first or the last hour of all.
 
 
+def _read_one_or_two(cursor: Cursor, position: int) -> tuple[int, int, Grain, int] | None:
+    """Return the numbers, the unit and the next position of "a year or two"."""
+    unit = UNITS.get(cursor.word(position + 1))
+    words = cursor.word(position), cursor.word(position + 2), cursor.word(position + 3)
+    if unit is None or words not in (("a", "or", "two"), ("an", "or", "two")):
+        return None
+    grain, length = unit
+    return length, 2 * length, grain, position + 4
+
+
+def _read_more_zh(cursor: Cursor, position: int) -> tuple[int, int, Grain, int] | None:
+    """Return the numbers, the unit and the next position of 一个多月 and 三年多."""
+    number = read_chinese_number(cursor, position)
+    if number is None:
+        return None
+    count, after = number
+    is_counted = cursor.han(after) == "个"
+    after += is_counted
+    is_more_before_unit = cursor.sign(after) == "多"
+    after += is_more_before_unit
+    name = UNITS_ZH.get(cursor.han(after))
+    if name is None or not (is_more_before_unit or cursor.sign(after + 1) == "多"):
+        return None
+    # 十多年 are up to nineteen years.
+    most = count + 9 if is_more_before_unit and not is_counted and count % 10 == 0 else count + 1
+    return count, most, UNITS[name][0], after + (1 if is_more_before_unit else 2)
+
+
+def _read_uncertain_number(cursor: Cursor, position: int) -> tuple[int, int, int] | None:
+    """Return the least and the greatest number of "a few" and "two or three", and what is next."""
+    tens = read_chinese_number(cursor, position)
+    if tens is not None and tens[0] % 10 == 0 and cursor.han(tens[1]) == "几":
+        after = _skip_few(cursor, tens[1])
+        return None if after is None else (tens[0], tens[0] + 9, after)
+    first = read_number(cursor, position)
+    if first is not None and cursor.word(first[1] - 1) in ("couple", "of"):
+        return *COUPLE, first[1]
+    if first is not None and cursor.word(first[1]) in ("or", "to"):
+        second = read_number(cursor, first[1] + 1)
+        if second is not None and second[0] > first[0]:
+            return first[0], second[0], second[1]
+    after = _skip_few(cursor, position)
+    return None if after is None else (*FEW, after)
+
+
 def match_few(cursor: Cursor, position: int) -> Match | None:
     """Return the time at an uncertain distance: a few days ago, the last few weeks, 十几年前."""
     begin = position + 1 if cursor.word(position) == "the" else position
@@ -229,13 +277,13 @@ def match_few(cursor: Cursor, position: int) -> Match | None:
 
 def _read_few(cursor: Cursor, position: int) -> tuple[int, int, Grain, int] | None:
     """Return the least and the greatest number, the unit, and the next position."""
-    least, most = FEW
-    tens = read_chinese_number(cursor, position)
-    if tens is not None and tens[0] % 10 == 0 and cursor.han(tens[1]) == "几":
-        least, most, position = tens[0], tens[0] + 9, tens[1]
-    after = _skip_few(cursor, position)
-    if after is None:
+    measured = _read_one_or_two(cursor, position) or _read_more_zh(cursor, position)
+    if measured is not None:
+        return measured
+    number = _read_uncertain_number(cursor, position)
+    if number is None:
         return None
+    least, most, after = number
     grain, length = _MEASURES.get(cursor.word(after), (Grain.MOMENT, 0))
     if grain is Grain.MOMENT:
         after = after + 1 if cursor.han(after) == "个" else after

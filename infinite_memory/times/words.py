@@ -178,7 +178,7 @@ HOLIDAYS_ZH = {
 """Holidays with a fixed date, by month and day."""
 
 MOVABLE_NAMES_ZH = frozenset(
-    "春节 除夕 元宵节 清明节 清明 端午节 端午 中秋节 中秋 感恩节 复活节".split()
+    "春节 除夕 大年初一 元宵节 清明节 清明 端午节 端午 中秋节 中秋 感恩节 复活节".split()
 )
 """Holidays that move from year to year."""
 
@@ -190,6 +190,7 @@ _A_WHILE_AGO: Vague = ((Grain.MONTH, -6), (Grain.DAY, 0))
 _LONG_AGO: Vague = (None, (Grain.YEAR, -1))
 _BEFORE_NOW: Vague = (None, _NOW)
 _EVER: Vague = (None, None)
+_NOT_LONG_AGO: Vague = ((Grain.MONTH, -3), _NOW)
 _SOON: Vague = (_NOW, (Grain.MONTH, 1))
 VAGUE: dict[str, Vague] = {
     **dict.fromkeys(("recently", "lately", "these days", "nowadays", "recent"), _LAST_MONTH),
@@ -198,17 +199,18 @@ VAGUE: dict[str, Vague] = {
     **dict.fromkeys(("long ago", "a long time ago", "ages ago"), _LONG_AGO),
     **dict.fromkeys(("the past", "earlier", "before", "previously"), _BEFORE_NOW),
     **dict.fromkeys(("all time", "ever", "any time", "anytime"), _EVER),
-    "soon": _SOON,
+    **{"soon": _SOON, "not long ago": _NOT_LONG_AGO},
 }
 """Vague times by their bounds, as distances from now; None is without bound."""
 
 VAGUE_ZH: dict[str, Vague] = {
     **dict.fromkeys(("最近", "近期", "近来", "这阵子", "这段时间"), _LAST_MONTH),
     **dict.fromkeys(("刚才", "刚刚"), _LAST_HOUR),
-    **dict.fromkeys(("前阵子", "前段时间"), _A_WHILE_AGO),
+    **dict.fromkeys(("前阵子", "前一阵子", "前段时间"), _A_WHILE_AGO),
     **dict.fromkeys(("很久以前", "好久以前"), _LONG_AGO),
     **dict.fromkeys(("以前", "之前", "过去"), _BEFORE_NOW),
     **dict.fromkeys(("所有时间", "任何时候", "一直"), _EVER),
+    **dict.fromkeys(("不久前", "不久之前", "不久以前"), _NOT_LONG_AGO),
     "不久": _SOON,
 }
 

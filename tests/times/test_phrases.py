@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 import pytest
 
 from benchmarks.times import NOW, ZONE, Phrase, holds, read_phrases
@@ -100,3 +102,47 @@ def test_vague_words_and_names_are_no_time_within_a_sentence(sentence: str) -> N
 def test_a_bound_at_the_head_of_a_sentence_opens_the_range(words: str, same: str) -> None:
     now = NOW.replace(day=25)
     assert read_range(words, now=now, zone=ZONE).range == read_range(same, now=now, zone=ZONE).range
+
+
+@pytest.mark.parametrize(
+    ("words", "start", "end"),
+    [
+        ("a week from Monday", "2026-11-23", "2026-12-01"),
+        ("a week from tomorrow", "2026-11-30", "2026-12-01"),
+        ("until Monday", None, "2026-11-17"),
+        ("until yesterday", None, "2026-11-22"),
+        ("before Monday", None, "2026-11-16"),
+        ("from Monday until Friday", "2026-11-16", "2026-11-21"),
+        ("by Friday", None, "2026-11-28"),
+        ("a couple of weeks back", "2026-10-26", "2026-11-09"),
+        ("a year or two ago", "2024-01-01", "2026-01-01"),
+        ("two or three days ago", "2026-11-19", "2026-11-21"),
+        ("the 1st of the month", "2026-11-01", "2026-11-02"),
+        ("YTD", "2026-01-01", "2026-11-22T12:00"),
+        ("前一阵子", "2026-05-22", "2026-11-22"),
+        ("不久前", "2026-08-22", "2026-11-22T12:00"),
+        ("一个多月前", "2026-09-01", "2026-11-01"),
+        ("三年多前", "2022-01-01", "2024-01-01"),
+        ("十多年前", "2007-01-01", "2017-01-01"),
+        ("大年初一", "2026-02-17", "2026-02-18"),
+    ],
+)
+def test_words_with_several_meanings_are_read_as_the_range_that_holds_them(
+    words: str, start: str | None, end: str
+) -> None:
+    reading = read_range(words, now=NOW, zone=ZONE).range
+    zone = NOW.tzinfo
+    assert reading.end == datetime.fromisoformat(end).replace(tzinfo=zone)
+    begin = None if start is None else datetime.fromisoformat(start).replace(tzinfo=zone)
+    assert reading.start == begin
+
+
+@pytest.mark.parametrize("words", ["last time", "last session", "上次", "上一次"])
+def test_the_last_time_is_refused_with_the_question_to_ask_instead(words: str) -> None:
+    with pytest.raises(InvalidInput, match="What did we talk about last time"):
+        read_range(words, now=NOW, zone=ZONE)
+
+
+@pytest.mark.parametrize("sentence", ["it is due by Friday", "get a week from work", "不久就走"])
+def test_a_deadline_or_a_length_alone_is_no_time_within_a_sentence(sentence: str) -> None:
+    assert find_range(sentence, now=NOW, zone=ZONE) is None
