@@ -212,3 +212,11 @@ def test_a_list_of_a_scope_has_its_own_memories_first(ask: Ask) -> None:
     rest = ask("list", "--scope", "apollo", "-n", "1", "--after", page["next"])
     assert [memory["id"] for memory in rest["memories"]] == ["inherited"]
     assert rest["next"] is None
+
+
+def test_a_list_shows_the_beginning_of_a_long_text(run: Run) -> None:
+    run("remember", "tea " * 5000)
+    (line,) = run("list").stdout.splitlines()
+    text = line.split("\t")[3]
+    assert text.endswith("…")
+    assert 500 < len(text) <= 600

@@ -41,3 +41,15 @@ def test_erasing_for_good_needs_the_whole_id(run: Run, ask: Ask) -> None:
     refused = run("forget", ALICE[-8:], "--hard", "--yes", code=2).stderr
     assert "erasing for good needs the whole id" in refused
     assert ask("forget", ALICE, "--hard", "--yes")["receipts"][0]["outcome"] == "erased"
+
+
+def test_the_history_and_what_a_new_memory_replaces_take_the_end_of_an_id(ask: Ask) -> None:
+    assert [memory["id"] for memory in ask("history", ALICE[-8:])["history"]] == [ALICE]
+    receipt = ask("remember", "Alice likes coffee", "--supersedes", ALICE[-8:])
+    assert receipt["superseded"] == [ALICE]
+    assert len(ask("history", ALICE[-8:])["history"]) > 1
+
+
+def test_an_end_that_is_too_short_is_refused_with_the_length(run: Run) -> None:
+    refused = run("show", ALICE[-6:], code=5).stderr
+    assert "ids are given whole or by at least the last 8 characters" in refused

@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
+
+from infinite_memory.cli.main import infinite_memory
 
 Ask = Callable[..., Any]
 Run = Callable[..., Any]
@@ -152,3 +156,19 @@ def test_what_was_revised_since_stays_as_it_is(ask: Ask, lines: Callable[..., st
     ask("revise", memory_id, "--tag", "mine")
     assert ask("remember", "--from", path)["unchanged"] == 1
     assert ask("show", memory_id)["tags"] == ["mine"]
+
+
+class InterruptedFile(io.BytesIO):
+    def readline(self, *_: object) -> bytes:
+        raise KeyboardInterrupt
+
+    __next__ = read = readline
+
+
+def test_an_interruption_before_the_first_memory_says_that_nothing_is_stored(ask: Ask) -> None:
+    result = CliRunner().invoke(
+        infinite_memory, ["remember", "--from", "-"], input=InterruptedFile()
+    )
+    assert result.exit_code != 0
+    assert "nothing is stored yet" in result.stderr
+    assert ask("list")["memories"] == []

@@ -190,7 +190,7 @@ def list_command(
 
 
 # Enough to recognise a memory on a terminal, and to search the text in a pipe.
-_TABLE_CHARS, _PIPE_CHARS = 120, 2000
+_TABLE_CHARS, _PIPE_CHARS = 120, 600
 # A time takes two lines, the date and the time of day.
 _WIDTHS = {"When": 11, "Scope": 16}
 

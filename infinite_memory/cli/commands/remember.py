@@ -90,6 +90,8 @@ def remember_command(
         limit = store.config.limits.max_text_bytes
         zone = store.config.time_zone
         fields = field_values(options, store.times)
+        if fields.get("supersedes"):
+            fields["supersedes"] = [store.ids.resolve(old) for old in fields["supersedes"]]
         checked_text = read_text(str(text), max_bytes=limit)
         with name_create_option():
             receipt = store.remember(checked_text, similar=similar, create_scope=create, **fields)
@@ -111,8 +113,13 @@ def _remember_file(context: click.Context, path: str, options: dict[str, Any]) -
         raise click.UsageError("--id names one memory: give each line an id of its own")
     if options["supersedes"]:
         raise click.UsageError("--supersedes is for one memory: give it on the line itself")
-    with open_store(context) as store:
-        drafts = _read_file(store, path, options)
+    with ExitStack() as stack:
+        try:
+            store = stack.enter_context(open_store(context))
+            drafts = _read_file(store, path, options)
+        except KeyboardInterrupt:
+            remark("Interrupted: nothing is stored yet. Run the same command again.")
+            raise
         with drafts.name_lines(), progress_bars("Storing") as update:
             progress = None if update is None else partial(update, "Storing")
             try:
