@@ -7,11 +7,13 @@ ours keeps its meaning. No alias leads to an argument that erases.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from infinite_memory.errors import InvalidInput
+from infinite_memory.model.profile import SECTIONS
 from infinite_memory_mcp.alias_values import (
     join_messages,
     match_kind,
@@ -99,6 +101,8 @@ _UNUSED = frozenset(
 _SEARCH_MODES = frozenset({"semantic", "exact", "hybrid", "keyword", "vector", "local", "global"})
 _MATCHES = ("tag_match", "tags_match", "match_all", "match_mode", "operation")
 _ANY_OF = frozenset({"any", "or", "false"})
+_SEVERAL = frozenset({"ids", "memory_ids", "uuids"})
+_MAX_CALLS = 20
 _MAX_LIMIT = 100
 _PAGE_SIZE = 10
 _MAX_NAME_CHARS = 64
@@ -146,6 +150,10 @@ class _Reader:
             self._unpack(value)
         elif plain == "messages" and "text" in self._known and isinstance(value, list):
             self._store("text", name, join_messages(value))
+        elif "changes" in self._known and plain in SECTIONS:
+            self._store("changes", name, {plain: value})
+        elif plain in _SEVERAL and "id" in self._known:
+            self._store("id", name, _read_single(value))
         elif plain == "page":
             self._page = value if isinstance(value, int) and value > 1 else None
         elif plain in _MATCHES and "tags" in self._known:
@@ -339,6 +347,23 @@ def _read_plain(ours: str, value: Any, *, is_alias: bool) -> Any:
     if is_alias and isinstance(value, list) and ours in ("id", "id_or_key") and len(value) == 1:
         return value[0]
     return value
+
+
+def _read_single(value: Any) -> Any:
+    """Return the only id of a list.
+
+    Raises:
+        InvalidInput: there are several; the message holds the call for each.
+    """
+    ids = split_labels(value)
+    if not isinstance(ids, list) or len(ids) < 2:
+        return ids[0] if isinstance(ids, list) and ids else value
+    calls = " and ".join(json.dumps({"id": f"{each}"}) for each in ids[:_MAX_CALLS])
+    more = f" and {len(ids) - _MAX_CALLS} more" if len(ids) > _MAX_CALLS else ""
+    raise InvalidInput(
+        f"this tool takes one id, and {len(ids)} were given: call it once for each, with"
+        f" {calls}{more}; nothing was done"
+    )
 
 
 def _is_alias(name: str, known: Collection[str]) -> bool:

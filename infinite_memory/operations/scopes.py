@@ -107,8 +107,9 @@ def choose_scopes(
 ) -> ScopeChoice:
     """Return the scopes that a search reads.
 
-    A scope in `asked` opens itself, its parents and `Global`. ALL opens every scope that is neither
-    private nor inactive; private and inactive scopes open only by name. Without `asked` the search
+    `asked` may be a text with commas between names. A scope in it opens itself, its parents and
+    `Global`. ALL opens every scope that is neither private nor inactive; private and inactive
+    scopes open only by name. Without `asked` the search
     reads the default scope, the scope of the conversation with `conversation_id` if there is one,
     and every open scope that the question names, by its name or a keyword; `scope_mentions`
     describes the forms.
@@ -123,9 +124,8 @@ def choose_scopes(
         searched = frozenset(seen for name in unnamed for seen in visible_from(name, scopes))
         choice = _add_named_scopes(searched, question, scopes, services)
         return evolve(choice, own=searched & unnamed | set(choice.opened))
-    wanted = check_labels(
-        [asked] if isinstance(asked, str) else asked, "scope", max_chars=_MAX_NAME_CHARS
-    )
+    listed = _split_names(asked, scopes) if isinstance(asked, str) else asked
+    wanted = check_labels(listed, "scope", max_chars=_MAX_NAME_CHARS)
     if not wanted:
         raise InvalidInput(f"scope is an empty list: name a scope, give {ALL}, or leave it out")
     names = [
@@ -142,6 +142,13 @@ def choose_scopes(
         scopes=frozenset(seen for name in names for seen in visible_from(name, scopes)),
         own=frozenset(names),
     )
+
+
+def _split_names(text: str, scopes: Mapping[str, Scope]) -> list[str]:
+    """Return the names in a text with commas, unless a scope has the whole text as its name."""
+    if "," not in text or find_spelling(text, scopes) is not None:
+        return [text]
+    return [name for part in text.split(",") if (name := part.strip())]
 
 
 def searched_scopes(asked: str | Iterable[str] | None, services: Services) -> frozenset[str] | None:

@@ -155,3 +155,52 @@ async def test_a_time_may_count_seconds_or_milliseconds_since_1970(
         said = await refusal(client, "store_memory", text="Tea", happened_at=2024)
     assert store.get("a").happened_at.isoformat() == "2023-11-14T22:13:20+00:00"
     assert said == "happened_at 2024 cannot be used: give a text"
+
+
+async def test_scopes_in_a_text_with_commas_are_a_list_unless_that_is_a_name(
+    store: MemoryStore, connect: Connect
+) -> None:
+    store.remember("The cat is called Tom", scope="pets", id="cat")
+    store.remember("The dog is called Rex", scope="dogs, cats", id="dog")
+    async with connect() as client:
+        for scope in ("pets,Global", "pets, Global"):
+            found = await call(client, "retrieve_memory", query="cat", scope=scope)
+            assert [hit["id"] for hit in found["hits"]] == ["cat"]
+        found = await call(client, "retrieve_memory", query="dog", scope="dogs, cats")
+        assert [hit["id"] for hit in found["hits"]] == ["dog"]
+        assert "dgs" in await refusal(client, "retrieve_memory", query="dog", scope="pets, dgs")
+
+
+async def test_several_ids_for_a_tool_of_one_are_answered_with_the_calls(
+    store: MemoryStore, connect: Connect
+) -> None:
+    store.remember("The cat is called Tom", id="cat")
+    async with connect() as client:
+        refused = await refusal(client, "delete_memory", ids=["cat", "dog"])
+        assert '{"id": "cat"} and {"id": "dog"}' in refused
+        assert store.get("cat").status == "current"
+        assert "Forgotten" in await text(client, "delete_memory", ids=["cat"])
+
+
+async def test_sections_of_a_profile_need_no_changes_around_them(
+    store: MemoryStore, connect: Connect
+) -> None:
+    async with connect() as client:
+        await call(
+            client, "update_user_profile", name="Ada", preferences={"tea": "green"}, facts=["tall"]
+        )
+    assert store.profile.get().fields["name"] == "Ada"
+    assert store.profile.get().fields["preferences"] == {"tea": "green"}
+
+
+async def test_the_end_of_an_id_that_is_too_short_is_answered_with_the_length(
+    store: MemoryStore, connect: Connect
+) -> None:
+    memory_id = store.remember("The cat is called Tom").id
+    async with connect() as client:
+        for tool, name in (
+            *(("delete_memory", "id"), ("retrieve_memory", "ids")),
+            ("memory_history", "id_or_key"),
+        ):
+            refused = await refusal(client, tool, **{name: memory_id[-6:]})
+            assert "whole or by at least the last 8 characters" in refused

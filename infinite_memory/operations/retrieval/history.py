@@ -9,7 +9,7 @@ from attrs import evolve
 
 from infinite_memory.errors import InvalidInput, KeyElsewhere, NotFound
 from infinite_memory.model.criteria import Criteria
-from infinite_memory.model.ids import check_id
+from infinite_memory.model.ids import ENDING_CHARS, check_id
 from infinite_memory.model.link import LinkType
 from infinite_memory.model.memory import Memory, Status
 from infinite_memory.operations.id_endings import resolve_id
@@ -63,6 +63,8 @@ def _key_not_found(
         return KeyElsewhere.of(key, where, [*elsewhere])
     near = nearest_keys(services, key, searched)
     hint = f"; the nearest key is {near[0]!r}" if near else ""
+    if len(asked) < ENDING_CHARS:
+        hint += f"; ids are given whole or by at least the last {ENDING_CHARS} characters"
     return NotFound(f"no memory has the id {asked!r}, and no memory in {where} has that key{hint}")
 
 

@@ -11,7 +11,7 @@ from infinite_memory.errors import Conflict, InvalidInput, NotFound
 from infinite_memory.model.checks import check_count, check_labels
 from infinite_memory.model.commit import Commit, Expect, Put, merge_commits
 from infinite_memory.model.entry import Operation
-from infinite_memory.model.ids import check_id
+from infinite_memory.model.ids import ENDING_CHARS, check_id
 from infinite_memory.model.memory import Memory, Status
 from infinite_memory.model.receipt import Outcome, Receipt, Searchable
 from infinite_memory.model.record import Embedding, Record
@@ -46,7 +46,10 @@ def get_record(services: Services, memory_id: str) -> Record:
 
 def not_found(memory_id: str) -> NotFound:
     """Return the error for an id that no memory has."""
-    return NotFound(f"there is no memory {memory_id!r}: it was never stored, or erased for good")
+    reason = "it was never stored, or erased for good"
+    if len(memory_id) < ENDING_CHARS:
+        reason = f"ids are given whole or by at least the last {ENDING_CHARS} characters"
+    return NotFound(f"there is no memory {memory_id!r}: {reason}")
 
 
 def revise(
