@@ -314,3 +314,18 @@ async def test_search_by_scope_has_the_memories_of_the_scope_first(
     assert set(ids(found)[:3]) == {"launch", "review", "kickoff"}
     assert ids(found)[0] == "launch"
     assert len(ids(found)) == 5
+
+
+async def test_an_answer_from_other_times_than_the_query_asks_for_says_so(
+    store: MemoryStore, connect: Connect
+) -> None:
+    store.remember("The plumber came.", id="plumber")
+    async with connect() as client:
+        said = await text(client, "retrieve_memory", query="did the plumber come yesterday?")
+        assert "Nothing is stored of yesterday: 2026-" in said
+        assert "these are from other times" in said
+        data = await call(client, "retrieve_memory", query="did the plumber come yesterday?")
+        assert data["empty_time"]["words"] == "yesterday"
+        newest = await call(client, "retrieve_memory", query="What did we talk about last time?")
+        assert newest["newest_memories"] is True
+        assert [hit["id"] for hit in newest["hits"]] == ["plumber"]
