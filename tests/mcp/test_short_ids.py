@@ -64,12 +64,22 @@ async def test_an_ambiguous_ending_changes_nothing(store: MemoryStore, connect: 
 
 async def test_a_usual_hit_costs_at_most_45_tokens(store: MemoryStore, connect: Connect) -> None:
     store.remember(PLAIN)
+    async with connect() as client:
+        said = await text(client, "retrieve_memory", query="when is the Apollo deadline?")
+    _, block = said.split("\n\n")
+    assert PLAIN in block
+    assert estimate_tokens(block) <= 45
+
+
+async def test_near_hits_of_one_day_show_which_came_later_in_a_few_tokens(
+    store: MemoryStore, connect: Connect
+) -> None:
+    store.remember(PLAIN)
     store.remember("The Apollo deadline was the first of May for a while.")
     async with connect() as client:
         said = await text(client, "retrieve_memory", query="when is the Apollo deadline?")
     _, *blocks = said.split("\n\n")
     assert len(blocks) == 2
-    assert PLAIN in said
-    assert max(map(estimate_tokens, blocks)) <= 45
-    # Two of the same day show which came later.
     assert all(":" in block.splitlines()[0] for block in blocks)
+    assert ["told earlier" in block for block in blocks] == [True, False]
+    assert max(map(estimate_tokens, blocks)) <= 70
