@@ -1,0 +1,86 @@
+"""How long the file part of a hook takes, beside a bare append to a file; and a whole hook.
+
+python -m pytest benchmarks/test_hook_speed.py -s
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from infinite_memory.hooks.spool import append_line
+
+ROUNDS = 2000
+STARTS = 30
+LINE = {
+    "client": "claude-code",
+    "event": "Stop",
+    "session": "fbfbc6c2-4a1e-484e-818d-2b081797a16e",
+    "transcript": "/home/alice/.claude/projects/-home-alice-apollo/fbfbc6c2.jsonl",
+    "folder": "/home/alice/apollo",
+    "at": "2026-05-01T10:00:00Z",
+}
+HOOK = [sys.executable, "-m", "infinite_memory.hooks.command", "Stop"]
+
+
+def measure(call: Callable[[], object], rounds: int) -> list[float]:
+    """Return the seconds of each call, sorted."""
+    seconds = []
+    for _ in range(rounds):
+        started = time.perf_counter()
+        call()
+        seconds.append(time.perf_counter() - started)
+    return sorted(seconds)
+
+
+def describe(seconds: list[float]) -> str:
+    p99 = seconds[int(len(seconds) * 0.99)]
+    return f"p50 {statistics.median(seconds) * 1000:.3f} ms, p99 {p99 * 1000:.3f} ms"
+
+
+def test_the_append_of_a_hook_takes_less_than_ten_milliseconds(
+    benchmark: Any, tmp_path: Path
+) -> None:
+    bare = tmp_path / "bare.jsonl"
+
+    def append_bare() -> None:
+        with bare.open("a", encoding="utf-8") as file:
+            file.write(f"{json.dumps(LINE)}\n")
+
+    append_line(tmp_path, LINE)
+    beside = measure(append_bare, ROUNDS)
+    own: list[float] = []
+    benchmark.pedantic(
+        lambda: own.extend(measure(lambda: append_line(tmp_path, LINE), ROUNDS)), rounds=1
+    )
+    own.sort()
+    print(f"\nappend {describe(own)}; a bare append {describe(beside)}; {ROUNDS} rounds each")
+    assert own[int(ROUNDS * 0.99)] < 0.010
+
+
+def test_a_whole_hook_takes_little_longer_than_a_python_that_reads_json(tmp_path: Path) -> None:
+    event = json.dumps({**LINE, "transcript_path": LINE["transcript"]}).encode()
+    environment = {**os.environ, "INFINITE_MEMORY_HOME": str(tmp_path)}
+    smallest = [sys.executable, "-c", "import sys, json; json.load(sys.stdin)"]
+
+    def start(command: list[str]) -> None:
+        subprocess.run(command, input=event, env=environment, check=True)
+
+    start(HOOK)  # writes the bytecode that an installation has
+    own: list[float] = []
+    beside: list[float] = []
+    # In turn, so that both meet the same load.
+    for _ in range(STARTS):
+        beside += measure(lambda: start(smallest), 1)
+        own += measure(lambda: start(HOOK), 1)
+    own.sort()
+    beside.sort()
+    print(f"\nwhole hook {describe(own)}; Python that reads JSON {describe(beside)}; {STARTS} each")
+    assert statistics.median(own) < 3 * statistics.median(beside)

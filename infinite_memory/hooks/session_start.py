@@ -1,0 +1,46 @@
+"""The briefing at the start of a session, made by a process that can be ended if it is slow."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+
+__all__ = ["format_context", "make_briefing"]
+
+
+def make_briefing(folder: str, options: Sequence[str], *, timeout_seconds: float) -> str:
+    """Return the text of the briefing for a project in `folder`.
+
+    `options` are passed on to the command, such as --home.
+
+    Raises:
+        OSError: the process could not be started.
+        RuntimeError: it failed; the message has its errors.
+        subprocess.TimeoutExpired: it took longer than `timeout_seconds`, and was ended.
+    """
+    # Without -P, Python would import modules from the project that the client works on.
+    command = [sys.executable, "-P", "-m", "infinite_memory", "briefing", *options]
+    done = subprocess.run(
+        [*command, "--project", folder],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=timeout_seconds,
+        check=False,
+    )
+    if done.returncode:
+        raise RuntimeError(
+            f"the briefing ended with {done.returncode}: {done.stderr.decode(errors='replace')}"
+        )
+    return done.stdout.decode(errors="replace").strip()
+
+
+def format_context(client: str, event: str, text: str) -> bytes:
+    """Return what a hook prints so that the `client` puts `text` into the context of its model."""
+    document: dict[str, object] = {
+        "hookSpecificOutput": {"hookEventName": event, "additionalContext": text}
+    }
+    if client == "cursor":
+        document = {"additional_context": text}
+    return json.dumps(document).encode() + b"\n"

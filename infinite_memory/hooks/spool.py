@@ -1,0 +1,85 @@
+"""The spool: the file in which hooks note the sessions whose transcripts are to be read.
+
+Only the standard library is imported, because a client waits for the hook. A line is one JSON
+object. Any number of processes append at once; a reader that holds `LOCK` exclusively may rename
+the file, since every append holds the same lock shared.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+if sys.platform == "win32":  # pragma: no cover
+    import msvcrt
+else:
+    import fcntl
+
+__all__ = ["FOLDER", "LOCK", "SPOOL", "append_line"]
+
+FOLDER = "spool"
+"""The folder of the spool in the home folder."""
+
+SPOOL = "spool.jsonl"
+LOCK = "append.lock"
+
+_MAX_BYTES = 16 << 20
+_LOCK_SECONDS = 1.0
+_STEP_SECONDS = 0.001
+
+
+def append_line(home: Path, values: Mapping[str, object]) -> None:
+    """Append `values` as one line to the spool in `home`, which is created if it does not exist.
+
+    Raises:
+        OSError: the line could not be written, or the spool is full because nothing reads it.
+    """
+    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folder = home / FOLDER
+    folder.mkdir(mode=0o700, exist_ok=True)
+    # The line feed before it ends a line that a full disk has cut.
+    line = f"\n{json.dumps(values)}\n".encode()
+    with _shared_lock(folder / LOCK):
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
+        descriptor = os.open(folder / SPOOL, flags, 0o600)
+        try:
+            if os.fstat(descriptor).st_size > _MAX_BYTES:
+                raise OSError(f"{folder / SPOOL} is full: no server or command has read it")
+            written = os.write(descriptor, line)
+        finally:
+            os.close(descriptor)
+    if written < len(line):
+        raise OSError(f"{folder / SPOOL}: only {written} of {len(line)} bytes were written")
+
+
+@contextmanager
+def _shared_lock(path: Path) -> Iterator[None]:
+    """Hold the lock of the spool for a moment, or go on without it after a second.
+
+    A reader holds the lock only to rename a file. If a stopped process holds it, an append without
+    it is better than none.
+    """
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        deadline = time.monotonic() + _LOCK_SECONDS
+        while not _try_lock(descriptor) and time.monotonic() < deadline:
+            time.sleep(_STEP_SECONDS)
+        yield
+    finally:
+        os.close(descriptor)  # which also unlocks it
+
+
+def _try_lock(descriptor: int) -> bool:
+    try:
+        if sys.platform == "win32":  # pragma: no cover
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        else:
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,68 @@
+"""What is put into the files of the clients so that they run the hooks."""
+
+from __future__ import annotations
+
+import shlex
+
+import pytest
+
+from infinite_memory.hooks.clients import find_hook_client, hook_entries, is_own_entry
+
+COMMAND = "/opt/my venv/bin/infinite-memory-hook"
+
+
+def entries(name: str, **options: str) -> dict[str, object]:
+    client = find_hook_client(name)
+    assert client is not None
+    return hook_entries(client, COMMAND, ["--home", "/a b"], system=options.get("system", "linux"))
+
+
+def test_claude_code_briefs_at_the_start_and_notes_every_turn() -> None:
+    listed = entries("claude-code")
+    assert list(listed) == ["SessionStart", "PreCompact", "Stop", "SessionEnd"]
+    assert listed["Stop"] == {
+        "hooks": [
+            {
+                "type": "command",
+                "command": f"'{COMMAND}' Stop --client claude-code --home '/a b'",
+                "timeout": 5,
+            }
+        ]
+    }
+
+
+@pytest.mark.parametrize("name", ["codex", "gemini", "cursor"])
+def test_the_others_are_only_briefed_since_their_transcripts_are_not_read(name: str) -> None:
+    (event,) = entries(name)
+    assert event.lower() == "sessionstart"
+
+
+def test_time_limits_have_the_unit_of_the_client() -> None:
+    (gemini,) = entries("gemini").values()
+    (codex,) = entries("codex").values()
+    assert isinstance(gemini, dict)
+    assert isinstance(codex, dict)
+    assert gemini["hooks"][0]["timeout"] == 1000 * codex["hooks"][0]["timeout"]
+    (cursor,) = entries("cursor").values()
+    assert isinstance(cursor, dict)
+    assert shlex.split(cursor["command"])[:2] == [COMMAND, "sessionStart"]
+    assert "timeout" not in cursor
+
+
+def test_a_command_for_windows_is_quoted_as_it_reads_it() -> None:
+    (entry,) = entries("cursor", system="win32").values()
+    assert isinstance(entry, dict)
+    assert entry["command"] == f'"{COMMAND}" sessionStart --client cursor --home "/a b"'
+
+
+def test_a_client_without_hooks_has_none() -> None:
+    assert find_hook_client("zed") is None
+
+
+def test_our_entries_are_known_from_those_of_others() -> None:
+    for name in ("claude-code", "codex", "gemini", "cursor"):
+        assert all(map(is_own_entry, entries(name).values()))
+    ours = {"type": "command", "command": COMMAND}
+    other = {"type": "command", "command": "afplay done.wav"}
+    for entry in (other, {"hooks": [ours, other]}, {"hooks": []}, {}, None, "x", {"command": 3}):
+        assert not is_own_entry(entry)
