@@ -1,19 +1,12 @@
-"""Estimate the tokens of an answer, and cut an answer to its budget.
-
-Models count differently, so the estimate is high on purpose. A token is up to five letters of a
-word, two capital letters or digits, a punctuation mark or line break, a letter of a non-Latin
-alphabet, two thirds of a character of a script such as Chinese, or two fifths of a symbol. Three
-consonants in a row, as in a password, add a token. On notes, articles, dialogues, code and Chinese
-the estimate is 1.2 to 1.8 times the count of two public tokenizers; on random characters it is at
-least 0.67 times their count.
-"""
+"""Cut an answer to its budget of tokens, as `infinite_memory.text.token_estimate` counts them."""
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
 from typing import Any
+
+from infinite_memory.text.token_estimate import estimate_tokens
 
 __all__ = [
     "DEFAULT_TOKENS",
@@ -27,29 +20,7 @@ __all__ = [
 DEFAULT_TOKENS = 6000
 """The default budget of an answer, in tokens."""
 
-_TOKENS = (
-    # In this order, a piece of text with its tokens: a fixed number, or one for so many characters.
-    (re.compile(r"[A-Z]?[a-z]+"), 5.0),
-    (re.compile(r"[A-Z]+|[0-9]+"), 2.0),
-    (re.compile(r"[^\sA-Za-z0-9\x80-\U0010ffff]|\n+| {2,}"), 0.0),
-    (re.compile(r"[\x80-\u052f\u2000-\u206f]"), 1.0),
-    (re.compile(r"[\u0530-\u1fff\u2c00-\ud7ff\uf900-\uffef]"), 2 / 3),
-    (re.compile(r"[\u2070-\u2bff\ud800-\uf8ff\ufff0-\U0010ffff]"), 0.4),
-)
-_CONSONANTS = re.compile("[bcdfghjklmnpqrstvwxz]{3}")
 _CUT = "\n[The answer is cut here to fit {budget} tokens: ask for less, or raise max_tokens.]"
-
-
-def estimate_tokens(text: str) -> int:
-    """Return about how many tokens a model counts in `text`, rather more than fewer."""
-    total = float(len(_CONSONANTS.findall(text)))
-    for pattern, chars_each in _TOKENS:
-        pieces = pattern.findall(text)
-        if chars_each <= 1:
-            total += len(pieces) / (chars_each or 1)
-        else:
-            total += sum(-(-len(piece) // int(chars_each)) for piece in pieces)
-    return int(total) + 1
 
 
 def estimate_data(data: object) -> int:

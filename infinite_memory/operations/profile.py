@@ -30,7 +30,18 @@ from infinite_memory.operations.writes.after_commit import AfterCommit
 from infinite_memory.operations.writes.supersession import Placement, Supersession, find_by_key
 from infinite_memory.operations.writes.validation import build_memory
 
-__all__ = ["get_profile", "update_profile", "users"]
+__all__ = [
+    "DEFAULT_USER",
+    "get_profile",
+    "is_profile_fact",
+    "load_profile_facts",
+    "update_profile",
+    "users",
+]
+
+DEFAULT_USER = "user"
+"""The user of a profile whose caller names none."""
+
 
 _TAG = "profile"
 _PAGE = 256
@@ -45,6 +56,24 @@ def get_profile(services: Services, user: str) -> Profile:
     """Return the profile of a user; see `Profiles.get`."""
     user = _check_user(services, user)
     return _build_profile(user, _load_facts(services, user))
+
+
+def load_profile_facts(services: Services, user: str = DEFAULT_USER) -> list[Memory]:
+    """Return the current facts of a profile in the order of its sections, newest value only.
+
+    Without any if this store may not have `Global`, where profiles are kept.
+    """
+    confinement = services.confinement
+    if confinement is not None and not confinement.allows(GLOBAL):
+        return []
+    facts = _load_facts(services, user)
+    paths = sorted(facts, key=lambda path: (SECTIONS.index(path[0]), path))
+    return [facts[path][-1] for path in paths]
+
+
+def is_profile_fact(memory: Memory) -> bool:
+    """Return whether `memory` is a value of the profile of any user."""
+    return memory.scope == GLOBAL and _is_fact(memory, _TAG)
 
 
 def users(services: Services) -> list[str]:

@@ -1,0 +1,1 @@
+"""The briefing of an assistant at the start of a session."""
