@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from infinite_memory.config import Config, Effective, load
+    from infinite_memory.conversations.ingested import Ingested
     from infinite_memory.errors import (
         AccessDenied,
         ConfigurationError,
@@ -53,6 +54,12 @@ if TYPE_CHECKING:
     from infinite_memory.model.scope import Scope, Sensitivity
     from infinite_memory.model.time_range import Reading, TimeRange, format_range
     from infinite_memory.model.verification import Finding, RecordKind, Verification
+    from infinite_memory.operations.briefing.values import (
+        Briefing,
+        BriefingItem,
+        BriefingPart,
+        BriefingSection,
+    )
     from infinite_memory.operations.stats import Stats
     from infinite_memory.operations.store_copy.copy import copy_store
     from infinite_memory.operations.undo.undo import Undone
@@ -80,6 +87,10 @@ __all__ = [
     "Action",
     "Actor",
     "AsyncMemoryStore",
+    "Briefing",
+    "BriefingItem",
+    "BriefingPart",
+    "BriefingSection",
     "BulkReceipt",
     "Config",
     "ConfigurationError",
@@ -99,6 +110,7 @@ __all__ = [
     "Hits",
     "IdTaken",
     "InfiniteMemoryError",
+    "Ingested",
     "InvalidInput",
     "KeyElsewhere",
     "KeyHolder",
@@ -186,11 +198,13 @@ _HOMES = {
         "UnknownScope",
     ),
     "model.access.key": ("AccessKey", "KeyState", "NewKey", "Right"),
+    "operations.briefing.values": ("Briefing", "BriefingItem", "BriefingPart", "BriefingSection"),
     "model.copying": ("Copied", "CopyStep"),
     "model.criteria": ("Depth", "Mode"),
     "model.draft": ("Draft",),
     "model.entry": ("Action", "Actor", "Entry", "Operation"),
     "model.hits": ("Absence", "Explanation", "Hit", "Hits", "Predecessor", "Step", "Told"),
+    "conversations.ingested": ("Ingested",),
     "model.link": ("Link", "LinkType"),
     "model.memory": ("Kind", "Memory", "Origin", "Status"),
     "model.profile": ("Profile",),

@@ -46,7 +46,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if sys.stdin is not None and sys.stdin.isatty():
         sys.stderr.write(_WAITING)
     with infinite_memory_mcp.LazyStore(
-        lambda: open_store(evolve(settings, client=memory.client))
+        lambda: open_store(evolve(settings, client=memory.client)),
+        # The spool belongs to the store of the home folder.
+        ingests=flags.store is None,
     ) as memory:
         server = infinite_memory_mcp.build_server(
             memory, flags.toolsets, structured=flags.structured

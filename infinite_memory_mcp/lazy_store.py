@@ -35,9 +35,17 @@ class LazyStore:
     """
 
     def __init__(
-        self, opener: Callable[[], MemoryStore], *, quiet_seconds: float = _QUIET_SECONDS
+        self,
+        opener: Callable[[], MemoryStore],
+        *,
+        quiet_seconds: float = _QUIET_SECONDS,
+        ingests: bool = False,
     ) -> None:
-        """Open with `opener`, in the background after `quiet_seconds` without a request."""
+        """Open with `opener`, in the background after `quiet_seconds` without a request.
+
+        `ingests` also takes in, in the background, what hooks have noted in the home folder.
+        """
+        self._ingests = ingests
         self._opener = opener
         self.client = CLIENT
         self._quiet_seconds = quiet_seconds
@@ -147,12 +155,20 @@ class LazyStore:
             finally:
                 self._working.release()
 
+    def _ingest(self, store: MemoryStore) -> None:
+        try:
+            store.conversations.ingest_spool(stop=self._closed.is_set)
+        except OSError as error:
+            _log.warning("what hooks have noted could not be taken in: %s", error)
+
     def _make_ready(self) -> None:
         try:
             with self._scheduling:
                 self._warming = True
             store = self.get()
             store.models.warm_up()
+            if self._ingests:
+                self._ingest(store)
             store.models.catch_up(limit=_EVERYTHING, stop=self._closed.is_set)
         except StoreClosed:
             return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from infinite_memory import MemoryStore
 from infinite_memory.store.bulk import Bulk
+from infinite_memory.store.conversations import Conversations
 from infinite_memory.store.ids import Ids
 from infinite_memory.store.journal import Journal
 from infinite_memory.store.keys import AccessKeys
@@ -15,6 +16,7 @@ __all__ = ["GROUPS", "public_names"]
 
 GROUPS = {
     "bulk": Bulk,
+    "conversations": Conversations,
     "ids": Ids,
     "journal": Journal,
     "keys": AccessKeys,

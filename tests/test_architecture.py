@@ -28,6 +28,7 @@ MAX_FOLDER_FILES = 25
 
 # A module may import from its own layer and from the layers before it in this list.
 LAYERS = [
+    "infinite_memory.hooks",
     "infinite_memory.errors",
     "infinite_memory.clock",
     "infinite_memory.plain",
@@ -41,6 +42,7 @@ LAYERS = [
     "infinite_memory.embedding",
     "infinite_memory.search",
     "infinite_memory.operations",
+    "infinite_memory.conversations",
     "infinite_memory.store",
     "infinite_memory.testing",
     "infinite_memory.clients",
@@ -54,8 +56,12 @@ FRONT = "infinite_memory"
 MONGODB = "infinite_memory.storage.mongodb"
 LATE = {"onnxruntime", "tokenizers", "onnx", "rjieba", "holidays", "rich", "mcp", "msvcrt", "fcntl"}
 # They answer before the library is imported, so they may also import parts of it late.
-ENTRY_POINTS = ("infinite_memory.cli.", "infinite_memory_mcp.")
-ENVIRONMENT_READERS = {"infinite_memory.cli.settings", "infinite_memory_mcp.settings"}
+ENTRY_POINTS = ("infinite_memory.hooks.", "infinite_memory.cli.", "infinite_memory_mcp.")
+ENVIRONMENT_READERS = {
+    "infinite_memory.hooks.command",
+    "infinite_memory.cli.settings",
+    "infinite_memory_mcp.settings",
+}
 FORBIDDEN_NAMES = {"utils", "helpers", "managers", "util", "helper", "manager", "misc", "common"}
 STORAGE_CONTRACT = "infinite_memory.testing.storage_contract"
 # What the author of a backend imports. Harnesses for our own parts belong in `tests/harness`.

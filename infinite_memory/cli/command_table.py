@@ -38,6 +38,11 @@ SECTIONS: Mapping[str, Mapping[str, CommandRow]] = {
             'why-not 7c1d2e3f "when is Apollo due?"',
             "search",
         ),
+        "briefing": CommandRow(
+            "Print what an assistant should know at the start of a session.",
+            "briefing --budget 800",
+            "briefing",
+        ),
         "show": CommandRow("Show one memory with all its fields.", "show 7c1d2e3f", "memories"),
         "list": CommandRow("List memories, newest first.", "list --tag deadline", "recall"),
     },
@@ -109,6 +114,9 @@ SECTIONS: Mapping[str, Mapping[str, CommandRow]] = {
             "Show the embedding model, change it, or export another.",
             "model use multilingual",
             "models",
+        ),
+        "hook": CommandRow(
+            "Do what a hook of a client does at an event.", "hook SessionStart", "hook"
         ),
         "completion": CommandRow(
             "Let the shell complete commands, scopes, tags and ids.",

@@ -23,6 +23,7 @@ __all__ = [
     "check_id",
     "ending_of",
     "give_import_ids",
+    "import_id",
     "is_id",
     "is_import_id",
     "new_id",
@@ -98,12 +99,16 @@ def give_import_ids(drafts: Iterable[Draft]) -> Iterator[Draft]:
         ]
         digest = _hash_json(content)
         counts[digest] += 1
-        name = _hash_json([*content, counts[digest]]).hex()[:_IMPORT_DIGITS]
-        yield evolve(draft, id=f"{_IMPORT_PREFIX}{name}")
+        yield evolve(draft, id=import_id([*content, counts[digest]]))
+
+
+def import_id(content: list[object]) -> str:
+    """Return the id of imported `content`: the same for the same values, in any process."""
+    return f"{_IMPORT_PREFIX}{_hash_json(content).hex()[:_IMPORT_DIGITS]}"
 
 
 def is_import_id(memory_id: str) -> bool:
-    """Return whether `give_import_ids` made an id."""
+    """Return whether `import_id` made an id."""
     return memory_id.startswith(_IMPORT_PREFIX) and len(memory_id) == _IMPORT_CHARS
 
 

@@ -15,6 +15,7 @@ from infinite_memory.model.checks import check_count
 from infinite_memory.model.entry import Entry
 from infinite_memory.model.scope import Scope
 from infinite_memory.store.bulk import Bulk
+from infinite_memory.store.conversations import Conversations
 from infinite_memory.store.ids import Ids
 from infinite_memory.store.journal import Journal
 from infinite_memory.store.keys import AccessKeys
@@ -176,6 +177,13 @@ class _AsyncIds(_Awaited[Ids]):
     resolve = _awaited(Ids.resolve)
 
 
+class _AsyncConversations(_Awaited[Conversations]):
+    """`Conversations`, awaited."""
+
+    ingest_spool = _awaited(Conversations.ingest_spool)
+    project_scope = _awaited(Conversations.project_scope)
+
+
 class AsyncMemoryStore(_Awaited[MemoryStore]):
     """`MemoryStore` for programs that use asyncio: the same methods and groups, awaited.
 
@@ -202,6 +210,7 @@ class AsyncMemoryStore(_Awaited[MemoryStore]):
         self.times = _AsyncTimes(store.times, pool)
         self.ids = _AsyncIds(store.ids, pool)
         self.keys = _AsyncKeys(store.keys, pool)
+        self.conversations = _AsyncConversations(store.conversations, pool)
 
     @classmethod
     def open(cls, *args: Any, threads: int = 8, **kwargs: Any) -> _Opening:
@@ -250,6 +259,7 @@ class AsyncMemoryStore(_Awaited[MemoryStore]):
     why_not = _awaited(MemoryStore.why_not)
     browse = _awaited(MemoryStore.browse)
     recall_by_time = _awaited(MemoryStore.recall_by_time)
+    briefing = _awaited(MemoryStore.briefing)
     usage = _awaited(MemoryStore.usage)
     get = _awaited(MemoryStore.get)
     stats = _awaited(MemoryStore.stats)

@@ -69,6 +69,8 @@ ROWS: Mapping[str, list[Row]] = {
     "keys": [(), ("list",), ("create", "laptop"), ("revoke", "zz-key")],
     "stats": [()],
     "embed": [(), ("--drop-others",)],
+    "briefing": [(), ("--scope", "zz-vault"), ("--scope", "team"), ("--project", "/")],
+    "hook": [("SessionStart",), ("Stop",)],
     "copy": [("zz-from", "zz-to")],
     "verify": [(), ("--mend",)],
     "config": [()],

@@ -145,7 +145,13 @@ ROWS: Mapping[str, list[Call]] = {
             for c in choices()
         )
     ],
+    "briefing": [
+        *(lambda s, n=n: s.briefing(n) for n in (None, *SCOPES)),
+        lambda s: s.briefing("team", budget=200),
+    ],
     "close": [lambda s: s.close()],
+    "conversations.ingest_spool": [lambda s: s.conversations.ingest_spool()],
+    "conversations.project_scope": [lambda s: s.conversations.project_scope("/")],
     "config": [lambda s: s.config],
     "confine": [
         *(lambda s, n=n: looked(s.confine(scopes=n)) for n in ("*", "t*", "zz*", *SCOPES)),

@@ -16,6 +16,8 @@ OLD, NEW = HashingEmbedder(32), HashingEmbedder(64)
 CALLS: dict[str, Callable[[MemoryStore], object]] = {
     "bulk.preview_forget": lambda store: store.bulk.preview_forget(tags=["a"]),
     "bulk.forget": lambda store: store.bulk.forget("token", tags=["a"]),
+    "conversations.ingest_spool": lambda store: store.conversations.ingest_spool(),
+    "conversations.project_scope": lambda store: store.conversations.project_scope("/"),
     "scopes.__iter__": lambda store: list(store.scopes),
     "scopes.__getitem__": lambda store: store.scopes["Global"],
     "scopes.count_tags": lambda store: store.scopes.count_tags(),

@@ -1,0 +1,85 @@
+"""The commands around the sessions of clients: `briefing` and `hook`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from infinite_memory.cli.opening import open_store
+from infinite_memory.cli.options import common_options, wants_json
+from infinite_memory.cli.output import Line, emit_json, emit_lines
+from infinite_memory.model.codec import iso
+from infinite_memory.operations.briefing.brief import DEFAULT_TOKENS
+from infinite_memory.operations.briefing.values import Briefing, BriefingItem
+
+__all__ = ["briefing_command"]
+
+
+@click.command("briefing")
+@click.option("--scope", metavar="NAME", help="The scope; by default the configured one.")
+@click.option(
+    "--project",
+    metavar="DIR",
+    help="The scope of the repository that holds this folder, if something is stored in it.",
+)
+@click.option(
+    "--budget",
+    type=int,
+    metavar="TOKENS",
+    default=DEFAULT_TOKENS,
+    show_default=True,
+    help="Print at most about so many tokens.",
+)
+@common_options
+@click.pass_context
+def briefing_command(
+    context: click.Context, *, scope: str | None, project: str | None, budget: int
+) -> None:
+    """Print what an assistant should know at the start of a session.
+
+    The user, what holds in the scope and in what it inherits, what is recent, and what is due. A
+    private scope is left out, unless it is the scope.
+    """
+    if scope is not None and project is not None:
+        raise click.UsageError("give --scope or --project, not both", context)
+    with open_store(context, ingests=False) as store:
+        if project is not None:
+            scope = store.conversations.project_scope(str(Path(project).absolute()))
+        briefing = store.briefing(scope, budget=budget)
+    if wants_json(context):
+        emit_json(_document(briefing))
+    else:
+        emit_lines([Line([(briefing.text, "")])])
+
+
+def _document(briefing: Briefing) -> dict[str, Any]:
+    return {
+        "scope": briefing.scope,
+        "at": iso(briefing.at),
+        "budget": briefing.budget,
+        "tokens": briefing.tokens,
+        "text": briefing.text,
+        "sections": [
+            {
+                "part": str(section.part),
+                "items": [_item(item) for item in section.items],
+                "omitted": section.omitted,
+            }
+            for section in briefing.sections
+        ],
+    }
+
+
+def _item(item: BriefingItem) -> dict[str, Any]:
+    return {
+        "id": item.id,
+        "short_id": item.short_id,
+        "kind": str(item.kind),
+        "scope": item.scope,
+        "at": iso(item.at),
+        "text": item.text,
+        "important": item.important,
+        "speaker": item.speaker,
+    }

@@ -1,0 +1,1 @@
+"""Conversations: take in what was said in the sessions of clients."""

@@ -1,0 +1,56 @@
+"""What the doctor says of the hooks: what waits, what failed, and the errors of the hooks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from infinite_memory.conversations.spool import Spool
+from infinite_memory.model.messages import format_count
+from infinite_memory.model.verification import Diagnosis, State
+
+__all__ = ["diagnose_hooks"]
+
+_ABOUT = "hooks"
+_MAX_LOG_BYTES = 2 << 20
+
+
+def diagnose_hooks(home: Path) -> Iterator[Diagnosis]:
+    """Yield what hooks have left in `home`; nothing if no hook has ever run there."""
+    spool = Spool(home)
+    log = home / "logs" / "hooks.log"
+    try:
+        if spool.folder.exists():
+            yield _check_spool(spool)
+        if log.is_file():
+            yield from _check_log(log)
+    except OSError as error:
+        sentence = f"{error.filename or spool.folder} cannot be read ({error.strerror})."
+        yield Diagnosis(_ABOUT, State.PROBLEM, sentence)
+
+
+def _check_spool(spool: Spool) -> Diagnosis:
+    failures, waiting = spool.failures(), spool.count_waiting()
+    if failures:
+        first = failures[0]
+        number = format_count(len(failures), "transcript")
+        return Diagnosis(
+            _ABOUT,
+            State.WARNING,
+            f"{number} could not be taken in, such as {first.transcript} ({first.reason}); the next"
+            " time it is tried again.",
+        )
+    if waiting:
+        number = format_count(waiting, "transcript waits", "transcripts wait")
+        sentence = f"{number} for the next server or command, which takes it in."
+        return Diagnosis(_ABOUT, State.OK, sentence)
+    return Diagnosis(_ABOUT, State.OK, "Everything that hooks have noted is taken in.")
+
+
+def _check_log(log: Path) -> Iterator[Diagnosis]:
+    with log.open("rb") as file:
+        lines = file.read(_MAX_LOG_BYTES).decode(errors="replace").splitlines()
+    if lines:
+        number = format_count(len(lines), "line")
+        sentence = f"{log} has {number}, the last one: {lines[-1]:.300}. Delete it when it is done."
+        yield Diagnosis(_ABOUT, State.WARNING, sentence)

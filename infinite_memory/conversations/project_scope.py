@@ -1,0 +1,78 @@
+"""The scope of a project by its folder, and its creation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from attrs import frozen
+
+from infinite_memory.conversations.repository import PROJECTS, name_project_scope
+from infinite_memory.errors import Conflict
+from infinite_memory.model.scope import Sensitivity, find_spelling
+from infinite_memory.operations.scopes import create_scope
+from infinite_memory.operations.services import Services
+
+__all__ = ["ProjectScope", "existing_project_scope", "find_project_scope"]
+
+
+def _do_nothing() -> None:
+    """Do nothing."""
+
+
+@frozen(kw_only=True)
+class ProjectScope:
+    """Where the messages of a project go: a scope, None for the default scope.
+
+    `create` makes the scope if it does not exist. `refusal` says why nothing is stored.
+    """
+
+    scope: str | None = None
+    create: Callable[[], None] = _do_nothing
+    refusal: str | None = None
+
+
+def existing_project_scope(services: Services, folder: str) -> str | None:
+    """Return the scope of the project in `folder`, None if it has none or nothing is stored yet."""
+    name = name_project_scope(Path(folder)) if folder else None
+    return None if name is None else find_spelling(name, services.storage.scopes())
+
+
+def find_project_scope(services: Services, folder: str) -> ProjectScope:
+    """Return where the messages of a session in `folder` go."""
+    name = name_project_scope(Path(folder)) if folder else None
+    if name is None:
+        return ProjectScope()
+    scopes = services.storage.scopes()
+    spelling = find_spelling(name, scopes)
+    if spelling is not None:
+        if not scopes[spelling].active:
+            return ProjectScope(refusal=f"the scope {spelling!r} is inactive")
+        return ProjectScope(scope=spelling)
+    if services.config.strict_scopes:
+        return ProjectScope()
+    return ProjectScope(scope=name, create=lambda: _create(services, name))
+
+
+def _create(services: Services, name: str) -> None:
+    scopes = services.storage.scopes()
+    if find_spelling(name, scopes) is not None:
+        return
+    # Another process may create them at the same moment.
+    with suppress(Conflict):
+        if find_spelling(PROJECTS, scopes) is None:
+            _create_scope(services, PROJECTS, None)
+    with suppress(Conflict):
+        _create_scope(services, name, PROJECTS)
+
+
+def _create_scope(services: Services, name: str, parent: str | None) -> None:
+    create_scope(
+        services,
+        name,
+        description="",
+        parent=parent,
+        keywords=(),
+        sensitivity=Sensitivity.NORMAL,
+    )

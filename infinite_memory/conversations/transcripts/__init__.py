@@ -1,0 +1,1 @@
+"""The transcripts that clients write: one reader a client, in one table."""

@@ -1,0 +1,55 @@
+"""Reads the JSON objects of a file with one a line, as long as the lines are whole."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+__all__ = ["read_objects"]
+
+_MAX_LINE_BYTES = 8 << 20
+_CHUNK_BYTES = 1 << 20
+
+
+def read_objects(path: Path, position: int) -> Iterator[tuple[dict[str, Any], int]]:
+    """Yield each object from `position`, with the position behind its line.
+
+    A last line without a line feed is still being written, so it is left for a later reading. A
+    line of more than 8 MiB, or without a JSON object, is skipped. Bytes that are no UTF-8 become
+    U+FFFD. If the file is shorter than `position`, it is another one, and is read from its start.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    with path.open("rb") as file:
+        size = file.seek(0, 2)
+        file.seek(position if position <= size else 0)
+        while True:
+            line = file.readline(_MAX_LINE_BYTES)
+            if not line:
+                return
+            if not line.endswith(b"\n"):
+                if not _skip_line(file):
+                    return
+                continue
+            value = _parse(line)
+            if value is not None:
+                yield value, file.tell()
+
+
+def _skip_line(file: IO[bytes]) -> bool:
+    """Skip the rest of a long line; return whether it has an end."""
+    while chunk := file.readline(_CHUNK_BYTES):
+        if chunk.endswith(b"\n"):
+            return True
+    return False
+
+
+def _parse(line: bytes) -> dict[str, Any] | None:
+    try:
+        value = json.loads(line.decode(errors="replace"))
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
