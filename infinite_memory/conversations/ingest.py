@@ -42,8 +42,10 @@ _MAX_BYTES_OF_CHARACTER = 4
 def ingest_spool(services: Services, stop: Stop) -> Ingested:
     """Read the transcripts that hooks have noted; see `Conversations.ingest_spool`."""
     spool = Spool(services.config.home)
-    # A confined store may not have the scope of a session, and a store in memory keeps nothing.
-    is_suited = services.confinement is None and not isinstance(services.storage, InMemoryStorage)
+    # A confined handle may not have the scope of a session, a handle for a client may only read,
+    # and a store in memory keeps nothing.
+    is_whole = services.confinement is None and services.manages_keys
+    is_suited = is_whole and not isinstance(services.storage, InMemoryStorage)
     if not is_suited or spool.is_empty:
         return Ingested()
     lock = FileLock(spool.folder / READER_LOCK)

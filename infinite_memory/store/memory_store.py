@@ -19,6 +19,8 @@ from infinite_memory.model.recall_page import Recalled
 from infinite_memory.model.receipt import Receipt
 from infinite_memory.model.record import Page, Usage
 from infinite_memory.model.verification import Verification
+from infinite_memory.operations.briefing.brief import DEFAULT_TOKENS, brief
+from infinite_memory.operations.briefing.values import Briefing
 from infinite_memory.operations.calls import count_call
 from infinite_memory.operations.retrieval.browse import browse
 from infinite_memory.operations.retrieval.recall_by_time import recall_by_time
@@ -34,6 +36,7 @@ from infinite_memory.operations.writes.revise import get_record, revise
 from infinite_memory.protocols import Embedder, SearchFactory, Storage
 from infinite_memory.store.bulk import Bulk
 from infinite_memory.store.confining import confine_lifetime
+from infinite_memory.store.conversations import Conversations
 from infinite_memory.store.ids import Ids
 from infinite_memory.store.journal import Journal
 from infinite_memory.store.keys import AccessKeys
@@ -51,13 +54,11 @@ class MemoryStore(OpenStore):
     """A long-term memory on this machine.
 
     Open a store with `MemoryStore.open` and close it, best with `with`. Any thread may call any
-    method, and any number of processes may have the same store open at once. A store does not cross
-    a fork: a forked child can neither use it nor open the same store again, so start workers with
-    "spawn" or "forkserver", or close the store before forking.
+    method, and any number of processes may have the same store open. A forked child can neither use
+    it nor open the same store again: start workers with "spawn" or "forkserver", or close it first.
 
-    As the parameter `scope`, a name or a list of names opens the named scopes with their parents
-    and `Global`; "ALL" opens every scope but private and inactive ones; None opens the default
-    scope, and in a search also any scope that the question itself names.
+    As `scope`, names open these scopes with their parents and `Global`; "ALL" all but private and
+    inactive ones; None the default scope, and in a search also any scope that the question names.
     """
 
     def __init__(self, lifetime: Lifetime) -> None:
@@ -71,6 +72,7 @@ class MemoryStore(OpenStore):
         self.times = Times(lifetime)
         self.ids = Ids(lifetime)
         self.keys = AccessKeys(lifetime)
+        self.conversations = Conversations(lifetime)
 
     @classmethod
     def open(
@@ -93,12 +95,11 @@ class MemoryStore(OpenStore):
         `target` is None for the home folder, a folder, "memory://" for a store that ends with the
         process, the address of a MongoDB ("mongodb://HOST/DATABASE"), or "mongodb+managed://" for a
         MongoDB in the home folder. Without `config` the file in the home folder is read. `storage`,
-        `embedder` and `former_embedder` replace the configured ones, and closing the store leaves
-        them open; the former embedder answers until everything is embedded. `search` makes the
-        search of a storage and an embedder, such as `LinearSearch`; None makes the index. The
-        journal names `client` as the author of the changes. Without `counts_usage`, searches do
-        not count as recalls. With `scopes`, names or patterns such as "team/*", no other scope
-        exists, not even `Global`; "*" opens all.
+        `embedder` and `former_embedder` replace the configured ones and stay open; the former
+        embedder answers until everything is embedded. `search` makes the search of a storage and an
+        embedder, such as `LinearSearch`; None makes the index. The journal names the `client`.
+        Without `counts_usage` there are no recalls. With `scopes`, names or patterns such as
+        "team/*", no other scope exists, not even `Global`; "*" opens all.
 
         Raises:
             ConfigurationError: a setting cannot be used.
@@ -163,12 +164,11 @@ class MemoryStore(OpenStore):
         An `id` of your own makes the write idempotent: the same call again changes nothing. `scope`
         defaults to the configured one. A new one is created, unless scopes are strict; with
         `create_scope` True always, with False unless its name is near a known one. `happened_at`
-        must be aware and defaults to now. A memory is stored even if it repeats an earlier one,
-        with two exceptions, within an hour and with nothing else stored in its scope since: an
-        exact repeat without an id of your own strengthens the earlier memory, and a text that an
-        assistant has just recalled is an echo. Kind "message" is always stored. The receipt names
-        up to three `similar` memories, and memories with a key near its key, unless False.
-        `details` are those of `model.draft.Details`.
+        must be aware and defaults to now. Every memory is stored, with two exceptions, within an
+        hour and with nothing else stored in its scope since: an exact repeat without an id of your
+        own strengthens the earlier memory, and a text that an assistant has just recalled is an
+        echo. Kind "message" is always stored. The receipt names up to three `similar` memories, and
+        those with a key near its key, unless False. `details` are those of `model.draft.Details`.
 
         Raises:
             InvalidInput: a value cannot be used; the message shows it and the way out.
@@ -186,9 +186,9 @@ class MemoryStore(OpenStore):
     ) -> list[Receipt]:
         """Store many memories; return their receipts in the same order.
 
-        A mapping has the fields of a `Draft`. All drafts are checked before the first is stored.
-        Up to 20,000 are one change: stored whole or not at all, and undone at once. With ids of
-        your own, the same call resumes an interrupted one. `progress` is called with (done, total).
+        A mapping has the fields of a `Draft`. All are checked before the first is stored. Up to
+        20,000 are one change: stored whole or not at all. With ids of your own, the same call
+        resumes an interrupted one. `progress` is called with (done, total).
 
         Raises:
             InvalidInput: a draft cannot be used; the message has its position, counted from 1.
@@ -201,14 +201,12 @@ class MemoryStore(OpenStore):
     def revise(self, /, memory_id: str, *, revision: int, **changes: Any) -> Receipt:
         """Change fields of a memory whose present revision is `revision`, which is kept.
 
-        `changes` are fields as `remember` takes them, except `id`, and `create_scope`;
-        `status="current"` brings back a forgotten memory, `supersedes=[...]` ends memories that
-        this one replaces.
+        `changes` are fields as `remember` takes them, except `id`, and `create_scope`; status
+        "current" brings back a forgotten memory, `supersedes` ends memories that this one replaces.
 
         Raises:
             NotFound: there is no such memory.
-            Conflict: it was changed since; the message shows your text and, if the default scope
-                sees the memory or this process has just recalled it, the present text.
+            Conflict: it was changed since; the message shows both texts as far as it may.
             InvalidInput: a value cannot be used, or nothing was given to change.
         """
         return revise(self._services, memory_id, revision=revision, changes=changes)
@@ -232,19 +230,14 @@ class MemoryStore(OpenStore):
     ) -> Undone:
         """Reverse an entry of the journal, by default the last change that can be undone.
 
-        Memories that the entry stored are forgotten; all others get their former revision back,
-        except erased memories, which are named. The undo is an entry of its own, and can be undone
-        as well. `dry_run` returns the effect and changes nothing.
-
-        Without an `entry`, the last change of this process is undone, through any of its handles;
-        `last_of="machine"` takes the last change of this client in any process on this machine.
-        Changes that cannot be undone are skipped and named with the reason.
+        What the entry stored is forgotten; other memories get their former revision back, except
+        erased ones, which are named. An undo can be undone. `dry_run` changes nothing. Without an
+        `entry`, the last change of this process is undone, through any of its handles; `last_of`
+        "machine" takes that of this client in any process here. What cannot be undone is skipped.
 
         Raises:
-            NotFound: there is no such entry, or nothing left to undo; the message names the skipped
-                changes, and the last change of this client in another process.
-            Conflict: later changes depend on the entry, or everything that it changed was erased
-                for good; the message names them.
+            NotFound: there is no such entry, or nothing left to undo; the message names the rest.
+            Conflict: later changes depend on the entry, or all that it changed was erased for good.
         """
         return undo(self._services, entry, dry_run=dry_run, last_of=last_of)
 
@@ -285,8 +278,7 @@ class MemoryStore(OpenStore):
             explain=explain,
         )
         hits = search(self._services, request)
-        # A list of every match is not a recall of them.
-        recall = hits.depth is not Depth.EXHAUSTIVE
+        recall = hits.depth is not Depth.EXHAUSTIVE  # which lists every match
         self._services.note_returned((hit.memory for hit in hits), is_recall=recall)
         return hits
 
@@ -361,11 +353,21 @@ class MemoryStore(OpenStore):
         self._services.note_returned(recalled, is_recall=True)
         return recalled
 
+    def briefing(self, scope: str | None = None, *, budget: int = DEFAULT_TOKENS) -> Briefing:
+        """Return what an assistant should know at the start of a session, in `budget` tokens.
+
+        No model is used, nothing counts as recalled, and of private scopes only `scope` is read.
+
+        Raises:
+            InvalidInput: the budget is not between 200 and 100,000.
+            UnknownScope: there is no such scope.
+        """
+        return brief(self._services, scope, budget=budget)
+
     def usage(self, memory_id: str) -> Usage | None:
         """Return how often a memory was recalled, and when last; None if it never was.
 
-        `search`, unless it is exhaustive, and `recall_by_time` recall what they return. Recalls are
-        stored some seconds later, in batches.
+        `search`, unless exhaustive, and `recall_by_time` are recalls, stored some seconds later.
 
         Raises:
             NotFound: there is no such memory.
