@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from attrs import frozen
 
+from infinite_memory.plain import PlainData
+
 __all__ = ["Ingested"]
 
 
 @frozen(kw_only=True)
-class Ingested:
+class Ingested(PlainData):
     """What was taken in: new `messages`, of so many `conversations`.
 
     `skipped` are sentences on transcripts that cannot be read any more, and `failed` on those that

@@ -1,18 +1,15 @@
-"""The commands around the sessions of clients: `briefing` and `hook`."""
+"""`infinite-memory briefing`: what an assistant should know at the start of a session."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 
 from infinite_memory.cli.opening import open_store
 from infinite_memory.cli.options import common_options, wants_json
 from infinite_memory.cli.output import Line, emit_json, emit_lines
-from infinite_memory.model.codec import iso
 from infinite_memory.operations.briefing.brief import DEFAULT_TOKENS
-from infinite_memory.operations.briefing.values import Briefing, BriefingItem
 
 __all__ = ["briefing_command"]
 
@@ -49,37 +46,6 @@ def briefing_command(
             scope = store.conversations.project_scope(str(Path(project).absolute()))
         briefing = store.briefing(scope, budget=budget)
     if wants_json(context):
-        emit_json(_document(briefing))
+        emit_json(briefing.to_dict())
     else:
         emit_lines([Line([(briefing.text, "")])])
-
-
-def _document(briefing: Briefing) -> dict[str, Any]:
-    return {
-        "scope": briefing.scope,
-        "at": iso(briefing.at),
-        "budget": briefing.budget,
-        "tokens": briefing.tokens,
-        "text": briefing.text,
-        "sections": [
-            {
-                "part": str(section.part),
-                "items": [_item(item) for item in section.items],
-                "omitted": section.omitted,
-            }
-            for section in briefing.sections
-        ],
-    }
-
-
-def _item(item: BriefingItem) -> dict[str, Any]:
-    return {
-        "id": item.id,
-        "short_id": item.short_id,
-        "kind": str(item.kind),
-        "scope": item.scope,
-        "at": iso(item.at),
-        "text": item.text,
-        "important": item.important,
-        "speaker": item.speaker,
-    }

@@ -8,6 +8,7 @@ from enum import StrEnum
 from attrs import frozen
 
 from infinite_memory.model.memory import Kind
+from infinite_memory.plain import PlainData
 
 __all__ = ["Briefing", "BriefingItem", "BriefingPart", "BriefingSection"]
 
@@ -23,7 +24,7 @@ class BriefingPart(StrEnum):
 
 
 @frozen(kw_only=True)
-class BriefingItem:
+class BriefingItem(PlainData):
     """A memory in a briefing; `short_id` is the shortest ending that stands for its `id`.
 
     `text` is the beginning of the text on one line. `at` is the moment that it is shown with: when
@@ -41,7 +42,7 @@ class BriefingItem:
 
 
 @frozen(kw_only=True)
-class BriefingSection:
+class BriefingSection(PlainData):
     """A part of a briefing; `omitted` memories were found and did not fit in the budget."""
 
     part: BriefingPart
@@ -50,7 +51,7 @@ class BriefingSection:
 
 
 @frozen(kw_only=True)
-class Briefing:
+class Briefing(PlainData):
     """What is known for a scope at a moment: the user, what holds, what is recent, what is due.
 
     `text` is all of it for a model to read, framed as data; it takes about `tokens` tokens, and
