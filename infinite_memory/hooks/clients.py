@@ -12,7 +12,14 @@ from typing import Any
 
 from attrs import field, frozen
 
-__all__ = ["HOOK_COMMAND", "HookClient", "find_hook_client", "hook_entries", "is_own_entry"]
+__all__ = [
+    "HOOK_COMMAND",
+    "HookClient",
+    "find_hook_client",
+    "hook_entries",
+    "is_own_entry",
+    "merge_entries",
+]
 
 HOOK_COMMAND = "infinite-memory-hook"
 """The command that the entries run."""
@@ -104,6 +111,29 @@ def is_own_entry(entry: object) -> bool:
         return bool(inner) and all(map(is_own_entry, inner))
     command = entry.get("command")
     return isinstance(command, str) and HOOK_COMMAND in command
+
+
+def merge_entries(
+    listed: Mapping[str, Any], entries: Mapping[str, Mapping[str, Any]]
+) -> dict[str, list[Any]]:
+    """Return the new list of each event that changes: with our entries, and without earlier ones.
+
+    `listed` is the object of hooks in a client's file. What others put there stays, in its order.
+    With no `entries`, ours are taken out; an event without any entry left has an empty list.
+    """
+    changed = {}
+    for event in dict.fromkeys([*listed, *entries]):
+        before = listed.get(event, [])
+        if not isinstance(before, list):
+            continue  # nothing that we put there; the client reports it
+        after = [entry for entry in before if not is_own_entry(entry)]
+        if event in entries:
+            # In the place of the earlier one, so that a repetition changes nothing.
+            own = [index for index, entry in enumerate(before) if is_own_entry(entry)]
+            after.insert(own[0] if own else len(after), dict(entries[event]))
+        if after != before:
+            changed[event] = after
+    return changed
 
 
 def _join_words(words: Sequence[str], system: str) -> str:

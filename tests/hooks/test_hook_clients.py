@@ -6,7 +6,12 @@ import shlex
 
 import pytest
 
-from infinite_memory.hooks.clients import find_hook_client, hook_entries, is_own_entry
+from infinite_memory.hooks.clients import (
+    find_hook_client,
+    hook_entries,
+    is_own_entry,
+    merge_entries,
+)
 
 COMMAND = "/opt/my venv/bin/infinite-memory-hook"
 
@@ -66,3 +71,31 @@ def test_our_entries_are_known_from_those_of_others() -> None:
     other = {"type": "command", "command": "afplay done.wav"}
     for entry in (other, {"hooks": [ours, other]}, {"hooks": []}, {}, None, "x", {"command": 3}):
         assert not is_own_entry(entry)
+
+
+SOUND = {"hooks": [{"type": "command", "command": "afplay done.wav"}]}
+
+
+def test_entries_are_added_beside_those_of_others_and_a_repetition_changes_nothing() -> None:
+    ours = entries("claude-code")
+    listed = {"Stop": [SOUND], "PreToolUse": [SOUND]}
+    changed = merge_entries(listed, ours)  # type: ignore[arg-type]
+    assert changed == {
+        "Stop": [SOUND, ours["Stop"]],
+        **{event: [ours[event]] for event in ("SessionStart", "PreCompact", "SessionEnd")},
+    }
+    assert merge_entries({**listed, **changed}, ours) == {}  # type: ignore[arg-type]
+
+
+def test_an_entry_of_an_earlier_installation_is_replaced_in_its_place() -> None:
+    ours = entries("cursor")
+    old = {"type": "command", "command": "/old/infinite-memory-hook sessionStart"}
+    changed = merge_entries({"sessionStart": [old, SOUND]}, ours)  # type: ignore[arg-type]
+    assert changed == {"sessionStart": [ours["sessionStart"], SOUND]}
+
+
+def test_removing_takes_out_ours_alone() -> None:
+    ours = entries("claude-code")
+    listed = {"Stop": [SOUND, ours["Stop"]], "SessionEnd": [ours["SessionEnd"]], "Other": [SOUND]}
+    assert merge_entries(listed, {}) == {"Stop": [SOUND], "SessionEnd": []}
+    assert merge_entries({"Stop": "no list", "Other": [SOUND]}, {}) == {}
