@@ -26,8 +26,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from infinite_memory.hooks.clients import HOOK_COMMAND, find_hook_client, hook_entries
-
 SCRIPTS = Path(sys.executable).parent
 INSTALLED = Path("infinite-memory-tests", "real-clients", "node_modules", ".bin", "claude")
 OWN_LIST = "Available agent types"
@@ -102,14 +100,7 @@ class Machine:
 
 def connect(machine: Machine) -> None:
     """Connect the client with the memory, and let it run the hooks."""
-    client = find_hook_client("claude-code")
-    assert client is not None
-    options = ["--home", str(machine.memory)]
-    entries = hook_entries(client, str(SCRIPTS / HOOK_COMMAND), options)
-    settings = {"hooks": {event: [entry] for event, entry in entries.items()}}
-    (machine.home / ".claude" / "settings.json").write_text(json.dumps(settings))
-    server = [str(SCRIPTS / "infinite-memory-mcp"), *options]
-    machine.run("claude", "mcp", "add", "--scope", "user", "infinite-memory", "--", *server)
+    machine.remember("connect", "claude-code")
 
 
 @contextmanager

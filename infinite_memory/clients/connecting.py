@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
@@ -26,6 +26,7 @@ __all__ = [
     "Connection",
     "Plan",
     "apply_change",
+    "carry_out",
     "find_clients",
     "find_file",
     "plan_change",
@@ -179,19 +180,36 @@ def apply_change(
     now: datetime,
     project: bool = False,
 ) -> Applied:
-    """Plan a change and carry it out, one process at a time; nothing is written if nothing changes.
-
-    Where another program writes the file meanwhile, the change is planned again, a few times.
+    """Plan a change of the servers and carry it out; see `carry_out`.
 
     Raises:
         ConfigurationError: the file cannot be read, changed or written; it stays as it is.
         InvalidInput: the client cannot use such an entry, or has no file of a project.
         StorageUnavailable: the lock cannot be used.
     """
+    return carry_out(
+        lambda: plan_change(client, platform, entry, project=project),
+        platform,
+        now=now,
+        project=project,
+    )
+
+
+def carry_out(
+    make_plan: Callable[[], Plan], platform: Platform, *, now: datetime, project: bool = False
+) -> Applied:
+    """Plan a change and carry it out, one process at a time; nothing is written if nothing changes.
+
+    Where another program writes the file meanwhile, the change is planned again, a few times.
+
+    Raises:
+        ConfigurationError: the file cannot be read, changed or written; it stays as it is.
+        StorageUnavailable: the lock cannot be used.
+    """
     lock = _lock(platform)
     try:
         for _ in range(_ATTEMPTS):
-            plan = plan_change(client, platform, entry, project=project)
+            plan = make_plan()
             if not plan.changes:
                 return Applied(plan=plan)
             try:
@@ -204,8 +222,8 @@ def apply_change(
     finally:
         lock.release()
     raise ConfigurationError(
-        f"another program keeps changing {plan.path}: nothing was changed; close {client.title} and"
-        " repeat the command"
+        f"another program keeps changing {plan.path}: nothing was changed; close"
+        f" {plan.client.title} and repeat the command"
     )
 
 

@@ -9,8 +9,9 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from infinite_memory.errors import ConfigurationError, install_hint
+from infinite_memory.hooks.clients import HOOK_COMMAND
 
-__all__ = ["SERVER_COMMAND", "find_server_command"]
+__all__ = ["SERVER_COMMAND", "find_hook_command", "find_server_command"]
 
 SERVER_COMMAND = "infinite-memory-mcp"
 
@@ -25,7 +26,25 @@ def find_server_command() -> Path:
         raise ConfigurationError(
             f"the server needs the MCP SDK, which is not installed: run {install_hint('mcp')}"
         )
-    name = f"{SERVER_COMMAND}.exe" if sys.platform == "win32" else SERVER_COMMAND
+    return _find_command(SERVER_COMMAND)
+
+
+def find_hook_command() -> Path:
+    """Return the absolute path of the command that hooks run.
+
+    Raises:
+        ConfigurationError: it is not installed.
+    """
+    return _find_command(HOOK_COMMAND)
+
+
+def _find_command(stem: str) -> Path:
+    """Return the absolute path of a command beside the running Python.
+
+    Raises:
+        ConfigurationError: it is not installed.
+    """
+    name = f"{stem}.exe" if sys.platform == "win32" else stem
     # Not resolved: in a virtual environment the interpreter is a link to one outside.
     folders = [
         Path(sys.executable).parent,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import click
@@ -11,26 +13,31 @@ from infinite_memory.cli.exits import ExitCode
 from infinite_memory.cli.options import common_options, wants_json
 from infinite_memory.cli.output import Line, emit_json, emit_lines, emit_table, remark
 from infinite_memory.cli.settings import read_platform, server_arguments
-from infinite_memory.clients.catalog import CLIENTS, get_client
+from infinite_memory.clients.catalog import CLIENTS, Client, get_client
 from infinite_memory.clients.changes import format_diff
 from infinite_memory.clients.connecting import (
     Applied,
     ClientStatus,
+    Plan,
     apply_change,
+    carry_out,
     find_clients,
     plan_change,
     read_status,
 )
 from infinite_memory.clients.entry import ServerEntry
-from infinite_memory.clients.installation import find_server_command
+from infinite_memory.clients.hook_files import plan_hooks
+from infinite_memory.clients.installation import find_hook_command, find_server_command
 from infinite_memory.clients.instructions import INSTRUCTIONS
 from infinite_memory.clients.platform import Platform
 from infinite_memory.errors import ConfigurationError
+from infinite_memory.hooks.clients import find_hook_client
 from infinite_memory.model.address import masked
 
 __all__ = ["connect_command"]
 
 _NAMES = ", ".join(client.name for client in CLIENTS)
+_HOOKED = ("claude-code",)  # whose hooks were tried
 _STYLES = {"+": "green", "-": "red", "@": "cyan"}
 
 
@@ -48,6 +55,12 @@ _STYLES = {"+": "green", "-": "red", "@": "cyan"}
     is_flag=True,
     help="Print a text for CLAUDE.md or AGENTS.md that tells an assistant how to use the memory.",
 )
+@click.option(
+    "--hooks/--no-hooks",
+    default=None,
+    help="Let CLIENT also run hooks, which brief it and note its sessions; or do not. By default"
+    " for claude-code.",
+)
 @common_options
 @click.pass_context
 def connect_command(
@@ -58,6 +71,7 @@ def connect_command(
     dry_run: bool,
     project: bool,
     instructions: bool,
+    hooks: bool | None,
 ) -> int:
     """Connect an assistant on this machine with the memory, and show the change of its file.
 
@@ -77,18 +91,53 @@ def connect_command(
     chosen = get_client(client)
     entry = None if remove else _server(context)
     is_found = chosen in find_clients(platform)
+    plan = _hook_plan(chosen, platform, entry, asked=hooks, project=project)
+    if plan is not None:
+        plan()  # refuses what it cannot change before anything is written
     if dry_run:
         applied = Applied(plan=plan_change(chosen, platform, entry, project=project))
     else:
         now = datetime.now(UTC)
         applied = apply_change(chosen, platform, entry, now=now, project=project)
+    hooked = None
+    if plan is not None:
+        hooked = Applied(plan=plan()) if dry_run else _carry_out(plan, platform, project=project)
     if wants_json(context):
-        emit_json(_applied_json(applied, entry, is_written=not dry_run))
+        document = _applied_json(applied, entry, is_written=not dry_run)
+        emit_json({**document, "hooks": hooked and _change_json(hooked, is_written=not dry_run)})
         return ExitCode.DONE
     _show(applied, platform, removed=remove, dry_run=dry_run)
+    if hooked is not None:
+        _show_hooks(hooked, platform, removed=remove, dry_run=dry_run)
     if not is_found and not remove:
         remark(f"{chosen.title} itself was not found on this machine.", style="")
     return ExitCode.DONE
+
+
+def _hook_plan(
+    client: Client,
+    platform: Platform,
+    entry: ServerEntry | None,
+    *,
+    asked: bool | None,
+    project: bool,
+) -> Callable[[], Plan] | None:
+    """Return what plans the change of the client's hooks, None if they stay as they are.
+
+    Without an answer to --hooks, those of a client that was tried are put in, and any are taken
+    out together with the server.
+    """
+    is_removal = entry is None
+    by_default = client.name in _HOOKED or (is_removal and find_hook_client(client.name))
+    if not (by_default if asked is None else asked):
+        return None
+    command = None if entry is None else str(find_hook_command())
+    options = () if entry is None else entry.args
+    return partial(plan_hooks, client, platform, command, options, project=project)
+
+
+def _carry_out(plan: Callable[[], Plan], platform: Platform, *, project: bool) -> Applied:
+    return carry_out(plan, platform, now=datetime.now(UTC), project=project)
 
 
 def _server(context: click.Context) -> ServerEntry:
@@ -152,18 +201,40 @@ def _show(applied: Applied, platform: Platform, *, removed: bool, dry_run: bool)
         remark(plan.client.next_step, style="")
 
 
+def _show_hooks(applied: Applied, platform: Platform, *, removed: bool, dry_run: bool) -> None:
+    plan = applied.plan
+    where = platform.shorten(plan.path)
+    if not plan.changes:
+        if not removed:
+            remark(f"{where} has our hooks already.", style="")
+        return
+    lines = format_diff(plan.file.text, plan.new_text, where)
+    emit_lines(Line([(line, _STYLES.get(line[:1], ""))]) for line in lines)
+    if not dry_run:
+        kept = f" The former file is {platform.shorten(applied.backup)}." if applied.backup else ""
+        done = "no longer has our hooks" if removed else "has our hooks"
+        remark(f"{where} {done}.{kept}", style="")
+
+
+def _change_json(applied: Applied, *, is_written: bool) -> dict[str, Any]:
+    plan = applied.plan
+    return {
+        "path": str(plan.path),
+        "changed": plan.changes,
+        "written": is_written and plan.changes,
+        "diff": "\n".join(format_diff(plan.file.text, plan.new_text, str(plan.path))),
+        "backup": None if applied.backup is None else str(applied.backup),
+    }
+
+
 def _applied_json(
     applied: Applied, entry: ServerEntry | None, *, is_written: bool
 ) -> dict[str, Any]:
     plan = applied.plan
     return {
         "client": plan.client.name,
-        "path": str(plan.path),
         "entry": None if entry is None else plan.client.form(entry),
-        "changed": plan.changes,
-        "written": is_written and plan.changes,
-        "diff": "\n".join(format_diff(plan.file.text, plan.new_text, str(plan.path))),
-        "backup": None if applied.backup is None else str(applied.backup),
+        **_change_json(applied, is_written=is_written),
     }
 
 
