@@ -39,11 +39,18 @@ def append_line(home: Path, values: Mapping[str, object]) -> None:
     Raises:
         OSError: the line could not be written, or the spool is full because nothing reads it.
     """
-    home.mkdir(mode=0o700, parents=True, exist_ok=True)
     folder = home / FOLDER
-    folder.mkdir(mode=0o700, exist_ok=True)
     # The line feed before it ends a line that a full disk has cut.
     line = f"\n{json.dumps(values)}\n".encode()
+    try:
+        _append(folder, line)
+    except FileNotFoundError:
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, exist_ok=True)
+        _append(folder, line)
+
+
+def _append(folder: Path, line: bytes) -> None:
     with _shared_lock(folder / LOCK):
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
         descriptor = os.open(folder / SPOOL, flags, 0o600)

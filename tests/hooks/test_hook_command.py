@@ -109,7 +109,7 @@ def test_a_home_that_cannot_be_written_is_no_failure(tmp_path: Path) -> None:
     (tmp_path / "home").mkdir()
     (tmp_path / "home" / "spool").write_text("no folder")
     assert fire("Stop", stdin=event("Stop"), home=tmp_path / "home").returncode == 0
-    assert "FileExistsError" in log_of(tmp_path / "home")
+    assert "NotADirectoryError" in log_of(tmp_path / "home")
 
 
 @POSIX
