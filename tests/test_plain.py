@@ -99,3 +99,13 @@ def test_each_kind_of_value_has_a_plain_form(value: object, plain: object) -> No
 def test_what_has_no_plain_form_is_refused() -> None:
     with pytest.raises(TypeError, match="has no plain form"):
         to_plain({"a": [object()]})
+
+
+def test_an_access_key_is_given_without_its_digest() -> None:
+    with MemoryStore.open("memory://", embedder=HashingEmbedder(32)) as store:
+        created = store.keys.create("laptop", rights=["write"], scopes=["team/*"])
+        document = created.to_dict()
+    assert document["secret"] == created.secret
+    assert document["key"]["rights"] == ["read", "write"]
+    assert "digest" not in document["key"]
+    assert json.loads(json.dumps(document)) == document

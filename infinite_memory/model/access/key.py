@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 from enum import StrEnum
+from typing import Any
 
 from attrs import field, frozen
 
@@ -12,6 +13,7 @@ from infinite_memory.errors import InvalidInput
 from infinite_memory.model.checks import check_choice
 from infinite_memory.model.codec import iso
 from infinite_memory.model.memory import JsonValue
+from infinite_memory.plain import PlainData
 
 __all__ = ["AccessKey", "KeyState", "NewKey", "Right", "access_key_json", "check_rights"]
 
@@ -34,7 +36,7 @@ class KeyState(StrEnum):
 
 
 @frozen(kw_only=True)
-class AccessKey:
+class AccessKey(PlainData):
     """A key as the store keeps it: its holder has the secret, the store only a digest of it.
 
     `id` is the public part of the key. Active keys have different names; letter case does not
@@ -52,6 +54,12 @@ class AccessKey:
     expires_at: datetime | None = None
     revoked_at: datetime | None = None
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields by name, for `json.dumps`, without the digest."""
+        own = PlainData.to_dict(self)
+        del own["digest"]
+        return own
+
     def allows(self, right: Right) -> bool:
         """Return whether the key grants `right`."""
         return right in self.rights
@@ -66,7 +74,7 @@ class AccessKey:
 
 
 @frozen(kw_only=True)
-class NewKey:
+class NewKey(PlainData):
     """A key that was just created; `secret` is what its holder shows, and is not kept anywhere."""
 
     key: AccessKey
