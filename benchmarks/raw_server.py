@@ -73,12 +73,22 @@ def patient_command(home: Path, *flags: str) -> list[str]:
     return [sys.executable, "-c", _PATIENT, "--structured", "--home", str(home), *flags]
 
 
-def environment() -> dict[str, str]:
-    """Return this process's environment without settings; the child finds the same package."""
+_UNLIMITED = {
+    "INFINITE_MEMORY_LIMITS_CALLS_PER_MINUTE": "0",
+    "INFINITE_MEMORY_LIMITS_CONVERSATION_CALLS_PER_MINUTE": "0",
+}
+
+
+def environment(*, limited: bool = False) -> dict[str, str]:
+    """Return this process's environment without settings; the child finds the same package.
+
+    The child takes any number of calls a minute, unless it is `limited` as by default.
+    """
     kept = {k: v for k, v in os.environ.items() if not k.startswith("INFINITE_MEMORY_")}
     place = str(Path(infinite_memory_mcp.__file__).parents[1])
     paths = [place, *filter(None, [kept.get("PYTHONPATH")])]
-    return {**kept, "PYTHONPATH": os.pathsep.join(paths)}
+    settings = {} if limited else _UNLIMITED
+    return {**kept, **settings, "PYTHONPATH": os.pathsep.join(paths)}
 
 
 class RawServer:

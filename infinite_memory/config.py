@@ -95,10 +95,19 @@ class _Section(BaseModel):
 
 
 class Limits(_Section):
-    """The maximum sizes of a memory, in bytes of UTF-8."""
+    """The maximum sizes of a memory, in bytes of UTF-8, and the limits of a server.
+
+    - `calls_per_minute`: the tool calls that a key may make, or all clients of a server together if
+      it has no keys; 0 for any number. `conversation_calls_per_minute`: those with the same
+      `conversation_id`.
+    - `call_seconds`: how long a client of an HTTP server waits for a call.
+    """
 
     max_text_bytes: Annotated[int, Field(ge=1, le=64 << 20)] = 1 << 20
     max_context_bytes: Annotated[int, Field(ge=2, le=8 << 20)] = 64 << 10
+    calls_per_minute: Annotated[int, Field(ge=0, le=1_000_000)] = 100
+    conversation_calls_per_minute: Annotated[int, Field(ge=0, le=1_000_000)] = 100
+    call_seconds: Annotated[float, Field(ge=1, le=3600)] = 60
 
 
 class SearchDefaults(_Section):

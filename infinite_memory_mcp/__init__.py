@@ -9,13 +9,19 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from infinite_memory_mcp.http.serving import serve_http
     from infinite_memory_mcp.lazy_store import LazyStore
     from infinite_memory_mcp.server import build_server
     from infinite_memory_mcp.stdio import serve
 
-__all__ = ["LazyStore", "build_server", "serve"]
+__all__ = ["LazyStore", "build_server", "serve", "serve_http"]
 
-_HOMES = {"LazyStore": "lazy_store", "build_server": "server", "serve": "stdio"}
+_HOMES = {
+    "LazyStore": "lazy_store",
+    "build_server": "server",
+    "serve": "stdio",
+    "serve_http": "http.serving",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -14,6 +14,12 @@ import infinite_memory
 import infinite_memory_mcp
 from infinite_memory.errors import install_hint
 from infinite_memory.model.address import mask_arguments, masked
+from infinite_memory_mcp.http.address import (
+    DEFAULT_ADDRESS,
+    AddressTaken,
+    HttpAddress,
+    HttpOptions,
+)
 from infinite_memory_mcp.settings import (
     ALL_TOOLSETS,
     DEFAULT_TOOLSETS,
@@ -34,8 +40,11 @@ A client starts it by itself; `infinite-memory connect` adds it to yours. Ctrl-C
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the server over standard input and output; return the exit code of the process."""
-    flags = _parser(sys.argv[1:] if arguments is None else arguments).parse_args(arguments)
+    """Run the server; return the exit code of the process."""
+    parser = _parser(sys.argv[1:] if arguments is None else arguments)
+    flags = parser.parse_args(arguments)
+    if flags.http is None and (flags.require_keys or flags.allow_host):
+        parser.error("--require-keys and --allow-host go with --http")
     if find_spec("mcp") is None:
         sys.stderr.write(f"{_MISSING_SDK}\n")
         return 2
@@ -43,6 +52,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         home=flags.home, store=flags.store, log_level=flags.log_level, scopes=flags.scopes
     )
     settings.start_logging()
+    if flags.http is not None:
+        return _serve_http(settings, flags)
     if sys.stdin is not None and sys.stdin.isatty():
         sys.stderr.write(_WAITING)
     with infinite_memory_mcp.LazyStore(
@@ -54,6 +65,34 @@ def main(arguments: Sequence[str] | None = None) -> int:
             memory, flags.toolsets, structured=flags.structured
         )
         return infinite_memory_mcp.serve(server, memory)
+
+
+def _serve_http(settings: Settings, flags: argparse.Namespace) -> int:
+    address: HttpAddress = flags.http
+    try:
+        # Before the imports, which take most of the start: a client that connects now waits.
+        listener = address.listen()
+    except AddressTaken as error:
+        sys.stderr.write(f"infinite-memory-mcp: {error}\n")
+        return 1
+    try:
+        limits = settings.config().limits
+    except infinite_memory.ConfigurationError as error:
+        sys.stderr.write(f"infinite-memory-mcp: {error}\n")
+        return 3
+    options = HttpOptions(
+        address=address,
+        toolsets=flags.toolsets,
+        require_keys=flags.require_keys,
+        host_names=flags.allow_host,
+        scopes=settings.scopes,
+        structured=flags.structured,
+        call_seconds=limits.call_seconds,
+    )
+    # Whole: the keys belong to the whole store, and every client is confined.
+    whole = evolve(settings, scopes=None)
+    with infinite_memory_mcp.LazyStore(lambda: open_store(whole)) as memory:
+        return infinite_memory_mcp.serve_http(memory, listener, options)
 
 
 def open_store(settings: Settings) -> infinite_memory.MemoryStore:
@@ -118,8 +157,37 @@ def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
         action="store_true",
         help="answer with structured content too, for a program; a model needs only the text",
     )
+    _add_http_options(parser)
     parser.add_argument("--log-level", choices=LOG_LEVELS, help="log level of standard error")
     return parser
+
+
+def _add_http_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--http",
+        metavar="HOST:PORT",
+        type=_address,
+        help=f"serve over HTTP, such as {DEFAULT_ADDRESS}, and not over standard input and output",
+    )
+    parser.add_argument(
+        "--require-keys",
+        action="store_true",
+        help="refuse HTTP clients without a key, even while the store has no keys",
+    )
+    parser.add_argument(
+        "--allow-host",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="a host name under which HTTP clients reach this server; may be repeated",
+    )
+
+
+def _address(text: str) -> HttpAddress:
+    try:
+        return HttpAddress.parse(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
 
 
 def _scopes(text: str) -> tuple[str, ...]:

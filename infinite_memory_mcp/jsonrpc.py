@@ -37,7 +37,7 @@ REPLACEMENT = "\ufffd"
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _SHAPE = (
-    'send one JSON object a line: {"jsonrpc": "2.0", "id": a string or an integer,'
+    'one JSON object is expected: {"jsonrpc": "2.0", "id": a string or an integer,'
     ' "method": a string, "params": an object}'
 )
 
@@ -51,8 +51,8 @@ class BadFrame(ValueError):
         self.answer = JSONRPCError(jsonrpc="2.0", id=request, error=error)
 
 
-def read_frame(line: bytes) -> JSONRPCMessage:
-    """Return the message in `line`.
+def read_frame(line: bytes, *, noun: str = "line") -> JSONRPCMessage:
+    """Return the message in `line`, which the errors call `noun`.
 
     A lone surrogate is allowed inside `params`, so that the tool can name the argument that holds
     it; anywhere else it is refused.
@@ -61,15 +61,15 @@ def read_frame(line: bytes) -> JSONRPCMessage:
         BadFrame: the line is too long, not UTF-8, not JSON, or not a JSON-RPC 2.0 message.
     """
     if len(line) > MAX_FRAME_BYTES:
-        raise BadFrame(INVALID_REQUEST, f"the line is over {MAX_FRAME_BYTES:,} bytes: split it")
+        raise BadFrame(INVALID_REQUEST, f"the {noun} is over {MAX_FRAME_BYTES:,} bytes: split it")
     try:
         message: JSONRPCMessage = jsonrpc_message_adapter.validate_json(line, by_name=False)
     except ValidationError:
         # pydantic rejects lone surrogates with the error that it gives for invalid JSON.
-        return _validate_message(_parse_object(line))
+        return _validate_message(_parse_object(line, noun), noun)
     # A request with an invalid id would be taken for a notification and never be answered.
     if isinstance(message, JSONRPCNotification):
-        _validate_id(_parse_object(line))
+        _validate_id(_parse_object(line, noun))
     return message
 
 
@@ -83,21 +83,21 @@ def write_frame(message: JSONRPCMessage) -> bytes:
     return f"{text}\n".encode()
 
 
-def _parse_object(line: bytes) -> dict[str, Any]:
+def _parse_object(line: bytes, noun: str) -> dict[str, Any]:
     try:
         data = json.loads(line.decode())
     except UnicodeDecodeError as error:
         at = f"byte {line[error.start]:#04x} at position {error.start}"
-        raise BadFrame(PARSE_ERROR, f"the line is not UTF-8 ({at}): send UTF-8") from error
+        raise BadFrame(PARSE_ERROR, f"the {noun} is not UTF-8 ({at}): send UTF-8") from error
     except ValueError as error:
-        raise BadFrame(PARSE_ERROR, f"the line is not JSON ({error}): {_SHAPE}") from error
+        raise BadFrame(PARSE_ERROR, f"the {noun} is not JSON ({error}): {_SHAPE}") from error
     except RecursionError as error:
-        reason = "the line is nested too deeply to be read: flatten it"
+        reason = f"the {noun} is nested too deeply to be read: flatten it"
         raise BadFrame(PARSE_ERROR, reason) from error
     if isinstance(data, list):
-        raise BadFrame(INVALID_REQUEST, "the line is a list, and batches are not part of MCP")
+        raise BadFrame(INVALID_REQUEST, f"the {noun} is a list, and batches are not part of MCP")
     if not isinstance(data, dict):
-        raise BadFrame(INVALID_REQUEST, f"the line is {data!r:.60}, not an object: {_SHAPE}")
+        raise BadFrame(INVALID_REQUEST, f"the {noun} is {data!r:.60}, not an object: {_SHAPE}")
     return data
 
 
@@ -114,7 +114,7 @@ def _validate_id(data: dict[str, Any]) -> RequestId | None:
     return None
 
 
-def _validate_message(data: dict[str, Any]) -> JSONRPCMessage:
+def _validate_message(data: dict[str, Any], noun: str) -> JSONRPCMessage:
     request_id = _validate_id(data)
     outside = {name: value for name, value in data.items() if name != "params"}
     if any(not _is_encodable(text) for text in _iter_strings(outside)):
@@ -124,7 +124,7 @@ def _validate_message(data: dict[str, Any]) -> JSONRPCMessage:
         message: JSONRPCMessage = jsonrpc_message_adapter.validate_python(data, by_name=False)
     except ValidationError as error:
         raise BadFrame(
-            INVALID_REQUEST, f"the line is not a JSON-RPC message: {_SHAPE}", request_id
+            INVALID_REQUEST, f"the {noun} is not a JSON-RPC message: {_SHAPE}", request_id
         ) from error
     return message
 

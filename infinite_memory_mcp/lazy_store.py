@@ -40,14 +40,17 @@ class LazyStore:
         *,
         quiet_seconds: float = _QUIET_SECONDS,
         ingests: bool = False,
+        client: str | None = None,
     ) -> None:
         """Open with `opener`, in the background after `quiet_seconds` without a request.
 
         `ingests` also takes in, in the background, what hooks have noted in the home folder.
+        `client` is the name in the journal, whatever name a client gives itself.
         """
         self._ingests = ingests
         self._opener = opener
-        self.client = CLIENT
+        self.client = CLIENT if client is None else client
+        self._is_named = client is not None
         self._quiet_seconds = quiet_seconds
         self._opening = threading.Lock()
         self._store: MemoryStore | None = None
@@ -59,13 +62,18 @@ class LazyStore:
         self._closed = threading.Event()
         self._calls = Calls(_STOPPING)
 
+    @property
+    def is_open(self) -> bool:
+        """Whether the store is open, so that the next call need not wait for it."""
+        return self._store is not None
+
     def note_client(self, name: str | None) -> None:
-        """Use the name of this client in the journal; None changes nothing.
+        """Use the name of this client in the journal, unless it has a name; None changes nothing.
 
         It has an effect only before the store is opened: a client gives its name before it calls a
         tool.
         """
-        if name is not None:
+        if name is not None and not self._is_named:
             self.client = name
 
     def get(self) -> MemoryStore:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -13,11 +13,13 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.tools.base import Tool
 from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase, FuncMetadata
 from mcp_types import CallToolResult, TextContent, ToolAnnotations
+from pydantic import Field
 
 from infinite_memory.errors import InfiniteMemoryError
 from infinite_memory.model.receipt import Searchable
 from infinite_memory_mcp.arguments import Arguments, input_schema, parse, resolve_ids, understand
 from infinite_memory_mcp.budget import DEFAULT_TOKENS, cut_data, cut_text
+from infinite_memory_mcp.call_rates import CallRates
 from infinite_memory_mcp.jsonrpc import replace_surrogates, replace_surrogates_in
 from infinite_memory_mcp.lazy_store import LazyStore
 from infinite_memory_mcp.quotation import escape_label
@@ -25,11 +27,13 @@ from infinite_memory_mcp.quotation import escape_label
 if TYPE_CHECKING:
     from infinite_memory.store import MemoryStore
 
-__all__ = ["Answer", "MemoryTool", "ToolSpec"]
+__all__ = ["Answer", "MemoryTool", "RunCall", "ToolSpec"]
 
 _log = logging.getLogger(__name__)
 _MAX_NOTE_CHARS = 400
 ArgumentsT = TypeVar("ArgumentsT", bound=Arguments)
+RunCall = Callable[[Callable[[], CallToolResult]], Awaitable[CallToolResult]]
+"""Runs a call in a worker thread; raises TimeoutError if it goes on for too long."""
 
 
 @frozen(kw_only=True)
@@ -56,14 +60,24 @@ class ToolSpec(Generic[ArgumentsT]):
     destroys: bool = False
     repeatable: bool = False
 
-    def tool(self, memory: LazyStore, *, structured: bool = False) -> MemoryTool:
+    def tool(
+        self,
+        memory: LazyStore,
+        *,
+        structured: bool = False,
+        rates: CallRates | None = None,
+        run_call: RunCall = anyio.to_thread.run_sync,
+    ) -> MemoryTool:
         """Return the tool as the SDK serves it, working on `memory`.
 
-        Its answers are text for a model to read, and also data if they are to be `structured`.
+        Its answers are text for a model to read, and also data if they are to be `structured`. Its
+        calls count in `rates`, and `run_call` runs them.
         """
         schema = self.answers if structured else None
+        rates = CallRates() if rates is None else rates
         return MemoryTool(
-            fn=partial(_run_tool, self, memory, structured=structured),
+            fn=partial(_run_tool, self, memory, rates, structured=structured),
+            run_call=run_call,
             name=self.run.__name__,
             title=self.title,
             description=" ".join((self.run.__doc__ or "").split()),
@@ -93,6 +107,8 @@ class MemoryTool(Tool):
     would change a memory whose text is JSON.
     """
 
+    run_call: RunCall = Field(exclude=True)
+
     async def run(
         self,
         arguments: dict[str, Any],
@@ -104,12 +120,21 @@ class MemoryTool(Tool):
         Raises:
             ToolError: the call failed; the message is for the assistant.
         """
-        return await anyio.to_thread.run_sync(self.fn, arguments)
+        try:
+            return await self.run_call(partial(self.fn, arguments))
+        except TimeoutError as error:
+            assert self.annotations is not None
+            reads = bool(self.annotations.read_only_hint)
+            raise ToolError(
+                f"{self.name} took too long, and its answer is no longer awaited."
+                f" {_describe_outcome(reads=reads)}"
+            ) from error
 
 
 def _run_tool(
     spec: ToolSpec[ArgumentsT],
     memory: LazyStore,
+    rates: CallRates,
     arguments: dict[str, Any],
     *,
     structured: bool,
@@ -120,12 +145,15 @@ def _run_tool(
         values = parse(spec.arguments, given)
         budget = getattr(values, "max_tokens", budget)
         with memory.call() as store:
+            rates.admit(store.config.limits, getattr(values, "conversation_id", None))
             values = resolve_ids(values, store.ids.resolve)
             answer = _add_notes(spec.run(store, values), notes)
         if answer.data.get("searchable") == Searchable.WORDS:
             memory.embed_when_quiet()
     except InfiniteMemoryError as error:
         raise ToolError(cut_text(replace_surrogates(str(error)), budget)) from error
+    except ToolError:
+        raise
     except Exception as error:
         # The boundary of the process: the server keeps serving after a defect.
         _log.exception("the tool %s failed", spec.run.__name__)
@@ -154,12 +182,13 @@ def _add_notes(answer: Answer, notes: Sequence[str]) -> Answer:
 
 
 def _describe_defect(spec: ToolSpec[Any], error: Exception) -> str:
-    outcome = (
-        "Nothing was changed."
-        if spec.reads
-        else "Whether the change was made is unknown: check with retrieve_memory, then try again."
-    )
     return (
         f"{spec.run.__name__} failed through a defect of the server ({type(error).__name__});"
-        f" its log has the details. {outcome}"
+        f" its log has the details. {_describe_outcome(reads=spec.reads)}"
     )
+
+
+def _describe_outcome(*, reads: bool) -> str:
+    if reads:
+        return "Nothing was changed."
+    return "Whether the change was made is unknown: check with retrieve_memory, then try again."

@@ -26,24 +26,24 @@ def check_request(
     method: str,
     params: Mapping[str, Any] | None,
     tools: Collection[str],
-    elsewhere: Mapping[str, str],
+    withheld: Mapping[str, str],
     suggest: Suggest = lambda _name, _arguments: None,
     prompts: Mapping[str, Collection[str]] | None = None,
     resources: Collection[str] = (),
 ) -> None:
     """Refuse a request for an unknown tool, prompt or resource, and parameters of a wrong shape.
 
-    `tools` are the names of the tools that are offered; `elsewhere` maps the names of the tools
-    that are not offered to their toolsets. `prompts` maps the names of the prompts to the names of
-    the arguments that they need, and `resources` are addresses. `suggest` returns the call of a
-    tool that means a call of another server's tool, None for no such tool.
+    `tools` are the names of the tools that are offered; `withheld` maps the names of the tools that
+    are not offered to the reason and the way out. `prompts` maps the names of the prompts to the
+    names of the arguments that they need, and `resources` are addresses. `suggest` returns the call
+    of a tool that means a call of another server's tool, None for no such tool.
 
     Raises:
         MCPError: the request is invalid (code -32602).
     """
     values = {} if params is None else params
     if method == "tools/call":
-        _check_call(values, tools, elsewhere, suggest)
+        _check_call(values, tools, withheld, suggest)
     elif method == "prompts/get":
         _check_prompt(values.get("name"), values.get("arguments"), prompts or {})
     elif method == "resources/read":
@@ -72,17 +72,14 @@ def client_name(method: str, params: Mapping[str, Any] | None) -> str | None:
 def _check_call(
     params: Mapping[str, Any],
     tools: Collection[str],
-    elsewhere: Mapping[str, str],
+    withheld: Mapping[str, str],
     suggest: Suggest,
 ) -> None:
     name, arguments = params.get("name"), params.get("arguments")
     if not isinstance(name, str):
         raise _refusal(f"name {name!r:.100} is not a string: give the name of a tool")
-    if name in elsewhere:
-        raise _refusal(
-            f"the tool {name!r} is in the toolset {elsewhere[name]!r}, which this server does not"
-            " offer: start it with --toolsets all"
-        )
+    if name in withheld:
+        raise _refusal(f"the tool {name!r} {withheld[name]}")
     if name not in tools:
         call = suggest(name, arguments if isinstance(arguments, Mapping) else {})
         if call is not None:

@@ -96,6 +96,9 @@ SECTIONS: Mapping[str, Mapping[str, CommandRow]] = {
         "verify": CommandRow(
             "Check every record and the index, and report damage.", "verify", "maintenance"
         ),
+        "serve": CommandRow(
+            "Serve the memory over HTTP, for all clients of this machine.", "serve", "serve"
+        ),
         "copy": CommandRow(
             "Copy everything into another store, and compare the two.",
             "copy ~/.infinite-memory ~/memory-copy",

@@ -156,6 +156,7 @@ def test_the_package_hands_out_its_public_names_and_no_others() -> None:
         "LazyStore",
         "build_server",
         "serve",
+        "serve_http",
     }
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = infinite_memory_mcp.nothing

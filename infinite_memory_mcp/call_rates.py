@@ -1,0 +1,77 @@
+"""How many tool calls a minute a key, or a process, and a conversation may make."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+
+from mcp.server.mcpserver.exceptions import ToolError
+
+from infinite_memory.config import Limits
+
+__all__ = ["CallRates", "TooManyCalls"]
+
+_WINDOW_SECONDS = 60.0
+_MAX_CONVERSATIONS = 1000
+
+
+class TooManyCalls(ToolError):
+    """A call over the limit; nothing was done, and the message says when to try again."""
+
+
+class CallRates:
+    """The calls of the last minute: of one key or process, and of each of its conversations.
+
+    Refused calls do not count. Every method may be called from any thread.
+    """
+
+    def __init__(self, owner: str = "this server", clock: Callable[[], float] = time.monotonic):
+        """Count the calls of `owner`, whom the refusals name, by the seconds of `clock`."""
+        self._owner = owner
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._calls: deque[float] = deque()
+        self._conversations: dict[str, deque[float]] = {}
+
+    def admit(self, limits: Limits, conversation: object = None) -> None:
+        """Count one call, of a conversation if `conversation` is its id.
+
+        Raises:
+            TooManyCalls: the calls of the last minute are as many as `limits` allows.
+        """
+        with self._lock:
+            now = self._clock()
+            whose = self._owner
+            _check(self._calls, limits.calls_per_minute, now, whose)
+            calls = [self._calls]
+            if isinstance(conversation, str):
+                own = self._calls_of(conversation)
+                _check(own, limits.conversation_calls_per_minute, now, "this conversation")
+                calls.append(own)
+            for counted in calls:
+                counted.append(now)
+
+    def _calls_of(self, conversation: str) -> deque[float]:
+        calls = self._conversations.pop(conversation, deque())
+        if len(self._conversations) >= _MAX_CONVERSATIONS:
+            # The conversation whose last call is the longest ago is the first.
+            del self._conversations[next(iter(self._conversations))]
+        self._conversations[conversation] = calls
+        return calls
+
+
+def _check(calls: deque[float], limit: int, now: float, whose: str) -> None:
+    while calls and calls[0] <= now - _WINDOW_SECONDS:
+        calls.popleft()
+    if not limit:
+        # No limit, so no call has to be remembered.
+        calls.clear()
+    elif len(calls) >= limit:
+        seconds = max(1, math.ceil(calls[len(calls) - limit] + _WINDOW_SECONDS - now))
+        raise TooManyCalls(
+            f"{whose} has made {limit} calls within a minute, and more are not allowed: try again"
+            f" in {seconds} second{'s' if seconds > 1 else ''}. Nothing was done."
+        )

@@ -1,0 +1,257 @@
+"""The ASGI application: who may ask what, and the end of the server."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from urllib.parse import quote
+
+import anyio
+import anyio.to_thread
+from attrs import define, field
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from infinite_memory.errors import InfiniteMemoryError
+from infinite_memory.model.access.key import AccessKey
+from infinite_memory_mcp.http.auth import KeyCheck, take_secret
+from infinite_memory_mcp.http.bodies import ClientLeft, header, read_body, read_method, replay
+from infinite_memory_mcp.http.handles import MESSAGE_PATH, Handles
+from infinite_memory_mcp.http.hosts import HostCheck
+from infinite_memory_mcp.http.responses import Refusal, send_json
+from infinite_memory_mcp.http.slots import FairSlots
+from infinite_memory_mcp.lazy_store import LazyStore
+
+__all__ = ["HttpApplication"]
+
+_log = logging.getLogger(__name__)
+_BODY_SECONDS = 20.0
+_SEND_SECONDS = 60.0
+_READY_SECONDS = 5.0
+_LAST_EVENTS_SECONDS = 0.25
+_ABOUT_THE_SERVER = {
+    "initialize",
+    "notifications/initialized",
+    "ping",
+    "server/discover",
+    "tools/list",
+}
+"""Methods whose answers are the same for every store."""
+
+_PATHS = {
+    "/mcp": ("POST",),
+    "/sse": ("GET",),
+    MESSAGE_PATH.rstrip("/"): ("POST",),
+    "/healthz": ("GET", "HEAD"),
+    "/readyz": ("GET", "HEAD"),
+}
+
+
+@define(eq=False)
+class _Exchange:
+    """A request that is being answered."""
+
+    send_on: Send
+    is_stream: bool = False
+    has_started: bool = False
+    is_complete: bool = False
+    scope: anyio.CancelScope = field(factory=anyio.CancelScope)
+
+    async def send(self, message: Message) -> None:
+        """Send a part of the answer, and note how far the answer has come.
+
+        Raises:
+            ClientLeft: the client reads nothing.
+        """
+        self.has_started = True
+        self.is_complete = message["type"] == "http.response.body" and not message.get("more_body")
+        with anyio.move_on_after(_SEND_SECONDS) as waiting:
+            await self.send_on(message)
+        if waiting.cancelled_caught:
+            raise ClientLeft
+
+    async def end(self) -> None:
+        """End an answer that was cut off."""
+        if self.has_started and not self.is_complete:
+            await self.send({"type": "http.response.body", "body": b""})
+
+
+class HttpApplication:
+    """Serves the protocol at /mcp and /sse, and the state of the server at /healthz and /readyz.
+
+    Every other answer than that of a tool is a JSON-RPC error with a status: 400 not a message, 401
+    no key, 403 a foreign page, 404 no such path, 405 another method, 408 too slow, 413 too long,
+    421 a foreign host, 503 stopping, or the store cannot be opened.
+    """
+
+    def __init__(
+        self,
+        memory: LazyStore,
+        handles: Handles,
+        keys: KeyCheck,
+        hosts: HostCheck,
+        slots: FairSlots,
+    ) -> None:
+        """Serve the `handles` of the keys in `memory`; their calls run in `slots`."""
+        self._memory = memory
+        self._handles = handles
+        self._keys = keys
+        self._hosts = hosts
+        self._slots = slots
+        self._exchanges: set[_Exchange] = set()
+        self._is_draining = False
+        self._fewer = anyio.Event()
+        self._ready_check = anyio.Lock()
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Serve for the duration of the block."""
+        async with self._handles.running():
+            yield
+
+    async def drain(self) -> None:
+        """Refuse later requests, wait until those before are answered, and end all streams."""
+        self._is_draining = True
+        while self._slots.running or any(not exchange.is_stream for exchange in self._exchanges):
+            self._fewer = anyio.Event()
+            with anyio.move_on_after(0.1):
+                await self._fewer.wait()
+        if self._exchanges:
+            # Answers to clients of the SSE transport are still on their way to the streams.
+            await anyio.sleep(_LAST_EVENTS_SECONDS)
+        self.cancel()
+
+    def cancel(self) -> None:
+        """End every answer that is under way."""
+        self._is_draining = True
+        for exchange in self._exchanges:
+            exchange.scope.cancel()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        if scope["type"] != "http":
+            return
+        exchange = _Exchange(send)
+        self._exchanges.add(exchange)
+        try:
+            with exchange.scope:
+                await self._answer(scope, receive, exchange)
+            if exchange.scope.cancelled_caught:
+                await exchange.end()
+        except ClientLeft:
+            _log.info("a client left before it was answered")
+        finally:
+            self._exchanges.discard(exchange)
+            self._fewer.set()
+
+    async def _answer(self, scope: Scope, receive: Receive, exchange: _Exchange) -> None:
+        try:
+            await self._route(scope, receive, exchange)
+        except Refusal as refusal:
+            if not exchange.has_started:
+                await refusal.send(exchange.send)
+        except ClientLeft:
+            raise
+        except Exception:  # noqa: BLE001 - the boundary of the process
+            # The server keeps serving after a defect.
+            _log.exception("a request failed")
+            if not exchange.has_started:
+                await Refusal(500, "the server failed; its log has the details", code=-32603).send(
+                    exchange.send
+                )
+
+    async def _route(self, scope: Scope, receive: Receive, exchange: _Exchange) -> None:
+        path = scope["path"].rstrip("/")
+        if path not in _PATHS:
+            raise Refusal(404, f"nothing is served here: the paths are {', '.join(_PATHS)}")
+        if scope["method"] not in _PATHS[path]:
+            allowed = ", ".join(_PATHS[path])
+            raise Refusal(405, f"{path} is for {allowed}", headers={"allow": allowed})
+        self._hosts.check(header(scope, b"host"), header(scope, b"origin"))
+        if path == "/healthz":
+            await send_json(exchange.send, 200, {"status": "alive"})
+        elif path == "/readyz":
+            await self._answer_readiness(exchange.send)
+        else:
+            await self._serve_protocol(path, scope, receive, exchange)
+
+    async def _answer_readiness(self, send: Send) -> None:
+        if self._is_draining:
+            raise _stopping()
+        is_ready = False
+        # One look at a time, however many ask.
+        async with self._ready_check:
+            with anyio.move_on_after(_READY_SECONDS):
+                is_ready = await anyio.to_thread.run_sync(self._look, abandon_on_cancel=True)
+        if not is_ready:
+            raise Refusal(
+                503,
+                "the store cannot be reached: the log of the server has the reason",
+                headers={"retry-after": "5"},
+            )
+        await send_json(send, 200, {"status": "ready"})
+
+    def _look(self) -> bool:
+        try:
+            with self._memory.call() as store:
+                store.journal.entries(limit=1)
+        except InfiniteMemoryError as error:
+            _log.warning("not ready: %s", error)
+            return False
+        return True
+
+    async def _serve_protocol(
+        self, path: str, scope: Scope, receive: Receive, exchange: _Exchange
+    ) -> None:
+        if self._is_draining:
+            raise _stopping()
+        stripped, secret = take_secret(scope)
+        is_early = secret is None and self._keys.is_undecided
+        key = None if is_early else await self._keys.authenticate(secret)
+        send: Send = exchange.send
+        if path == "/sse":
+            exchange.is_stream = True
+            send = _with_key_in_endpoint(send, scope, secret)
+        else:
+            body = await read_body(scope, receive, seconds=_BODY_SECONDS)
+            if read_method(body) not in _ABOUT_THE_SERVER and is_early:
+                key = await self._keys.authenticate(None)
+            receive = replay(body, receive)
+        if self._is_draining:
+            raise _stopping()
+        await self._pass_on(key, path, stripped, receive, send)
+
+    async def _pass_on(
+        self, key: AccessKey | None, path: str, scope: Scope, receive: Receive, send: Send
+    ) -> None:
+        handle = await self._handles.get(key)
+        app: ASGIApp = handle.streamable if path == "/mcp" else handle.sse
+        inner = path if path != MESSAGE_PATH.rstrip("/") else MESSAGE_PATH
+        handle.open_requests += 1
+        try:
+            await app({**scope, "path": inner, "raw_path": inner.encode()}, receive, send)
+        finally:
+            handle.open_requests -= 1
+
+
+def _stopping() -> Refusal:
+    headers = {"retry-after": "1", "connection": "close"}
+    return Refusal(503, "the server is stopping: try again in a moment", headers=headers)
+
+
+def _with_key_in_endpoint(send: Send, scope: Scope, secret: str | None) -> Send:
+    """Return a `send` that adds a key of the query to the address to which a client is led."""
+    marker = b"event: endpoint"
+    if secret is None or b"key=" not in scope["query_string"]:
+        return send
+
+    async def send_with_key(message: Message) -> None:
+        body = message.get("body", b"")
+        if body.startswith(marker):
+            lines = body.split(b"\r\n")
+            key = b"&key=" + quote(secret, safe="").encode()
+            lines = [line + key if line.startswith(b"data: ") else line for line in lines]
+            message = {**message, "body": b"\r\n".join(lines)}
+        await send(message)
+
+    return send_with_key

@@ -1,0 +1,75 @@
+"""Refuse requests that a web page makes under a foreign name (DNS rebinding) or origin."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterable
+from urllib.parse import urlsplit
+
+from infinite_memory_mcp.http.address import HttpAddress, is_loopback_host
+from infinite_memory_mcp.http.responses import Refusal
+
+__all__ = ["HostCheck"]
+
+
+class HostCheck:
+    """Checks the headers Host and Origin.
+
+    A page that rebinds its own name to this machine sends that name as the host. So a name is
+    refused unless the operator allows it. An address cannot be rebound; it is accepted where the
+    server listens beyond this machine. An origin must be the host itself, or an allowed name.
+    """
+
+    def __init__(self, address: HttpAddress, names: Iterable[str] = ()) -> None:
+        """Accept the names of this machine, those in `names`, and the host of `address`."""
+        self._names = {_host_of(name) for name in names} | {address.host.casefold()}
+        self._accepts_addresses = not address.is_loopback
+
+    def check(self, host: str | None, origin: str | None) -> None:
+        """Check the values of the two headers; None for a header that is missing.
+
+        Raises:
+            Refusal: the host (421) or the origin (403) is not accepted.
+        """
+        if host is None or not self._accepts(_host_of(host)):
+            raise Refusal(
+                421,
+                f"the host {host!r:.100} is not served here: connect by an address of this machine,"
+                " or start the server with --allow-host NAME",
+            )
+        if origin is None or _authority_of(origin) == host.casefold():
+            return
+        if _host_of(_authority_of(origin)) not in self._names - {""}:
+            raise Refusal(
+                403,
+                f"pages of the origin {origin!r:.100} may not use this server: start it with"
+                " --allow-host NAME for the name of that host",
+            )
+
+    def _accepts(self, host: str) -> bool:
+        if host in self._names or is_loopback_host(host):
+            return True
+        return self._accepts_addresses and _is_address(host)
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+def _authority_of(origin: str) -> str:
+    try:
+        return urlsplit(origin).netloc.casefold()
+    except ValueError:
+        return ""
+
+
+def _host_of(authority: str) -> str:
+    """Return the host of "HOST" or "HOST:PORT", without the brackets of an IPv6 address."""
+    try:
+        return urlsplit(f"//{authority}").hostname or ""
+    except ValueError:
+        return ""

@@ -1,0 +1,250 @@
+"""Run the server over HTTP until a signal, and end it without losing an answer."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+import threading
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from socket import socket
+from typing import Any, NoReturn
+
+import anyio
+import uvicorn
+from anyio.abc import TaskStatus
+from mcp.server import MCPServer
+
+import infinite_memory
+from infinite_memory.errors import InfiniteMemoryError
+from infinite_memory.model.access.key import AccessKey, Right
+from infinite_memory_mcp.call_rates import CallRates
+from infinite_memory_mcp.http.address import HttpOptions
+from infinite_memory_mcp.http.application import HttpApplication
+from infinite_memory_mcp.http.auth import KeyCheck, has_keys
+from infinite_memory_mcp.http.handles import Handles
+from infinite_memory_mcp.http.hosts import HostCheck
+from infinite_memory_mcp.http.protocol import HeadDeadlineProtocol
+from infinite_memory_mcp.http.slots import FairSlots
+from infinite_memory_mcp.lazy_store import LazyStore
+from infinite_memory_mcp.server import RIGHTS, build_server
+from infinite_memory_mcp.settings import CLIENT
+
+if sys.platform != "win32":
+    import resource
+
+__all__ = ["build_application", "serve_http"]
+
+_log = logging.getLogger(__name__)
+_CALLS_AT_ONCE = 16
+_DRAIN_SECONDS = 30.0
+_GRACE_SECONDS = 10.0
+_KEEP_ALIVE_SECONDS = 75
+_USAGE = 2
+_STORAGE = 4
+_MAX_FILES = 65536
+_FILES_OF_THE_STORE = 256
+
+
+def build_application(memory: LazyStore, options: HttpOptions) -> HttpApplication:
+    """Return the application that serves `memory`, the whole store; the caller closes it."""
+    slots = FairSlots(_CALLS_AT_ONCE, seconds=options.call_seconds)
+
+    def base() -> infinite_memory.MemoryStore:
+        store = memory.get()
+        return store if options.scopes is None else store.confine(scopes=options.scopes)
+
+    def open_memory(key: AccessKey | None) -> LazyStore:
+        if key is None:
+            # Not the store itself, which outlives the handle.
+            return LazyStore(lambda: base().confine(scopes="*", client=CLIENT), client=CLIENT)
+        return LazyStore(
+            lambda: base().confine(
+                scopes=key.scopes, client=key.name, read_only=not key.allows(Right.WRITE)
+            ),
+            client=key.name,
+        )
+
+    def build(handle: LazyStore, key: AccessKey | None) -> MCPServer[Any]:
+        name = "" if key is None else key.id
+        return build_server(
+            handle,
+            options.toolsets if key is None else _toolsets_of(key, options.toolsets),
+            structured=options.structured,
+            rights=RIGHTS if key is None else key.rights,
+            rates=CallRates("this server" if key is None else "this key"),
+            run_call=partial(slots.run, name),
+        )
+
+    return HttpApplication(
+        memory,
+        Handles(open_memory, build),
+        KeyCheck(memory, required=options.require_keys or not options.address.is_loopback),
+        HostCheck(options.address, options.host_names),
+        slots,
+    )
+
+
+def _toolsets_of(key: AccessKey, toolsets: Sequence[str]) -> Sequence[str]:
+    if key.allows(Right.ADMIN) and "admin" not in toolsets:
+        return (*toolsets, "admin")
+    return toolsets
+
+
+def serve_http(memory: LazyStore, listener: socket, options: HttpOptions) -> int:
+    """Serve until SIGTERM or SIGINT; return the exit code if the server cannot start.
+
+    At a signal later requests are refused, running calls are answered, the store is closed, and the
+    process exits with 0; with 1 after a second signal, or if that takes more than 40 seconds.
+    """
+    try:
+        problem = _find_problem(memory, options)
+    except InfiniteMemoryError as error:
+        sys.stderr.write(f"infinite-memory-mcp: {error}\n")
+        return _STORAGE
+    if problem is not None:
+        sys.stderr.write(f"infinite-memory-mcp: {problem}\n")
+        return _USAGE
+    application = build_application(memory, options)
+    _allow_many_files()
+    _silence_requests()
+    try:
+        anyio.run(_serve, application, memory, listener, options)
+    except KeyboardInterrupt:
+        # Only where signals cannot be received: on Windows.
+        _log.info("stopping")
+    except BaseException:  # noqa: BLE001 - the boundary of the process
+        _log.exception("the server failed")
+        _end(memory, 1)
+    return _end(memory, 0)
+
+
+def _find_problem(memory: LazyStore, options: HttpOptions) -> str | None:
+    """Return why the server must not start: anybody could read the store."""
+    address = options.address
+    if address.is_loopback or options.require_keys:
+        return None
+    with memory.call() as store:
+        if has_keys(store):
+            return None
+    return (
+        f"{address.host} can be reached from other machines, and the store has no keys, so anybody"
+        " could read it: make a key with `infinite-memory keys create NAME`, or start with"
+        " --require-keys; or serve programs of this machine alone, with --http"
+        f" 127.0.0.1:{address.port}"
+    )
+
+
+class _Server(uvicorn.Server):
+    """The server of uvicorn, without its handling of signals."""
+
+    @contextmanager
+    def capture_signals(self) -> Generator[None, None, None]:
+        """Leave the signals to `_stop_on_signal`."""
+        yield
+
+
+async def _serve(
+    application: HttpApplication, memory: LazyStore, listener: socket, options: HttpOptions
+) -> None:
+    server = _Server(_configure(application))
+    async with anyio.create_task_group() as tasks:
+        if sys.platform != "win32":
+            await tasks.start(_stop_on_signal, application, server)
+        async with application.running():
+            _announce(listener, options)
+            memory.warm_up_when_quiet()
+            await server.serve(sockets=[listener])
+        tasks.cancel_scope.cancel()
+
+
+def _configure(application: HttpApplication) -> uvicorn.Config:
+    return uvicorn.Config(
+        application,
+        http=HeadDeadlineProtocol,
+        ws="none",
+        loop="asyncio",
+        lifespan="off",
+        log_config=None,
+        # It would print ?key= in clear.
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        limit_concurrency=_max_connections(),
+        timeout_keep_alive=_KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=int(_GRACE_SECONDS),
+    )
+
+
+async def _stop_on_signal(
+    application: HttpApplication,
+    server: uvicorn.Server,
+    *,
+    task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED,
+) -> None:
+    async with anyio.create_task_group() as tasks:
+        with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
+            task_status.started()
+            async for number in signals:
+                _log.info("stopping on %s", signal.Signals(number).name)
+                if server.should_exit or tasks.cancel_scope.cancel_called:
+                    os._exit(1)
+                tasks.start_soon(_stop, application, server)
+
+
+async def _stop(application: HttpApplication, server: uvicorn.Server) -> None:
+    _exit_after(_DRAIN_SECONDS + _GRACE_SECONDS)
+    with anyio.move_on_after(_DRAIN_SECONDS):
+        await application.drain()
+    application.cancel()
+    server.should_exit = True
+
+
+def _exit_after(seconds: float) -> None:
+    timer = threading.Timer(seconds, os._exit, (1,))
+    timer.daemon = True
+    timer.start()
+
+
+def _end(memory: LazyStore, code: int) -> NoReturn:
+    memory.close()
+    logging.shutdown()
+    # A thread whose call took too long would keep the interpreter.
+    os._exit(code)
+
+
+def _announce(listener: socket, options: HttpOptions) -> None:
+    url = options.address.url(listener.getsockname()[1])
+    who = "every client needs a key"
+    if options.address.is_loopback and not options.require_keys:
+        who = "only programs of this machine can connect; they need a key once there is one"
+    sys.stderr.write(f"infinite-memory-mcp: serving {url}/mcp and {url}/sse; {who}\n")
+    sys.stderr.flush()
+
+
+def _silence_requests() -> None:
+    """Keep texts of memories out of the log: at the level debug the SDK logs whole messages."""
+    for name in ("mcp", "sse_starlette", "uvicorn", "asyncio"):
+        logger = logging.getLogger(name)
+        logger.setLevel(max(logging.INFO, logging.getLogger().level))
+
+
+def _allow_many_files() -> None:
+    """Raise the limit of open files as far as an ordinary user may; a connection is a file."""
+    if sys.platform != "win32":
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        wanted = _MAX_FILES if hard == resource.RLIM_INFINITY else min(hard, _MAX_FILES)
+        if soft != resource.RLIM_INFINITY and soft < wanted:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
+def _max_connections() -> int:
+    """Return how many connections leave enough files for the store."""
+    if sys.platform == "win32":
+        return 1000
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    limit = _MAX_FILES if soft == resource.RLIM_INFINITY else min(soft, _MAX_FILES)
+    return max(16, limit - _FILES_OF_THE_STORE)
