@@ -105,7 +105,7 @@ class Limits(_Section):
 
     max_text_bytes: Annotated[int, Field(ge=1, le=64 << 20)] = 1 << 20
     max_context_bytes: Annotated[int, Field(ge=2, le=8 << 20)] = 64 << 10
-    calls_per_minute: Annotated[int, Field(ge=0, le=1_000_000)] = 100
+    calls_per_minute: Annotated[int, Field(ge=0, le=1_000_000)] = 1000
     conversation_calls_per_minute: Annotated[int, Field(ge=0, le=1_000_000)] = 100
     call_seconds: Annotated[float, Field(ge=1, le=3600)] = 60
 
