@@ -27,12 +27,20 @@ def limits(calls: int = 0, conversation: int = 0) -> Limits:
     return Limits(calls_per_minute=calls, conversation_calls_per_minute=conversation)
 
 
-def test_a_hundred_calls_a_minute_are_allowed_by_default() -> None:
-    clock = Clock()
-    rates = CallRates(clock=clock)
+def test_a_conversation_may_make_a_hundred_calls_a_minute_by_default() -> None:
+    rates = CallRates(clock=Clock())
     for _ in range(100):
-        rates.admit(Limits())
+        rates.admit(Limits(), "one")
     with pytest.raises(TooManyCalls, match=r"100 calls within a minute.*in 60 seconds"):
+        rates.admit(Limits(), "one")
+    rates.admit(Limits(), "another")
+
+
+def test_a_key_or_a_process_may_make_a_thousand_calls_a_minute_by_default() -> None:
+    rates = CallRates(clock=Clock())
+    for _ in range(1000):
+        rates.admit(Limits())
+    with pytest.raises(TooManyCalls, match=r"1000 calls within a minute.*in 60 seconds"):
         rates.admit(Limits())
 
 
