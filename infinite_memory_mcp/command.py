@@ -28,6 +28,7 @@ from infinite_memory_mcp.settings import (
     apply_log_settings,
     package_version,
 )
+from infinite_memory_mcp.tool_filter import ToolFilter
 
 __all__ = ["main", "open_store"]
 
@@ -61,9 +62,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # The spool belongs to the store of the home folder.
         ingests=flags.store is None,
     ) as memory:
-        server = infinite_memory_mcp.build_server(
-            memory, flags.toolsets, structured=flags.structured
-        )
+        try:
+            server = infinite_memory_mcp.build_server(
+                memory,
+                _toolsets_of(flags),
+                tool_filter=_tool_filter(flags),
+                structured=flags.structured,
+            )
+        except infinite_memory.InvalidInput as error:
+            sys.stderr.write(f"infinite-memory-mcp: {error}\n")
+            return 2
         return infinite_memory_mcp.serve(server, memory)
 
 
@@ -82,7 +90,8 @@ def _serve_http(settings: Settings, flags: argparse.Namespace) -> int:
         return 3
     options = HttpOptions(
         address=address,
-        toolsets=flags.toolsets,
+        toolsets=_toolsets_of(flags),
+        tool_filter=_tool_filter(flags),
         require_keys=flags.require_keys,
         host_names=flags.allow_host,
         scopes=settings.scopes,
@@ -93,6 +102,16 @@ def _serve_http(settings: Settings, flags: argparse.Namespace) -> int:
     whole = evolve(settings, scopes=None)
     with infinite_memory_mcp.LazyStore(lambda: open_store(whole)) as memory:
         return infinite_memory_mcp.serve_http(memory, listener, options)
+
+
+def _toolsets_of(flags: argparse.Namespace) -> tuple[str, ...]:
+    """Return the toolsets to choose from: all of them if the tools are named."""
+    toolsets: tuple[str, ...] = flags.toolsets
+    return toolsets if flags.tools is None else ALL_TOOLSETS
+
+
+def _tool_filter(flags: argparse.Namespace) -> ToolFilter:
+    return ToolFilter(only=flags.tools, excluded=flags.exclude_tools, read_only=flags.read_only)
 
 
 def open_store(settings: Settings) -> infinite_memory.MemoryStore:
@@ -137,14 +156,7 @@ def _parser(given: Sequence[str]) -> argparse.ArgumentParser:
         help='a folder, "mongodb://HOST/DATABASE", "mongodb+managed://" for a server that is '
         'started here, or "memory://" to try it out',
     )
-    parser.add_argument(
-        "--toolsets",
-        metavar="NAMES",
-        type=_toolsets,
-        default=DEFAULT_TOOLSETS,
-        help=f"{', '.join(ALL_TOOLSETS)}, separated by commas, or all; "
-        f"default: {','.join(DEFAULT_TOOLSETS)}",
-    )
+    _add_tool_options(parser)
     parser.add_argument(
         "--scopes",
         metavar="NAMES",
@@ -183,11 +195,46 @@ def _add_http_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_tool_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--toolsets",
+        metavar="NAMES",
+        type=_toolsets,
+        default=DEFAULT_TOOLSETS,
+        help=f"{', '.join(ALL_TOOLSETS)}, separated by commas, or all; "
+        f"default: {','.join(DEFAULT_TOOLSETS)}",
+    )
+    parser.add_argument(
+        "--tools",
+        metavar="NAMES",
+        type=_names,
+        help="offer these tools of any toolset and no others, separated by commas",
+    )
+    parser.add_argument(
+        "--exclude-tools",
+        metavar="NAMES",
+        type=_names,
+        default=(),
+        help="do not offer these tools, separated by commas",
+    )
+    parser.add_argument(
+        "--read-only", action="store_true", help="offer only tools that change nothing"
+    )
+
+
 def _address(text: str) -> HttpAddress:
     try:
         return HttpAddress.parse(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from error
+
+
+def _names(text: str) -> tuple[str, ...]:
+    """Return the names of tools in a comma-separated list."""
+    names = tuple(name.strip() for name in text.split(",") if name.strip())
+    if not names:
+        raise argparse.ArgumentTypeError(f"{text!r} names no tool")
+    return names
 
 
 def _scopes(text: str) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from infinite_memory_mcp.features.resources import RESOURCES, add_resources
 from infinite_memory_mcp.lazy_store import LazyStore
 from infinite_memory_mcp.settings import DEFAULT_TOOLSETS, package_version
 from infinite_memory_mcp.tool import RunCall, ToolSpec
+from infinite_memory_mcp.tool_filter import ToolFilter
 from infinite_memory_mcp.tool_names import suggest_call
 from infinite_memory_mcp.toolsets.changes import CHANGES
 from infinite_memory_mcp.toolsets.overview import ARRANGING, OVERVIEW
@@ -25,8 +26,16 @@ from infinite_memory_mcp.toolsets.reading import READING
 from infinite_memory_mcp.toolsets.writing import WRITING
 from infinite_memory_mcp.validation import check_request, client_name
 
-__all__ = ["INSTRUCTIONS", "RIGHTS", "TOOLSETS", "build_server", "required_right"]
+__all__ = [
+    "INSTRUCTIONS",
+    "RIGHTS",
+    "TOOLSETS",
+    "build_server",
+    "check_tool_filter",
+    "required_right",
+]
 
+_ALL_TOOLS = ToolFilter()
 RIGHTS = ("read", "write", "admin")
 """The rights of a key; a client without a key has them all."""
 
@@ -69,6 +78,7 @@ def build_server(
     memory: LazyStore,
     toolsets: Sequence[str] = DEFAULT_TOOLSETS,
     *,
+    tool_filter: ToolFilter = _ALL_TOOLS,
     structured: bool = False,
     rights: Collection[str] = RIGHTS,
     rates: CallRates | None = None,
@@ -77,11 +87,15 @@ def build_server(
     """Return a server whose tools work on `memory`, which the caller closes.
 
     Answers are text; with `structured` they are data as well. It offers the tools of `toolsets`
-    that need no other right than `rights`, the same on every connection, and serves both
-    generations of the protocol over any transport. Calls count in `rates`, and `run_call` runs
-    them.
+    that pass the filter and need no other right than `rights`, the same on every connection, and
+    serves both generations of the protocol over any transport. Calls count in `rates`, and
+    `run_call` runs them.
+
+    Raises:
+        InvalidInput: the filter names a tool that does not exist.
     """
-    tools, withheld = _choose_tools(toolsets, rights)
+    check_tool_filter(tool_filter)
+    tools, withheld = _choose_tools(toolsets, tool_filter, rights)
     rates = CallRates() if rates is None else rates
     server: MCPServer[Any] = MCPServer(
         "infinite-memory",
@@ -129,8 +143,17 @@ def _check_and_warm_up(
     return check_and_warm_up
 
 
+def check_tool_filter(tool_filter: ToolFilter) -> None:
+    """Refuse a filter that names a tool of no toolset.
+
+    Raises:
+        InvalidInput: there is no such tool; the message has the nearest.
+    """
+    tool_filter.check([spec.run.__name__ for specs in TOOLSETS.values() for spec in specs])
+
+
 def _choose_tools(
-    toolsets: Collection[str], rights: Collection[str]
+    toolsets: Collection[str], tool_filter: ToolFilter, rights: Collection[str]
 ) -> tuple[list[ToolSpec[Any]], dict[str, str]]:
     """Return the tools to offer, and by name why the others are not offered."""
     tools: list[ToolSpec[Any]] = []
@@ -138,7 +161,10 @@ def _choose_tools(
     for name, specs in TOOLSETS.items():
         for spec in specs:
             right = required_right(name, spec)
-            if name not in toolsets:
+            absence = tool_filter.explain_absence(spec.run.__name__, reads=spec.reads)
+            if absence is not None:
+                withheld[spec.run.__name__] = absence
+            elif name not in toolsets:
                 withheld[spec.run.__name__] = (
                     f"is in the toolset {name!r}, which this server does not offer: start it with"
                     " --toolsets all"

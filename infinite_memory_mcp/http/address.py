@@ -10,7 +10,9 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 
-from attrs import frozen
+from attrs import field, frozen
+
+from infinite_memory_mcp.tool_filter import ToolFilter
 
 __all__ = ["DEFAULT_ADDRESS", "AddressTaken", "HttpAddress", "HttpOptions", "is_loopback_host"]
 
@@ -106,6 +108,7 @@ class HttpOptions:
 
     address: HttpAddress
     toolsets: Sequence[str]
+    tool_filter: ToolFilter = field(factory=ToolFilter)
     require_keys: bool = False
     host_names: Sequence[str] = ()
     scopes: Sequence[str] | None = None

@@ -19,7 +19,7 @@ from anyio.abc import TaskStatus
 from mcp.server import MCPServer
 
 import infinite_memory
-from infinite_memory.errors import InfiniteMemoryError
+from infinite_memory.errors import InfiniteMemoryError, InvalidInput
 from infinite_memory.model.access.key import AccessKey, Right
 from infinite_memory_mcp.call_rates import CallRates
 from infinite_memory_mcp.http.address import HttpOptions
@@ -30,7 +30,7 @@ from infinite_memory_mcp.http.hosts import HostCheck
 from infinite_memory_mcp.http.protocol import HeadDeadlineProtocol
 from infinite_memory_mcp.http.slots import FairSlots
 from infinite_memory_mcp.lazy_store import LazyStore
-from infinite_memory_mcp.server import RIGHTS, build_server
+from infinite_memory_mcp.server import RIGHTS, build_server, check_tool_filter
 from infinite_memory_mcp.settings import CLIENT
 
 if sys.platform != "win32":
@@ -73,6 +73,7 @@ def build_application(memory: LazyStore, options: HttpOptions) -> HttpApplicatio
         return build_server(
             handle,
             options.toolsets if key is None else _toolsets_of(key, options.toolsets),
+            tool_filter=options.tool_filter,
             structured=options.structured,
             rights=RIGHTS if key is None else key.rights,
             rates=CallRates("this server" if key is None else "this key"),
@@ -100,6 +101,11 @@ def serve_http(memory: LazyStore, listener: socket, options: HttpOptions) -> int
     At a signal later requests are refused, running calls are answered, the store is closed, and the
     process exits with 0; with 1 after a second signal, or if that takes more than 40 seconds.
     """
+    try:
+        check_tool_filter(options.tool_filter)
+    except InvalidInput as error:
+        sys.stderr.write(f"infinite-memory-mcp: {error}\n")
+        return _USAGE
     try:
         problem = _find_problem(memory, options)
     except InfiniteMemoryError as error:
