@@ -8,9 +8,9 @@ each is among the nearest of the other.
 
 `put_later_first` compares the first ten memories: one that was told later than a near one, and has
 at least three quarters of its total, gets the same total, and equal totals are ordered by time. A
-memory that matches clearly better keeps its rank, and so does one that has a name or a number of
-the question which the later memory lacks: "Invoice 4411" is not "Invoice 4412". `find_retold` names
-the near memories of a page.
+memory that matches clearly better keeps its rank. So does one that says the question itself, or has
+a name or a number of the question which the later memory lacks: "Invoice 4411" is not "Invoice
+4412". `find_retold` names the near memories of a page.
 
 Neither concerns messages, which are all near the messages around them; summaries, which repeat
 their sources; what is not current; and pairs in different scopes, since a memory never supersedes
@@ -66,6 +66,8 @@ _STRONG_SHARE = 0.7
 _NEAREST = 50
 # Texts with a greater cosine say the same and are no neighbors.
 _SAME = 0.999
+# A memory with a greater cosine says the question itself: whoever asks in its words means it.
+_SAYS_QUESTION = 0.9
 _MOST_PASSAGES = 4
 # A word with a digit, or with a capital that is not the first of the question or of a sentence.
 _NAMED = re.compile(
@@ -165,6 +167,8 @@ def put_later_first(
     is_bounded = (totals < passed) & (totals >= (1 - share) * passed)
     passes = neighbors.is_later & neighbors.among_nearest(_MOST_MOVED) & is_bounded
     passes &= ~neighbors.is_meant
+    says_question = np.array([_cosine_of(group.lead) >= _SAYS_QUESTION for group in groups])
+    passes[says_question] = False
     if not passes.any():
         return scores, explain
     raised = np.where(passes, passed, 0).max(axis=0)
@@ -226,6 +230,11 @@ def _record(steps: Explanation, gain: float, total: float) -> Explanation:
 def _id_of(scored_doc: ScoredDoc) -> str:
     segment_scores, position = scored_doc
     return segment_scores.segment.id_of(segment_scores.doc_filter.doc_at(position))
+
+
+def _cosine_of(scored_doc: ScoredDoc) -> float:
+    segment_scores, position = scored_doc
+    return float(segment_scores.cosine[position])
 
 
 def _nearest(neighbors: Neighbors, row: int, chosen: NDArray[np.bool_]) -> tuple[str, ...]:

@@ -127,7 +127,8 @@ def outside_in(home: Path) -> list[str]:
 
 
 def test_every_command_has_rows() -> None:
-    assert sorted(ROWS) == sorted(COMMANDS)
+    # `serve` becomes a server, whose tools are called in tests/mcp.
+    assert sorted([*ROWS, "serve"]) == sorted(COMMANDS)
 
 
 @pytest.mark.parametrize("command", list(ROWS))

@@ -39,6 +39,7 @@ def test_a_store_is_copied_and_compared(ask: Ask, source: str, tmp_path: Path) -
             "revisions": 5,
             "erased": 1,
             "scopes": 4,
+            "access_keys": 2,
             "links": 14,
             "usage": 1,
             "entries": 3,

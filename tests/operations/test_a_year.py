@@ -34,26 +34,26 @@ def _day(month: int, day: int) -> datetime:
 YEAR = [
     Told((1, 5), "city", "Dana lives in Berlin"),
     Told((1, 10), "job", "Dana works as a nurse at the St. Mary hospital"),
-    Told((1, 15), "apollo.deadline", "The deadline of the Apollo project is May 1"),
+    Told((1, 15), "apollo/deadline", "The deadline of the Apollo project is May 1"),
     Told((1, 20), "drink", "Dana prefers tea to coffee"),
-    Told((2, 12), "apollo.deadline", "The deadline of the Apollo project is June 1"),
-    Told((4, 8), "apollo.deadline", "The deadline of the Apollo project is July 15"),
+    Told((2, 12), "apollo/deadline", "The deadline of the Apollo project is June 1"),
+    Told((4, 8), "apollo/deadline", "The deadline of the Apollo project is July 15"),
     # Told late: three weeks after it began.
     Told((4, 20), "job", "Dana works as a teacher at the Hill school", since=(4, 1)),
     Told((5, 5), "drink", "Dana prefers coffee to tea"),
     Told((6, 15), "city", "Dana lives in Lisbon"),
-    Told((6, 20), "apollo.deadline", "The deadline of the Apollo project is September 30"),
+    Told((6, 20), "apollo/deadline", "The deadline of the Apollo project is September 30"),
     # Told ahead: three weeks before it begins.
     Told((8, 10), "job", "Dana works as a librarian at the city library", since=(9, 1)),
     Told((8, 22), "drink", "Dana prefers tea to coffee"),
-    Told((10, 3), "apollo.deadline", "The deadline of the Apollo project is December 12"),
+    Told((10, 3), "apollo/deadline", "The deadline of the Apollo project is December 12"),
     # Told when it was long over.
     Told((11, 11), "city", "Dana lives in Prague", since=(3, 1)),
 ]
 QUESTIONS = {
     "city": "Where does Dana live?",
     "job": "What does Dana work as?",
-    "apollo.deadline": "When is the deadline of the Apollo project?",
+    "apollo/deadline": "When is the deadline of the Apollo project?",
     "drink": "Does Dana prefer tea or coffee?",
 }
 
@@ -145,7 +145,7 @@ def test_the_history_of_each_key_is_in_order(store: MemoryStore, clock: Any) -> 
         assert over == [*[True] * (len(chain) - 1), False]
         ends = [memory.valid_to for memory in history[:-1]]
         assert ends == [memory.held_from for memory in history[1:]]
-    deadline = store.journal.history(store.journal.history("apollo.deadline")[0].id)
+    deadline = store.journal.history(store.journal.history("apollo/deadline")[0].id)
     assert [memory.text for memory in deadline] == [
-        each.text for each in line("apollo.deadline", YEAR)
+        each.text for each in line("apollo/deadline", YEAR)
     ]

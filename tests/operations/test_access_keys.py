@@ -411,7 +411,7 @@ def test_a_copy_has_the_keys_so_that_it_can_serve_in_the_place_of_its_source(
         kept, ended = store.keys.create("laptop"), store.keys.create("phone")
         store.keys.revoke("phone")
     copied = copy_store(source, target)
-    assert (copied.different, copied.compared["access keys"]) == ((), 2)
+    assert (copied.different, copied.compared["access_keys"]) == ((), 2)
     with opened(target) as store:
         assert store.keys.check(kept.secret) == kept.key
         assert "was revoked" in refusal(store, ended.secret)

@@ -85,6 +85,7 @@ def test_a_copy_holds_everything_to_the_byte(source: Path, tmp_path: Path) -> No
         "embeddings": 604,
         "revisions": 5,
         "scopes": 4,
+        "access_keys": 2,
         "links": 14,
         "usage": 1,
         "entries": 3,

@@ -83,6 +83,7 @@ def test_a_sound_store_is_counted_and_nothing_is_found(store: MemoryStore) -> No
         "tags": 6,
         "erased": 1,
         "scopes": 1,
+        "access_keys": 0,
         "links": 0,
         "usage": 0,
         "entries": 7,
@@ -329,7 +330,7 @@ def test_a_storage_that_cannot_verify_is_read_through() -> None:
         def __init__(self) -> None:
             storage = InMemoryStorage()
             names = "commit get find changes position active_model pending scopes measure journal"
-            for name in f"{names} journal_end links usage".split():
+            for name in f"{names} journal_end links usage access_keys".split():
                 setattr(self, name, getattr(storage, name))
             self.identity = storage.identity
             self.history_of = storage.history

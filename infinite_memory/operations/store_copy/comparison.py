@@ -121,7 +121,7 @@ class Comparison:
         existing = self._target.access_keys()
         for key_id in sorted(wanted.keys() | existing.keys()):
             if wanted.get(key_id) == existing.get(key_id):
-                self.counts["access keys"] += 1
+                self.counts["access_keys"] += 1
             else:
                 self.different.append(
                     Finding(
