@@ -23,17 +23,17 @@ def test_what_one_process_stores_the_next_finds() -> None:
 
 
 def test_an_error_is_a_sentence_or_an_object_and_never_a_traceback() -> None:
-    said = in_pipe("show", "x")
+    said = in_pipe("show", "no-such-id")
     assert (said.returncode, said.stdout) == (5, "")
     assert said.stderr == (
-        "Error: there is no memory 'x': it was never stored, or erased for good\n"
+        "Error: there is no memory 'no-such-id': it was never stored, or erased for good\n"
     )
-    as_json = in_pipe("--json", "show", "x")
+    as_json = in_pipe("--json", "show", "no-such-id")
     assert (as_json.returncode, as_json.stdout) == (5, "")
     assert json.loads(as_json.stderr) == {
         "error": {
             "type": "NotFound",
-            "message": "there is no memory 'x': it was never stored, or erased for good",
+            "message": "there is no memory 'no-such-id': it was never stored, or erased for good",
         }
     }
 
