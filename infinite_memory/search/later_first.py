@@ -12,9 +12,9 @@ memory that matches clearly better keeps its rank. So does one that says the que
 a name or a number of the question which the later memory lacks: "Invoice 4411" is not "Invoice
 4412". `find_retold` names the near memories of a page.
 
-Neither concerns messages, which are all near the messages around them; summaries, which repeat
-their sources; what is not current; and pairs in different scopes, since a memory never supersedes
-one in another scope.
+Neither concerns memories that were stored together, which were told at one time; messages, which
+are all near the messages around them; summaries, which repeat their sources; what is not current;
+and pairs in different scopes, since a memory never supersedes one in another scope.
 """
 
 from __future__ import annotations
@@ -66,6 +66,9 @@ _STRONG_SHARE = 0.7
 _NEAREST = 50
 # Texts with a greater cosine say the same and are no neighbors.
 _SAME = 0.999
+# Memories that were stored by one call without a time of their own are a microsecond apart each, to
+# keep their order: nobody told the second after the first.
+_TOGETHER_MICROS = 10_000
 # A memory with a greater cosine says the question itself: whoever asks in its words means it.
 _SAYS_QUESTION = 0.9
 _MOST_PASSAGES = 4
@@ -265,7 +268,8 @@ def _compare_times(
     happened = np.array([segment.happened[doc] for segment, doc in pairs])
     names = [segment.names[segment.scope[doc]] for segment, doc in pairs]
     codes = np.array([names.index(name) for name in names])
-    is_later = (happened > happened[:, np.newaxis]) & (codes == codes[:, np.newaxis])
+    is_later = happened - happened[:, np.newaxis] > _TOGETHER_MICROS
+    is_later &= codes == codes[:, np.newaxis]
     return np.asarray(is_later, np.bool_)
 
 

@@ -110,6 +110,15 @@ def test_messages_and_summaries_neither_move_nor_are_named(store: MemoryStore, k
     assert [named(hit) for hit in hits] == [([], []), ([], [])]
 
 
+def test_memories_that_were_stored_together_neither_move_nor_are_named(store: MemoryStore) -> None:
+    store.remember_many([{"text": OLD, "id": "old"}, {"text": NEW, "id": "new"}])
+    first, second = store.get("old"), store.get("new")
+    assert first.happened_at < second.happened_at
+    hits = store.search(QUESTION)
+    assert ids(hits) == ["old", "new"]
+    assert [named(hit) for hit in hits] == [([], []), ([], [])]
+
+
 def test_a_memory_of_another_scope_neither_moves_nor_is_named(store: MemoryStore) -> None:
     tell(store, OLD, 1, id="old")
     store.scopes.create("work")
