@@ -36,7 +36,7 @@ def fire(
 
 
 def event(name: str, **fields: object) -> bytes:
-    values = {"session_id": "s1", "transcript_path": "/t/s1.jsonl", "cwd": "/work/apollo"}
+    values = {"session_id": "s1", "transcript_path": "/t/s1.jsonl", "cwd": "/home/ann/apollo"}
     return json.dumps({**values, "hook_event_name": name, **fields}).encode()
 
 
@@ -63,7 +63,7 @@ def test_an_event_is_one_line_in_a_file_of_the_user_alone(tmp_path: Path, name: 
         "event": name,
         "session": "s1",
         "transcript": "/t/s1.jsonl",
-        "folder": "/work/apollo",
+        "folder": "/home/ann/apollo",
     }
     modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in (home, *home.rglob("*"))}
     assert modes == {"home": 0o700, "spool": 0o700, "spool.jsonl": 0o600, "append.lock": 0o600}

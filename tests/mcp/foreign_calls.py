@@ -20,7 +20,7 @@ MEMENTO = "github.com/gannonh/memento-mcp, README.md"
 GRAPHITI = "github.com/getzep/graphiti, mcp_server/src/graphiti_mcp_server.py"
 HINDSIGHT = "github.com/vectorize-io/hindsight, hindsight_api/mcp_tools.py"
 COGNEE = "github.com/topoteretes/cognee, cognee-mcp/src/server.py"
-BRAIN = "pypi.org/project/brainmemory-mcp"
+BRAIN = "brainmemory-mcp, its page on the package index"
 KEYED = "glama.ai/mcp/servers/jl3bcq72io"
 
 
