@@ -4,9 +4,10 @@
 
 In turns, so that both meet the same machine: `remember_many` of some texts, and the embedder alone
 on the same texts, cut into the same passages. One `remember` that embeds later is the text made
-durable and acknowledged, as while the model cannot be run; beside it a bare apsw insert of the same
+durable and acknowledged, as while the model cannot be run: with `similar=False`, and as usual, with
+the search for similar memories that its receipt names. Beside both a bare apsw insert of the same
 row with a full commit: into a table that has its columns and an index of its ids alone, and into
-the table that the store has, with its indexes. All three take turns. What is remembered are made-up
+the table that the store has, with its indexes. All take turns. What is remembered are made-up
 sentences, or the lines of a file, all different: a reading of more signs takes longer.
 """
 
@@ -18,6 +19,8 @@ import statistics
 import tempfile
 import time
 from contextlib import closing
+from functools import partial
+from itertools import product
 from pathlib import Path
 
 import apsw
@@ -39,6 +42,7 @@ from infinite_memory.storage.sqlite.schema import create_tables
 _ROUNDS = 3
 _TURNS = 5
 _COMPARED = (
+    "remember without similar, embedded later",
     "remember, embedded later",
     "bare insert, full commit",
     "bare insert with the indexes",
@@ -85,10 +89,10 @@ def _memory(text: str, like: Memory) -> Memory:
 def single(scratch: Path, count: int, own: Path | None) -> None:
     logging.getLogger("infinite_memory").setLevel(logging.ERROR)  # each would say that it waits
     if own is None:
-        lines = corpus.texts(_TURNS * count, seed=200)
+        lines = corpus.texts(2 * _TURNS * count, seed=200)
     else:
         lines = [*dict.fromkeys(filter(None, own.read_text("utf-8").splitlines()))]
-        count = min(count, len(lines) // _TURNS)
+        count = min(count, len(lines) // (2 * _TURNS))
     plain, indexed = _connect(scratch / "plain.db"), _connect(scratch / "indexed.db")
     columns = INSERT[INSERT.index("(") + 1 : INSERT.index(")")].replace('"id"', '"id" UNIQUE')
     plain.execute(f"CREATE TABLE memories ({columns})")
@@ -105,7 +109,8 @@ def single(scratch: Path, count: int, own: Path | None) -> None:
             cut = slice(turn_number * count, (turn_number + 1) * count)
             figures.append(
                 [
-                    timed(store.remember, lines[cut]),
+                    timed(partial(store.remember, similar=False), lines[cut]),
+                    timed(store.remember, lines[count * _TURNS :][cut]),
                     timed(lambda row: plain.execute(INSERT, row), rows[cut]),
                     timed(lambda row: indexed.execute(INSERT, row), rows[cut]),
                 ]
@@ -116,10 +121,13 @@ def single(scratch: Path, count: int, own: Path | None) -> None:
     for turn in figures:
         for name, each in zip(_COMPARED, turn, strict=True):
             print(f"{name:40} {each}")
-    for place, name in enumerate(_COMPARED[1:], 1):
-        ratios = [turn[0].p50 / turn[place].p50 for turn in figures]
+    for of, beside in product((0, 1), (2, 3)):
+        ratios = [turn[of].p50 / turn[beside].p50 for turn in figures]
         shown = ", ".join(f"{ratio:.2f}" for ratio in ratios)
-        print(f"remember beside {name}, p50: {shown}; median {statistics.median(ratios):.2f}")
+        print(
+            f"{_COMPARED[of]}, beside {_COMPARED[beside]}, p50: {shown};"
+            f" median {statistics.median(ratios):.2f}"
+        )
 
 
 def _connect(path: Path) -> apsw.Connection:
