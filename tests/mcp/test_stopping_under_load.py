@@ -105,7 +105,10 @@ def _terminate(process: subprocess.Popen[bytes]) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such signals")
 @pytest.mark.parametrize("stop", [_terminate, _end_input])
-@pytest.mark.parametrize("after", [1, 5, 15])
+@pytest.mark.parametrize(
+    "after",
+    [*(pytest.param(n, marks=pytest.mark.slow("server-endurance")) for n in (1, 5)), 15],
+)
 def test_each_answer_says_what_was_stored(
     tmp_path: Path, stop: Callable[[subprocess.Popen[bytes]], None], after: int
 ) -> None:

@@ -19,6 +19,8 @@ from infinite_memory.storage.mongodb.managed.server import Server
 from infinite_memory.storage.mongodb.managed.sharing import hold_start_lock
 from infinite_memory.testing.embedders import HashingEmbedder
 
+pytestmark = pytest.mark.slow("mongodb")
+
 KILLS = 3
 AFTER = 6
 

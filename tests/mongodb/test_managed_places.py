@@ -19,6 +19,8 @@ from infinite_memory import Config, ConfigurationError, MemoryStore, StorageUnav
 from infinite_memory.storage.mongodb.managed.binary import find_mongod
 from infinite_memory.testing.embedders import HashingEmbedder
 
+pytestmark = pytest.mark.slow("mongodb")
+
 _UNAUTHORIZED, _AUTHENTICATION_FAILED = 13, 18
 
 

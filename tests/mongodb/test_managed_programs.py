@@ -8,11 +8,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
 from managed_processes import environment, left_over, server, servers, starts
 from mongo_servers import Deployment
 from pymongo import MongoClient
 
 from benchmarks.raw_server import RawServer, patient_command
+
+pytestmark = pytest.mark.slow("mongodb")
 
 COMMAND = [sys.executable, "-m", "infinite_memory.cli.main"]
 

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from managed_processes import User, kill_server, left_over, server, servers, starts, users
 
+pytestmark = pytest.mark.slow("mongodb")
+
 PROCESSES = 8
 EACH = 200
 

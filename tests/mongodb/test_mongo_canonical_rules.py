@@ -11,6 +11,8 @@ from infinite_memory import Config, MemoryStore
 from infinite_memory.testing.embedders import HashingEmbedder
 from tests.operations.canonical_rules import change_rule, check_store, make_store
 
+pytestmark = pytest.mark.slow("mongodb")
+
 
 def test_a_store_made_under_one_rule_is_sound_under_another(
     single: Deployment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -13,6 +13,8 @@ from infinite_memory.protocols import Storage
 from infinite_memory.storage.confined import ConfinedStorage
 from infinite_memory.storage.mongodb import MongoStorage
 
+pytestmark = pytest.mark.slow("mongodb")
+
 
 class TestConfinedMongoStorage(ConfinedContract):
     addresses: dict[str, str]

@@ -22,6 +22,8 @@ from infinite_memory.storage.open import open_storage
 from infinite_memory.storage.sqlite import SqliteStorage
 from tests.harness.everything import dump, fill
 
+pytestmark = pytest.mark.slow("mongodb")
+
 COMMAND = [sys.executable, "-m", "infinite_memory.cli.main", "copy"]
 
 

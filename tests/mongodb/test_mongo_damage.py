@@ -24,6 +24,8 @@ from infinite_memory.storage.mongodb import MongoStorage
 from infinite_memory.testing.embedders import HashingEmbedder
 from infinite_memory.testing.storage_contract import make_access_key, make_embedding, put
 
+pytestmark = pytest.mark.slow("mongodb")
+
 Raw = Database[dict[str, Any]]
 
 

@@ -32,6 +32,8 @@ from infinite_memory.storage.mongodb.metadata import encode_end
 from infinite_memory.storage.mongodb.schema import METADATA, STORE
 from infinite_memory.testing.storage_contract import put
 
+pytestmark = pytest.mark.slow("mongodb")
+
 # More than a commit has; the loops end where there are no more.
 _MOST_STEPS = 60
 

@@ -21,6 +21,8 @@ from infinite_memory.storage.mongodb.commit_plan import Before, plan_commit
 from infinite_memory.storage.mongodb.schema import METADATA, STORE
 from infinite_memory.testing.storage_contract import put
 
+pytestmark = pytest.mark.slow("mongodb")
+
 WRITERS = 4
 COMMITS = 40
 # More than reading a stretch of the feed has.

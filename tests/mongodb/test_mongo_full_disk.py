@@ -16,6 +16,8 @@ from infinite_memory.storage.mongodb.connection import connect
 from infinite_memory.storage.mongodb.storage import MongoStorage
 from infinite_memory.testing.storage_contract import put
 
+pytestmark = pytest.mark.slow("mongodb")
+
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:

@@ -25,6 +25,8 @@ from infinite_memory.storage.mongodb.connection import connect
 from infinite_memory.testing.embedders import HashingEmbedder
 from infinite_memory.testing.storage_contract import put
 
+pytestmark = pytest.mark.slow("mongodb")
+
 SOON = 15.0
 SHORT = ("serverSelectionTimeoutMS=500", "socketTimeoutMS=1000", "connectTimeoutMS=1000")
 SIGNALS = [signal.SIGKILL, signal.SIGSTOP]

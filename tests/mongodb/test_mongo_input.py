@@ -41,6 +41,8 @@ from infinite_memory.testing.storage_contract import make_embedding, make_memory
 from infinite_memory.testing.storage_contract.base import NOW, make_link
 from infinite_memory.testing.storage_contract.journal import make_action
 
+pytestmark = pytest.mark.slow("mongodb")
+
 OPERATORS = ["$where", "$ne", "$gt", "$expr", "a.b", "$a.$b", "", '{"$gt": ""}', "{$ne: null}"]
 NASTY = [*OPERATORS, "nul\0nul", "$$NOW", "$_id", "$$ROOT", "#", "a#1#2", "__proto__"]
 LONE = "\ud800"

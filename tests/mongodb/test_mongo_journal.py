@@ -27,6 +27,8 @@ from infinite_memory.testing.storage_contract import put
 from infinite_memory.testing.storage_contract.base import NOW, make_link
 from infinite_memory.testing.storage_contract.journal import make_action
 
+pytestmark = pytest.mark.slow("mongodb")
+
 Raw = Database[dict[str, Any]]
 WRITERS = 3
 COMMITS = 30

@@ -21,6 +21,8 @@ from infinite_memory.storage.mongodb.connection import connect
 from infinite_memory.storage.mongodb.storage import MongoStorage
 from infinite_memory.testing.storage_contract import put
 
+pytestmark = pytest.mark.slow("mongodb")
+
 IMPATIENT = {"serverSelectionTimeoutMS": 1500, "timeoutMS": 2000}
 MOST_STEPS = 60
 ROUNDS = 30

@@ -18,6 +18,8 @@ from tests.harness.racing import (
     tell_values,
 )
 
+pytestmark = pytest.mark.slow("mongodb")
+
 _LONG = pytest.mark.slow("mongodb-endurance")
 
 

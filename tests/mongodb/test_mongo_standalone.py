@@ -19,6 +19,8 @@ from infinite_memory.storage.mongodb.connection import connect, refuse_standalon
 from infinite_memory.storage.mongodb.managed.open import open_managed
 from infinite_memory.testing.storage_contract import put
 
+pytestmark = pytest.mark.slow("mongodb")
+
 RESTART = "`mongod --replSet rs0`"
 
 

@@ -14,6 +14,8 @@ from infinite_memory import Config, ConfigurationError, MemoryStore, StorageUnav
 from infinite_memory.storage.mongodb import MongoStorage
 from infinite_memory.testing.embedders import HashingEmbedder
 
+pytestmark = pytest.mark.slow("mongodb")
+
 SECRET = "hunter2"
 
 

@@ -29,7 +29,9 @@ def intact(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return snapshot._path.read_bytes()
 
 
-@pytest.mark.parametrize("bit", [0, 3, 7])
+@pytest.mark.parametrize(
+    "bit", [0, *(pytest.param(bit, marks=pytest.mark.slow("index-walks")) for bit in (3, 7))]
+)
 def test_a_flipped_bit_anywhere_in_the_snapshot_changes_no_ranking(
     tmp_path: Path, intact: bytes, bit: int
 ) -> None:

@@ -84,9 +84,8 @@ def found(index: SearchIndex, criteria: Criteria) -> set[str]:
     return {candidate.id for candidate in ranking.candidates}
 
 
-@settings(deadline=None, max_examples=300)
 @given(memories(), memories(), st.lists(wanted(), min_size=1, max_size=6), st.integers(1, 8))
-def test_the_index_finds_what_the_criteria_admit(
+def _the_index_finds_what_the_criteria_admit(
     first: list[Memory], second: list[Memory], questions: list[Criteria], batch: int
 ) -> None:
     """In segments of any size, after changes that bury some, folded and not."""
@@ -110,6 +109,11 @@ def test_the_index_finds_what_the_criteria_admit(
         expected = {each.id for each in state.values() if criteria.admit(each)}
         assert found(index, criteria) == found(folded, criteria) == expected
         assert {m.id for m in storage.find(criteria, limit=100).memories} == expected
+
+
+@pytest.mark.parametrize("examples", [60, pytest.param(600, marks=pytest.mark.slow("index-walks"))])
+def test_the_index_finds_what_the_criteria_admit(examples: int) -> None:
+    settings(max_examples=examples, deadline=None)(_the_index_finds_what_the_criteria_admit)()
 
 
 def memory(number: int, **fields: object) -> Memory:

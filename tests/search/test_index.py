@@ -196,9 +196,8 @@ changes = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
 @given(changes)
-def test_an_index_that_followed_every_change_equals_one_built_anew(
+def _an_index_that_followed_every_change_equals_one_built_anew(
     steps: list[tuple[str, int, list[str], bool]],
 ) -> None:
     storage = InMemoryStorage()
@@ -238,6 +237,13 @@ def test_an_index_that_followed_every_change_equals_one_built_anew(
                 [c.score for c in theirs.candidates], abs=2e-6
             )
             assert (mine.eligible, mine.pending) == (theirs.eligible, theirs.pending)
+
+
+@pytest.mark.parametrize("examples", [15, pytest.param(120, marks=pytest.mark.slow("index-walks"))])
+def test_an_index_that_followed_every_change_equals_one_built_anew(examples: int) -> None:
+    settings(max_examples=examples, deadline=None)(
+        _an_index_that_followed_every_change_equals_one_built_anew
+    )()
 
 
 def test_many_small_changes_leave_few_segments() -> None:

@@ -94,7 +94,6 @@ def changes(draw: st.DrawFn) -> list[tuple[str, str | None, dict[str, object]]]:
     return drawn
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     made=changes(),
     text=TEXTS,
@@ -103,7 +102,7 @@ def changes(draw: st.DrawFn) -> list[tuple[str, str | None, dict[str, object]]]:
     scopes=st.sampled_from([None, frozenset({"work"})]),
     offset=st.integers(0, 3),
 )
-def test_the_index_ranks_as_the_linear_search_after_every_change(
+def _the_index_ranks_as_the_linear_search_after_every_change(
     made: list[tuple[str, str | None, dict[str, object]]],
     text: str,
     depth: Depth,
@@ -128,6 +127,13 @@ def test_the_index_ranks_as_the_linear_search_after_every_change(
     near = index.nearest(EMBEDDER.embed_query(text), criteria, limit=5)
     expected = linear.nearest(EMBEDDER.embed_query(text), criteria, limit=5)
     assert [c for _, c in near] == pytest.approx([c for _, c in expected], abs=1e-3)
+
+
+@pytest.mark.parametrize("examples", [15, pytest.param(120, marks=pytest.mark.slow("index-walks"))])
+def test_the_index_ranks_as_the_linear_search_after_every_change(examples: int) -> None:
+    settings(max_examples=examples, deadline=None)(
+        _the_index_ranks_as_the_linear_search_after_every_change
+    )()
 
 
 @settings(max_examples=25, deadline=None)
