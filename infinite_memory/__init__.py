@@ -53,13 +53,23 @@ if TYPE_CHECKING:
     from infinite_memory.model.record import Page, Usage
     from infinite_memory.model.scope import Scope, Sensitivity
     from infinite_memory.model.time_range import Reading, TimeRange, format_range
-    from infinite_memory.model.verification import Finding, RecordKind, Verification
+    from infinite_memory.model.verification import (
+        Diagnosis,
+        Finding,
+        RecordKind,
+        State,
+        Verification,
+    )
+    from infinite_memory.observe.reads import Read
+    from infinite_memory.observe.recorder import CacheUse, Metrics
+    from infinite_memory.observe.timings import Timing
     from infinite_memory.operations.briefing.values import (
         Briefing,
         BriefingItem,
         BriefingPart,
         BriefingSection,
     )
+    from infinite_memory.operations.health import Health, HealthStatus, ModelHealth
     from infinite_memory.operations.stats import Stats
     from infinite_memory.operations.store_copy.copy import copy_store
     from infinite_memory.operations.undo.undo import Undone
@@ -92,12 +102,14 @@ __all__ = [
     "BriefingPart",
     "BriefingSection",
     "BulkReceipt",
+    "CacheUse",
     "Config",
     "ConfigurationError",
     "Conflict",
     "Copied",
     "CopyStep",
     "Depth",
+    "Diagnosis",
     "Digest",
     "Draft",
     "Effective",
@@ -106,6 +118,8 @@ __all__ = [
     "Entry",
     "Explanation",
     "Finding",
+    "Health",
+    "HealthStatus",
     "Hit",
     "Hits",
     "IdTaken",
@@ -122,7 +136,9 @@ __all__ = [
     "LinkType",
     "Memory",
     "MemoryStore",
+    "Metrics",
     "Mode",
+    "ModelHealth",
     "NewKey",
     "NotFound",
     "Operation",
@@ -132,6 +148,7 @@ __all__ = [
     "Predecessor",
     "Preview",
     "Profile",
+    "Read",
     "ReadOnly",
     "Reading",
     "Recalled",
@@ -146,6 +163,7 @@ __all__ = [
     "Searchable",
     "Sensitivity",
     "Similar",
+    "State",
     "Stats",
     "Status",
     "Step",
@@ -163,6 +181,7 @@ __all__ = [
     "SupportsTimeline",
     "SupportsVerify",
     "TimeRange",
+    "Timing",
     "Told",
     "Undone",
     "UnknownScope",
@@ -221,7 +240,11 @@ _HOMES = {
     "model.record": ("Page", "Usage"),
     "model.scope": ("Scope", "Sensitivity"),
     "model.time_range": ("Reading", "TimeRange", "format_range"),
-    "model.verification": ("Finding", "RecordKind", "Verification"),
+    "model.verification": ("Diagnosis", "Finding", "RecordKind", "State", "Verification"),
+    "observe.reads": ("Read",),
+    "observe.recorder": ("CacheUse", "Metrics"),
+    "observe.timings": ("Timing",),
+    "operations.health": ("Health", "HealthStatus", "ModelHealth"),
     "operations.store_copy.copy": ("copy_store",),
     "operations.stats": ("Stats",),
     "operations.undo.undo": ("Undone",),

@@ -27,6 +27,7 @@ __all__ = [
     "CONFIG_FILE",
     "CPU_PROVIDER",
     "DEFAULT_HOME",
+    "Audit",
     "Config",
     "Effective",
     "Limits",
@@ -122,10 +123,35 @@ class SearchDefaults(_Section):
 
 
 class Logging(_Section):
-    """The log of the command line and of the server."""
+    """The log of the command line and of the server.
 
-    level: Literal["debug", "info", "warning", "error"] = "warning"
+    - `level`: by default "warning", and "info" for a server over HTTP. At "info" a server logs a
+      line for every call.
+    - `format`: "json", an object a line, or "text". By default servers and files have "json", and
+      commands and terminals "text".
+    - `file`: a server writes to it and to standard error, a command to it alone. Before it is
+      longer than `max_bytes` it is renamed, and `backups` earlier files are kept; 0 for any length.
+    - `texts`: whether texts of memories, questions and keys may stand in the log.
+    """
+
+    level: Literal["debug", "info", "warning", "error"] | None = None
+    format: Literal["json", "text"] | None = None
     file: _Path | None = None
+    max_bytes: Annotated[int, Field(ge=0, le=1 << 40)] = 10_000_000
+    backups: Annotated[int, Field(ge=1, le=100)] = 3
+    texts: bool = False
+
+
+class Audit(_Section):
+    """The record of reads: who was shown which memories, and when.
+
+    It is kept beside the journal if `reads` is true, in a file that is renamed before it is longer
+    than `max_bytes`; `backups` earlier files are kept.
+    """
+
+    reads: bool = False
+    max_bytes: Annotated[int, Field(ge=10_000, le=1 << 40)] = 10_000_000
+    backups: Annotated[int, Field(ge=1, le=100)] = 3
 
 
 class Config(_Section):
@@ -169,6 +195,7 @@ class Config(_Section):
     search: SearchDefaults = SearchDefaults()
     limits: Limits = Limits()
     logging: Logging = Logging()
+    audit: Audit = Audit()
 
 
 @frozen(kw_only=True)

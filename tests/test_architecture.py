@@ -38,6 +38,7 @@ LAYERS = [
     "infinite_memory.text",
     "infinite_memory.times",
     "infinite_memory.files",
+    "infinite_memory.observe",
     "infinite_memory.storage",
     "infinite_memory.embedding",
     "infinite_memory.search",

@@ -93,6 +93,9 @@ SECTIONS: Mapping[str, Mapping[str, CommandRow]] = {
     },
     "The store": {
         "stats": CommandRow("Count the stored memories.", "stats", "maintenance"),
+        "health": CommandRow(
+            "Say whether the store works, and what to do if not.", "health", "health"
+        ),
         "verify": CommandRow(
             "Check every record and the index, and report damage.", "verify", "maintenance"
         ),

@@ -10,11 +10,11 @@ from pathlib import Path
 import click
 
 from infinite_memory.cli.options import wanted_home, wanted_scopes, wanted_store
-from infinite_memory.cli.output import escape_controls
 from infinite_memory.clients.platform import Platform
 from infinite_memory.config import Config, Effective, Logging, environment_name, load
 from infinite_memory.errors import ConfigurationError
 from infinite_memory.model.address import find_problem, is_folder, masked, secrets_in
+from infinite_memory.observe.logs import JsonFormatter, TextFormatter, make_file_handler
 
 __all__ = ["load_settings", "login_shell", "read_platform", "server_arguments", "set_up"]
 
@@ -109,15 +109,18 @@ def _absolute(typed: str, option: str) -> Path:
         raise ConfigurationError(f"the folder {typed!r:.200} cannot be used: {error}") from error
 
 
-class _PlainFormatter(logging.Formatter):
-    def format(self, record: logging.LogRecord) -> str:
-        return escape_controls(super().format(record))
-
-
 def _direct_log(context: click.Context, settings: Logging) -> None:
-    logger, handler = logging.getLogger("infinite_memory"), _handler(settings)
+    """Send the log of this command to the file of the settings, or else to standard error."""
+    logger = logging.getLogger("infinite_memory")
+    handler = logging.StreamHandler() if settings.file is None else make_file_handler(settings)
+    if settings.file is None:
+        handler.setFormatter(
+            JsonFormatter(texts=settings.texts)
+            if settings.format == "json"
+            else TextFormatter(texts=settings.texts, times=False)
+        )
     logger.addHandler(handler)
-    logger.setLevel(settings.level.upper())
+    logger.setLevel((settings.level or "warning").upper())
     logger.propagate = False
 
     def undo() -> None:
@@ -126,21 +129,3 @@ def _direct_log(context: click.Context, settings: Logging) -> None:
         handler.close()
 
     context.find_root().call_on_close(undo)
-
-
-def _handler(settings: Logging) -> logging.Handler:
-    if settings.file is None:
-        handler: logging.Handler = logging.StreamHandler()
-        handler.setFormatter(_PlainFormatter("%(levelname)s: %(message)s"))
-        return handler
-    try:
-        settings.file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        settings.file.touch(mode=0o600)
-        handler = logging.FileHandler(settings.file, encoding="utf-8", errors="backslashreplace")
-    except OSError as error:
-        raise ConfigurationError(
-            f"logging.file = {str(settings.file)!r} cannot be written ({error.strerror}):"
-            " name another file, or leave it out"
-        ) from error
-    handler.setFormatter(_PlainFormatter("%(asctime)s %(process)d %(levelname)s %(message)s"))
-    return handler

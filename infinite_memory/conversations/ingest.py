@@ -68,7 +68,7 @@ def _ingest_claimed(services: Services, spool: Spool, stop: Stop) -> Ingested:
         try:
             count, position = _ingest_transcript(services, line, positions, stop)
         except (Conflict, InvalidInput) as error:
-            failures.append(_fail(line, str(error)))
+            failures.append(_fail(line, error, str(error)))
             continue
         except InfiniteMemoryError:
             raise  # the store cannot take anything in at the moment
@@ -79,7 +79,7 @@ def _ingest_claimed(services: Services, spool: Spool, stop: Stop) -> Ingested:
             ingested = _skip(ingested, str(error))
             continue
         except OSError as error:
-            failures.append(_fail(line, error.strerror or str(error)))
+            failures.append(_fail(line, error, error.strerror or str(error)))
             continue
         if position is not None:
             positions.pop(line.transcript, None)
@@ -102,8 +102,8 @@ class _Unreadable(Exception):
     """A transcript will never be read; the message says why."""
 
 
-def _fail(line: SpoolLine, reason: str) -> SpoolLine:
-    _log.warning("%s was not taken in: %s", line.transcript, reason)
+def _fail(line: SpoolLine, error: Exception, reason: str) -> SpoolLine:
+    _log.warning("%s was not taken in: %s", line.transcript, error)
     return evolve(line, reason=reason)
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from infinite_memory.embedding.checked import CheckedEmbedder
 from infinite_memory.errors import InvalidInput
+from infinite_memory.observe.recorder import count_cache
 from infinite_memory.protocols import Embedder
 
 __all__ = ["CachedEmbedder"]
@@ -60,6 +61,11 @@ class CachedEmbedder:
         """The mean cosine of unrelated texts."""
         return self._complete.background
 
+    @property
+    def is_loaded(self) -> bool | None:
+        """Whether the model of the wrapped embedder is in memory, None if that is unknown."""
+        return self._complete.is_loaded
+
     def understands(self, text: str) -> bool:
         """Return whether the wrapped embedder was made for the language of `text`."""
         return self._complete.understands(text)
@@ -72,6 +78,7 @@ class CachedEmbedder:
         """Return a unit vector for every text; only vectors that are not kept are computed."""
         known = {text: self._recall((False, text)) for text in dict.fromkeys(texts)}
         missing = [text for text, vector in known.items() if vector is None]
+        count_cache("texts", hits=len(known) - len(missing), misses=len(missing))
         if missing:
             for text, vector in zip(missing, self._complete.embed(missing), strict=True):
                 known[text] = self._keep((False, text), vector)
@@ -84,6 +91,7 @@ class CachedEmbedder:
     def embed_query(self, text: str) -> NDArray[np.float32]:
         """Return the unit vector of a question."""
         vector = self._recall((True, text))
+        count_cache("questions", **{"misses" if vector is None else "hits": 1})
         return (
             self._keep((True, text), self._complete.embed_query(text)) if vector is None else vector
         )

@@ -81,6 +81,12 @@ class CheckedEmbedder:
                     return 0.0
             return self._background
 
+    @property
+    def is_loaded(self) -> bool | None:
+        """Whether the model is in memory, None if the wrapped embedder does not tell it."""
+        loaded = getattr(self._inner, "is_loaded", None)
+        return None if loaded is None else bool(loaded)
+
     def understands(self, text: str) -> bool:
         """Return whether the model was made for the language of `text`."""
         understands = getattr(self._inner, "understands", None)

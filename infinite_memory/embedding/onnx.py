@@ -79,6 +79,11 @@ class OnnxEmbedder:
         return self._manifest.dimensions
 
     @property
+    def is_loaded(self) -> bool:
+        """Whether the model is in memory; the first use loads it."""
+        return self._runtime is not None
+
+    @property
     def max_tokens(self) -> int:
         """The length of the model's window in tokens, with the special tokens at both ends."""
         return self._manifest.max_tokens

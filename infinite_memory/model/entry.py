@@ -56,11 +56,13 @@ class Actor(PlainData):
     """Who made a change: the name of the client, and the process that it ran in.
 
     `process` is the name of the machine, a space, and an identifier that is unique on that machine:
-    the process number with a random part.
+    the process number with a random part. `key` is the id of the access key that the client showed,
+    "" without one.
     """
 
     client: str = ""
     process: str = ""
+    key: str = ""
 
     @property
     def machine(self) -> str:
@@ -119,6 +121,7 @@ class Action(PlainData):
         links = [[_link_fields(s.before), _link_fields(s.after)] for s in self.links]
         # Left out where there is none, so that the entries of schema 1 keep their digests.
         key = "" if self.access_key is None else f',"access_key":{_quoted(self.access_key)}'
+        shown = f',"key":{_quoted(self.actor.key)}' if self.actor.key else ""
         # Formatted by hand: a call of the JSON encoder takes longer than all of this.
         return (
             f'{{"at":"{iso(self.at)}","client":{_quoted(self.actor.client)}'
@@ -127,7 +130,7 @@ class Action(PlainData):
             f',"scopes":{_ENCODER.encode(scopes) if scopes else "[]"}'
             f',"links":{_ENCODER.encode(links) if links else "[]"}'
             f',"undoes":{"null" if self.undoes is None else self.undoes}'
-            f',"reason":{_quoted(self.reason)}{key}}}'
+            f',"reason":{_quoted(self.reason)}{key}{shown}}}'
         )
 
     @classmethod
@@ -137,7 +140,11 @@ class Action(PlainData):
             fields = json.loads(text)
             return cls(
                 at=datetime.fromisoformat(fields["at"]),
-                actor=Actor(client=fields["client"], process=fields["process"]),
+                actor=Actor(
+                    client=fields["client"],
+                    process=fields["process"],
+                    key=fields.get("key", ""),
+                ),
                 operation=Operation(fields["operation"]),
                 memories=tuple(
                     MemoryStep(id=memory_id, before=before, after=after)

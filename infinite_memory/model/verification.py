@@ -75,7 +75,7 @@ class State(StrEnum):
 
 
 @frozen
-class Diagnosis:
+class Diagnosis(PlainData):
     """The result of a check: its subject in a word or two, and a sentence with the way out."""
 
     about: str

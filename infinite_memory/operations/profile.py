@@ -55,7 +55,9 @@ _Facts: TypeAlias = Mapping[_Path, Sequence[Memory]]
 def get_profile(services: Services, user: str) -> Profile:
     """Return the profile of a user; see `Profiles.get`."""
     user = _check_user(services, user)
-    return _build_profile(user, _load_facts(services, user))
+    facts = _load_facts(services, user)
+    services.note_read(memory for memories in facts.values() for memory in memories)
+    return _build_profile(user, facts)
 
 
 def load_profile_facts(services: Services, user: str = DEFAULT_USER) -> list[Memory]:

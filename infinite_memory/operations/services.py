@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 
 from attrs import field, frozen
 
@@ -12,6 +13,8 @@ from infinite_memory.embedding import CheckedEmbedder
 from infinite_memory.model.entry import Actor
 from infinite_memory.model.ids import RandomBytes
 from infinite_memory.model.memory import Memory
+from infinite_memory.observe.reads import Read, ReadLog
+from infinite_memory.observe.recorder import Recorder, current_operation
 from infinite_memory.operations.active_model import Models
 from infinite_memory.operations.calls import Calls
 from infinite_memory.operations.retrieval.language_hint import LanguageHint
@@ -28,7 +31,9 @@ __all__ = ["Services"]
 class Services:
     """The parts of an open store.
 
-    `manages_keys` is False for the handle of a client, which may not manage access keys.
+    `manages_keys` is False for the handle of a client, which may not manage access keys. `backend`
+    names the kind of storage, and `data_folder` is where its files are, None if it has none here.
+    `reads` records who read what, None if reads are not recorded.
     """
 
     storage: Storage
@@ -39,6 +44,10 @@ class Services:
     actor: Actor
     manages_keys: bool = True
     usage: UsageCounter | None = None
+    backend: str = "custom"
+    data_folder: Path | None = None
+    recorder: Recorder = field(factory=Recorder)
+    reads: ReadLog | None = None
     recent_recalls: RecentRecalls = field(factory=RecentRecalls)
     calls: Calls = field(factory=Calls)
     scope_names: ScopeNameCache = field(factory=ScopeNameCache)
@@ -70,5 +79,18 @@ class Services:
         """
         now, returned = self.clock(), list(memories)
         self.recent_recalls.note(returned, now)
+        self.note_read(returned)
         if is_recall and self.usage is not None:
             self.usage.note((memory.id for memory in returned), now)
+
+    def note_read(self, memories: Iterable[Memory]) -> None:
+        """Record that the running call shows `memories`, if reads are recorded."""
+        if self.reads is not None:
+            self.reads.append(
+                Read(
+                    at=self.clock(),
+                    actor=self.actor,
+                    operation=current_operation() or "",
+                    memories=tuple(memory.id for memory in memories),
+                )
+            )

@@ -122,6 +122,26 @@ class SearchIndex:
         """Count the memories that meet `criteria` and hold all words of `name`, and all."""
         return self.refresh().count_holding(name, criteria)
 
+    def count_behind(self, *, limit: int) -> int:
+        """Count the memories, about `limit` at most, that changed since the index read the store.
+
+        The next search reads them. Nothing is read into the index here, and memories that are gone
+        do not count.
+        """
+        reader = self._reader
+        if reader is not None:
+            cursor = reader.cursor
+        else:
+            cursor = 0 if self._snapshot is None else self._snapshot.cursor()
+        behind, position = 0, self._storage.position()
+        while cursor < position and behind < limit:
+            changes = self._storage.changes(cursor, limit=_FEED_BATCH, models=())
+            behind += sum(change.record is not None for change in changes.items)
+            if changes.cursor <= cursor:
+                break
+            cursor = changes.cursor
+        return behind
+
     def warm_up(self) -> None:
         """Map the snapshot and read the changes since it was written."""
         self.refresh()

@@ -13,6 +13,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from functools import partial
 
 import numpy as np
@@ -22,6 +23,7 @@ from numpy.typing import NDArray
 from infinite_memory.errors import EmbedderError
 from infinite_memory.model.criteria import Depth
 from infinite_memory.model.question import Arm, Candidate, Question, Ranking
+from infinite_memory.observe.recorder import measure_arm
 from infinite_memory.search.bm25 import QueryTerms, bm25
 from infinite_memory.search.calibration import Calibration, calibrate
 from infinite_memory.search.collapsing import (
@@ -35,6 +37,7 @@ from infinite_memory.search.collapsing import (
 from infinite_memory.search.conversation.scoring import ConversationScores, score_in_conversations
 from infinite_memory.search.conversation.turns import ConversationTurns, find_conversation_turns
 from infinite_memory.search.cosine import QueryVector, approximate_cosines, cosines
+from infinite_memory.search.doc_filter import DocFilter
 from infinite_memory.search.explain import explain
 from infinite_memory.search.later_first import (
     COMPARED,
@@ -67,6 +70,7 @@ from infinite_memory.search.scoring import (
     without_meaning,
     without_words,
 )
+from infinite_memory.search.segment import Segment
 from infinite_memory.search.sentences import score_sentences, split_sentences
 from infinite_memory.text.analyzer import spelled_names
 from infinite_memory.text.question_terms import split_terms
@@ -80,6 +84,9 @@ _CANDIDATES = 300
 _RESCORED = 1_000
 # The least total of a match: a memory that has nothing in common with the question has 0.
 _ANY_MATCH = float(np.finfo(np.float32).tiny)
+
+# Measured apart from the comparison: it costs most, unless the question is in the cache.
+_EMBEDDING = "embedding"
 
 Embed = Callable[[str], NDArray[np.float32]]
 Scores = NDArray[np.float32]
@@ -108,25 +115,23 @@ def rank(
     text = remove_names(remove_time_words(question), names | common_names)
     queries, note = _embed_question(text, question, embed, sentences=weights.sentences > 0)
     query = queries[0] if queries else None
+    rough_cosines = _compare_by_meaning(query, segments, eligible)
     weights = _adjust_weights(question, query, weights)
     words = question.text if weights.words else ""
-    telling, minor = split_terms(words)
-    bm25_scores, query_terms = bm25(
-        telling, segments, eligible, spelled=spelled_names(words), minor=minor
-    )
+    telling, bm25_scores, query_terms = _compare_by_words(words, segments, eligible)
     scores = [
         score_segment(
             segment,
             doc_filter,
-            cosine=None if query is None else approximate_cosines(query, segment, doc_filter),
+            cosine=cosine,
             bm25=bm25_of_segment,
             ideal=query_terms.ideal,
             named=mask_speakers(names, segment, doc_filter) if names else None,
             background=background,
             weights=weights,
         )
-        for segment, doc_filter, bm25_of_segment in zip(
-            segments, eligible, bm25_scores, strict=True
+        for segment, doc_filter, cosine, bm25_of_segment in zip(
+            segments, eligible, rough_cosines, bm25_scores, strict=True
         )
     ]
     context = _score_candidates(scores, query_terms, weights, queries, question.text, texts)
@@ -135,6 +140,29 @@ def rank(
     lifted = lift_totals(scores, question, reasons, weights)
     ranking = _make_ranking(*lifted, question, curve, note, context, weights.later)
     return evolve(ranking, empty_time=empty_time)
+
+
+def _compare_by_meaning(
+    query: QueryVector | None, segments: Sequence[Segment], eligible: Sequence[DocFilter]
+) -> Sequence[Scores | None]:
+    """Return the cosines of the eligible documents by segment, None without a `query`."""
+    if query is None:
+        return [None] * len(segments)
+    with measure_arm(Arm.MEANING):
+        return [
+            approximate_cosines(query, segment, doc_filter)
+            for segment, doc_filter in zip(segments, eligible, strict=True)
+        ]
+
+
+def _compare_by_words(
+    words: str, segments: Sequence[Segment], eligible: Sequence[DocFilter]
+) -> tuple[Sequence[str], Sequence[Scores], QueryTerms]:
+    """Return the telling words, the BM25 scores of the eligible documents, and the terms."""
+    with measure_arm(Arm.WORDS) if words else nullcontext():
+        telling, minor = split_terms(words)
+        spelled = spelled_names(words)
+        return telling, *bm25(telling, segments, eligible, spelled=spelled, minor=minor)
 
 
 def _make_ranking(
@@ -328,8 +356,10 @@ def _embed_question(
         return (), None
     if embed is None:
         return (), "compared by words alone: the embedding model does not know this language"
+    parts = (text, *(split_sentences(text) if sentences else ()))
     try:
-        vectors = [embed(part) for part in (text, *(split_sentences(text) if sentences else ()))]
+        with measure_arm(_EMBEDDING):
+            vectors = [embed(part) for part in parts]
     except EmbedderError as error:
         return (), f"compared by words alone: {error}"
     if not all(np.isfinite(vector).all() for vector in vectors):

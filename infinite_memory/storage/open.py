@@ -6,6 +6,8 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from attrs import frozen
+
 from infinite_memory.config import Config, load
 from infinite_memory.errors import ConfigurationError
 from infinite_memory.model.address import (
@@ -26,7 +28,9 @@ from infinite_memory.storage.sqlite.storage import SqliteStorage
 __all__ = [
     "IN_MEMORY",
     "MANAGED",
+    "Place",
     "address_of",
+    "describe_place",
     "diagnose_library",
     "diagnose_unopened",
     "is_folder",
@@ -111,6 +115,27 @@ def diagnose_unopened(
             f"{find_mongod(mongod)} keeps the store of {home}; unless it was running, this check"
             " starts and stops it.",
         )
+
+
+@frozen(kw_only=True)
+class Place:
+    """Where a store is: its backend, and the folder of its files on this machine, None for none.
+
+    `is_own` is true if no other store has its files in that folder.
+    """
+
+    backend: str = "custom"
+    folder: Path | None = None
+    is_own: bool = False
+
+
+def describe_place(address: str, *, home: Path) -> Place:
+    """Return where the store at `address` is."""
+    if is_folder(address):
+        return Place(backend="sqlite", folder=Path(address), is_own=True)
+    if address == IN_MEMORY:
+        return Place(backend="memory")
+    return Place(backend="mongodb", folder=home)
 
 
 def snapshot_folder(address: str, storage: Storage, *, home: Path) -> Path | None:

@@ -6,6 +6,7 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Generator, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from functools import partial, wraps
 from itertools import islice
 from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar
@@ -53,7 +54,12 @@ class _Threads:
         if self._is_closed or self._process != os.getpid():
             # The store refuses the call, so this does not block.
             return call()
-        return await asyncio.get_running_loop().run_in_executor(self._pool, call)
+        return await asyncio.get_running_loop().run_in_executor(
+            # With the context of the task, so that spans of the call belong to the span around it.
+            self._pool,
+            copy_context().run,
+            call,
+        )
 
     async def iterate(self, items: Iterable[R]) -> AsyncIterator[R]:
         """Yield the items, which threads read in pages."""
@@ -120,6 +126,7 @@ class _AsyncJournal(_Awaited[Journal]):
     entries = _awaited(Journal.entries)
     history = _awaited(Journal.history)
     conflicts = _awaited(Journal.conflicts)
+    reads = _awaited(Journal.reads)
 
     def __aiter__(self) -> AsyncIterator[Entry]:
         """Yield every entry, newest first."""
@@ -232,10 +239,17 @@ class AsyncMemoryStore(_Awaited[MemoryStore]):
         return self._blocking.config
 
     async def confine(
-        self, *, scopes: str | Iterable[str], client: str | None = None, read_only: bool = False
+        self,
+        *,
+        scopes: str | Iterable[str],
+        client: str | None = None,
+        read_only: bool = False,
+        key: str = "",
     ) -> Self:
         """Return a handle for a client; see `MemoryStore.confine`. It has threads of its own."""
-        make = partial(self._blocking.confine, scopes=scopes, client=client, read_only=read_only)
+        make = partial(
+            self._blocking.confine, scopes=scopes, client=client, read_only=read_only, key=key
+        )
         return type(self)(await self._threads.run(make), threads=self._threads.count)
 
     confine.__doc__ = MemoryStore.confine.__doc__
@@ -264,6 +278,8 @@ class AsyncMemoryStore(_Awaited[MemoryStore]):
     get = _awaited(MemoryStore.get)
     stats = _awaited(MemoryStore.stats)
     verify = _awaited(MemoryStore.verify)
+    health = _awaited(MemoryStore.health)
+    metrics = _awaited(MemoryStore.metrics)
 
 
 class _Opening:

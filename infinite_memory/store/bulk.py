@@ -6,6 +6,7 @@ from typing import Unpack
 
 from infinite_memory.model.criteria import Conditions
 from infinite_memory.model.receipt import BulkReceipt, Preview
+from infinite_memory.observe.recorder import measure_calls
 from infinite_memory.operations.calls import count_call
 from infinite_memory.operations.writes.bulk_forget import forget_matching, preview_matching
 from infinite_memory.store.lifetime import Group
@@ -13,6 +14,7 @@ from infinite_memory.store.lifetime import Group
 __all__ = ["Bulk"]
 
 
+@measure_calls("bulk.")
 class Bulk(Group):
     """Changes of all memories that meet conditions, which a preview shows first.
 

@@ -12,6 +12,7 @@ from infinite_memory.config import Config
 from infinite_memory.model.access.scope_pattern import EVERYTHING, check_scope_patterns
 from infinite_memory.model.checks import check_flag, check_label
 from infinite_memory.model.entry import Actor
+from infinite_memory.observe.recorder import Recorder
 from infinite_memory.operations.calls import Calls
 from infinite_memory.operations.retrieval.language_hint import LanguageHint
 from infinite_memory.operations.retrieval.recent_recalls import RecentRecalls
@@ -24,7 +25,7 @@ __all__ = ["confine_config", "confine_lifetime"]
 
 
 def confine_lifetime(
-    parent: Lifetime, *, scopes: str | Iterable[str], client: str | None, read_only: bool
+    parent: Lifetime, *, scopes: str | Iterable[str], client: str | None, read_only: bool, key: str
 ) -> Lifetime:
     """Open a handle over the store of `parent`; see `MemoryStore.confine`.
 
@@ -51,10 +52,15 @@ def confine_lifetime(
                 storage=storage,
                 config=config,
                 models=models,
-                actor=Actor(client=name, process=_name_process(services.actor, name)),
+                actor=Actor(
+                    client=name,
+                    process=_name_process(services.actor, name),
+                    key=check_label(key, "key") if key else "",
+                ),
                 manages_keys=False,
                 recent_recalls=RecentRecalls(),
                 calls=Calls(within=services.calls),
+                recorder=Recorder(within=services.recorder),
                 scope_names=ScopeNameCache(),
                 language_hint=LanguageHint(),
             ),

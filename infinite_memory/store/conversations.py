@@ -7,6 +7,7 @@ from collections.abc import Callable
 from infinite_memory.conversations.ingest import ingest_spool
 from infinite_memory.conversations.ingested import Ingested
 from infinite_memory.conversations.project_scope import existing_project_scope
+from infinite_memory.observe.recorder import measure_calls
 from infinite_memory.operations.calls import count_call
 from infinite_memory.store.lifetime import Group
 
@@ -17,6 +18,7 @@ def _never() -> bool:
     return False
 
 
+@measure_calls("conversations.")
 class Conversations(Group):
     """The conversations of a store, and the taking in of sessions that hooks have noted."""
 

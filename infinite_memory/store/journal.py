@@ -8,7 +8,10 @@ from infinite_memory.errors import NotFound
 from infinite_memory.model.checks import check_count
 from infinite_memory.model.entry import Entry
 from infinite_memory.model.memory import Memory
+from infinite_memory.observe.reads import Read
+from infinite_memory.observe.recorder import measure_calls
 from infinite_memory.operations.journal import log
+from infinite_memory.operations.reads import list_reads
 from infinite_memory.operations.retrieval.history import conflicts, history
 from infinite_memory.store.lifetime import Group
 
@@ -17,6 +20,7 @@ __all__ = ["Journal"]
 _PAGE = 256
 
 
+@measure_calls("journal.")
 class Journal(Group):
     """The journal of a store: an entry for every change, numbered from 1, and never changed itself.
 
@@ -69,7 +73,9 @@ class Journal(Group):
             NotFound: no memory has that id, and none in the scopes has that key.
             UnknownScope: a scope was asked for that does not exist.
         """
-        return history(self._services, id_or_key, scope=scope)
+        memories = history(self._services, id_or_key, scope=scope)
+        self._services.note_read(memories)
+        return memories
 
     def conflicts(self, *, scope: str | Iterable[str] | None = None) -> list[tuple[Memory, ...]]:
         """Return groups of current memories of the same key and scope that contradict each other.
@@ -81,4 +87,20 @@ class Journal(Group):
         Raises:
             UnknownScope: a scope was asked for that does not exist.
         """
-        return conflicts(self._services, scope=scope)
+        groups = conflicts(self._services, scope=scope)
+        self._services.note_read(memory for group in groups for memory in group)
+        return groups
+
+    def reads(
+        self, *, limit: int = 20, memory_id: str | None = None, client: str | None = None
+    ) -> list[Read]:
+        """Return recorded reads, newest first: who was shown which memories, and when.
+
+        Reads are recorded while `config.audit.reads` is true, beside the journal, so that nothing
+        of them is undone or verified. With `memory_id` only reads that showed that memory are
+        returned, with `client` only reads by that client.
+
+        Raises:
+            InvalidInput: a value cannot be used.
+        """
+        return list_reads(self._services, limit=limit, memory_id=memory_id, client=client)

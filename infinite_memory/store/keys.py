@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from infinite_memory.model.access.key import AccessKey, NewKey
+from infinite_memory.observe.recorder import measure_calls
 from infinite_memory.operations.access_keys import check_key, create_key, list_keys, revoke_key
 from infinite_memory.operations.calls import count_call
 from infinite_memory.store.lifetime import Group
@@ -13,6 +14,7 @@ from infinite_memory.store.lifetime import Group
 __all__ = ["AccessKeys"]
 
 
+@measure_calls("keys.")
 class AccessKeys(Group):
     """The access keys of a store: who may reach it through a server, and what exists for them.
 

@@ -9,7 +9,12 @@ from contextlib import ExitStack, suppress
 from functools import partial
 from typing import Self
 
+from attrs import evolve
+
 from infinite_memory.errors import StorageError, StoreClosed
+from infinite_memory.model.entry import Actor
+from infinite_memory.observe.recorder import Metrics
+from infinite_memory.operations.health import Health, check_health
 from infinite_memory.operations.services import Services
 from infinite_memory.protocols import limit_to_brief_calls
 from infinite_memory.storage.forks import crossed_fork
@@ -62,6 +67,15 @@ class Lifetime:
         owned.close()
         raise StoreClosed(_CLOSED)
 
+    def clients(self) -> list[Actor]:
+        """Return who works on this store: this handle, and the handles made from it."""
+        with self._lock:
+            handles = list(self._handles)
+        actors = [
+            actor for handle in handles if handle._open_services for actor in handle.clients()
+        ]
+        return [self.services.actor, *sorted(actors, key=lambda actor: actor.client)]
+
     def close(self, seconds: float = _LAST_CALLS_SECONDS) -> None:
         """Refuse every further call, wait for the calls under way, and release everything.
 
@@ -106,6 +120,25 @@ class OpenStore:
         made are closed too; closing such a handle leaves the store open.
         """
         self._lifetime.close()
+
+    def health(self) -> Health:
+        """Check whether the store works, what it lacks, and what to do; see `Health`.
+
+        Nothing is changed, and no model is loaded. A store that cannot be reached is a finding and
+        no error.
+        """
+        return check_health(self._services, self._lifetime.clients())
+
+    def metrics(self) -> Metrics:
+        """Return how often and how long this handle was called, with percentiles and errors.
+
+        Calls of the handles that `confine` made from this one are included. The numbers are those
+        of this process, and take a few hundred kilobytes at most. A handle of some scopes does not
+        see the caches, which it shares with other handles.
+        """
+        services = self._services
+        metrics = services.recorder.read()
+        return metrics if services.confinement is None else evolve(metrics, caches={})
 
     def __enter__(self) -> Self:
         return self

@@ -9,7 +9,6 @@ from typing import Any, Self, Unpack
 
 from infinite_memory.clock import Clock, system_clock
 from infinite_memory.config import Config
-from infinite_memory.model.checks import check_flag
 from infinite_memory.model.criteria import Conditions, Depth
 from infinite_memory.model.draft import Details, Draft
 from infinite_memory.model.hits import Absence, Hits
@@ -19,6 +18,7 @@ from infinite_memory.model.recall_page import Recalled
 from infinite_memory.model.receipt import Receipt
 from infinite_memory.model.record import Page, Usage
 from infinite_memory.model.verification import Verification
+from infinite_memory.observe.recorder import measure_calls
 from infinite_memory.operations.briefing.brief import DEFAULT_TOKENS, brief
 from infinite_memory.operations.briefing.values import Briefing
 from infinite_memory.operations.calls import count_call
@@ -50,6 +50,7 @@ from infinite_memory.store.times import Times
 __all__ = ["MemoryStore"]
 
 
+@measure_calls(without=("close", "confine"))
 class MemoryStore(OpenStore):
     """A long-term memory on this machine.
 
@@ -128,7 +129,12 @@ class MemoryStore(OpenStore):
         return self._services.config
 
     def confine(
-        self, *, scopes: str | Iterable[str], client: str | None = None, read_only: bool = False
+        self,
+        *,
+        scopes: str | Iterable[str],
+        client: str | None = None,
+        read_only: bool = False,
+        key: str = "",
     ) -> Self:
         """Return a handle for a client on this open store, in which only `scopes` exist.
 
@@ -136,14 +142,15 @@ class MemoryStore(OpenStore):
         handle uses the same database and model, and shares its index with handles of the same
         scopes. `client`, by default the client of this store, is named in the journal, and undoes
         only what it changed itself. With `read_only` every change raises ReadOnly, but recalls
-        count. The handle manages no access keys.
+        count. The handle manages no access keys; `key` is the id of the one it was made for.
 
         Raises:
             InvalidInput: a scope or the name of the client cannot be used.
         """
-        return type(self)(
-            confine_lifetime(self._lifetime, scopes=scopes, client=client, read_only=read_only)
+        lifetime = confine_lifetime(
+            self._lifetime, scopes=scopes, client=client, read_only=read_only, key=key
         )
+        return type(self)(lifetime)
 
     @count_call
     def remember(
@@ -177,7 +184,6 @@ class MemoryStore(OpenStore):
         """
         fields = {"text": text, "id": id, "kind": kind, "scope": scope, "tags": tags}
         draft = Draft.of({**fields, "happened_at": happened_at, **details})
-        check_flag(similar, "similar")
         return remember(self._services, draft, similar=similar, create_scope=create_scope)
 
     @count_call
@@ -277,10 +283,7 @@ class MemoryStore(OpenStore):
             offset=offset,
             explain=explain,
         )
-        hits = search(self._services, request)
-        recall = hits.depth is not Depth.EXHAUSTIVE  # which lists every match
-        self._services.note_returned((hit.memory for hit in hits), is_recall=recall)
-        return hits
+        return search(self._services, request)
 
     def why_not(
         self,
@@ -324,9 +327,7 @@ class MemoryStore(OpenStore):
             InvalidInput: a value cannot be used.
             UnknownScope: a scope was asked for that does not exist.
         """
-        page = browse(self._services, conditions, limit=limit, after=after)
-        self._services.note_returned(page.memories)
-        return page
+        return browse(self._services, conditions, limit=limit, after=after)
 
     def recall_by_time(
         self,
@@ -347,11 +348,9 @@ class MemoryStore(OpenStore):
             InvalidInput: no time is given, or it cannot be read, or a value cannot be used.
             UnknownScope: a scope was asked for that does not exist.
         """
-        recalled = recall_by_time(
+        return recall_by_time(
             self._services, conditions, limit=limit, after=after, newest_first=newest_first
         )
-        self._services.note_returned(recalled, is_recall=True)
-        return recalled
 
     def briefing(self, scope: str | None = None, *, budget: int = DEFAULT_TOKENS) -> Briefing:
         """Return what an assistant should know at the start of a session, in `budget` tokens.

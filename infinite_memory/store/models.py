@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from infinite_memory.model.checks import check_count
+from infinite_memory.observe.recorder import measure_calls
 from infinite_memory.operations.embed import Stop, catch_up, drop_others, never
 from infinite_memory.protocols import SupportsIndex
 from infinite_memory.store.lifetime import Group
@@ -10,6 +11,7 @@ from infinite_memory.store.lifetime import Group
 __all__ = ["EmbeddingModels"]
 
 
+@measure_calls("models.")
 class EmbeddingModels(Group):
     """The embedding models of a store: the configured model, and the models used before it."""
 

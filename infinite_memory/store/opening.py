@@ -16,13 +16,20 @@ from infinite_memory.model.access.scope_pattern import EVERYTHING, check_scope_p
 from infinite_memory.model.checks import check_label
 from infinite_memory.model.entry import Actor
 from infinite_memory.model.ids import RandomBytes
+from infinite_memory.observe.reads import FileReadLog, MemoryReadLog, ReadLog
 from infinite_memory.operations.active_model import Models, former_opener
 from infinite_memory.operations.services import Services
 from infinite_memory.operations.usage import UsageCounter
 from infinite_memory.protocols import Embedder, SearchFactory, Storage
 from infinite_memory.search.snapshot import confined_folder
 from infinite_memory.storage.confined import ConfinedStorage
-from infinite_memory.storage.open import open_storage, resolve, snapshot_folder
+from infinite_memory.storage.open import (
+    Place,
+    describe_place,
+    open_storage,
+    resolve,
+    snapshot_folder,
+)
 from infinite_memory.store.confining import confine_config
 from infinite_memory.store.lifetime import Lifetime
 
@@ -52,7 +59,9 @@ def open_lifetime(
         )
         if embedder is None:
             embedder = owned.enter_context(closing(configured_embedder(effective)))
+        place = describe_place(address, home=effective.home) if storage is None else Place()
         storage, folder = _open_storage(effective, address, owned, given=storage)
+        reads = _open_read_log(effective, place, storage)
         if names is not None and EVERYTHING not in names:
             storage, folder, effective = _confine(storage, folder, effective, names)
         models = Models(storage, embedder, open_former=open_former, folder=folder, search=search)
@@ -65,6 +74,9 @@ def open_lifetime(
             random_bytes=random_bytes,
             actor=Actor(client=check_label(client, "client"), process=_name_process(os.getpid())),
             usage=owned.enter_context(closing(UsageCounter(storage))) if counts_usage else None,
+            backend=place.backend,
+            data_folder=place.folder,
+            reads=reads,
         )
         return Lifetime(services, owned.pop_all())
 
@@ -81,6 +93,16 @@ def _open_storage(
     storage = open_storage(address, home=config.home, mongod=config.mongod)
     owned.enter_context(closing(storage))
     return storage, snapshot_folder(address, storage, home=config.home)
+
+
+def _open_read_log(config: Config, place: Place, storage: Storage) -> ReadLog | None:
+    """Return where reads are recorded, None if they are not."""
+    if not config.audit.reads:
+        return None
+    if place.folder is None:
+        return MemoryReadLog()
+    name = "reads.jsonl" if place.is_own else f"reads-{storage.identity}.jsonl"
+    return FileReadLog(place.folder / "logs" / name, config.audit)
 
 
 def _confine(

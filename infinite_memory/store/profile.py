@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from infinite_memory.model.profile import Profile
+from infinite_memory.observe.recorder import measure_calls
 from infinite_memory.operations.calls import count_call
 from infinite_memory.operations.profile import get_profile, update_profile, users
 from infinite_memory.store.lifetime import Group
@@ -13,6 +14,7 @@ from infinite_memory.store.lifetime import Group
 __all__ = ["Profiles"]
 
 
+@measure_calls("profile.")
 class Profiles(Group):
     """The profiles of the users of a store: name, preferences, facts, contacts and notes."""
 

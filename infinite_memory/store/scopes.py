@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from infinite_memory.model.scope import Scope
+from infinite_memory.observe.recorder import measure_calls
 from infinite_memory.operations.calls import count_call
 from infinite_memory.operations.retrieval.tags import count_tags
 from infinite_memory.operations.scopes import (
@@ -18,6 +19,7 @@ from infinite_memory.store.lifetime import Group
 __all__ = ["Scopes"]
 
 
+@measure_calls("scopes.")
 class Scopes(Group):
     """The scopes of a store, by name; letter case does not count."""
 

@@ -55,7 +55,7 @@ ROWS: Mapping[str, list[Row]] = {
     "profile": [(), ("show", "--user", "zz-user"), ("users",), ("update", '{"name": "a name"}')],
     "history": [("zz-id-1",), ("zz-key",), ("zz-key more",), ("job",), ("in-1",)],
     "conflicts": [("--scope", "ALL"), ("--scope", "Global")],
-    "log": [(), ("zz-id-1",), ("--before", "7")],
+    "log": [(), ("zz-id-1",), ("--before", "7"), ("--reads",)],
     "undo": [("2",), ("12",), ("99",), ()],
     "scopes": [
         ("list",),
@@ -68,6 +68,7 @@ ROWS: Mapping[str, list[Row]] = {
     ],
     "keys": [(), ("list",), ("create", "laptop"), ("revoke", "zz-key")],
     "stats": [()],
+    "health": [()],
     "embed": [(), ("--drop-others",)],
     "briefing": [(), ("--scope", "zz-vault"), ("--scope", "team"), ("--project", "/")],
     "hook": [("SessionStart",), ("Stop",)],

@@ -26,7 +26,8 @@ def test_every_setting_is_listed_with_its_value_and_origin(
     assert settings["default_scope"]["origin"].endswith("infinite_memory_config.json")
     assert settings["time_zone"]["origin"] == "INFINITE_MEMORY_TIME_ZONE"
     assert settings["store"] == {"value": str(Path("relative").absolute()), "origin": "--store"}
-    assert settings["logging.level"] == {"value": "warning", "origin": "default"}
+    assert settings["logging.level"] == {"value": None, "origin": "default"}
+    assert settings["logging.texts"] == {"value": False, "origin": "default"}
     assert settings["limits.max_text_bytes"]["value"] == 1 << 20
     assert f"home\t{tmp_path}/other\t--home" in run("config", "--home", "~/other").stdout
     assert "store\t-\tdefault" in run("config").stdout
@@ -74,7 +75,11 @@ def test_the_log_goes_to_standard_error_or_to_a_private_file(
     log = tmp_path / "logs" / "im.log"
     monkeypatch.setenv("INFINITE_MEMORY_LOGGING_FILE", str(log))
     assert "DEBUG" not in run("search", "one").stderr
-    assert "DEBUG index at" in log.read_text()
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    assert any(line["message"].startswith("index at") for line in lines)
+    monkeypatch.setenv("INFINITE_MEMORY_LOGGING_FORMAT", "text")
+    run("search", "one")
+    assert "DEBUG infinite_memory.search.index: index at" in log.read_text()
     assert log.stat().st_mode & 0o777 == 0o600
     assert logging.getLogger("infinite_memory").handlers == []
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from attrs import evolve
 from confined_pairs import INSIDE, Pair, markers_in, opened_pair, outside_of
 from store_names import public_names
 
@@ -207,6 +208,14 @@ ROWS: Mapping[str, list[Call]] = {
     "revise": [*updates()],
     "search": [*searches()],
     "stats": [lambda s: s.stats()],
+    # When it was looked at is not the same twice.
+    "health": [lambda s: evolve(s.health(), checked_at=LONG_AGO)],
+    # Neither is how long a call took.
+    "metrics": [
+        lambda s: (s.metrics().operations, s.metrics().arms),
+        lambda s: (looked(s.confine(scopes="*")), *called(s)),
+    ],
+    "journal.reads": [lambda s: s.journal.reads()],
     "undo": [
         *(lambda s, n=n: (s.undo(n), s.journal.entries()) for n in ENTRIES),
         lambda s: [s.undo(), s.undo(), s.undo(), s.journal.entries()],
@@ -237,6 +246,16 @@ def looked(store: MemoryStore) -> Any:
     with store:
         found = [store.search(question, scope="ALL") for question in QUESTIONS]
         return store.stats(), list(store.scopes), store.journal.entries(), found
+
+
+def called(store: MemoryStore) -> Any:
+    """Return how often a handle was called, without how long it took."""
+    metrics = store.metrics()
+    return {
+        name: (timing.calls, timing.errors)
+        for series in (metrics.operations, metrics.arms)
+        for name, timing in series.items()
+    }, metrics.caches
 
 
 def outcome(call: Call, store: MemoryStore) -> str:

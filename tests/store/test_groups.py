@@ -30,6 +30,7 @@ CALLS: dict[str, Callable[[MemoryStore], object]] = {
     "journal.__getitem__": lambda store: store.journal[1],
     "journal.entries": lambda store: store.journal.entries(),
     "journal.history": lambda store: store.journal.history("a"),
+    "journal.reads": lambda store: store.journal.reads(),
     "journal.conflicts": lambda store: store.journal.conflicts(),
     "profile.get": lambda store: store.profile.get(),
     "profile.update": lambda store: store.profile.update({"name": "Ann"}),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import click
@@ -13,7 +13,7 @@ from infinite_memory.cli.options import common_options, wants_json
 from infinite_memory.cli.output import Line, emit_json, emit_lines, emit_table, remark
 from infinite_memory.cli.render import one_line
 from infinite_memory.model.codec import iso
-from infinite_memory.model.entry import Action, Entry
+from infinite_memory.model.entry import Action, Actor, Entry
 from infinite_memory.model.messages import format_count
 from infinite_memory.model.timestamps import show_moment
 from infinite_memory.operations.undo.reversal import MemoryChange
@@ -28,15 +28,20 @@ __all__ = ["log_command", "undo_command"]
     "--limit", "-n", type=int, default=20, show_default=True, help="How many entries at most."
 )
 @click.option("--before", type=int, metavar="ENTRY", help="List the entries before this one.")
+@click.option("--reads", is_flag=True, help="List who was shown what, where that is recorded.")
 @common_options
 @click.pass_context
 def log_command(
-    context: click.Context, memory_id: str | None, *, limit: int, before: int | None
+    context: click.Context, memory_id: str | None, *, limit: int, before: int | None, reads: bool
 ) -> None:
     """List the entries of the journal, newest first; with an ID only the changes of that memory.
 
-    Into a pipe every entry is a line: number, time, client, change and process, with tabs between.
+    With --reads it lists who was shown which memories, if the setting audit.reads is true. Into a
+    pipe every entry is a line: number, time, client, change and process, with tabs between.
     """
+    if reads:
+        _list_reads(context, memory_id, limit=limit, before=before)
+        return
     with open_store(context) as store:
         memory_id = None if memory_id is None else store.ids.resolve(memory_id)
         entries = store.journal.entries(limit=limit, before=before, memory_id=memory_id)
@@ -52,7 +57,7 @@ def log_command(
             (
                 str(entry.number),
                 show_moment(entry.action.at, zone),
-                entry.action.actor.client,
+                _name_actor(entry.action.actor),
                 f"{describe_action(entry.action)}\n{entry.action.actor.process}",
             )
             for entry in entries
@@ -60,6 +65,41 @@ def log_command(
     )
     if len(entries) == limit and entries[-1].number > 1:
         remark(f"There may be more entries: go on with --before {entries[-1].number}")
+
+
+def _list_reads(
+    context: click.Context, memory_id: str | None, *, limit: int, before: int | None
+) -> None:
+    if before is not None:
+        raise click.UsageError("--before is the number of an entry, which reads do not have")
+    with open_store(context) as store:
+        memory_id = None if memory_id is None else store.ids.resolve(memory_id)
+        reads = store.journal.reads(limit=limit, memory_id=memory_id)
+        config = store.config
+    if not config.audit.reads:
+        remark("Reads are not recorded: set audit.reads to true to record them.")
+    if wants_json(context):
+        emit_json({"reads": [read.to_dict() for read in reads]})
+        return
+    if not reads:
+        remark("No read is recorded.")
+    emit_table(
+        ("When", "Who", "How", "What"),
+        [
+            (
+                show_moment(read.at, config.time_zone),
+                _name_actor(read.actor),
+                read.operation,
+                _describe_ids(read.memories) or "nothing was found",
+            )
+            for read in reads
+        ],
+    )
+
+
+def _name_actor(actor: Actor) -> str:
+    """Return the name of a client, with the id of the access key that it showed."""
+    return f"{actor.client} (key {actor.key})" if actor.key else actor.client
 
 
 _LISTED = 5
@@ -139,6 +179,7 @@ def entry_json(entry: Entry) -> dict[str, Any]:
         "at": iso(action.at),
         "client": action.actor.client,
         "process": action.actor.process,
+        "key": action.actor.key,
         "operation": str(action.operation),
         "memories": [
             {"id": step.id, "before": step.before, "after": step.after} for step in action.memories
@@ -157,12 +198,8 @@ def describe_action(action: Action) -> str:
     parts = [str(action.operation)]
     if action.undoes is not None:
         parts[0] += f" of {action.undoes}"
-    ids = [step.id for step in action.memories]
-    if ids:
-        more = f" and {len(ids) - _NAMED:,} more" if len(ids) > _NAMED else ""
-        parts.append(
-            f"{format_count(len(ids), 'memory', 'memories')} ({', '.join(ids[:_NAMED])}{more})"
-        )
+    if action.memories:
+        parts.append(_describe_ids([step.id for step in action.memories]))
     names = _scope_names(action)
     if names:
         parts.append(f"{format_count(len(names), 'scope')} ({', '.join(names)})")
@@ -171,6 +208,14 @@ def describe_action(action: Action) -> str:
     if action.reason:
         parts.append(action.reason)
     return ", ".join(parts)
+
+
+def _describe_ids(ids: Sequence[str]) -> str:
+    """Return the number of some memories with the first ids, "" for none."""
+    if not ids:
+        return ""
+    more = f" and {len(ids) - _NAMED:,} more" if len(ids) > _NAMED else ""
+    return f"{format_count(len(ids), 'memory', 'memories')} ({', '.join(ids[:_NAMED])}{more})"
 
 
 def change_line(change: MemoryChange) -> str:

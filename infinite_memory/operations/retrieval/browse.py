@@ -22,7 +22,8 @@ _INHERITED = "inherited."
 def browse(services: Services, conditions: Conditions, *, limit: int, after: str | None) -> Page:
     """Return at most `limit` memories, newest first, and the cursor of the next page.
 
-    Where inherited memories come last, they begin a second order of their own, newest first.
+    The store notes that a caller was shown them, which is no recall. Where inherited memories come
+    last, they begin a second order of their own, newest first.
 
     Raises:
         InvalidInput: `limit` is not between 1 and 1,000, or `after` is not the `next` of a page.
@@ -31,7 +32,9 @@ def browse(services: Services, conditions: Conditions, *, limit: int, after: str
     check_count(limit, "limit", low=1, high=MAX_LIMIT)
     criteria = build_criteria(services, "", conditions, leads=True)
     load = load_page if criteria.leading is None else _load_leading_page
-    return evolve(load(services.storage, criteria, limit, after), when=criteria.when)
+    page = evolve(load(services.storage, criteria, limit, after), when=criteria.when)
+    services.note_returned(page.memories)
+    return page
 
 
 def _load_leading_page(storage: Storage, criteria: Criteria, limit: int, after: str | None) -> Page:

@@ -41,10 +41,27 @@ def recall_by_time(
 ) -> Recalled:
     """Return at most `limit` memories of a period, with a digest if it has more.
 
+    Every memory on the page counts as recalled.
+
     Raises:
         InvalidInput: no time is given, or it cannot be read, or another value cannot be used.
         UnknownScope: a scope does not exist.
     """
+    recalled = _read_period(
+        services, conditions, limit=limit, after=after, newest_first=newest_first
+    )
+    services.note_returned(recalled, is_recall=True)
+    return recalled
+
+
+def _read_period(
+    services: Services,
+    conditions: Conditions,
+    *,
+    limit: int,
+    after: str | None,
+    newest_first: bool,
+) -> Recalled:
     check_count(limit, "limit", low=1, high=MAX_LIMIT)
     check_flag(newest_first, "newest_first")
     bound = None if after is None else decode_cursor(after)

@@ -20,10 +20,25 @@ from infinite_memory.operations.retrieval.predecessors import load_predecessors
 from infinite_memory.operations.retrieval.search_request import SearchRequest, build_question
 from infinite_memory.operations.services import Services
 
-__all__ = ["search"]
+__all__ = ["find_hits", "search"]
 
 
 def search(services: Services, request: SearchRequest) -> Hits:
+    """Return the hits of `find_hits`, and note that a caller was shown them.
+
+    An exhaustive search, which lists every match, counts as no recall of each.
+
+    Raises:
+        InvalidInput: the question is empty, or a value cannot be used.
+        UnknownScope: a scope does not exist.
+    """
+    hits = find_hits(services, request)
+    is_recall = hits.depth is not Depth.EXHAUSTIVE
+    services.note_returned((hit.memory for hit in hits), is_recall=is_recall)
+    return hits
+
+
+def find_hits(services: Services, request: SearchRequest) -> Hits:
     """Return the memories that answer a question best, including writes of other processes.
 
     Raises:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import shutil
 import stat
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +25,6 @@ from infinite_memory.errors import (
     StoreDamaged,
 )
 from infinite_memory.model.address import masked
-from infinite_memory.model.memory import Status
 from infinite_memory.model.messages import format_count, format_size
 from infinite_memory.model.record import Size
 from infinite_memory.model.verification import Diagnosis, State
@@ -34,7 +33,15 @@ from infinite_memory.operations.retrieval.language_hint import (
     OTHER_LANGUAGES,
     needs_multilingual,
 )
-from infinite_memory.protocols import Embedder, Storage, SupportsDamage
+from infinite_memory.operations.verification.checks import (
+    check_damage,
+    check_pending,
+    check_space,
+    count_memories,
+    count_pending,
+    measure_free_bytes,
+)
+from infinite_memory.protocols import Embedder, Storage
 from infinite_memory.search.snapshot import Snapshot
 from infinite_memory.storage.open import (
     MANAGED,
@@ -48,8 +55,6 @@ from infinite_memory.storage.open import (
 __all__ = ["diagnose_installation", "diagnose_platform"]
 
 _PYTHONS = ((3, 11), (3, 14))
-_SCARCE_BYTES, _TOO_FEW_BYTES = 200_000_000, 10_000_000
-_MOST_PENDING = 100_000
 _SENTENCE = "The quick brown fox jumps over the lazy dog."
 # The first numbers of its vector by the bundled model; processors differ in the third digit.
 _VECTOR = (0.042, 0.058, 0.052, 0.076, 0.026, -0.038, 0.0, -0.061, -0.003, 0.022, 0.046, 0.057)
@@ -93,7 +98,7 @@ def _check_home(home: Path) -> Iterator[Diagnosis]:
         )
     else:
         yield Diagnosis("home", State.OK, f"{home} exists, is private and can be written.")
-    yield _check_space(home)
+    yield check_space(measure_free_bytes(home))
 
 
 def _check_parent(home: Path) -> Iterator[Diagnosis]:
@@ -101,22 +106,13 @@ def _check_parent(home: Path) -> Iterator[Diagnosis]:
     if os.access(parent, os.W_OK | os.X_OK):
         sentence = f"{home} does not exist yet; the first memory creates it."
         yield Diagnosis("home", State.OK, sentence)
-        yield _check_space(parent)
+        yield check_space(measure_free_bytes(parent))
     else:
         yield Diagnosis(
             "home",
             State.PROBLEM,
             f"{home} cannot be created, since {parent} is not writable: choose another --home.",
         )
-
-
-def _check_space(folder: Path) -> Diagnosis:
-    free = shutil.disk_usage(folder).free
-    if free < _TOO_FEW_BYTES:
-        return Diagnosis("disk", State.PROBLEM, f"Only {format_size(free)} are free: make room.")
-    if free < _SCARCE_BYTES:
-        return Diagnosis("disk", State.WARNING, f"{format_size(free)} are free, which is little.")
-    return Diagnosis("disk", State.OK, f"{format_size(free)} are free.")
 
 
 def _check_store(config: Config) -> Iterator[Diagnosis]:
@@ -140,13 +136,16 @@ def _check_open_store(config: Config, address: str) -> Iterator[Diagnosis]:
     try:
         size = storage.measure()
         yield _check_records(address, size)
-        yield _check_damage(storage)
+        storage.scopes()
+        yield check_damage(storage)
         try:
             embedder = configured_embedder(config, keep=False)
         except (ConfigurationError, EmbedderError):
             return  # `_check_model` reports the error.
         try:
-            yield _check_pending(storage, embedder, config, size)
+            answers = partial(_answering_model, storage, embedder, config)
+            pending = count_pending(storage, embedder.model)
+            yield check_pending(pending, embedder.model, size, answers)
             folder = snapshot_folder(address, storage, home=config.home)
             if folder is not None and size.memories:
                 yield _check_snapshot(folder, storage, embedder)
@@ -163,68 +162,9 @@ def _check_open_store(config: Config, address: str) -> Iterator[Diagnosis]:
 
 
 def _check_records(address: str, size: Size) -> Diagnosis:
-    number = format_count(_total(size), "memory", "memories")
+    number = format_count(count_memories(size), "memory", "memories")
     formatted_size = format_size(size.size_bytes)
     return Diagnosis("records", State.OK, f"{masked(address)} opens: {number} in {formatted_size}.")
-
-
-def _total(size: Size) -> int:
-    """Return the number of memories that are not forgotten."""
-    return sum(
-        number for (_, _, status), number in size.memories.items() if status != Status.FORGOTTEN
-    )
-
-
-def _check_damage(storage: Storage) -> Diagnosis:
-    """Return whether a check met a damaged record; only `verify` looks at every record."""
-    storage.scopes()
-    findings = storage.damage() if isinstance(storage, SupportsDamage) else ()
-    if findings:
-        number = format_count(len(findings), "record is", "records are")
-        example = min(" ".join(filter(None, (finding.part, finding.id))) for finding in findings)
-        return Diagnosis(
-            "damage",
-            State.PROBLEM,
-            f"{number} damaged, such as {example!r}: run infinite-memory verify.",
-        )
-    return Diagnosis(
-        "damage",
-        State.OK,
-        "These checks met no damaged record; infinite-memory verify looks at every record.",
-    )
-
-
-def _check_pending(storage: Storage, embedder: Embedder, config: Config, size: Size) -> Diagnosis:
-    """Return whether memories are pending, and whether vectors by former models are left."""
-    model = embedder.model
-    other_models = sorted(name for name in size.embedded if name != model)
-    pending = len(storage.pending(model, limit=_MOST_PENDING))
-    if not pending:
-        sentence = "Every memory can be found by meaning."
-        if other_models:
-            sentence += (
-                f" There are vectors by {', '.join(other_models)} as well, which"
-                " infinite-memory embed --drop-others removes."
-            )
-        return Diagnosis("embeddings", State.OK, sentence)
-    answering, failure = _answering_model(storage, embedder, config)
-    if answering != model:
-        return Diagnosis(
-            "embeddings",
-            State.WARNING,
-            f"A change of the model is under way: {size.embedded.get(model, 0):,} of"
-            f" {_total(size):,} memories are embedded by {model}, and {answering} answers"
-            " meanwhile: run infinite-memory embed.",
-        )
-    number = format_count(pending, "memory is", "memories are")
-    if pending == _MOST_PENDING:
-        number = f"At least {number}"
-    return Diagnosis(
-        "embeddings",
-        State.WARNING,
-        f"{number} found by words alone: run infinite-memory embed."
-        + (f" {failure}" if failure else ""),
-    )
 
 
 def _answering_model(

@@ -39,5 +39,5 @@ class AfterCommit:
             return False
         reason = str(error) if isinstance(error, InfiniteMemoryError) else repr(error)
         self.failure = f"{self._step}: {reason}"
-        _log.warning("a step after a durable write failed: %s", self.failure)
+        _log.warning("a step after a durable write failed: %s: %s", self._step, error)
         return True

@@ -20,7 +20,7 @@ from infinite_memory.model.receipt import PREVIEWED, BulkReceipt, Preview, make_
 from infinite_memory.operations.conversation_scopes import unnamed_scopes
 from infinite_memory.operations.journal import with_entry
 from infinite_memory.operations.load_memories import load_memories
-from infinite_memory.operations.retrieval.search import search
+from infinite_memory.operations.retrieval.search import find_hits
 from infinite_memory.operations.retrieval.search_request import SearchRequest, build_criteria
 from infinite_memory.operations.scopes import ALL
 from infinite_memory.operations.services import Services
@@ -138,7 +138,7 @@ def _select(services: Services, selection: _Selection) -> list[Memory]:
         threshold=threshold,
     )
     # A search shows its first hits below the threshold too.
-    hits = [hit for hit in search(services, request) if hit.score >= threshold]
+    hits = [hit for hit in find_hits(services, request) if hit.score >= threshold]
     twins = load_memories(services, [twin for hit in hits for twin in hit.twins])
     return [*(hit.memory for hit in hits), *twins.values()]
 

@@ -10,7 +10,7 @@ from functools import partial
 from attrs import evolve, frozen
 
 from infinite_memory.errors import Conflict, IdTaken, InfiniteMemoryError, InvalidInput
-from infinite_memory.model.checks import check_labels
+from infinite_memory.model.checks import check_flag, check_labels
 from infinite_memory.model.commit import Commit, Expect, merge_commits
 from infinite_memory.model.draft import Draft
 from infinite_memory.model.entry import Operation
@@ -57,6 +57,7 @@ def remember(
         InvalidInput: a field cannot be used.
         Conflict: its id belongs to a memory with different content.
     """
+    check_flag(similar, "similar")
     # `Global` always exists, so the scopes need not be read.
     scope: object = services.config.default_scope if draft.scope is None else draft.scope
     is_global = isinstance(scope, str) and scope == GLOBAL

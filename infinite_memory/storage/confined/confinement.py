@@ -132,7 +132,9 @@ class Confinement:
             )
             for step in entry.action.scopes
         )
-        action = evolve(entry.action, scopes=steps)
+        # Access keys belong to the whole store, and do not exist inside.
+        actor = evolve(entry.action.actor, key="")
+        action = evolve(entry.action, scopes=steps, actor=actor)
         digest = entry_digest(JournalEnd().digest, entry.number, action.to_text())
         return Entry(number=entry.number, action=action, digest=digest)
 
