@@ -22,7 +22,9 @@ from infinite_memory_mcp.http.address import (
 )
 from infinite_memory_mcp.settings import (
     ALL_TOOLSETS,
+    DEFAULT_LOG_LEVEL,
     DEFAULT_TOOLSETS,
+    HTTP_LOG_LEVEL,
     LOG_LEVELS,
     Settings,
     apply_log_settings,
@@ -84,7 +86,8 @@ def _serve_http(settings: Settings, flags: argparse.Namespace) -> int:
         sys.stderr.write(f"infinite-memory-mcp: {error}\n")
         return 1
     try:
-        limits = settings.config().limits
+        config = settings.config()
+        apply_log_settings(config, level=HTTP_LOG_LEVEL)
     except infinite_memory.ConfigurationError as error:
         sys.stderr.write(f"infinite-memory-mcp: {error}\n")
         return 3
@@ -96,11 +99,11 @@ def _serve_http(settings: Settings, flags: argparse.Namespace) -> int:
         host_names=flags.allow_host,
         scopes=settings.scopes,
         structured=flags.structured,
-        call_seconds=limits.call_seconds,
+        call_seconds=config.limits.call_seconds,
     )
     # Whole: the keys belong to the whole store, and every client is confined.
     whole = evolve(settings, scopes=None)
-    with infinite_memory_mcp.LazyStore(lambda: open_store(whole)) as memory:
+    with infinite_memory_mcp.LazyStore(lambda: open_store(whole, level=HTTP_LOG_LEVEL)) as memory:
         return infinite_memory_mcp.serve_http(memory, listener, options)
 
 
@@ -114,14 +117,16 @@ def _tool_filter(flags: argparse.Namespace) -> ToolFilter:
     return ToolFilter(only=flags.tools, excluded=flags.exclude_tools, read_only=flags.read_only)
 
 
-def open_store(settings: Settings) -> infinite_memory.MemoryStore:
-    """Open the store of `settings`.
+def open_store(
+    settings: Settings, *, level: str = DEFAULT_LOG_LEVEL
+) -> infinite_memory.MemoryStore:
+    """Open the store of `settings`, and log as they say; `level` is used if they name none.
 
     Raises:
         InfiniteMemoryError: a setting cannot be used, or the store cannot be opened.
     """
     config = settings.config()
-    apply_log_settings(config)
+    apply_log_settings(config, level=level)
     # This access to the class imports numpy and the database, which the first answers do not need.
     return infinite_memory.MemoryStore.open(
         config=config, client=settings.client, scopes=settings.scopes

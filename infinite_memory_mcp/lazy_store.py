@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from infinite_memory.errors import InfiniteMemoryError, StoreClosed
+from infinite_memory.observe.recorder import Recorder
 from infinite_memory.operations.calls import Calls
 from infinite_memory_mcp.settings import CLIENT
 
@@ -41,12 +42,17 @@ class LazyStore:
         quiet_seconds: float = _QUIET_SECONDS,
         ingests: bool = False,
         client: str | None = None,
+        key_name: str | None = None,
+        recorder: Recorder | None = None,
     ) -> None:
         """Open with `opener`, in the background after `quiet_seconds` without a request.
 
         `ingests` also takes in, in the background, what hooks have noted in the home folder.
-        `client` is the name in the journal, whatever name a client gives itself.
+        `client` is the name in the journal, whatever name a client gives itself. `key_name` names
+        the access key of the clients. `recorder` records the calls of the tools.
         """
+        self.key_name = key_name
+        self.recorder = Recorder() if recorder is None else recorder
         self._ingests = ingests
         self._opener = opener
         self.client = CLIENT if client is None else client

@@ -15,11 +15,13 @@ from infinite_memory_mcp.features.completions import add_completions
 from infinite_memory_mcp.features.prompts import add_prompts, required_arguments
 from infinite_memory_mcp.features.resources import RESOURCES, add_resources
 from infinite_memory_mcp.lazy_store import LazyStore
+from infinite_memory_mcp.observe.requests import observe_requests
 from infinite_memory_mcp.settings import DEFAULT_TOOLSETS, package_version
 from infinite_memory_mcp.tool import RunCall, ToolSpec
 from infinite_memory_mcp.tool_filter import ToolFilter
 from infinite_memory_mcp.tool_names import suggest_call
 from infinite_memory_mcp.toolsets.changes import CHANGES
+from infinite_memory_mcp.toolsets.health import HEALTH
 from infinite_memory_mcp.toolsets.overview import ARRANGING, OVERVIEW
 from infinite_memory_mcp.toolsets.profile import PROFILE
 from infinite_memory_mcp.toolsets.reading import READING
@@ -42,9 +44,11 @@ RIGHTS = ("read", "write", "admin")
 TOOLSETS: Mapping[str, tuple[ToolSpec[Any], ...]] = {
     "core": (*WRITING, *READING, *OVERVIEW),
     "profile": PROFILE,
-    "admin": (*ARRANGING, *CHANGES),
+    "admin": (*ARRANGING, *CHANGES, *HEALTH),
 }
 """All tools by toolset. The server chooses at its start which toolsets it offers."""
+
+_TOOL_NAMES = frozenset(spec.run.__name__ for specs in TOOLSETS.values() for spec in specs)
 
 INSTRUCTIONS = """\
 Infinite Memory is the user's long-term memory on their own machine; it lasts from one
@@ -109,7 +113,10 @@ def build_server(
         ],
         # `Settings` configures the log; the SDK leaves existing handlers alone.
         log_level="WARNING",
-        middleware=[_check_and_warm_up(memory, tools, withheld)],
+        middleware=[
+            observe_requests(memory, _TOOL_NAMES),
+            _check_and_warm_up(memory, tools, withheld),
+        ],
         subscriptions=False,
     )
     add_resources(server, memory)

@@ -11,15 +11,19 @@ from importlib.metadata import PackageNotFoundError, version
 from attrs import field, frozen
 
 import infinite_memory
-from infinite_memory.errors import ConfigurationError
+from infinite_memory.observe.logs import JsonFormatter, TextFormatter, make_file_handler
 
 __all__ = [
     "ALL_TOOLSETS",
     "CLIENT",
+    "DEFAULT_LOG_LEVEL",
     "DEFAULT_TOOLSETS",
+    "HTTP_LOG_LEVEL",
     "LOG_LEVELS",
     "Settings",
+    "announce",
     "apply_log_settings",
+    "is_json",
     "package_version",
 ]
 
@@ -29,7 +33,10 @@ CLIENT = "infinite-memory-mcp"
 """The client in the journal, where a client does not give its name."""
 
 LOG_LEVELS = ("debug", "info", "warning", "error")
-_LINE = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+DEFAULT_LOG_LEVEL = "warning"
+HTTP_LOG_LEVEL = "info"
+"""The default of a server over HTTP, whose standard error always has a reader."""
+_FOREIGN_LOGGERS = ("mcp", "sse_starlette", "uvicorn", "asyncio", "pymongo")
 
 
 def package_version() -> str:
@@ -71,34 +78,53 @@ class Settings:
         return effective.config
 
     def start_logging(self) -> None:
-        """Log to standard error; standard output belongs to the protocol."""
-        handler = logging.StreamHandler(sys.stderr)
-        handler.setFormatter(logging.Formatter(_LINE))
+        """Log to standard error; standard output belongs to the protocol.
+
+        `apply_log_settings` brings in what the configuration says, once it is read.
+        """
         root = logging.getLogger()
-        root.addHandler(handler)
-        root.setLevel((self.log_level or "warning").upper())
+        root.addHandler(logging.StreamHandler(sys.stderr))
+        _direct_log(root, self.log_level or DEFAULT_LOG_LEVEL, as_json=is_json(None), texts=False)
 
 
-def apply_log_settings(config: infinite_memory.Config) -> None:
-    """Use the log level and the log file of the configuration.
+def apply_log_settings(config: infinite_memory.Config, *, level: str = DEFAULT_LOG_LEVEL) -> None:
+    """Use the settings of the log in the configuration; without a level there, `level`.
 
     Raises:
         ConfigurationError: the file cannot be written.
     """
-    root = logging.getLogger()
-    root.setLevel(config.logging.level.upper())
-    path = config.logging.file
-    if path is None or any(_writes_to(handler, str(path)) for handler in root.handlers):
+    root, settings = logging.getLogger(), config.logging
+    as_json = is_json(settings.format)
+    _direct_log(root, settings.level or level, as_json=as_json, texts=settings.texts)
+    path = settings.file
+    if path is not None and not any(getattr(h, "path", None) == path for h in root.handlers):
+        root.addHandler(make_file_handler(settings))
+
+
+def announce(log: logging.Logger, sentence: str) -> None:
+    """Write a sentence to standard error at any level of the log: as text, or as a line of JSON."""
+    handlers = [h for h in logging.getLogger().handlers if isinstance(h, logging.StreamHandler)]
+    if not any(isinstance(handler.formatter, JsonFormatter) for handler in handlers):
+        sys.stderr.write(f"{sentence}\n")
+        sys.stderr.flush()
         return
-    try:
-        handler = logging.FileHandler(path, encoding="utf-8")
-    except OSError as error:
-        raise ConfigurationError(
-            f"logging.file {str(path)!r} cannot be written: {error.strerror}"
-        ) from error
-    handler.setFormatter(logging.Formatter(_LINE))
-    root.addHandler(handler)
+    record = log.makeRecord(log.name, logging.INFO, __file__, 0, sentence, (), None)
+    for handler in handlers:
+        handler.emit(record)
 
 
-def _writes_to(handler: logging.Handler, path: str) -> bool:
-    return isinstance(handler, logging.FileHandler) and handler.baseFilename == path
+def is_json(log_format: str | None) -> bool:
+    """Return whether standard error gets JSON: by default unless it is a terminal."""
+    return log_format == "json" or (log_format is None and not sys.stderr.isatty())
+
+
+def _direct_log(root: logging.Logger, level: str, *, as_json: bool, texts: bool) -> None:
+    """Set the level, and the format of standard error."""
+    root.setLevel(level.upper())
+    # The SDK logs lines of no use for every request, and at the level debug whole messages.
+    for name in _FOREIGN_LOGGERS:
+        logging.getLogger(name).setLevel(root.level if texts else max(logging.WARNING, root.level))
+    formatter = JsonFormatter(texts=texts) if as_json else TextFormatter(texts=texts)
+    for handler in root.handlers:
+        if isinstance(handler, logging.StreamHandler) and handler.stream is sys.stderr:
+            handler.setFormatter(formatter)

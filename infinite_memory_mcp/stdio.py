@@ -23,6 +23,7 @@ from mcp.server import MCPServer
 from mcp.shared.message import ServerMessageMetadata, SessionMessage
 from mcp_types import JSONRPCError, JSONRPCRequest, JSONRPCResponse
 
+from infinite_memory.observe.traces import flush_spans
 from infinite_memory_mcp.jsonrpc import MAX_FRAME_BYTES, BadFrame, read_frame, write_frame
 from infinite_memory_mcp.lazy_store import LazyStore
 
@@ -32,6 +33,7 @@ _log = logging.getLogger(__name__)
 _DRAIN_SECONDS = 30.0
 _GRACE_SECONDS = 5.0
 _LAST_ANSWERS_SECONDS = 0.5
+_LAST_SPANS_SECONDS = 1.0
 
 ReceiveStream = MemoryObjectReceiveStream[SessionMessage]
 ReceivedLines = MemoryObjectReceiveStream[SessionMessage | Exception]
@@ -100,6 +102,7 @@ async def _leave(memory: LazyStore, pipes: Pipes, reason: str) -> None:
 
 def _end(memory: LazyStore, code: int) -> NoReturn:
     memory.close()
+    flush_spans(_LAST_SPANS_SECONDS)
     logging.shutdown()
     # The thread that reads standard input cannot be woken, and the interpreter would wait for it.
     os._exit(code)

@@ -22,6 +22,7 @@ from infinite_memory_mcp.budget import DEFAULT_TOKENS, cut_data, cut_text
 from infinite_memory_mcp.call_rates import CallRates
 from infinite_memory_mcp.jsonrpc import replace_surrogates, replace_surrogates_in
 from infinite_memory_mcp.lazy_store import LazyStore
+from infinite_memory_mcp.observe.requests import note_failure
 from infinite_memory_mcp.quotation import escape_label
 
 if TYPE_CHECKING:
@@ -122,7 +123,11 @@ class MemoryTool(Tool):
         """
         try:
             return await self.run_call(partial(self.fn, arguments))
+        except ToolError as error:
+            note_failure(error.__cause__ or error)
+            raise
         except TimeoutError as error:
+            note_failure(error)
             assert self.annotations is not None
             reads = bool(self.annotations.read_only_hint)
             raise ToolError(

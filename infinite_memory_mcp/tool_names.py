@@ -41,6 +41,7 @@ _TOOLS: Mapping[str, tuple[str, ...]] = {
     "get_memory_stats": (
         *("memory_stats", "memory_health", "check_database_health", "get_status", "get_stats"),
     ),
+    "get_metrics": ("get_cache_stats", "memory_metrics", "get_performance_stats"),
     "list_memory_scopes": ("list_memory_projects", "list_projects", "list_banks", "list_entities"),
 }
 _BY_NAME = {name: ours for ours, names in _TOOLS.items() for name in names}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from urllib.parse import quote
@@ -13,12 +14,13 @@ from attrs import define, field
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from infinite_memory.errors import InfiniteMemoryError
-from infinite_memory.model.access.key import AccessKey
+from infinite_memory.model.access.key import AccessKey, Right
 from infinite_memory_mcp.http.auth import KeyCheck, take_secret
 from infinite_memory_mcp.http.bodies import ClientLeft, header, read_body, read_method, replay
 from infinite_memory_mcp.http.handles import MESSAGE_PATH, Handles
 from infinite_memory_mcp.http.hosts import HostCheck
-from infinite_memory_mcp.http.responses import Refusal, send_json
+from infinite_memory_mcp.http.metrics import MetricsPage
+from infinite_memory_mcp.http.responses import Refusal, send_content, send_json
 from infinite_memory_mcp.http.slots import FairSlots
 from infinite_memory_mcp.lazy_store import LazyStore
 
@@ -44,7 +46,9 @@ _PATHS = {
     MESSAGE_PATH.rstrip("/"): ("POST",),
     "/healthz": ("GET", "HEAD"),
     "/readyz": ("GET", "HEAD"),
+    "/metrics": ("GET", "HEAD"),
 }
+_METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 
 
 @define(eq=False)
@@ -56,6 +60,9 @@ class _Exchange:
     has_started: bool = False
     is_complete: bool = False
     scope: anyio.CancelScope = field(factory=anyio.CancelScope)
+    begun: float = field(factory=time.perf_counter)
+    status: int | None = None
+    key: AccessKey | None = None
 
     async def send(self, message: Message) -> None:
         """Send a part of the answer, and note how far the answer has come.
@@ -64,6 +71,7 @@ class _Exchange:
             ClientLeft: the client reads nothing.
         """
         self.has_started = True
+        self.status = message.get("status", self.status)
         self.is_complete = message["type"] == "http.response.body" and not message.get("more_body")
         with anyio.move_on_after(_SEND_SECONDS) as waiting:
             await self.send_on(message)
@@ -77,11 +85,13 @@ class _Exchange:
 
 
 class HttpApplication:
-    """Serves the protocol at /mcp and /sse, and the state of the server at /healthz and /readyz.
+    """Serves the protocol at /mcp and /sse, the state of the server at /healthz and /readyz, and
+    metrics at /metrics.
 
     Every other answer than that of a tool is a JSON-RPC error with a status: 400 not a message, 401
-    no key, 403 a foreign page, 404 no such path, 405 another method, 408 too slow, 413 too long,
-    421 a foreign host, 503 stopping, or the store cannot be opened.
+    no key, 403 a foreign page or a key without the right, 404 no such path, 405 another method, 408
+    too slow, 413 too long, 421 a foreign host, 501 no metrics, 503 stopping, or the store cannot be
+    opened.
     """
 
     def __init__(
@@ -102,6 +112,7 @@ class HttpApplication:
         self._is_draining = False
         self._fewer = anyio.Event()
         self._ready_check = anyio.Lock()
+        self._metrics = MetricsPage(memory)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -141,6 +152,7 @@ class HttpApplication:
         except ClientLeft:
             _log.info("a client left before it was answered")
         finally:
+            _write_line(scope, exchange)
             self._exchanges.discard(exchange)
             self._fewer.set()
 
@@ -172,6 +184,8 @@ class HttpApplication:
             await send_json(exchange.send, 200, {"status": "alive"})
         elif path == "/readyz":
             await self._answer_readiness(exchange.send)
+        elif path == "/metrics":
+            await self._answer_metrics(scope, exchange)
         else:
             await self._serve_protocol(path, scope, receive, exchange)
 
@@ -191,6 +205,17 @@ class HttpApplication:
             )
         await send_json(send, 200, {"status": "ready"})
 
+    async def _answer_metrics(self, scope: Scope, exchange: _Exchange) -> None:
+        """Send the metrics, to a client without a key only where no key is needed."""
+        _, secret = take_secret(scope)
+        exchange.key = key = await self._keys.authenticate(secret)
+        if key is not None and not key.allows(Right.ADMIN):
+            raise Refusal(403, "the metrics need a key with the right admin: show such a key")
+        content, content_type = await anyio.to_thread.run_sync(
+            self._metrics.render, header(scope, b"accept")
+        )
+        await send_content(exchange.send, 200, content, content_type)
+
     def _look(self) -> bool:
         try:
             with self._memory.call() as store:
@@ -207,7 +232,7 @@ class HttpApplication:
             raise _stopping()
         stripped, secret = take_secret(scope)
         is_early = secret is None and self._keys.is_undecided
-        key = None if is_early else await self._keys.authenticate(secret)
+        exchange.key = key = None if is_early else await self._keys.authenticate(secret)
         send: Send = exchange.send
         if path == "/sse":
             exchange.is_stream = True
@@ -215,7 +240,7 @@ class HttpApplication:
         else:
             body = await read_body(scope, receive, seconds=_BODY_SECONDS)
             if read_method(body) not in _ABOUT_THE_SERVER and is_early:
-                key = await self._keys.authenticate(None)
+                exchange.key = key = await self._keys.authenticate(None)
             receive = replay(body, receive)
         if self._is_draining:
             raise _stopping()
@@ -232,6 +257,27 @@ class HttpApplication:
             await app({**scope, "path": inner, "raw_path": inner.encode()}, receive, send)
         finally:
             handle.open_requests -= 1
+
+
+def _write_line(scope: Scope, exchange: _Exchange) -> None:
+    """Log an exchange: a refused one at "info", any other at "debug", since tools log their calls.
+
+    The line has neither the query, which may hold a key, nor a path that nothing is served at.
+    """
+    status = exchange.status
+    level = logging.DEBUG if status is not None and status < 400 else logging.INFO
+    if not _log.isEnabledFor(level):
+        return
+    path = scope["path"].rstrip("/")
+    fields = {
+        "route": path if path in _PATHS else "unknown",
+        "method": scope["method"] if scope["method"] in _METHODS else "unknown",
+        "status": status,
+        "duration_ms": round((time.perf_counter() - exchange.begun) * 1000, 3),
+        "outcome": "cut off" if status is None else "ok" if status < 400 else "refused",
+        "key": None if exchange.key is None else exchange.key.name,
+    }
+    _log.log(level, "%s %s", fields["route"], fields["outcome"], extra={"fields": fields})
 
 
 def _stopping() -> Refusal:

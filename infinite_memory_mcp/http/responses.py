@@ -9,7 +9,7 @@ from typing import Any
 from mcp_types import INVALID_REQUEST
 from starlette.types import Send
 
-__all__ = ["Refusal", "send_json"]
+__all__ = ["Refusal", "send_content", "send_json"]
 
 
 class Refusal(Exception):
@@ -44,8 +44,19 @@ async def send_json(
     """Send a whole response."""
     # ASCII: a lone surrogate in what the client sent stays an escape.
     content = json.dumps(body).encode("ascii")
+    await send_content(send, status, content, "application/json", headers)
+
+
+async def send_content(
+    send: Send,
+    status: int,
+    content: bytes,
+    content_type: str,
+    headers: Mapping[str, str] | None = None,
+) -> None:
+    """Send a whole response with this content."""
     lines = {
-        "content-type": "application/json",
+        "content-type": content_type,
         "content-length": str(len(content)),
         "cache-control": "no-store",
         **(headers or {}),

@@ -21,6 +21,8 @@ from mcp.server import MCPServer
 import infinite_memory
 from infinite_memory.errors import InfiniteMemoryError, InvalidInput
 from infinite_memory.model.access.key import AccessKey, Right
+from infinite_memory.observe.recorder import Recorder
+from infinite_memory.observe.traces import flush_spans
 from infinite_memory_mcp.call_rates import CallRates
 from infinite_memory_mcp.http.address import HttpOptions
 from infinite_memory_mcp.http.application import HttpApplication
@@ -31,7 +33,7 @@ from infinite_memory_mcp.http.protocol import HeadDeadlineProtocol
 from infinite_memory_mcp.http.slots import FairSlots
 from infinite_memory_mcp.lazy_store import LazyStore
 from infinite_memory_mcp.server import RIGHTS, build_server, check_tool_filter
-from infinite_memory_mcp.settings import CLIENT
+from infinite_memory_mcp.settings import CLIENT, announce
 
 if sys.platform != "win32":
     import resource
@@ -43,6 +45,7 @@ _CALLS_AT_ONCE = 16
 _DRAIN_SECONDS = 30.0
 _GRACE_SECONDS = 10.0
 _KEEP_ALIVE_SECONDS = 75
+_LAST_SPANS_SECONDS = 2.0
 _USAGE = 2
 _STORAGE = 4
 _MAX_FILES = 65536
@@ -60,12 +63,21 @@ def build_application(memory: LazyStore, options: HttpOptions) -> HttpApplicatio
     def open_memory(key: AccessKey | None) -> LazyStore:
         if key is None:
             # Not the store itself, which outlives the handle.
-            return LazyStore(lambda: base().confine(scopes="*", client=CLIENT), client=CLIENT)
+            return LazyStore(
+                lambda: base().confine(scopes="*", client=CLIENT),
+                client=CLIENT,
+                recorder=Recorder(within=memory.recorder),
+            )
         return LazyStore(
             lambda: base().confine(
-                scopes=key.scopes, client=key.name, read_only=not key.allows(Right.WRITE)
+                scopes=key.scopes,
+                client=key.name,
+                read_only=not key.allows(Right.WRITE),
+                key=key.id,
             ),
             client=key.name,
+            key_name=key.name,
+            recorder=Recorder(within=memory.recorder),
         )
 
     def build(handle: LazyStore, key: AccessKey | None) -> MCPServer[Any]:
@@ -116,7 +128,6 @@ def serve_http(memory: LazyStore, listener: socket, options: HttpOptions) -> int
         return _USAGE
     application = build_application(memory, options)
     _allow_many_files()
-    _silence_requests()
     try:
         anyio.run(_serve, application, memory, listener, options)
     except KeyboardInterrupt:
@@ -217,6 +228,7 @@ def _exit_after(seconds: float) -> None:
 
 def _end(memory: LazyStore, code: int) -> NoReturn:
     memory.close()
+    flush_spans(_LAST_SPANS_SECONDS)
     logging.shutdown()
     # A thread whose call took too long would keep the interpreter.
     os._exit(code)
@@ -227,15 +239,7 @@ def _announce(listener: socket, options: HttpOptions) -> None:
     who = "every client needs a key"
     if options.address.is_loopback and not options.require_keys:
         who = "only programs of this machine can connect; they need a key once there is one"
-    sys.stderr.write(f"infinite-memory-mcp: serving {url}/mcp and {url}/sse; {who}\n")
-    sys.stderr.flush()
-
-
-def _silence_requests() -> None:
-    """Keep texts of memories out of the log: at the level debug the SDK logs whole messages."""
-    for name in ("mcp", "sse_starlette", "uvicorn", "asyncio"):
-        logger = logging.getLogger(name)
-        logger.setLevel(max(logging.INFO, logging.getLogger().level))
+    announce(_log, f"infinite-memory-mcp: serving {url}/mcp and {url}/sse; {who}")
 
 
 def _allow_many_files() -> None:

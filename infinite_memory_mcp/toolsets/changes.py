@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
-from infinite_memory.errors import KeyElsewhere
+from infinite_memory.errors import InvalidInput, KeyElsewhere
 from infinite_memory.model.codec import iso
 from infinite_memory.model.messages import format_count
 from infinite_memory_mcp.arguments import Arguments, Limit, MemoryId, Scopes
@@ -18,7 +18,8 @@ from infinite_memory_mcp.tool import Answer, ToolSpec
 from infinite_memory_mcp.view import MAX_IDS, View, view_of_ids, view_of_memories
 
 if TYPE_CHECKING:
-    from infinite_memory.model.entry import Entry
+    from infinite_memory.model.entry import Actor, Entry
+    from infinite_memory.observe.reads import Read
     from infinite_memory.operations.undo.reversal import MemoryChange
     from infinite_memory.operations.undo.undo import Undone
     from infinite_memory.store import MemoryStore
@@ -41,6 +42,7 @@ class MemoryLog(Arguments):
     id: MemoryId | None = Field(None, description="Only changes of this memory")
     limit: Limit = 20
     before: int | None = Field(None, description="Only entries before this one")
+    reads: bool = Field(False, description="Who was shown what, where that is recorded")
 
 
 class UndoChange(Arguments):
@@ -62,7 +64,9 @@ def memory_history(store: MemoryStore, arguments: MemoryHistory) -> Answer:
 
 
 def memory_log(store: MemoryStore, arguments: MemoryLog) -> Answer:
-    """List the changes, newest first: who did what, and when."""
+    """List the changes, newest first: who did what, and when. With reads, who was shown what."""
+    if arguments.reads:
+        return _list_reads(store, arguments)
     entries = store.journal.entries(
         limit=arguments.limit, before=arguments.before, memory_id=arguments.id
     )
@@ -73,6 +77,33 @@ def memory_log(store: MemoryStore, arguments: MemoryLog) -> Answer:
     return Answer(
         text="\n".join(lines), data={"entries": [_entry_to_data(entry) for entry in entries]}
     )
+
+
+def _list_reads(store: MemoryStore, arguments: MemoryLog) -> Answer:
+    if arguments.before is not None:
+        raise InvalidInput(
+            f"before {arguments.before} is the number of an entry, which reads do not have: leave"
+            " it out, and raise limit"
+        )
+    reads = store.journal.reads(limit=arguments.limit, memory_id=arguments.id)
+    view = view_of_ids(store, (i for read in reads for i in read.memories[:MAX_IDS]))
+    lines = [_render_read(read, view) for read in reads] or ["No read is recorded."]
+    if not store.config.audit.reads:
+        lines.append("Reads are not recorded: the setting audit.reads is false.")
+    return Answer(text="\n".join(lines), data={"reads": [read.to_dict() for read in reads]})
+
+
+def _render_read(read: Read, view: View) -> str:
+    columns = [str(iso(read.at)), _render_actor(read.actor), read.operation]
+    ids = [view.shorten(memory_id) for memory_id in read.memories]
+    columns.append(_join_names("memory", "memories", ids) if ids else "nothing was found")
+    return " · ".join(columns)
+
+
+def _render_actor(actor: Actor) -> str:
+    """Return the name of a client, with the id of the access key that it showed."""
+    name = escape_label(actor.client)
+    return f"{name} (key {escape_label(actor.key)})" if actor.key else name
 
 
 def undo(store: MemoryStore, arguments: UndoChange) -> Answer:
@@ -149,7 +180,7 @@ def _entry_ids(entries: Iterable[Entry]) -> Iterator[str]:
 
 def _render_entry(entry: Entry, view: View) -> str:
     action = entry.action
-    columns = [f"entry {entry.number}", str(iso(action.at)), escape_label(action.actor.client)]
+    columns = [f"entry {entry.number}", str(iso(action.at)), _render_actor(action.actor)]
     columns.append(
         str(action.operation)
         if action.undoes is None
@@ -169,6 +200,7 @@ def _entry_to_data(entry: Entry) -> dict[str, Any]:
         "number": entry.number,
         "at": iso(action.at),
         "client": action.actor.client,
+        **({"key": action.actor.key} if action.actor.key else {}),
         "operation": str(action.operation),
         "memories": [step.id for step in action.memories],
         **({} if action.undoes is None else {"undoes": action.undoes}),
@@ -187,7 +219,7 @@ CHANGES = (
         run=memory_log,
         arguments=MemoryLog,
         title="List changes",
-        answers=object_schema("entries"),
+        answers=object_schema(),
         reads=True,
     ),
     ToolSpec(

@@ -129,6 +129,7 @@ def test_it_logs_into_the_configured_file_once(tmp_path: Path, root_logger: logg
 def test_a_log_file_that_cannot_be_written_is_refused(
     tmp_path: Path, root_logger: logging.Logger
 ) -> None:
+    (tmp_path / "no").touch()
     config = Config(home=tmp_path, logging=Logging(file=tmp_path / "no" / "server.log"))
     with pytest.raises(ConfigurationError, match=r"logging\.file .* cannot be written"):
         apply_log_settings(config)

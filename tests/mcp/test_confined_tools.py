@@ -88,7 +88,17 @@ ROWS: Mapping[str, Sequence[Mapping[str, Any]]] = {
         *({"id_or_key": name} for name in (*IDS, "zz-key", "zz-key more", "job", "in-sum")),
         *({"id_or_key": "job", "scope": scope} for scope in SCOPES),
     ],
-    "memory_log": [{}, {"limit": 100}, *({"id": memory_id} for memory_id in IDS), {"before": 12}],
+    "memory_log": [
+        {},
+        {"limit": 100},
+        *({"id": memory_id} for memory_id in IDS),
+        {"before": 12},
+        {"reads": True},
+    ],
+    "health_check": [{}],
+    # How long a call took is not the same twice; tests/mcp/test_health_tools.py reads it.
+    "get_metrics": [],
+    "verify_memory": [{}],
     "undo": [{}, *({"entry": number} for number in (*range(1, 30), 10**6))],
 }
 

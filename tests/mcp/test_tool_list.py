@@ -30,6 +30,7 @@ NAMES = [
     "update_user_profile",
 ]
 ADMIN = ["create_memory_scope", "memory_history", "memory_log", "undo"]
+ADMIN += ["health_check", "get_metrics", "verify_memory"]
 
 
 def never() -> Any:

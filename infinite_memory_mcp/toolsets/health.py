@@ -1,0 +1,120 @@
+"""The tools that look at the server itself: its health, its metrics, and every record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from infinite_memory.model.codec import iso
+from infinite_memory.model.messages import format_count, format_size
+from infinite_memory.observe.recorder import Series
+from infinite_memory.observe.timings import Timing
+from infinite_memory_mcp.data import object_schema
+from infinite_memory_mcp.observe.requests import tool_recorder
+from infinite_memory_mcp.quotation import escape_label
+from infinite_memory_mcp.tool import Answer, ToolSpec
+from infinite_memory_mcp.toolsets.overview import NoArguments
+
+if TYPE_CHECKING:
+    from infinite_memory.model.verification import Verification
+    from infinite_memory.observe.recorder import CacheUse
+    from infinite_memory.operations.health import Health
+    from infinite_memory.store import MemoryStore
+
+__all__ = ["HEALTH"]
+
+_MAX_FINDINGS = 20
+
+
+def health_check(store: MemoryStore, _arguments: NoArguments) -> Answer:
+    """Check whether the memory works: storage, disk, index, model, waiting work, clients."""
+    health = store.health()
+    return Answer(text="\n".join(_health_lines(health)), data=health.to_dict())
+
+
+def get_metrics(store: MemoryStore, _arguments: NoArguments) -> Answer:
+    """Show how often tools were called, how long they took, and their errors."""
+    metrics, recorder = store.metrics(), tool_recorder()
+    tools = {} if recorder is None else recorder.timings(Series.TOOLS)
+    caches = {} if recorder is None else recorder.caches()
+    lines = [
+        f"since {iso(metrics.since)}; durations in milliseconds",
+        *_timing_lines("tool", tools),
+        *_timing_lines("method", metrics.operations),
+        *_timing_lines("arm of the search", metrics.arms),
+        *_cache_lines({**metrics.caches, **caches}),
+    ]
+    plain_tools = {name: timing.to_dict() for name, timing in tools.items()}
+    return Answer(text="\n".join(lines), data={**metrics.to_dict(), "tools": plain_tools})
+
+
+def verify_memory(store: MemoryStore, _arguments: NoArguments) -> Answer:
+    """Check every record, its history and vectors, and the index; this may take minutes."""
+    verified = store.verify()
+    return Answer(text="\n".join(_verification_lines(verified)), data=verified.to_dict())
+
+
+def _health_lines(health: Health) -> Iterator[str]:
+    yield f"status: {health.status}"
+    for finding in health.findings:
+        yield f"{finding.about}: {finding.state}: {escape_label(finding.sentence)}"
+    if health.size_bytes is not None:
+        yield f"size: {format_size(health.size_bytes)}"
+    names = ", ".join(escape_label(actor.client) for actor in health.clients)
+    yield f"clients in this process: {names}"
+    yield "background worker: none yet"
+    yield "last backup: none yet"
+
+
+def _timing_lines(noun: str, timings: Mapping[str, Timing]) -> Iterator[str]:
+    for name, timing in timings.items():
+        errors = ", ".join(f"{kind} {number}" for kind, number in timing.errors.items())
+        yield (
+            f"{noun} {name}: {format_count(timing.calls, 'call')}, p50 {timing.p50_ms:.1f},"
+            f" p95 {timing.p95_ms:.1f}, p99 {timing.p99_ms:.1f}"
+            f"{f', errors: {errors}' if errors else ''}"
+        )
+
+
+def _cache_lines(caches: Mapping[str, CacheUse]) -> Iterator[str]:
+    for name, use in caches.items():
+        yield f"cache of {name}: {use.hits} of {use.hits + use.misses} found"
+
+
+def _verification_lines(verified: Verification) -> Iterator[str]:
+    counts = ", ".join(f"{name} {number}" for name, number in verified.counts.items())
+    yield f"checked: {counts or 'nothing'}"
+    if verified.sound:
+        yield "No damage was found."
+    for finding in verified.findings[:_MAX_FINDINGS]:
+        name = "" if finding.id is None else f" {escape_label(finding.id)}"
+        yield f"{finding.part}{name}: {escape_label(finding.what)}; {escape_label(finding.way_out)}"
+    more = len(verified.findings) - _MAX_FINDINGS
+    if more > 0:
+        yield f"and {format_count(more, 'more finding')}"
+
+
+HEALTH = (
+    ToolSpec(
+        run=health_check,
+        arguments=NoArguments,
+        title="Check the health",
+        answers=object_schema("status", "findings"),
+        reads=True,
+    ),
+    ToolSpec(
+        run=get_metrics,
+        arguments=NoArguments,
+        title="Show metrics",
+        answers=object_schema("since", "tools", "operations"),
+        reads=True,
+    ),
+    ToolSpec(
+        run=verify_memory,
+        arguments=NoArguments,
+        title="Verify every record",
+        answers=object_schema("sound", "counts"),
+        reads=True,
+    ),
+)
+"""The tools of the operator."""
