@@ -1,4 +1,4 @@
-"""How many tool calls a minute a key, or a process, and a conversation may make."""
+"""How many calls a minute a key, or a process, and a conversation may make."""
 
 from __future__ import annotations
 
@@ -8,14 +8,22 @@ import time
 from collections import deque
 from collections.abc import Callable
 
+from mcp import MCPError
 from mcp.server.mcpserver.exceptions import ToolError
 
 from infinite_memory.config import Limits
+from infinite_memory.errors import InfiniteMemoryError
+from infinite_memory_mcp.lazy_store import LazyStore
 
-__all__ = ["CallRates", "TooManyCalls"]
+__all__ = ["COUNTED_METHODS", "LIMIT_EXCEEDED", "CallRates", "TooManyCalls", "count_request"]
 
 _WINDOW_SECONDS = 60.0
 _MAX_CONVERSATIONS = 1000
+COUNTED_METHODS = frozenset({"resources/read", "prompts/get", "completion/complete"})
+"""Methods that are counted before they run; a tool counts itself, with its conversation."""
+
+LIMIT_EXCEEDED = -32005
+"""The code of a refusal of one of these methods; JSON-RPC leaves -32000 to -32099 to servers."""
 
 
 class TooManyCalls(ToolError):
@@ -61,6 +69,24 @@ class CallRates:
             del self._conversations[next(iter(self._conversations))]
         self._conversations[conversation] = calls
         return calls
+
+
+def count_request(memory: LazyStore, rates: CallRates) -> None:
+    """Count one request that is no call of a tool, by the limits of the store.
+
+    Raises:
+        MCPError: the calls of the last minute are as many as the limits allow.
+    """
+    try:
+        with memory.call() as store:
+            limits = store.config.limits
+    except InfiniteMemoryError:
+        # The request itself says why the store cannot be opened, or does without it.
+        limits = Limits()
+    try:
+        rates.admit(limits)
+    except TooManyCalls as refusal:
+        raise MCPError(code=LIMIT_EXCEEDED, message=str(refusal)) from refusal
 
 
 def _check(calls: deque[float], limit: int, now: float, whose: str) -> None:

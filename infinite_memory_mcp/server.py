@@ -8,12 +8,13 @@ from typing import Any
 
 import anyio.to_thread
 from mcp.server import MCPServer, ServerRequestContext
+from mcp.server.caching import CacheableMethod, CacheHint
 from mcp.server.context import CallNext, HandlerResult, ServerMiddleware
 
-from infinite_memory_mcp.call_rates import CallRates
+from infinite_memory_mcp.call_rates import COUNTED_METHODS, CallRates, count_request
 from infinite_memory_mcp.features.completions import add_completions
-from infinite_memory_mcp.features.prompts import add_prompts, required_arguments
-from infinite_memory_mcp.features.resources import RESOURCES, add_resources
+from infinite_memory_mcp.features.prompts import add_prompts
+from infinite_memory_mcp.features.resources import add_resources
 from infinite_memory_mcp.lazy_store import LazyStore
 from infinite_memory_mcp.observe.requests import observe_requests
 from infinite_memory_mcp.settings import DEFAULT_TOOLSETS, package_version
@@ -26,7 +27,13 @@ from infinite_memory_mcp.toolsets.overview import ARRANGING, OVERVIEW
 from infinite_memory_mcp.toolsets.profile import PROFILE
 from infinite_memory_mcp.toolsets.reading import READING
 from infinite_memory_mcp.toolsets.writing import WRITING
-from infinite_memory_mcp.validation import check_request, client_name
+from infinite_memory_mcp.validation import (
+    Offer,
+    Suggest,
+    check_request,
+    client_name,
+    read_offer,
+)
 
 __all__ = [
     "INSTRUCTIONS",
@@ -49,6 +56,17 @@ TOOLSETS: Mapping[str, tuple[ToolSpec[Any], ...]] = {
 """All tools by toolset. The server chooses at its start which toolsets it offers."""
 
 _TOOL_NAMES = frozenset(spec.run.__name__ for specs in TOOLSETS.values() for spec in specs)
+_FRESH_MILLISECONDS = 300_000
+CACHE_HINTS: Mapping[CacheableMethod, CacheHint] = {
+    # Which tools there are depends on the key.
+    "tools/list": CacheHint(_FRESH_MILLISECONDS, "private"),
+    "prompts/list": CacheHint(_FRESH_MILLISECONDS, "public"),
+    "resources/list": CacheHint(_FRESH_MILLISECONDS, "public"),
+    "resources/templates/list": CacheHint(_FRESH_MILLISECONDS, "public"),
+    # The store may change at any moment.
+    "resources/read": CacheHint(0, "private"),
+}
+"""How long a client may use an answer again. A server offers the same as long as it runs."""
 
 INSTRUCTIONS = """\
 Infinite Memory is the user's long-term memory on their own machine; it lasts from one
@@ -113,25 +131,28 @@ def build_server(
         ],
         # `Settings` configures the log; the SDK leaves existing handlers alone.
         log_level="WARNING",
-        middleware=[
-            observe_requests(memory, _TOOL_NAMES),
-            _check_and_warm_up(memory, tools, withheld),
-        ],
+        middleware=[observe_requests(memory, _TOOL_NAMES)],
+        cache_hints=CACHE_HINTS,
         subscriptions=False,
     )
     add_resources(server, memory)
     add_prompts(server)
     add_completions(server, memory)
+    arguments = {spec.run.__name__: list(spec.arguments.model_fields) for spec in tools}
+    suggest = partial(suggest_call, tools=arguments)
+    server.middleware.append(_check_and_warm_up(server, memory, rates, withheld, suggest))
     return server
 
 
 def _check_and_warm_up(
-    memory: LazyStore, tools: Sequence[ToolSpec[Any]], withheld: Mapping[str, str]
+    server: MCPServer[Any],
+    memory: LazyStore,
+    rates: CallRates,
+    withheld: Mapping[str, str],
+    suggest: Suggest,
 ) -> ServerMiddleware[Any]:
     """Return what every request passes: it is checked, and the store is opened after it."""
-    arguments = {spec.run.__name__: list(spec.arguments.model_fields) for spec in tools}
-    required, uris = required_arguments(), [spec.uri for spec in RESOURCES]
-    suggest = partial(suggest_call, tools=arguments)
+    offers: list[Offer] = []
 
     async def check_and_warm_up(
         ctx: ServerRequestContext[Any, Any], call_next: CallNext
@@ -139,9 +160,11 @@ def _check_and_warm_up(
         try:
             # A notification has no answer that could say what is wrong.
             if ctx.request_id is not None:
-                check_request(
-                    ctx.method, ctx.params, list(arguments), withheld, suggest, required, uris
-                )
+                if not offers:
+                    offers.append(await read_offer(server))
+                check_request(ctx.method, ctx.params, offers[0], withheld, suggest)
+                if ctx.method in COUNTED_METHODS:
+                    await anyio.to_thread.run_sync(count_request, memory, rates)
             memory.note_client(client_name(ctx.method, ctx.params))
             return await call_next(ctx)
         finally:

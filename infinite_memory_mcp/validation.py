@@ -9,45 +9,82 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
+from attrs import field, frozen
 from mcp import MCPError
+from mcp.server import MCPServer
+from mcp.server.session import ServerSession
 from mcp_types import CLIENT_INFO_META_KEY, INVALID_PARAMS
 
 from infinite_memory.model.messages import suggest_name
 from infinite_memory_mcp.jsonrpc import replace_surrogates
 from infinite_memory_mcp.quotation import escape_label
 
-__all__ = ["check_request", "client_name"]
+__all__ = [
+    "Offer",
+    "Suggest",
+    "caller_name",
+    "check_request",
+    "client_name",
+    "read_offer",
+    "resource_data",
+]
 
 _MAX_NAME_CHARS = 100
+_MAX_ADDRESS_CHARS = 500
 Suggest = Callable[[str, Mapping[str, Any]], str | None]
+
+
+@frozen(kw_only=True)
+class Offer:
+    """The names that requests may use.
+
+    `prompts` maps the names of the prompts to the names of the arguments that they need;
+    `resources` are addresses, some of them with variables.
+    """
+
+    tools: Collection[str] = ()
+    prompts: Mapping[str, Collection[str]] = field(factory=dict)
+    resources: Collection[str] = ()
+
+
+async def read_offer(server: MCPServer[Any]) -> Offer:
+    """Return the names of all that is registered with `server`."""
+    return Offer(
+        tools=[tool.name for tool in await server.list_tools()],
+        prompts={
+            prompt.name: [given.name for given in prompt.arguments or () if given.required]
+            for prompt in await server.list_prompts()
+        },
+        resources=[
+            *(str(resource.uri) for resource in await server.list_resources()),
+            *(template.uri_template for template in await server.list_resource_templates()),
+        ],
+    )
 
 
 def check_request(
     method: str,
     params: Mapping[str, Any] | None,
-    tools: Collection[str],
+    offer: Offer,
     withheld: Mapping[str, str],
     suggest: Suggest = lambda _name, _arguments: None,
-    prompts: Mapping[str, Collection[str]] | None = None,
-    resources: Collection[str] = (),
 ) -> None:
     """Refuse a request for an unknown tool, prompt or resource, and parameters of a wrong shape.
 
-    `tools` are the names of the tools that are offered; `withheld` maps the names of the tools that
-    are not offered to the reason and the way out. `prompts` maps the names of the prompts to the
-    names of the arguments that they need, and `resources` are addresses. `suggest` returns the call
-    of a tool that means a call of another server's tool, None for no such tool.
+    `withheld` maps the names of the tools that are not in the `offer` to the reason and the way
+    out. `suggest` returns the call of a tool that means a call of another server's tool, None for
+    no such tool.
 
     Raises:
         MCPError: the request is invalid (code -32602).
     """
     values = {} if params is None else params
     if method == "tools/call":
-        _check_call(values, tools, withheld, suggest)
+        _check_call(values, offer.tools, withheld, suggest)
     elif method == "prompts/get":
-        _check_prompt(values.get("name"), values.get("arguments"), prompts or {})
+        _check_prompt(values.get("name"), values.get("arguments"), offer.prompts)
     elif method == "resources/read":
-        _check_resource(values.get("uri"), resources)
+        _check_resource(values.get("uri"), offer.resources)
     elif method.endswith("/list") and not isinstance(values.get("cursor"), str | None):
         raise _refusal(f"cursor {values['cursor']!r:.100} is not a string: leave it out")
 
@@ -64,8 +101,20 @@ def client_name(method: str, params: Mapping[str, Any] | None) -> str | None:
         meta = values.get("_meta")
         client = meta.get(CLIENT_INFO_META_KEY) if isinstance(meta, Mapping) else None
     name = client.get("name") if isinstance(client, Mapping) else None
-    if not isinstance(name, str):
-        return None
+    return _clean_name(name) if isinstance(name, str) else None
+
+
+def caller_name(session: ServerSession) -> str | None:
+    """Return the name of the client that calls, None if it has not given one.
+
+    Over a transport without sessions a client of an older revision names itself in `initialize`
+    alone, which no later request belongs to.
+    """
+    params = session.client_params
+    return None if params is None else _clean_name(params.client_info.name)
+
+
+def _clean_name(name: str) -> str | None:
     return " ".join(escape_label(name).split())[:_MAX_NAME_CHARS].strip() or None
 
 
@@ -111,8 +160,14 @@ def _check_resource(uri: object, resources: Collection[str]) -> None:
         if address == resource or (brace and address.startswith(fixed)):
             return
     names = f"the resources are {', '.join(resources)}" if resources else "there are none"
-    raise _refusal(f"there is no resource {address!r:.100}: {names}")
+    raise _refusal(f"there is no resource {address!r:.100}: {names}", data=resource_data(address))
 
 
-def _refusal(reason: str) -> MCPError:
-    return MCPError(code=INVALID_PARAMS, message=f"{replace_surrogates(reason)}; nothing was done")
+def resource_data(address: str) -> dict[str, str]:
+    """Return the data of an error about a resource, as the protocol wishes it."""
+    return {"uri": replace_surrogates(address)[:_MAX_ADDRESS_CHARS]}
+
+
+def _refusal(reason: str, data: Mapping[str, str] | None = None) -> MCPError:
+    message = f"{replace_surrogates(reason)}; nothing was done"
+    return MCPError(code=INVALID_PARAMS, message=message, data=data)

@@ -5,7 +5,6 @@ A later part adds its functions to `PROMPTS`; their parameters are texts.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from typing import Annotated, Any
 
@@ -13,7 +12,7 @@ from mcp.server import MCPServer
 from mcp.server.mcpserver.prompts import Prompt
 from pydantic import Field
 
-__all__ = ["PROMPTS", "add_prompts", "required_arguments"]
+__all__ = ["PROMPTS", "add_prompts"]
 
 _Scope = Annotated[str, Field(description="A scope, such as a project; the default scope if empty")]
 
@@ -63,18 +62,6 @@ def add_prompts(server: MCPServer[Any]) -> None:
         server.add_prompt(
             Prompt.from_function(write, name=name, title=title, description=write.__doc__)
         )
-
-
-def required_arguments() -> dict[str, list[str]]:
-    """Return by prompt the names of the arguments that it needs."""
-    return {
-        name: [
-            parameter.name
-            for parameter in inspect.signature(write).parameters.values()
-            if parameter.default is inspect.Parameter.empty
-        ]
-        for name, _, write in PROMPTS
-    }
 
 
 def _in_scope(scope: str) -> str:

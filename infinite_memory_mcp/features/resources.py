@@ -26,6 +26,7 @@ from infinite_memory_mcp.lazy_store import LazyStore
 from infinite_memory_mcp.quotation import escape_label
 from infinite_memory_mcp.render import NOTICE, format_moment, render_memories
 from infinite_memory_mcp.toolsets.overview import NoArguments, get_memory_stats
+from infinite_memory_mcp.validation import resource_data
 from infinite_memory_mcp.view import view_of_memories
 
 if TYPE_CHECKING:
@@ -107,7 +108,10 @@ def _reader(spec: ResourceSpec, store: LazyStore) -> Callable[..., str]:
     parameters = list(inspect.signature(spec.run).parameters.values())[1:]
 
     def read(**variables: str) -> str:
-        return _read(partial(spec.run, **variables), spec, store)
+        address = spec.uri
+        for name, value in variables.items():
+            address = address.replace(f"{{+{name}}}", value)
+        return _read(partial(spec.run, **variables), spec, address, store)
 
     read.__name__ = spec.run.__name__
     read.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
@@ -117,13 +121,16 @@ def _reader(spec: ResourceSpec, store: LazyStore) -> Callable[..., str]:
     return read
 
 
-def _read(run: Callable[[MemoryStore], str], spec: ResourceSpec, store: LazyStore) -> str:
+def _read(
+    run: Callable[[MemoryStore], str], spec: ResourceSpec, address: str, store: LazyStore
+) -> str:
     try:
         with store.call() as opened:
             text = run(opened)
     except InfiniteMemoryError as error:
         message = cut_text(replace_surrogates(str(error)), DEFAULT_TOKENS)
-        raise MCPError(code=INVALID_PARAMS, message=message) from error
+        data = resource_data(address)
+        raise MCPError(code=INVALID_PARAMS, message=message, data=data) from error
     except Exception:
         # The boundary of the process: the SDK hides the reason from the client.
         _log.exception("the resource %s could not be read", spec.uri)

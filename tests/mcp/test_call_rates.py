@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 import pytest
-from mcp import Client
+from mcp import Client, MCPError
+from mcp_types import PromptReference
 from talking import call, refusal
 
 from infinite_memory import MemoryStore
 from infinite_memory.config import Limits
-from infinite_memory_mcp.call_rates import CallRates, TooManyCalls
+from infinite_memory.errors import StorageUnavailable
+from infinite_memory_mcp.call_rates import LIMIT_EXCEEDED, CallRates, TooManyCalls
 from infinite_memory_mcp.lazy_store import LazyStore
 from infinite_memory_mcp.server import build_server
 
@@ -101,3 +103,39 @@ async def test_over_any_transport_the_assistant_reads_when_to_try_again(
             assert "try again in" in told
             assert "Nothing was done" in told
         assert store.stats().memories == 2
+
+
+@pytest.mark.anyio
+async def test_whatever_reads_the_store_counts_and_is_refused_alike(
+    open_store: Callable[..., MemoryStore], era: str
+) -> None:
+    store = open_store(limits={"calls_per_minute": 3})
+    topic = PromptReference(type="ref/prompt", name="recall-context")
+    with LazyStore(lambda: store, quiet_seconds=600) as memory:
+        async with Client(build_server(memory), mode=era) as client:
+            requests: list[Callable[[], Awaitable[object]]] = [
+                lambda: client.read_resource("memory://stats/overview"),
+                lambda: client.get_prompt("recall-context", {"topic": "Apollo"}),
+                lambda: client.complete(topic, {"name": "topic", "value": ""}),
+            ]
+            for request in requests:
+                await request()
+            for request in requests:
+                with pytest.raises(MCPError, match=r"made 3 calls.*try again in") as refused:
+                    await request()
+                assert refused.value.error.code == LIMIT_EXCEEDED
+            assert "try again in" in await refusal(client, "get_user_profile")
+            # A list says nothing of the store.
+            assert (await client.list_tools()).tools
+
+
+@pytest.mark.anyio
+async def test_a_store_that_cannot_be_opened_is_limited_as_by_default(era: str) -> None:
+    def fail() -> MemoryStore:
+        raise StorageUnavailable("the disk is away")
+
+    with LazyStore(fail, quiet_seconds=600) as memory:
+        async with Client(build_server(memory), mode=era) as client:
+            assert (await client.get_prompt("recall-context", {"topic": "x"})).messages
+            with pytest.raises(MCPError, match="the disk is away"):
+                await client.read_resource("memory://stats/overview")

@@ -10,7 +10,7 @@ import pytest
 from mcp import Client, MCPError
 from talking import refusal, text
 
-from infinite_memory_mcp.validation import check_request
+from infinite_memory_mcp.validation import Offer, check_request
 
 pytestmark = pytest.mark.anyio
 
@@ -120,7 +120,7 @@ def test_a_request_in_a_wrong_shape_is_refused_briefly(
     method: str, params: dict[str, Any] | None, said: str
 ) -> None:
     with pytest.raises(MCPError, match=said) as caught:
-        check_request(method, params, ["store_memory"], {"undo": "admin"})
+        check_request(method, params, Offer(tools=["store_memory"]), {"undo": "admin"})
     assert len(str(caught.value)) < 400
     str(caught.value).encode()
 
@@ -136,4 +136,4 @@ def test_a_request_in_a_wrong_shape_is_refused_briefly(
     ],
 )
 def test_a_sound_request_is_let_through(method: str, params: dict[str, Any] | None) -> None:
-    check_request(method, params, ["store_memory"], {"undo": "admin"})
+    check_request(method, params, Offer(tools=["store_memory"]), {"undo": "admin"})

@@ -71,12 +71,33 @@ async def test_a_memory_is_read_by_its_id_and_by_the_ending_of_it(
 
 async def test_what_is_not_there_is_refused_with_a_reason(connect: Connect) -> None:
     async with connect() as client:
-        with pytest.raises(MCPError, match="there is no memory 'missing'"):
-            await client.read_resource("memory://memory/missing")
-        with pytest.raises(MCPError, match="memory://nothing"):
-            await client.read_resource("memory://nothing")
+        for address, reason in (
+            ("memory://memory/missing", "there is no memory 'missing'"),
+            ("memory://nothing", "memory://nothing"),
+        ):
+            with pytest.raises(MCPError, match=reason) as refused:
+                await client.read_resource(address)
+            assert refused.value.error.data == {"uri": address}
         with pytest.raises(MCPError, match="the prompts are remember-user-info, recall-context"):
             await client.get_prompt("missing")
+
+
+async def test_lists_say_how_long_they_may_be_used_again(connect: Connect, era: str) -> None:
+    async with connect() as client:
+        lists = [
+            await client.list_tools(),
+            await client.list_prompts(),
+            await client.list_resources(),
+            await client.list_resource_templates(),
+        ]
+        hints = [(found.ttl_ms, found.cache_scope) for found in lists]
+        guide = await client.read_resource("memory://guide/best-practices")
+    if era == "auto":
+        assert hints == [(300_000, "private"), *[(300_000, "public")] * 3]
+        assert (guide.ttl_ms, guide.cache_scope) == (0, "private")
+    else:
+        # An older revision has no such fields.
+        assert not any("ttl_ms" in found.model_fields_set for found in [*lists, guide])
 
 
 async def test_a_long_memory_keeps_to_the_budget(connect: Connect, store: MemoryStore) -> None:
