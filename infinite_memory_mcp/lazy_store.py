@@ -96,15 +96,21 @@ class LazyStore:
             return self._store
 
     @contextmanager
-    def call(self) -> Iterator[MemoryStore]:
+    def call(self, client: str | None = None) -> Iterator[MemoryStore]:
         """Yield the store for the duration of a call; `close` waits for it.
+
+        `client` is the name that the caller gives itself; a store of a single client ignores it.
 
         Raises:
             StoreClosed: the server is stopping; nothing was changed.
             InfiniteMemoryError: the store cannot be opened; the next call tries again.
         """
         with self._calls.running():
-            yield self.get()
+            yield self._store_of(client)
+
+    def _store_of(self, client: str | None) -> MemoryStore:
+        del client
+        return self.get()
 
     def warm_up_when_quiet(self) -> None:
         """Open the store and load its model in the background, after a moment without a request.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import anyio.to_thread
 from attrs import frozen
+from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.tools.base import Tool
 from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase, FuncMetadata
@@ -24,6 +25,7 @@ from infinite_memory_mcp.jsonrpc import replace_surrogates, replace_surrogates_i
 from infinite_memory_mcp.lazy_store import LazyStore
 from infinite_memory_mcp.observe.requests import note_failure
 from infinite_memory_mcp.quotation import escape_label
+from infinite_memory_mcp.validation import caller_name
 
 if TYPE_CHECKING:
     from infinite_memory.store import MemoryStore
@@ -113,7 +115,7 @@ class MemoryTool(Tool):
     async def run(
         self,
         arguments: dict[str, Any],
-        context: Any,  # noqa: ARG002 - given by the SDK
+        context: Context[Any, Any],
         convert_result: bool = False,  # noqa: ARG002 - given by the SDK
     ) -> CallToolResult:
         """Answer a call in a worker thread.
@@ -121,8 +123,9 @@ class MemoryTool(Tool):
         Raises:
             ToolError: the call failed; the message is for the assistant.
         """
+        client = caller_name(context.session)
         try:
-            return await self.run_call(partial(self.fn, arguments))
+            return await self.run_call(partial(self.fn, arguments, client=client))
         except ToolError as error:
             note_failure(error.__cause__ or error)
             raise
@@ -142,6 +145,7 @@ def _run_tool(
     rates: CallRates,
     arguments: dict[str, Any],
     *,
+    client: str | None = None,
     structured: bool,
 ) -> CallToolResult:
     budget = DEFAULT_TOKENS
@@ -149,7 +153,7 @@ def _run_tool(
         given, notes = understand(spec.arguments, arguments, partial(_page_size, memory))
         values = parse(spec.arguments, given)
         budget = getattr(values, "max_tokens", budget)
-        with memory.call() as store:
+        with memory.call(client) as store:
             rates.admit(store.config.limits, getattr(values, "conversation_id", None))
             values = resolve_ids(values, store.ids.resolve)
             answer = _add_notes(spec.run(store, values), notes)

@@ -30,6 +30,7 @@ from infinite_memory_mcp.http.auth import KeyCheck, has_keys
 from infinite_memory_mcp.http.handles import Handles
 from infinite_memory_mcp.http.hosts import HostCheck
 from infinite_memory_mcp.http.protocol import HeadDeadlineProtocol
+from infinite_memory_mcp.http.shared_store import SharedStore
 from infinite_memory_mcp.http.slots import FairSlots
 from infinite_memory_mcp.lazy_store import LazyStore
 from infinite_memory_mcp.server import RIGHTS, build_server, check_tool_filter
@@ -63,9 +64,8 @@ def build_application(memory: LazyStore, options: HttpOptions) -> HttpApplicatio
     def open_memory(key: AccessKey | None) -> LazyStore:
         if key is None:
             # Not the store itself, which outlives the handle.
-            return LazyStore(
+            return SharedStore(
                 lambda: base().confine(scopes="*", client=CLIENT),
-                client=CLIENT,
                 recorder=Recorder(within=memory.recorder),
             )
         return LazyStore(

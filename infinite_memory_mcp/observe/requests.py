@@ -22,7 +22,7 @@ from opentelemetry.trace import get_current_span
 from infinite_memory.errors import AccessDenied, Conflict, InvalidInput, NotFound
 from infinite_memory.observe.recorder import Recorder, Series
 from infinite_memory_mcp.lazy_store import LazyStore
-from infinite_memory_mcp.validation import client_name
+from infinite_memory_mcp.validation import caller_name, client_name
 
 __all__ = ["note_failure", "observe_requests", "tool_recorder"]
 
@@ -132,7 +132,7 @@ def _write_line(
         "duration_ms": round(seconds * 1000, 3),
         "outcome": outcome,
         "error": _name_error(error),
-        "client": client_name(ctx.method, ctx.params) or memory.client,
+        "client": _find_client(memory, ctx),
         "key": memory.key_name,
         "request_id": str(ctx.request_id)[:_MAX_ID_CHARS],
         "trace_id": _find_trace_id(),
@@ -141,6 +141,10 @@ def _write_line(
     texts = {} if arguments is None else {"arguments": arguments}
     message = f"{tool or method} {outcome}"
     _log.log(level, message, extra={"fields": fields, "texts": texts})
+
+
+def _find_client(memory: LazyStore, ctx: ServerRequestContext[Any, Any]) -> str:
+    return client_name(ctx.method, ctx.params) or caller_name(ctx.session) or memory.client
 
 
 def _find_trace_id() -> str | None:

@@ -22,6 +22,7 @@ from attrs import frozen
 from mcp import Client
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
+from mcp_types import Implementation
 
 from benchmarks.raw_server import environment
 
@@ -171,18 +172,24 @@ class HttpServer:
 
 @asynccontextmanager
 async def connect(
-    server: HttpServer, way: str, *, headers: Mapping[str, str] | None = None, query: str = ""
+    server: HttpServer,
+    way: str,
+    *,
+    headers: Mapping[str, str] | None = None,
+    query: str = "",
+    name: str = "tests",
 ) -> AsyncIterator[Client]:
-    """Give a client of the SDK that reaches the server in one of the `WAYS`."""
+    """Give a client of the SDK that reaches the server in one of the `WAYS`, and its `name`."""
+    info = Implementation(name=name, version="1")
     if way == "sse":
         transport = sse_client(f"{server.url}/sse{query}", headers=dict(headers or {}))
-        async with Client(transport, mode="legacy") as client:
+        async with Client(transport, mode="legacy", client_info=info) as client:
             yield client
         return
     async with httpx2.AsyncClient(headers=dict(headers or {}), timeout=60) as http_client:
         url = f"{server.url}/mcp{query}"
         transport = streamable_http_client(url, http_client=http_client)
-        async with Client(transport, mode=way) as client:
+        async with Client(transport, mode=way, client_info=info) as client:
             yield client
 
 

@@ -18,7 +18,7 @@ from infinite_memory_mcp.http.application import HttpApplication
 from infinite_memory_mcp.http.serving import build_application
 from infinite_memory_mcp.lazy_store import LazyStore
 from infinite_memory_mcp.server import TOOLSETS, required_right
-from infinite_memory_mcp.settings import ALL_TOOLSETS
+from infinite_memory_mcp.settings import ALL_TOOLSETS, CLIENT
 
 pytestmark = pytest.mark.anyio
 HOST = "127.0.0.1:8765"
@@ -49,6 +49,32 @@ class Served:
             },
         )
         return {"status": answer.status_code, **answer.json()}
+
+    async def call(self, name: str, tool: str, **arguments: Any) -> str:
+        """Call a tool as a client of that name, by the newer revision; return what it answers."""
+        meta = {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientInfo": {"name": name, "version": "1"},
+            "io.modelcontextprotocol/clientCapabilities": {},
+        }
+        params = {"name": tool, "arguments": arguments, "_meta": meta}
+        answer = await self.client.post(
+            "/mcp",
+            json={"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params},
+            headers={
+                "accept": "application/json",
+                "mcp-protocol-version": "2026-07-28",
+                "mcp-method": "tools/call",
+                "mcp-name": tool,
+            },
+        )
+        result = answer.json()["result"]
+        assert not result["isError"], result
+        return str(result["content"][0]["text"])
+
+    def last_client(self) -> str:
+        """Return the client of the latest entry of the journal."""
+        return next(iter(self.store.journal.entries(limit=1))).action.actor.client
 
 
 @asynccontextmanager
@@ -222,6 +248,34 @@ async def test_what_is_outside_of_the_scopes_of_a_key_does_not_exist_for_it(righ
         hidden = await served.ask("resources/read", secret, uri="memory://memory/zz-1")
         missing = await served.ask("resources/read", secret, uri="memory://memory/no-1")
         assert hidden["error"]["message"].replace("zz-1", "no-1") == missing["error"]["message"]
+
+
+async def test_a_client_without_a_key_undoes_only_what_it_changed_itself() -> None:
+    async with serve() as served:
+        await served.call("first", "store_memory", text="The first was here")
+        assert served.last_client() == "first"
+        await served.call("second", "store_memory", text="The second was here")
+        await served.call("first", "undo")
+        texts = [memory.text for memory in served.store.browse(scope="ALL").memories]
+        assert "The second was here" in texts
+        assert "The first was here" not in texts
+
+
+async def test_a_client_without_a_key_stays_in_the_scopes_of_the_server() -> None:
+    async with serve(scopes=["team/*"]) as served:
+        found = await served.call("first", "retrieve_memory", query="what is it?", scope="ALL")
+        assert "The standup is at 9" in found
+        assert "zzquartz" not in found
+
+
+async def test_the_names_of_clients_are_bounded() -> None:
+    async with serve() as served:
+        for number in range(70):
+            name = f"client {number}"
+            await served.call(name, "store_memory", text=f"Note {number}")
+            assert served.last_client() == (name if number < 64 else CLIENT)
+        await served.call("client 3", "store_memory", text="Back again")
+        assert served.last_client() == "client 3"
 
 
 async def test_a_draining_application_refuses_what_comes_later() -> None:

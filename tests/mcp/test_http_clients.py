@@ -21,13 +21,19 @@ from talking import call, refusal, text
 
 from infinite_memory import MemoryStore
 from infinite_memory_mcp.server import INSTRUCTIONS
+from infinite_memory_mcp.settings import CLIENT
 
 pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpServer]:
-    with HttpServer(tmp_path_factory.mktemp("clients") / "home") as running:
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("clients") / "home"
+
+
+@pytest.fixture(scope="module")
+def server(home: Path) -> Iterator[HttpServer]:
+    with HttpServer(home) as running:
         yield running
         assert running.stop() == 0
         assert "Traceback" not in running.log
@@ -86,6 +92,22 @@ async def test_many_clients_at_once_share_one_store(server: HttpServer) -> None:
     async with connect(server, "auto") as client:
         for memory_id in stored:
             assert (await call(client, "retrieve_memory", ids=[memory_id]))["hits"]
+
+
+async def test_the_journal_names_the_client_that_called(
+    server: HttpServer, home: Path, way: str
+) -> None:
+    stored: dict[str, str] = {}
+    for name in ("Alice's editor", "the chat", "x" * 300):
+        async with connect(server, way, name=name) as client:
+            receipt = await call(client, "store_memory", text=f"Told by {name} over {way}")
+            stored[name] = receipt["id"]
+    with MemoryStore.open(home) as store:
+        for name, memory_id in stored.items():
+            entry = next(iter(store.journal.entries(memory_id=memory_id)))
+            # Without a session, only the first request of the older revision has the name.
+            expected = CLIENT if way == "legacy" else name[:100]
+            assert entry.action.actor.client == expected
 
 
 async def test_a_client_that_leaves_in_the_middle_of_a_call_loses_nothing(tmp_path: Path) -> None:
