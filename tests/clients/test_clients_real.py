@@ -16,6 +16,8 @@ import jsonschema
 import pytest
 from real_clients import RealClients, install_clients
 
+from tests.harness.node_packages import NodePrograms
+
 pytestmark = pytest.mark.slow("real-clients")
 
 OURS = str(Path(sys.executable).parent / "infinite-memory")
@@ -30,13 +32,13 @@ SCHEMAS = ("skillsaw==0.22.0", "skillsaw/schemas/mcp_registry/v2025_12_11/server
 
 
 @pytest.fixture(scope="module")
-def commands() -> Path:
+def programs() -> NodePrograms:
     return install_clients()
 
 
 @pytest.fixture
-def clients(commands: Path, tmp_path: Path) -> RealClients:
-    return RealClients(commands, tmp_path)
+def clients(programs: NodePrograms, tmp_path: Path) -> RealClients:
+    return RealClients(programs, tmp_path)
 
 
 def listed(clients: RealClients, command: str, **environment: str) -> str | None:
