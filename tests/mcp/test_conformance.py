@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 from http_server import HttpServer
-from referees import Referees, install_referees
 
 from infinite_memory_mcp.settings import ALL_TOOLSETS
+from tests.harness.referees import Referees, install_referees
 
 pytestmark = pytest.mark.slow("conformance")
 
