@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import signal
 import threading
 from collections.abc import Iterator
@@ -26,6 +27,7 @@ pytestmark = pytest.mark.slow("mongodb")
 IMPATIENT = {"serverSelectionTimeoutMS": 1500, "timeoutMS": 2000}
 MOST_STEPS = 60
 ROUNDS = 30
+WRITERS = 8
 
 
 @pytest.fixture(scope="module")
@@ -78,6 +80,42 @@ def test_a_server_killed_between_calls_is_an_error_that_names_it(own: Deployment
         own.members[0].start()
         own.primary()
     assert list(storage.get(["a", "b"])) == ["a"]
+    storage.commit(Commit(puts=[put("c")]))
+    storage.close()
+
+
+def test_commits_that_wait_together_for_a_server_give_up_together(
+    own: Deployment, caplog: pytest.LogCaptureFixture
+) -> None:
+    storage = MongoStorage(connect(own.address("together"), serverSelectionTimeoutMS=3000))
+    storage.commit(Commit(puts=[put("a")]))
+    errors: list[StorageError] = []
+    ready = threading.Barrier(WRITERS)
+
+    def write(number: int) -> None:
+        ready.wait()
+        try:
+            storage.commit(Commit(puts=[put(f"b{number}")]))
+        except StorageUnavailable as error:
+            errors.append(error)
+
+    own.members[0].kill()
+    threads = [threading.Thread(target=write, args=(number,)) for number in range(WRITERS)]
+    try:
+        with caplog.at_level(logging.DEBUG, logger="pymongo.serverSelection"):
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+    finally:
+        own.members[0].start()
+        own.primary()
+    assert len(errors) == WRITERS
+    assert all(own.members[0].host in str(error) for error in errors)
+    # The driver has waited for one of them, or for two where a thread began late: not for each.
+    waits = [line for line in caplog.messages if "Server selection failed" in line]
+    assert 1 <= len(waits) < WRITERS // 2
+    assert list(storage.get(["a"])) == ["a"]
     storage.commit(Commit(puts=[put("c")]))
     storage.close()
 

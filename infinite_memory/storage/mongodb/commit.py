@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from pymongo.client_session import ClientSession
 from pymongo.database import Database
+from pymongo.errors import ServerSelectionTimeoutError
 
 from infinite_memory.errors import StorageUnavailable
 from infinite_memory.model.access.key import AccessKey
@@ -60,6 +62,8 @@ class Committer:
         self._damage = damage
         self._scopes = scopes
         self._commit_lock = threading.Lock()
+        # When a commit last waited in vain for the server, and what the driver said.
+        self._in_vain: tuple[float, str] | None = None
 
     def commit(self, commit: Commit) -> int:
         """Carry out all of `commit`, or nothing; see `Storage.commit`."""
@@ -73,16 +77,27 @@ class Committer:
         """Make a plan and write it in one transaction; return the number of the last change."""
         # One commit at a time in this process: parallel commits would only cause write conflicts.
         with self._hold_commit_lock():
-            return in_transaction(self._connection, lambda session: self._write(make_plan, session))
+            try:
+                return in_transaction(
+                    self._connection, lambda session: self._write(make_plan, session)
+                )
+            except ServerSelectionTimeoutError as error:
+                if not is_brief():
+                    self._in_vain = time.monotonic(), str(error)
+                raise
 
     @contextmanager
     def _hold_commit_lock(self) -> Iterator[None]:
+        began = time.monotonic()
         if not self._commit_lock.acquire(timeout=BRIEF_SECONDS if is_brief() else -1):
             raise StorageUnavailable(
                 f"another commit of this process still waits for {self._connection.place}; "
                 "nothing was stored"
             )
         try:
+            if self._in_vain is not None and self._in_vain[0] >= began:
+                # Commits that waited together give up together, and not each after another wait.
+                raise ServerSelectionTimeoutError(self._in_vain[1])
             yield
         finally:
             self._commit_lock.release()
