@@ -36,7 +36,12 @@ from benchmarks.soak.fuzzing import broken
 from benchmarks.soak.report import bound, conclude, scratch
 from infinite_memory import Config, MemoryStore
 
-__all__ = ["Outcome", "run"]
+__all__ = ["STOPPING", "Outcome", "SoakClient", "SoakServer", "look_at_end", "look_for", "run"]
+
+STOPPING = ("server is stopping",)
+"""What an answer says that a client gets while the server stops."""
+
+_NO_LIMIT = {"calls_per_minute": 0}
 
 _ERAS: tuple[dict[str, str], ...] = (
     {"mcp-protocol-version": "2026-07-28", "mcp-method": "tools/call"},
@@ -68,8 +73,8 @@ class Outcome:
         return statistics.quantiles(values, n=1000)[int(share * 1000) - 1] * 1000
 
 
-class _Server:
-    """A server that is restarted at the same port."""
+class SoakServer:
+    """A server over HTTP, which can be started again at the same port."""
 
     def __init__(self, command: Sequence[str]) -> None:
         self._command = list(command)
@@ -77,6 +82,7 @@ class _Server:
         self.start()
 
     def start(self) -> None:
+        """Start it, and return when it serves."""
         self._process = subprocess.Popen(
             [*self._command, "--http", self._address],
             stdin=subprocess.DEVNULL,
@@ -114,16 +120,20 @@ class _Server:
         return code, log
 
 
-class _Client:
-    def __init__(self, number: int, outcome: Outcome) -> None:
+class SoakClient:
+    """A client that stores and searches; every answer but success and `refusals` is a fault."""
+
+    def __init__(self, number: int, outcome: Outcome, refusals: Sequence[str] = STOPPING) -> None:
         self._name = f"client-{number}"
         self._random = Random(number)
         self._headers = _ERAS[number % 2]
         self._outcome = outcome
+        self._refusals = refusals
         self._own: list[str] = []
         self._count = 0
 
-    async def work(self, server: _Server, until: float) -> None:
+    async def work(self, server: SoakServer, until: float) -> None:
+        """Store and search until that moment of the monotonic clock."""
         timeout = httpx2.Timeout(120)
         async with httpx2.AsyncClient(timeout=timeout) as self._http:
             while time.monotonic() < until:
@@ -132,7 +142,7 @@ class _Client:
                 else:
                     await self._search(server)
 
-    async def _store(self, server: _Server) -> None:
+    async def _store(self, server: SoakServer) -> None:
         self._count += 1
         memory_id, text = f"{self._name}/{self._count}", _text(self._name, self._count)
         answer = await self._call(server, "store_memory", text=text, id=memory_id)
@@ -143,7 +153,7 @@ class _Client:
             self._outcome.acknowledged[memory_id] = text
             self._own.append(memory_id)
 
-    async def _search(self, server: _Server) -> None:
+    async def _search(self, server: SoakServer) -> None:
         if not self._own or self._random.random() < 0.5:
             await self._call(server, "retrieve_memory", query=f"第{self._count}条记忆 颜色")
             return
@@ -152,7 +162,7 @@ class _Client:
         if answer is not None and wanted not in json.dumps(answer, ensure_ascii=False):
             self._outcome.faults.append(f"{wanted} was acknowledged and is not found")
 
-    async def _call(self, server: _Server, tool: str, **arguments: Any) -> dict[str, Any] | None:
+    async def _call(self, server: SoakServer, tool: str, **arguments: Any) -> dict[str, Any] | None:
         """Return the result, None if the server is away or stopping."""
         params: dict[str, Any] = {"name": tool, "arguments": arguments}
         headers = {"accept": "application/json, text/event-stream", **self._headers}
@@ -175,9 +185,10 @@ class _Client:
         self._outcome.latencies[kind].append(time.perf_counter() - started)
         result = answer.json().get("result") if answer.status_code == 200 else None
         if result is None or result.get("isError"):
-            if "server is stopping" in answer.text:
-                self._outcome.away["stopping"] += 1
-                return None
+            for refusal in self._refusals:
+                if refusal in answer.text:
+                    self._outcome.away[refusal] += 1
+                    return None
             self._outcome.faults.append(f"{tool}: {answer.status_code} {answer.text[:300]}")
             return None
         return dict(result)
@@ -189,7 +200,7 @@ def _text(name: str, number: int) -> str:
     return f"第{number}条记忆 {name}：那一天的颜色是蓝色"
 
 
-async def _restart(server: _Server, outcome: Outcome, seconds: float, restarts: int) -> None:
+async def _restart(server: SoakServer, outcome: Outcome, seconds: float, restarts: int) -> None:
     pause = seconds / (restarts + 1)
     for turn in range(restarts + 1):
         await anyio.sleep(pause * 0.2)
@@ -200,12 +211,13 @@ async def _restart(server: _Server, outcome: Outcome, seconds: float, restarts: 
             return
         number = signal.SIGKILL if turn % 2 else signal.SIGTERM
         code, log = await anyio.to_thread.run_sync(server.end, number)
-        _look_at_end(outcome, number, code, log)
+        look_at_end(outcome, number, code, log)
         await anyio.to_thread.run_sync(server.start)
         outcome.restarts += 1
 
 
-def _look_at_end(outcome: Outcome, number: int, code: int, log: str) -> None:
+def look_at_end(outcome: Outcome, number: int, code: int, log: str) -> None:
+    """Note it as a fault if a server did not end as its signal asks, or failed before."""
     if number == signal.SIGTERM and code != 0:
         outcome.faults.append(f"SIGTERM ended with {code}: {log[-500:]}")
     if "Traceback" in log:
@@ -221,30 +233,34 @@ def run(
         program = [sys.executable, "-P", str(broken.__file__), "answers-first", "--structured"]
     outcome = Outcome()
 
-    async def work(server: _Server) -> None:
+    async def work(server: SoakServer) -> None:
         until = time.monotonic() + seconds
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_restart, server, outcome, seconds, restarts)
             for number in range(clients):
-                tasks.start_soon(_Client(number, outcome).work, server, until)
+                tasks.start_soon(SoakClient(number, outcome).work, server, until)
 
     home = folder / "home"
+    home.mkdir()
+    settings: dict[str, Any] = {"limits": _NO_LIMIT}
     if store == "managed":
-        home.mkdir()
-        (home / "infinite_memory_config.json").write_text('{"storage": "managed"}')
+        settings["storage"] = "managed"
+    (home / "infinite_memory_config.json").write_text(json.dumps(settings))
+    if store == "managed":
         opened = MemoryStore.open(config=Config(home=home, storage="managed"))
     else:
         opened = MemoryStore.open(home)
     # Open all the time, so that a managed server of MongoDB is not restarted too.
     with opened:
-        server = _Server([*program, "--home", str(home)])
+        server = SoakServer([*program, "--home", str(home)])
         anyio.run(work, server)
-        _look_at_end(outcome, signal.SIGTERM, *server.end(signal.SIGTERM))
-        _look_for(outcome, opened)
+        look_at_end(outcome, signal.SIGTERM, *server.end(signal.SIGTERM))
+        look_for(outcome, opened)
     return outcome
 
 
-def _look_for(outcome: Outcome, store: MemoryStore) -> None:
+def look_for(outcome: Outcome, store: MemoryStore) -> None:
+    """Note as faults what was acknowledged and is not in the store, and what `verify` finds."""
     for memory_id, text in outcome.acknowledged.items():
         try:
             if store.get(memory_id).text != text:

@@ -123,6 +123,27 @@ async def test_a_client_that_leaves_in_the_middle_of_a_call_loses_nothing(tmp_pa
         assert store.get("alice").text == "Alice lives in Rome"
 
 
+async def test_a_client_that_closes_its_stream_in_the_middle_of_a_call_loses_nothing(
+    tmp_path: Path,
+) -> None:
+    with HttpServer(tmp_path / "home", program=held_program(tmp_path)) as server:
+        async with anyio.create_task_group() as tasks:
+
+            async def store() -> None:
+                async with connect(server, "sse") as client:
+                    await call(client, "store_memory", text="Alice lives in Rome", id="alice")
+
+            tasks.start_soon(store)
+            await anyio.to_thread.run_sync(wait_for, tmp_path / "begun")
+            tasks.cancel_scope.cancel()
+        (tmp_path / "go").touch()
+        assert server.ask(path="/healthz").status == 200
+        assert server.stop() == 0
+        assert "Traceback" not in server.log
+    with MemoryStore.open(tmp_path / "home") as opened:
+        assert opened.get("alice").text == "Alice lives in Rome"
+
+
 async def test_an_ipv6_address_is_served(tmp_path: Path) -> None:
     with HttpServer(tmp_path / "home", address="[::1]:0") as server:
         assert server.url.startswith("http://::1:")

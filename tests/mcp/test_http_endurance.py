@@ -1,4 +1,4 @@
-"""Clients over HTTP while their server is restarted: what was acknowledged is there."""
+"""Clients over HTTP while their server, or its MongoDB, is away: what was acknowledged is there."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.soak import http_outage
 from benchmarks.soak.http_clients import run
 
 
@@ -22,3 +23,18 @@ def test_nothing_acknowledged_is_lost_over_restarts(tmp_path: Path, store: str) 
 def test_a_server_that_answers_before_it_writes_is_noticed(tmp_path: Path) -> None:
     outcome = run(tmp_path, clients=8, seconds=30, restarts=2, store="sqlite", broken_build=True)
     assert any("never stored" in fault or "lost" in fault for fault in outcome.faults)
+
+
+@pytest.mark.slow("http-endurance")
+def test_nothing_is_lost_while_mongodb_is_away_for_a_minute(tmp_path: Path) -> None:
+    outcome = http_outage.run(tmp_path, clients=16, seconds=60, broken_build=False)
+    assert outcome.faults == []
+    assert len(outcome.acknowledged) > 50
+    # Otherwise nobody was refused, and nothing was proved.
+    assert outcome.away.total() > 0
+
+
+@pytest.mark.slow("http-endurance")
+def test_a_server_that_answers_while_mongodb_is_away_is_noticed(tmp_path: Path) -> None:
+    outcome = http_outage.run(tmp_path, clients=8, seconds=5, broken_build=True)
+    assert any("is lost" in fault for fault in outcome.faults)

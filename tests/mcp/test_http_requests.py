@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import socket
 import sys
+from collections import Counter
 from collections.abc import Iterator
+from contextlib import ExitStack
+from http.client import HTTPConnection
 from pathlib import Path
 
 import anyio
@@ -16,6 +19,7 @@ from starlette.types import Message
 from infinite_memory_mcp.http.bodies import MAX_BODY_BYTES, read_body
 from infinite_memory_mcp.http.responses import Refusal
 
+CONNECTIONS = 1000
 _PATIENCE = """
 import runpy
 from infinite_memory_mcp.http import application, protocol
@@ -166,23 +170,49 @@ def test_pages_of_other_hosts_are_refused(server: HttpServer) -> None:
         assert server.ask(body, headers=headers).status == status, headers
 
 
-def test_a_thousand_connections_are_served(server: HttpServer) -> None:
-    connections: list[socket.socket] = []
-    try:
-        for _ in range(250):
-            connections += [server.connect() for _ in range(4)]
-        request = f"GET /healthz HTTP/1.1\r\nhost: {server.host}\r\n\r\n".encode()
-        answered = 0
-        for connection in connections:
-            connection.sendall(request)
-        for connection in connections:
-            answered += b" 200 " in connection.recv(1000)
-        # Some were so slow to ask that the server of this test gave them up.
-        assert answered >= 250
+def ask_on_all(connections: list[HTTPConnection]) -> Counter[int]:
+    """Send a request on every connection, and only then read the answers; count the statuses."""
+    for connection in connections:
+        connection.request("GET", "/healthz")
+    statuses: Counter[int] = Counter()
+    for connection in connections:
+        response = connection.getresponse()
+        response.read()
+        statuses[response.status] += 1
+    return statuses
+
+
+def open_connections(server: HttpServer, count: int, opened: ExitStack) -> list[HTTPConnection]:
+    connections = [HTTPConnection(server.host, server.port, timeout=60) for _ in range(count)]
+    for connection in connections:
+        connection.connect()
+        opened.callback(connection.close)
+    return connections
+
+
+@pytest.mark.slow("http-endurance")
+def test_a_thousand_open_connections_are_all_answered(tmp_path: Path) -> None:
+    # A server of its own: that of this module gives up a head after half a second.
+    with HttpServer(tmp_path / "home") as server, ExitStack() as opened:
+        connections = open_connections(server, CONNECTIONS, opened)
+        for _ in range(2):
+            assert ask_on_all(connections) == {200: CONNECTIONS}
+            assert server.ask(call_body("get_user_profile")).status == 200
+
+
+def test_connections_for_which_there_are_no_files_are_refused(tmp_path: Path) -> None:
+    program = """
+import resource, runpy
+resource.setrlimit(resource.RLIMIT_NOFILE, (356, 356))
+runpy.run_module("infinite_memory_mcp", run_name="__main__", alter_sys=True)
+"""
+    with HttpServer(tmp_path / "home", program=[sys.executable, "-c", program]) as server:
+        with ExitStack() as opened:
+            statuses = ask_on_all(open_connections(server, 150, opened))
+            # 256 of the files are kept for the store; who is refused is disconnected.
+            assert statuses[200] + statuses[503] == 150
+            assert statuses[503] >= 50
         assert server.ask(call_body("get_user_profile")).status == 200
-    finally:
-        for connection in connections:
-            connection.close()
 
 
 def test_a_long_call_is_not_awaited_for_ever(tmp_path: Path) -> None:
