@@ -145,6 +145,23 @@ async def test_elicitation(message: str, ctx: Ctx) -> str:
     return str(await ctx.elicit(message=message, schema=_Reply))
 
 
+async def test_elicitation_sep1034_defaults(ctx: Ctx) -> str:
+    """Asks the user."""
+    return str(await ctx.elicit(message="Who are you?", schema=_Reply))
+
+
+async def test_elicitation_sep1330_enums(ctx: Ctx) -> str:
+    """Asks the user."""
+    return str(await ctx.elicit(message="Which do you choose?", schema=_Reply))
+
+
+async def test_sampling(prompt: str, ctx: Ctx) -> str:
+    """Asks the model of the client."""
+    question = t.TextContent(type="text", text=prompt)
+    messages = [t.SamplingMessage(role="user", content=question)]
+    return str(await ctx.session.create_message(messages, max_tokens=100))
+
+
 async def test_missing_capability(ctx: Ctx) -> str:
     """Works only for a client that samples."""
     capabilities = ctx.client_capabilities
@@ -164,6 +181,9 @@ _CONVERSATION: tuple[Callable[..., Any], ...] = (
     test_tool_with_logging,
     test_logging_tool,
     test_elicitation,
+    test_elicitation_sep1034_defaults,
+    test_elicitation_sep1330_enums,
+    test_sampling,
     test_missing_capability,
 )
 

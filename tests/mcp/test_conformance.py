@@ -79,6 +79,8 @@ def test_every_scored_scenario_passes_or_has_its_reason(
     )
     for name in sorted(failed):
         print(f"  failed: {name}: {REASONS[revision].get(name, 'NO REASON')}")
+        for failure in verdicts[name].failures:
+            print(f"    {failure}")
     for verdict in verdicts.values():
         for warning in verdict.warnings:
             print(f"  warned: {verdict.scenario}: {warning}")
