@@ -35,7 +35,10 @@ class Client:
     `markers` are paths, and `commands` names of programs, that show that the client is installed.
     `container` is the key under which the file lists its servers. `command_type` and `url_type`
     are the value of `type` in an entry, None where the client wants none; `url_key` is None where
-    the file cannot name a server by its URL.
+    the file cannot name a server by its URL. `headers_key` holds the headers that the client sends
+    to a URL. A header takes its value from the environment by a `reference`, "${env:{}}" for
+    example, or the key `bearer_variable_key` names the variable; with neither, the file of the
+    client has to hold the access key itself.
     """
 
     name: str
@@ -51,13 +54,17 @@ class Client:
     command_type: str | None = None
     url_key: str | None = "url"
     url_type: str | None = None
+    headers_key: str = "headers"
+    reference: str | None = None
+    bearer_variable_key: str | None = None
     next_step: str
 
     def form(self, entry: ServerEntry) -> dict[str, Any]:
         """Return an entry in the form of this client.
 
         Raises:
-            InvalidInput: the file of this client cannot name a server by its URL.
+            InvalidInput: the file of this client cannot name a server by its URL, or cannot take
+                the access key from the environment.
         """
         if entry.url is None:
             form: dict[str, Any] = {"type": self.command_type} if self.command_type else {}
@@ -65,13 +72,36 @@ class Client:
             return form | ({"env": dict(entry.env)} if entry.env else {})
         if self.url_key is None:
             raise InvalidInput(
-                f"the file of {self.title} holds commands only: leave out the URL, or add the"
-                " server in its settings as a connector"
+                f"the file of {self.title} holds commands only: leave out --http, and"
+                f" `infinite-memory connect {self.name}` lets it start a server of its own on the"
+                " same memory; or add the URL in its settings as a connector, for which the server"
+                " must be reachable from the internet"
             )
-        return {**({"type": self.url_type} if self.url_type else {}), self.url_key: entry.url}
+        typed = {"type": self.url_type} if self.url_type else {}
+        return {**typed, self.url_key: entry.url, **self._show_key(entry)}
+
+    def _show_key(self, entry: ServerEntry) -> dict[str, Any]:
+        """Return the part of an entry with the access key, in a header that every proxy knows."""
+        if not entry.has_key:
+            return {}
+        if entry.key_variable is None:
+            return {self.headers_key: {"Authorization": f"Bearer {entry.key}"}}
+        if self.bearer_variable_key is not None:
+            return {self.bearer_variable_key: entry.key_variable}
+        if self.reference is None:
+            raise InvalidInput(
+                f"{self.title} takes no header from the environment: give the key itself with --key"
+                " instead of --key-from-env, and it stands in the file of the client"
+            )
+        reference = self.reference.format(entry.key_variable)
+        return {self.headers_key: {"Authorization": f"Bearer {reference}"}}
 
 
 _RESTART = "Restart {} to load it."
+# How a header names a variable of the environment. Of the clients without: Zed sends such a text as
+# it stands (its issue 60459), and VS Code knows `${input:NAME}` alone (its issue 336232).
+_BRACES = "${{{}}}"
+_ENV_BRACES = "${{env:{}}}"
 _VSCODE_DATA = "{data}/Code/User"
 _CLINE_EXTENSION = f"{_VSCODE_DATA}/globalStorage/saoudrizwan.claude-dev"
 
@@ -94,6 +124,7 @@ CLIENTS: tuple[Client, ...] = (
         commands=("claude",),
         command_type="stdio",
         url_type="http",
+        reference=_BRACES,
         next_step="Check it with `claude mcp list`; sessions that run see it after a restart.",
     ),
     Client(
@@ -104,6 +135,7 @@ CLIENTS: tuple[Client, ...] = (
         markers=("{home}/.cursor",),
         commands=("cursor", "cursor-agent"),
         command_type="stdio",
+        reference=_ENV_BRACES,
         next_step="Restart Cursor, and see that the server is switched on under MCP.",
     ),
     Client(
@@ -128,6 +160,8 @@ CLIENTS: tuple[Client, ...] = (
         project_file="{project}/.codex/config.toml",
         markers=("{home}/.codex",),
         commands=("codex",),
+        headers_key="http_headers",
+        bearer_variable_key="bearer_token_env_var",
         next_step="Check it with `codex mcp list`; a project's file counts once you trust it.",
     ),
     Client(
@@ -139,6 +173,7 @@ CLIENTS: tuple[Client, ...] = (
         markers=("{home}/.gemini",),
         commands=("gemini",),
         url_type="http",
+        reference=_BRACES,
         next_step="Check it with `gemini mcp list`, in a folder that you trust: in any other"
         " Gemini CLI starts no server.",
     ),
@@ -149,6 +184,7 @@ CLIENTS: tuple[Client, ...] = (
         markers=("{home}/.codeium/windsurf",),
         commands=("windsurf",),
         url_key="serverUrl",
+        reference=_ENV_BRACES,
         next_step="Refresh the servers in the panel of Cascade, or restart Windsurf.",
     ),
     Client(
@@ -173,6 +209,7 @@ CLIENTS: tuple[Client, ...] = (
         commands=("cline",),
         command_type="stdio",
         url_type="streamableHttp",
+        reference=_ENV_BRACES,
         next_step="Cline starts it at once; its list of servers shows it.",
     ),
 )

@@ -12,8 +12,9 @@ from typing import Any
 from attrs import field, frozen
 
 from infinite_memory.clients.catalog import CLIENTS, Client, Syntax
+from infinite_memory.clients.changes import find_secrets
 from infinite_memory.clients.config_file import FileChanged, FileContent, read_file, replace_file
-from infinite_memory.clients.entry import SERVER_NAME, ServerEntry
+from infinite_memory.clients.entry import SERVER_NAME, ServerEntry, carries_key
 from infinite_memory.clients.jsonc import parse_json, remove_member, set_member
 from infinite_memory.clients.platform import Platform
 from infinite_memory.clients.toml import parse_toml, remove_table, set_table
@@ -35,8 +36,11 @@ __all__ = [
 
 _ATTEMPTS = 3
 _LOCK_SECONDS = 30.0
+_COMMAND_KEYS = ("command", "args", "env")
+_URL_KEYS = ("url", "serverUrl", "httpUrl")
+_HEADER_KEYS = ("headers", "http_headers", "env_http_headers", "bearer_token_env_var")
 # What another transport needs, and would be left over when a server is pointed elsewhere.
-_TRANSPORT_KEYS = ("type", "command", "args", "env", "url", "serverUrl", "httpUrl")
+_TRANSPORT_KEYS = ("type", *_COMMAND_KEYS, *_URL_KEYS, *_HEADER_KEYS)
 
 
 class Connection(StrEnum):
@@ -44,6 +48,7 @@ class Connection(StrEnum):
 
     CONNECTED = "connected"
     OTHER = "connected otherwise"
+    OVER_HTTP = "connected over HTTP"
     DISABLED = "switched off"
     NOT_CONNECTED = "not connected"
     UNREADABLE = "unreadable"
@@ -62,12 +67,16 @@ class ClientStatus:
 
 @frozen(kw_only=True)
 class Plan:
-    """A change of a client's file: what was read, and the text that takes its place."""
+    """A change of a client's file: what was read, and the text that takes its place.
+
+    `secrets` are values in both texts that no output may show.
+    """
 
     client: Client
     path: Path
     file: FileContent
     new_text: str = field(repr=False)
+    secrets: frozenset[str] = field(default=frozenset(), repr=False)
 
     @property
     def changes(self) -> bool:
@@ -140,6 +149,8 @@ def read_status(
         connection = Connection.DISABLED
     elif wanted is None or _means(entry, wanted):
         connection = Connection.CONNECTED
+    elif entry.url is not None and wanted.url is None:
+        connection = Connection.OVER_HTTP
     else:
         connection = Connection.OTHER
     return ClientStatus(client=client, path=path, connection=connection, entry=entry)
@@ -169,7 +180,14 @@ def plan_change(
             f"{path} cannot be changed without changing more than the entry {SERVER_NAME!r} (does"
             " it hold a key twice?): it stays as it is; change it by hand"
         )
-    return Plan(client=client, path=path, file=file, new_text=new_text)
+    forms = [*_servers(client, before).values(), *_servers(client, after).values()]
+    secrets = frozenset(secret for form in forms for secret in find_secrets(form))
+    return Plan(client=client, path=path, file=file, new_text=new_text, secrets=secrets)
+
+
+def _servers(client: Client, data: dict[str, Any]) -> dict[str, Any]:
+    servers: dict[str, Any] = data.get(client.container, {})
+    return servers
 
 
 def apply_change(
@@ -271,13 +289,10 @@ def _edit(client: Client, text: str, data: dict[str, Any], entry: ServerEntry | 
     is_json = client.syntax is Syntax.JSON
     if entry is None:
         return remove_member(text, place) if is_json else remove_table(text, place)
-    form = client.form(entry)
-    kept = former if isinstance(former, dict) else {}
-    if former is not None and (not isinstance(former, dict) or _left_over(kept, form)):
-        # The keys of another transport go; as many of the others stay as there are.
-        others = {key: value for key, value in kept.items() if key not in _TRANSPORT_KEYS}
+    form = _merge(client, former, entry)
+    if former is not None and not (isinstance(former, dict) and former.keys() <= form.keys()):
+        # Something of the former entry goes: the new one is written in its place, as a whole.
         text = remove_member(text, place) if is_json else remove_table(text, place)
-        form = {**form, **others}
     return set_member(text, place, form) if is_json else set_table(text, place, form)
 
 
@@ -285,26 +300,51 @@ def _expect(client: Client, before: dict[str, Any], entry: ServerEntry | None) -
     """Return what the file is to hold: what it held, but for the entry."""
     data = copy.deepcopy(before)
     former = data.get(client.container, {}).pop(SERVER_NAME, None)
-    if entry is None:
-        return data
-    form = client.form(entry)
-    kept = former if isinstance(former, dict) else {}
-    if _left_over(kept, form):
-        kept = {key: value for key, value in kept.items() if key not in _TRANSPORT_KEYS}
-    data.setdefault(client.container, {})[SERVER_NAME] = {**kept, **form}
+    if entry is not None:
+        data.setdefault(client.container, {})[SERVER_NAME] = _merge(client, former, entry)
     return data
+
+
+def _merge(client: Client, former: object, entry: ServerEntry) -> dict[str, Any]:
+    """Return the new form of an entry: with what the person set in the former one, if it fits.
+
+    A former access key goes to no other URL.
+    """
+    form = client.form(entry)
+    if not isinstance(former, dict):
+        return form
+    leaving = _list_leaving(client, former, entry)
+    headers = former.get(client.headers_key)
+    if entry.has_key and isinstance(headers, dict) and client.headers_key not in leaving:
+        leaving.add(client.headers_key)
+        merged = {**_without_keys(headers), **form.get(client.headers_key, {})}
+        form |= {client.headers_key: merged} if merged else {}
+    kept = {key: value for key, value in former.items() if key not in leaving and key not in form}
+    return {**form, **kept}
+
+
+def _list_leaving(client: Client, former: dict[str, Any], entry: ServerEntry) -> set[str]:
+    """Return the keys of a former entry that have no place beside the new one."""
+    former_urls = {key: former[key] for key in _URL_KEYS if key in former}
+    if entry.url is None:
+        is_other = bool(former_urls) or any(key in former for key in _HEADER_KEYS)
+        return set(_TRANSPORT_KEYS) if is_other else set()
+    if any(key in former for key in _COMMAND_KEYS):
+        return set(_TRANSPORT_KEYS)
+    if former_urls != {client.url_key: entry.url}:
+        return {*_URL_KEYS, *_HEADER_KEYS}
+    return {"env_http_headers", "bearer_token_env_var"} if entry.has_key else set()
+
+
+def _without_keys(headers: object) -> dict[str, Any]:
+    if not isinstance(headers, dict):
+        return {}
+    return {name: value for name, value in headers.items() if not carries_key(str(name))}
 
 
 def _without_empty(client: Client, data: dict[str, Any]) -> dict[str, Any]:
     """Return the data without an empty container, which means what none means."""
     return {key: value for key, value in data.items() if key != client.container or value != {}}
-
-
-def _left_over(former: dict[str, Any], form: dict[str, Any]) -> bool:
-    """Return whether a former entry has keys that would contradict the new form."""
-    is_url = "command" not in form
-    wrong = ("command", "args", "env") if is_url else ("url", "serverUrl", "httpUrl")
-    return any(key in former for key in wrong)
 
 
 def _means(entry: ServerEntry, wanted: ServerEntry) -> bool:

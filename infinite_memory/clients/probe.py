@@ -16,7 +16,15 @@ from attrs import frozen
 from infinite_memory.clients.entry import ServerEntry
 from infinite_memory.clients.platform import Platform
 
-__all__ = ["ProbeFailed", "ProbeResult", "probe_server"]
+__all__ = [
+    "CLIENT_INFO",
+    "PROTOCOL",
+    "UNAUTHORIZED",
+    "ProbeFailed",
+    "ProbeResult",
+    "probe_server",
+    "read_result",
+]
 
 # What clients hand on of their own environment: as little as the SDKs of the protocol do. A program
 # with windows does not have the variables of a shell anyway.
@@ -26,12 +34,26 @@ _HANDED_ON = (
     *("PROGRAMFILES", "SYSTEMDRIVE", "SYSTEMROOT", "TEMP", "TMP", "USERNAME", "USERPROFILE"),
 )
 _IN_MEMORY = "memory://"
-_PROTOCOL = "2025-06-18"
+PROTOCOL = "2025-06-18"
+"""The revision of the protocol that a probe speaks."""
+UNAUTHORIZED = 401
+CLIENT_INFO = {
+    "capabilities": {},
+    "clientInfo": {"name": "infinite-memory-doctor", "version": "1"},
+}
+"""What a probe says of itself when it initializes a session."""
 _MAX_STDERR = 300
 
 
 class ProbeFailed(Exception):
-    """The server did not start, or did not answer as a server of the protocol does."""
+    """The server did not start, or did not answer as a server of the protocol does.
+
+    `status` is that of HTTP, None where no answer came.
+    """
+
+    def __init__(self, message: str, *, status: int | None = None) -> None:
+        super().__init__(message)
+        self.status = status
 
 
 @frozen(kw_only=True)
@@ -61,18 +83,21 @@ def probe_server(
     began = time.monotonic()
     with _started(entry, platform) as process:
         session = _Session(process, began + timeout_seconds, timeout_seconds)
-        server = session.ask(
-            1,
-            "initialize",
-            {
-                "protocolVersion": _PROTOCOL,
-                "capabilities": {},
-                "clientInfo": {"name": "infinite-memory-doctor", "version": "1"},
-            },
-        )
+        server = session.ask(1, "initialize", {"protocolVersion": PROTOCOL, **CLIENT_INFO})
         session.send({"method": "notifications/initialized"})
         listed = session.ask(2, "tools/list", {})
         seconds = time.monotonic() - began
+    return read_result(server, listed, seconds=seconds)
+
+
+def read_result(
+    server: Mapping[str, Any], listed: Mapping[str, Any], *, seconds: float
+) -> ProbeResult:
+    """Return the answers to `initialize` and `tools/list` as a result.
+
+    Raises:
+        ProbeFailed: the answers are not those of a server of the protocol.
+    """
     info = server.get("serverInfo")
     tools = listed.get("tools")
     if not isinstance(info, Mapping) or not isinstance(tools, list):

@@ -48,7 +48,7 @@ def set_table(text: str, path: tuple[str, str], values: Mapping[str, Any]) -> st
     table: MutableMapping[str, Any] = servers.setdefault(name, empty)
     for key, value in values.items():
         if key not in table or table[key] != value:
-            table[key] = value
+            table[key] = _item(value)
     return _write(document, text)
 
 
@@ -78,7 +78,7 @@ def _append(text: str, path: tuple[str, str], values: Mapping[str, Any]) -> str 
     """
     table = tomlkit.table()
     for key, value in values.items():
-        table[key] = value
+        table[key] = _item(value)
     header = ".".join(map(_key, path))
     newline = "\r\n" if "\r\n" in text else "\n"
     head = text.rstrip(" \t\r\n")
@@ -90,6 +90,15 @@ def _append(text: str, path: tuple[str, str], values: Mapping[str, Any]) -> str 
     except tomllib.TOMLDecodeError:
         return None
     return new
+
+
+def _item(value: Any) -> Any:
+    """Return a value as it stands on one line: a mapping as an inline table."""
+    if not isinstance(value, Mapping):
+        return value
+    table = tomlkit.inline_table()
+    table.update(value)
+    return table
 
 
 def _key(name: str) -> str:

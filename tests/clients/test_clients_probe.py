@@ -130,7 +130,7 @@ def test_each_client_that_is_found_gets_a_sentence(platform: Platform, command: 
     assert {name: diagnosis.state for name, diagnosis in found.items()} == {
         "claude-code": State.OK,
         "cursor": State.OK,
-        "vscode": State.OK,
+        "vscode": State.PROBLEM,
         "codex": State.OK,
         "gemini": State.PROBLEM,
         "zed": State.PROBLEM,
@@ -146,5 +146,5 @@ def test_each_client_that_is_found_gets_a_sentence(platform: Platform, command: 
     assert "`infinite-memory connect cursor` does it" in sentences["cursor"]
     assert "line 1, column 6" in sentences["zed"]
     assert "switched off in ~/.cline" in sentences["cline"]
-    assert "it was not called" in sentences["vscode"]
+    assert "nothing answers at http://127.0.0.1:1/mcp" in sentences["vscode"]
     assert "secret" not in sentences["vscode"]

@@ -8,15 +8,18 @@ import subprocess
 import sys
 import tomllib
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
+from attrs import frozen
 from real_clients import RealClients, install_clients
 
+from infinite_memory import MemoryStore
 from tests.harness.node_packages import NodePrograms
+from tests.mcp.http_server import HttpServer
 
 pytestmark = pytest.mark.slow("real-clients")
 
@@ -29,6 +32,14 @@ HEALTHY = {"claude": "✔ Connected", "codex": "enabled", "gemini": "- Connected
 CLIENTS = [("claude-code", "claude"), ("codex", "codex"), ("gemini", "gemini")]
 # A wheel that carries the schemas of the registry of servers, as they were published.
 SCHEMAS = ("skillsaw==0.22.0", "skillsaw/schemas/mcp_registry/v2025_12_11/server.schema.json")
+
+
+@frozen
+class Served:
+    """A server over HTTP, and a key that it accepts."""
+
+    url: str
+    key: str
 
 
 @pytest.fixture(scope="module")
@@ -197,3 +208,44 @@ def test_a_client_that_is_not_connected_is_told_so(clients: RealClients) -> None
     assert said.startswith("claude-code\tnot connected\t~/.claude.json\n")
     assert "codex\tnot connected" in said
     assert "gemini\tnot connected" in said
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """Run a server of ours that wants a key."""
+    home = tmp_path_factory.mktemp("served") / "home"
+    with MemoryStore.open(home) as store:
+        key = store.keys.create("laptop", rights=["write"]).secret
+    with HttpServer(home, "--require-keys") as server:
+        yield Served(server.url, key)
+
+
+@pytest.mark.parametrize(("name", "command"), CLIENTS)
+@pytest.mark.parametrize("way", ["--key", "--key-from-env"])
+def test_the_client_lists_the_server_over_http_as_healthy(
+    clients: RealClients, served: Served, name: str, command: str, way: str
+) -> None:
+    variable = {"MEMORY_KEY": served.key}
+    connect = (OURS, "connect", name, "--http", served.url, way)
+    said = clients.run(*connect, served.key if way == "--key" else "MEMORY_KEY", **variable)
+    assert served.key not in said
+    line = listed(clients, command, **variable)
+    assert line is not None
+    assert f"{served.url}/mcp" in line
+    assert HEALTHY[command] in line
+    said = clients.run(OURS, "doctor", "--home", str(clients.home / "a memory"), **variable)
+    assert f"is pointed at {served.url}/mcp" in said
+    assert "the server answered in" in said
+    clients.run(OURS, "connect", name, "--remove")
+    assert listed(clients, command) is None
+
+
+@pytest.mark.parametrize(("name", "command"), CLIENTS)
+def test_the_client_does_not_reach_a_server_over_http_without_its_key(
+    clients: RealClients, served: Served, name: str, command: str
+) -> None:
+    clients.run(OURS, "connect", name, "--http", served.url)
+    line = listed(clients, command)
+    assert line is not None
+    # Codex says whether the server is switched on, and asks for its health only in a session.
+    assert (HEALTHY[command] in line) is (command == "codex")

@@ -5,19 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any
 
 import click
 
+from infinite_memory.cli.client_changes import (
+    applied_json,
+    change_json,
+    show_change,
+    show_hooks,
+    status_json,
+)
 from infinite_memory.cli.exits import ExitCode
 from infinite_memory.cli.options import common_options, wants_json
 from infinite_memory.cli.output import Line, emit_json, emit_lines, emit_table, remark
+from infinite_memory.cli.remote_server import explain_remote_server, read_remote_server
 from infinite_memory.cli.settings import read_platform, server_arguments
 from infinite_memory.clients.catalog import CLIENTS, Client, get_client
-from infinite_memory.clients.changes import format_diff
 from infinite_memory.clients.connecting import (
     Applied,
-    ClientStatus,
     Plan,
     apply_change,
     carry_out,
@@ -32,13 +37,11 @@ from infinite_memory.clients.instructions import INSTRUCTIONS
 from infinite_memory.clients.platform import Platform
 from infinite_memory.errors import ConfigurationError
 from infinite_memory.hooks.clients import find_hook_client
-from infinite_memory.model.address import masked
 
 __all__ = ["connect_command"]
 
 _NAMES = ", ".join(client.name for client in CLIENTS)
 _HOOKED = ("claude-code",)  # whose hooks were tried
-_STYLES = {"+": "green", "-": "red", "@": "cyan"}
 
 
 @click.command("connect")
@@ -51,6 +54,25 @@ _STYLES = {"+": "green", "-": "red", "@": "cyan"}
     help="Use the file of the project in the working folder instead of that of the user.",
 )
 @click.option(
+    "--http",
+    "url",
+    metavar="URL",
+    help="Point CLIENT at a server that runs already, such as `infinite-memory serve`.",
+)
+@click.option(
+    "--key",
+    metavar="KEY",
+    help="With --http: the access key, which then stands in the file of CLIENT; - reads it from"
+    " standard input.",
+)
+@click.option(
+    "--key-from-env",
+    "key_variable",
+    metavar="NAME",
+    help="With --http: the variable from which CLIENT takes the access key, so that no file holds"
+    " it.",
+)
+@click.option(
     "--instructions",
     is_flag=True,
     help="Print a text for CLAUDE.md or AGENTS.md that tells an assistant how to use the memory.",
@@ -59,7 +81,7 @@ _STYLES = {"+": "green", "-": "red", "@": "cyan"}
     "--hooks/--no-hooks",
     default=None,
     help="Let CLIENT also run hooks, which brief it and note its sessions; or do not. By default"
-    " for claude-code.",
+    " for claude-code, unless --http is given.",
 )
 @common_options
 @click.pass_context
@@ -70,6 +92,9 @@ def connect_command(
     remove: bool,
     dry_run: bool,
     project: bool,
+    url: str | None,
+    key: str | None,
+    key_variable: str | None,
     instructions: bool,
     hooks: bool | None,
 ) -> int:
@@ -79,42 +104,65 @@ def connect_command(
 
     Without CLIENT the clients found here are listed. The former file is kept beside the new one;
     its comments, its order and its other servers stay. --home, --store and --scopes are passed on
-    to the server. Repeated, it changes nothing.
+    to the server that CLIENT starts; --http points CLIENT at one that runs. Repeated, it changes
+    nothing.
     """
     if instructions:
         return _print_instructions(context, client)
-    platform = read_platform()
+    if url is None and (key or key_variable):
+        raise click.UsageError("a key is for a server at a URL: give --http URL too", context)
     if client is None:
-        if remove or dry_run:
+        if remove or dry_run or url is not None:
             raise click.UsageError(f"name a client: {_NAMES}", context)
-        return _list_clients(context, platform, project=project)
+        return _list_clients(context, read_platform(), project=project)
     chosen = get_client(client)
-    entry = None if remove else _server(context)
-    is_found = chosen in find_clients(platform)
-    plan = _hook_plan(chosen, platform, entry, asked=hooks, project=project)
-    if plan is not None:
-        plan()  # refuses what it cannot change before anything is written
-    if dry_run:
-        applied = Applied(plan=plan_change(chosen, platform, entry, project=project))
-    else:
-        now = datetime.now(UTC)
-        applied = apply_change(chosen, platform, entry, now=now, project=project)
-    hooked = None
-    if plan is not None:
-        hooked = Applied(plan=plan()) if dry_run else _carry_out(plan, platform, project=project)
-    if wants_json(context):
-        document = _applied_json(applied, entry, is_written=not dry_run)
-        emit_json({**document, "hooks": hooked and _change_json(hooked, is_written=not dry_run)})
-        return ExitCode.DONE
-    _show(applied, platform, removed=remove, dry_run=dry_run)
-    if hooked is not None:
-        _show_hooks(hooked, platform, removed=remove, dry_run=dry_run)
-    if not is_found and not remove:
-        remark(f"{chosen.title} itself was not found on this machine.", style="")
+    entry = None
+    if url is not None and not remove:
+        entry = read_remote_server(context, url, key=key, variable=key_variable, project=project)
+    elif not remove:
+        entry = _server(context)
+    _change(context, chosen, entry, dry_run=dry_run, project=project, hooks=hooks)
     return ExitCode.DONE
 
 
+def _change(
+    context: click.Context,
+    client: Client,
+    entry: ServerEntry | None,
+    *,
+    dry_run: bool,
+    project: bool,
+    hooks: bool | None,
+) -> None:
+    """Put an entry into the client's file, or take the one there out for None; show the change."""
+    platform = read_platform()
+    is_found = client in find_clients(platform)
+    hook_plan = _hook_plan(context, client, platform, entry, asked=hooks, project=project)
+    if hook_plan is not None:
+        hook_plan()  # refuses what it cannot change before anything is written
+    if dry_run:
+        applied = Applied(plan=plan_change(client, platform, entry, project=project))
+        hooked = hook_plan and Applied(plan=hook_plan())
+    else:
+        now = datetime.now(UTC)
+        applied = apply_change(client, platform, entry, now=now, project=project)
+        hooked = hook_plan and carry_out(hook_plan, platform, now=now, project=project)
+    if wants_json(context):
+        document = applied_json(applied, entry, is_written=not dry_run)
+        emit_json({**document, "hooks": hooked and change_json(hooked, is_written=not dry_run)})
+        return
+    show_change(applied, platform, entry, dry_run=dry_run)
+    if entry is not None and entry.url is not None:
+        for sentence in explain_remote_server(entry, applied, platform):
+            remark(sentence, style="")
+    if hooked is not None:
+        show_hooks(hooked, platform, removed=entry is None, dry_run=dry_run)
+    if not is_found and entry is not None:
+        remark(f"{client.title} itself was not found on this machine.", style="")
+
+
 def _hook_plan(
+    context: click.Context,
     client: Client,
     platform: Platform,
     entry: ServerEntry | None,
@@ -125,19 +173,16 @@ def _hook_plan(
     """Return what plans the change of the client's hooks, None if they stay as they are.
 
     Without an answer to --hooks, those of a client that was tried are put in, and any are taken
-    out together with the server.
+    out together with the server. Hooks run on the memory of this machine, and a server at a URL may
+    have another: they are left as they are beside one.
     """
-    is_removal = entry is None
-    by_default = client.name in _HOOKED or (is_removal and find_hook_client(client.name))
+    by_default = client.name in _HOOKED and (entry is None or entry.url is None)
+    by_default |= entry is None and find_hook_client(client.name) is not None
     if not (by_default if asked is None else asked):
         return None
     command = None if entry is None else str(find_hook_command())
-    options = () if entry is None else entry.args
+    options = () if entry is None else server_arguments(context)
     return partial(plan_hooks, client, platform, command, options, project=project)
-
-
-def _carry_out(plan: Callable[[], Plan], platform: Platform, *, project: bool) -> Applied:
-    return carry_out(plan, platform, now=datetime.now(UTC), project=project)
 
 
 def _server(context: click.Context) -> ServerEntry:
@@ -163,7 +208,7 @@ def _list_clients(context: click.Context, platform: Platform, *, project: bool) 
     found = [client for client in find_clients(platform) if client.project_file or not project]
     statuses = [read_status(client, platform, wanted, project=project) for client in found]
     if wants_json(context):
-        emit_json({"clients": [_status_json(status) for status in statuses]})
+        emit_json({"clients": [status_json(status) for status in statuses]})
         return ExitCode.DONE if statuses else ExitCode.NO
     rows = [
         (status.client.name, str(status.connection), platform.shorten(status.path))
@@ -180,75 +225,3 @@ def _list_clients(context: click.Context, platform: Platform, *, project: bool) 
     if missing:
         remark(f"{elsewhere} here: {missing}.")
     return ExitCode.DONE if statuses else ExitCode.NO
-
-
-def _show(applied: Applied, platform: Platform, *, removed: bool, dry_run: bool) -> None:
-    plan = applied.plan
-    title, where = plan.client.title, platform.shorten(plan.path)
-    if not plan.changes:
-        state = "is not connected" if removed else "is connected already"
-        remark(f"{title} {state}: {where} stays as it is.", style="")
-        return
-    lines = format_diff(plan.file.text, plan.new_text, where)
-    emit_lines(Line([(line, _STYLES.get(line[:1], ""))]) for line in lines)
-    if dry_run:
-        remark("Nothing was written. Leave out --dry-run to do it.", style="")
-        return
-    kept = f" The former file is {platform.shorten(applied.backup)}." if applied.backup else ""
-    done = "no longer connected" if removed else "connected"
-    remark(f"{title} is {done}.{kept}", style="")
-    if not removed:
-        remark(plan.client.next_step, style="")
-
-
-def _show_hooks(applied: Applied, platform: Platform, *, removed: bool, dry_run: bool) -> None:
-    plan = applied.plan
-    where = platform.shorten(plan.path)
-    if not plan.changes:
-        if not removed:
-            remark(f"{where} has our hooks already.", style="")
-        return
-    lines = format_diff(plan.file.text, plan.new_text, where)
-    emit_lines(Line([(line, _STYLES.get(line[:1], ""))]) for line in lines)
-    if not dry_run:
-        kept = f" The former file is {platform.shorten(applied.backup)}." if applied.backup else ""
-        done = "no longer has our hooks" if removed else "has our hooks"
-        remark(f"{where} {done}.{kept}", style="")
-
-
-def _change_json(applied: Applied, *, is_written: bool) -> dict[str, Any]:
-    plan = applied.plan
-    return {
-        "path": str(plan.path),
-        "changed": plan.changes,
-        "written": is_written and plan.changes,
-        "diff": "\n".join(format_diff(plan.file.text, plan.new_text, str(plan.path))),
-        "backup": None if applied.backup is None else str(applied.backup),
-    }
-
-
-def _applied_json(
-    applied: Applied, entry: ServerEntry | None, *, is_written: bool
-) -> dict[str, Any]:
-    plan = applied.plan
-    return {
-        "client": plan.client.name,
-        "entry": None if entry is None else plan.client.form(entry),
-        **_change_json(applied, is_written=is_written),
-    }
-
-
-def _status_json(status: ClientStatus) -> dict[str, Any]:
-    entry = status.entry
-    # Not its environment, which may hold keys.
-    shown = None if entry is None else {"command": entry.command, "args": list(entry.args)}
-    if entry is not None and entry.url is not None:
-        shown = {"url": masked(entry.url.partition("?")[0])}
-    return {
-        "client": status.client.name,
-        "title": status.client.title,
-        "path": str(status.path),
-        "state": str(status.connection),
-        "entry": shown,
-        "problem": status.problem,
-    }
