@@ -66,12 +66,20 @@ def markers_in(text: str) -> set[str]:
     return set(MARKER.findall(text))
 
 
-def fill(store: MemoryStore, storage: Storage, clock: Clock, *, outside: bool) -> None:
-    """Store the same inside, in between with much outside, or with nothing in its place."""
+def fill(
+    store: MemoryStore, storage: Storage, clock: Clock, *, outside: bool, inside: bool = True
+) -> None:
+    """Store the same inside, in between with much outside, or with nothing in its place.
+
+    Without `inside`, nothing is stored at all: the journal has the same number of entries.
+    """
     steps = zip(_inside(store), _outside(store, storage), strict=False)
-    for number, (inside, beyond) in enumerate(steps):
+    for number, (within, beyond) in enumerate(steps):
         clock.now = _DAY + timedelta(hours=number)
-        inside()
+        if inside:
+            within()
+        else:
+            storage.commit(Commit(entry=Action(at=clock(), operation=Operation.BEGIN)))
         clock.now = _DAY + timedelta(hours=number, minutes=30)
         before = storage.journal_end().number
         if outside:
