@@ -20,11 +20,13 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 __all__ = [
     "ROOT",
@@ -188,17 +190,34 @@ def _run_group(group: Group, root: Path) -> str | None:
     # Many slow tests wait for a process or a server.
     count = str(2 * (os.cpu_count() or 1))
     environment = {"PYTEST_XDIST_AUTO_NUM_WORKERS": count, **os.environ}
-    code = subprocess.run([*command, *workers, *files], cwd=root, env=environment).returncode
-    if code == 1:
-        print(f"-- {group.name}: again, one by one; what passes now is unsteady", flush=True)
-        again = ["--verbose", "--last-failed", "--last-failed-no-failures", "none"]
-        code = subprocess.run([*command, *again, *files], cwd=root).returncode
+    with tempfile.TemporaryDirectory() as folder:
+        reports = [Path(folder, "first.xml"), Path(folder, "again.xml")]
+        first = [*command, *workers, f"--junitxml={reports[0]}", *files]
+        code = subprocess.run(first, cwd=root, env=environment).returncode
+        if code == 1:
+            print(f"-- {group.name}: again, one by one; what passes now is unsteady", flush=True)
+            again = ["--verbose", "--last-failed", "--last-failed-no-failures", "none"]
+            again += [f"--junitxml={reports[1]}"]
+            code = subprocess.run([*command, *again, *files], cwd=root).returncode
+        passed = sum(map(_count_passed, reports))
     if code:
         return f"FAILED: pytest ended with {code}"
+    if not passed:
+        return "not noted: every test was skipped, so nothing was proved; the output says why"
     if compute_digest(group, root) != digest:
         return "not noted: its files were changed while it ran"
     write_digest(group.name, digest, root)
     return None
+
+
+def _count_passed(report: Path) -> int:
+    """Return how many tests of a report in the JUnit format passed, 0 if there is no report."""
+    if not report.exists():
+        return 0
+    return sum(
+        not any(outcome.tag in ("failure", "error", "skipped") for outcome in case)
+        for case in ElementTree.parse(report).iter("testcase")
+    )
 
 
 def _run_groups(groups: Sequence[Group], root: Path) -> int:

@@ -212,6 +212,19 @@ def test_a_group_that_fails_is_tried_once_more_and_not_noted(
     assert read_content(root) == before
 
 
+def test_a_group_whose_tests_were_all_skipped_is_not_noted(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    test = root / "tests" / "test_kept.py"
+    test.write_text(PASSING.replace("    pass", "    pytest.skip('no server here')"))
+    assert main(["--write"], root) == 1
+    assert "not noted: every test was skipped" in capsys.readouterr().out
+    assert read_content(root)["digests"] == {}
+    test.write_text(f"{test.read_text()}{PASSING.replace('slowly', 'slowly_too')}")
+    assert main(["--write"], root) == 0
+    assert set(read_content(root)["digests"]) == {"kept"}
+
+
 def test_a_group_whose_files_change_while_it_runs_is_not_noted(
     root: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
