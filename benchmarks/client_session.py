@@ -173,6 +173,14 @@ def missing(texts: Sequence[str], messages: Sequence[dict[str, Any]]) -> Iterato
         yield f"{len(messages)} messages were taken in, and {len(said)} said"
 
 
+def free_port() -> int:
+    """Return a port at which nothing listens."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+    return port
+
+
 def find_claude() -> Path | None:
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     if (cache / INSTALLED).exists():
@@ -190,9 +198,7 @@ def main() -> int:
     arguments = parser.parse_args()
     if arguments.claude is None:
         parser.error("Claude Code is not installed: give --claude")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     sessions = [*STORING.values(), *RECALLING.values()]
     turns = [turn for answers in sessions for turn in answers]
     with tempfile.TemporaryDirectory() as name:
