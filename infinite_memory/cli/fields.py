@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from infinite_memory.cli.completions import complete_scopes, complete_tags
+from infinite_memory.cli.waiting import end_waiting
 from infinite_memory.errors import InvalidInput
 from infinite_memory.model.criteria import Depth, Mode
 from infinite_memory.model.fields import MEMORY_FIELDS, FieldType
@@ -248,6 +249,7 @@ def read_text(argument: str, *, max_bytes: int) -> str:
         return argument
     if sys.stdin is None:
         raise InvalidInput("standard input is closed: give the text itself, or pipe it in")
+    end_waiting()
     # Three extra bytes: two for a line ending, one to detect a longer text.
     content = sys.stdin.buffer.read(max_bytes + 3)
     try:

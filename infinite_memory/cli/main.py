@@ -15,6 +15,7 @@ from infinite_memory.cli.command_table import COMMANDS, SECTIONS
 from infinite_memory.cli.exits import ExitCode, exit_code
 from infinite_memory.cli.options import common_options, wants_json
 from infinite_memory.cli.output import remark
+from infinite_memory.cli.waiting import waiting
 from infinite_memory.errors import InfiniteMemoryError
 from infinite_memory.model.address import mask_arguments, masked
 
@@ -72,7 +73,8 @@ class LazyGroup(click.Group):
         arguments = list(sys.argv[1:] if args is None else args)
         extra["standalone_mode"] = False
         try:
-            code = super().main(arguments, *rest, **extra)
+            with waiting():
+                code = super().main(arguments, *rest, **extra)
         except click.ClickException as error:
             _report_usage(error, arguments)
             code = error.exit_code

@@ -18,6 +18,7 @@ import click
 from attrs import frozen
 
 from infinite_memory.cli.exits import ExitCode
+from infinite_memory.cli.waiting import end_waiting
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -113,6 +114,7 @@ def _pipe_cell(cell: str) -> str:
 
 def remark(text: str, *, style: str = "dim") -> None:
     """Write a line for the reader to standard error, so that standard output holds only data."""
+    end_waiting()
     if is_terminal(sys.stderr):
         console = _console(stderr=True)
         console.print(_text([(text, style)]))
@@ -129,6 +131,7 @@ def progress_bars(*tasks: str) -> Iterator[Callable[[str, int, int | None], None
     if not is_terminal(sys.stderr):
         yield None
         return
+    end_waiting()
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -183,6 +186,7 @@ def _write_text(text: str) -> None:
 
 
 def _write(content: bytes) -> None:
+    end_waiting()
     stream = sys.stdout.buffer
     try:
         stream.write(content)

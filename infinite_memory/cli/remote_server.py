@@ -10,6 +10,7 @@ import click
 from infinite_memory.cli.fields import read_text
 from infinite_memory.cli.options import wanted_home, wanted_scopes, wanted_store
 from infinite_memory.cli.output import is_terminal
+from infinite_memory.cli.waiting import end_waiting
 from infinite_memory.clients.catalog import Client
 from infinite_memory.clients.connecting import Applied
 from infinite_memory.clients.entry import ServerEntry
@@ -93,6 +94,7 @@ def _suggest_variable(client: Client) -> str:
 
 def _read_key() -> str:
     if is_terminal(sys.stdin):
+        end_waiting()
         typed: str = click.prompt("Access key", hide_input=True, err=True)
         return typed
     return read_text("-", max_bytes=_MAX_BYTES)

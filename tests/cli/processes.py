@@ -13,6 +13,8 @@ import termios
 
 COMMAND = [sys.executable, "-m", "infinite_memory.cli.main"]
 _STEERING = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+# On a busy machine a command may show that it works, and erases that line again.
+_WAITING = re.compile(r"Working \S* \d+:\d\d:\d\d\s*")
 
 
 def in_pipe(*arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
@@ -45,4 +47,4 @@ def on_terminal(*arguments: str, typed: bytes = b"", columns: int = 80) -> tuple
         drawn += part
     os.close(controller)
     text = drawn.decode().replace("\r\n", "\n")
-    return process.wait(timeout=300), text, _STEERING.sub("", text)
+    return process.wait(timeout=300), text, _WAITING.sub("", _STEERING.sub("", text))

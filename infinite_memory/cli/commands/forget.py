@@ -14,6 +14,7 @@ from infinite_memory.cli.opening import open_store
 from infinite_memory.cli.options import common_options, wants_json
 from infinite_memory.cli.output import Line, emit_json, emit_lines, is_terminal, remark
 from infinite_memory.cli.render import one_line, receipt_json, receipt_sentence
+from infinite_memory.cli.waiting import waiting
 from infinite_memory.errors import Conflict, NotFound, StoreDamaged
 from infinite_memory.model.codec import to_json
 from infinite_memory.model.memory import Kind, Status
@@ -104,7 +105,8 @@ def _forget_ids(context: click.Context, memory_ids: Sequence[str], *, hard: bool
         if hard and lines and not yes and not _confirm_erasing(list(lines.values())):
             remark("Nothing was erased.", style="")
             return ExitCode.NO
-        receipts |= {memory_id: store.forget(memory_id, hard=hard) for memory_id in lines}
+        with waiting():
+            receipts |= {memory_id: store.forget(memory_id, hard=hard) for memory_id in lines}
     if wants_json(context):
         emit_json({"receipts": [receipt_json(receipt) for receipt in receipts.values()]})
     else:
@@ -164,7 +166,9 @@ def _forget_matching(context: click.Context, given: dict[str, Any], confirm: str
             remark(f"Error: {refusal}.", style="")
         _show_preview(preview, zone)
         if refusal is None and preview.count and _is_agreed(preview):
-            return _report(store.bulk.forget(preview.token, **choice), as_json=as_json)
+            with waiting():
+                forgotten = store.bulk.forget(preview.token, **choice)
+            return _report(forgotten, as_json=as_json)
     remark("Nothing was forgotten.", style="")
     return ExitCode.NO if refusal is None else ExitCode.NOT_THERE
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import click
 
 from infinite_memory.cli.options import common_options, wanted_home, wanted_scopes, wanted_store
+from infinite_memory.cli.waiting import end_waiting
 from infinite_memory.errors import ConfigurationError
 from infinite_memory.model.address import find_problem, is_folder
 
@@ -104,6 +105,7 @@ def _absolute(folder: str) -> str:
 
 
 def _run(command: Sequence[str]) -> int:
+    end_waiting()
     sys.stdout.flush()
     if sys.platform == "win32":
         # There is no exec that keeps the console: the parent waits.
