@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from attrs import frozen
 
-__all__ = ["COMMANDS", "SECTIONS", "CommandRow"]
+__all__ = ["COMMANDS", "SECTIONS", "SUBCOMMAND_EXAMPLES", "CommandRow"]
 
 
 @frozen
@@ -137,3 +137,23 @@ COMMANDS: Mapping[str, CommandRow] = {
     name: row for rows in SECTIONS.values() for name, row in rows.items()
 }
 """All commands by name."""
+
+SUBCOMMAND_EXAMPLES: Mapping[str, str] = {
+    "profile show": "profile show --user bob",
+    "profile update": """profile update '{"city": "Bergen"}'""",
+    "profile users": "profile users",
+    "scopes list": "scopes list",
+    "scopes create": 'scopes create apollo --description "The Apollo project"',
+    "scopes update": "scopes update apollo --keyword rocket",
+    "scopes delete": "scopes delete apollo",
+    "keys create": 'keys create laptop --rights write --scopes "team/*" --expires "in 90 days"',
+    "keys list": "keys list",
+    "keys revoke": "keys revoke laptop",
+    "model use": "model use multilingual",
+    "model info": "model info",
+    "model export": "model export ./downloaded-model ./my-model",
+    "completion install": "completion install bash",
+    "completion remove": "completion remove bash",
+    "completion show": "completion show zsh",
+}
+"""An example for each command of a group, by both names."""

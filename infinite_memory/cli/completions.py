@@ -1,4 +1,4 @@
-"""What the shell offers after --scope, after --tag and in place of an id, read from the store.
+"""What the shell offers for scopes, tags, ids, access keys and clients.
 
 Only a store in a folder that exists is read: a completion must not create a store, and must not
 wait for a server.
@@ -12,9 +12,17 @@ import click
 from click.shell_completion import CompletionItem
 
 from infinite_memory.cli.opening import open_local_store
+from infinite_memory.clients.catalog import CLIENTS
 from infinite_memory.errors import InfiniteMemoryError
 
-__all__ = ["complete_ids", "complete_scopes", "complete_tags"]
+__all__ = [
+    "complete_clients",
+    "complete_files",
+    "complete_ids",
+    "complete_keys",
+    "complete_scopes",
+    "complete_tags",
+]
 
 _MAX_IDS = 50
 _HEADING_CHARS = 60
@@ -44,6 +52,34 @@ def complete_ids(
     return _complete(context, incomplete, _list_ids)
 
 
+def complete_keys(
+    context: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Return the names of the access keys that are active and begin with `incomplete`."""
+    del parameter
+    return _complete(context, incomplete, _list_keys)
+
+
+def complete_clients(
+    context: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Return the clients whose names begin with `incomplete`."""
+    del parameter
+    return _complete(
+        context,
+        incomplete,
+        lambda _: [CompletionItem(client.name, help=client.title) for client in CLIENTS],
+    )
+
+
+def complete_files(
+    context: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Let the shell complete the name of a file."""
+    del context, parameter
+    return [CompletionItem(incomplete, type="file")]
+
+
 def _complete(
     context: click.Context,
     incomplete: str,
@@ -70,6 +106,16 @@ def _list_tags(context: click.Context) -> Iterable[CompletionItem]:
     with open_local_store(context) as store:
         counts = {} if store is None else store.scopes.count_tags("ALL")
         return [CompletionItem(tag, help=str(count)) for tag, count in counts.items()]
+
+
+def _list_keys(context: click.Context) -> Iterable[CompletionItem]:
+    with open_local_store(context) as store:
+        keys = [] if store is None else store.keys.list()
+        return [
+            CompletionItem(key.name, help=", ".join(key.scopes))
+            for key in keys
+            if key.revoked_at is None
+        ]
 
 
 def _list_ids(context: click.Context) -> Iterable[CompletionItem]:

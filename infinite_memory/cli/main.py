@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 import click
 
-from infinite_memory.cli.command_table import COMMANDS, SECTIONS
+from infinite_memory.cli.command_table import COMMANDS, SECTIONS, SUBCOMMAND_EXAMPLES
 from infinite_memory.cli.exits import ExitCode, exit_code
 from infinite_memory.cli.options import common_options, wants_json
 from infinite_memory.cli.output import remark
@@ -54,8 +54,10 @@ class LazyGroup(click.Group):
             ctx.fail(f"No such command {masked(cmd_name)!r:.100}.{hint}")
         module = import_module(f"infinite_memory.cli.commands.{row.file}")
         command: click.Command = getattr(module, f"{cmd_name.replace('-', '_')}_command")
-        # \b keeps click from wrapping the lines.
-        command.epilog = f"\b\nExample:\n  infinite-memory {row.example}"
+        command.epilog = _format_example(row.example)
+        if isinstance(command, click.Group):
+            for name, subcommand in command.commands.items():
+                subcommand.epilog = _format_example(SUBCOMMAND_EXAMPLES[f"{cmd_name} {name}"])
         return command
 
     def format_commands(
@@ -129,6 +131,11 @@ def infinite_memory(context: click.Context) -> None:
 def main() -> NoReturn:
     """Run the command line with the arguments of the process."""
     infinite_memory.main(prog_name="infinite-memory")
+
+
+def _format_example(example: str) -> str:
+    # \b keeps click from wrapping the lines.
+    return f"\b\nExample:\n  infinite-memory {example}"
 
 
 def _asked_for_json(arguments: Sequence[str]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -122,10 +123,29 @@ def test_the_login_shell_is_taken_and_another_one_is_refused(
 
 @pytest.mark.usefixtures("filled")
 @pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
-def test_bash_completes_from_its_start_file(tmp_path: Path, run: Run) -> None:
+@pytest.mark.parametrize(
+    ("words", "inserted"),
+    [
+        ("search --scope ap", "apollo"),
+        ("search --scope = ap", "apollo"),
+        ("show import : 4 : b", "bee"),
+        ("show import :", "4:bee"),
+        ("list --scope my", r"my\ own"),
+        ("list --scope '\"my'", "my own"),
+        ("keys revoke ''", "laptop"),
+        ("connect cu", "cursor"),
+        ("show import : 4 ''", ""),
+    ],
+)
+def test_bash_completes_from_its_start_file(
+    tmp_path: Path, run: Run, words: str, inserted: str
+) -> None:
+    run("remember", "Bees are in the garden", "--id", "import:4:bee", "--scope", "my own")
+    run("keys", "create", "laptop")
     run("completion", "install", "bash")
+    count = len(shlex.split(words))
     script = (
-        '. "$HOME/.bashrc"; COMP_WORDS=(infinite-memory search --scope ap); COMP_CWORD=3;'
+        f'. "$HOME/.bashrc"; COMP_WORDS=(infinite-memory {words}); COMP_CWORD={count};'
         ' _infinite_memory_completion infinite-memory; printf "%s\\n" "${COMPREPLY[@]}"'
     )
     path = f"{PROGRAM.parent}{os.pathsep}{os.environ['PATH']}"
@@ -136,5 +156,5 @@ def test_bash_completes_from_its_start_file(tmp_path: Path, run: Run) -> None:
         text=True,
         check=True,
     )
-    assert done.stdout.split() == ["apollo"]
+    assert done.stdout.splitlines() == [inserted]
     assert done.stderr == ""

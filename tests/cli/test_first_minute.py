@@ -16,7 +16,7 @@ from typing import Any
 import click
 import pytest
 
-from infinite_memory.cli.command_table import COMMANDS, SECTIONS
+from infinite_memory.cli.command_table import COMMANDS, SECTIONS, SUBCOMMAND_EXAMPLES
 from infinite_memory.cli.main import infinite_memory
 
 Run = Callable[..., Any]
@@ -47,6 +47,19 @@ def test_the_help_of_a_command_ends_with_an_example_that_can_be_parsed(name: str
     first, *arguments = shlex.split(example)
     assert first == name
     command.make_context(name, arguments, parent=context)
+
+
+def test_each_command_of_a_group_has_an_example_that_is_understood(run: Run) -> None:
+    context = click.Context(infinite_memory)
+    commands = {name: infinite_memory.get_command(context, name) for name in COMMANDS}
+    groups = {name: each for name, each in commands.items() if isinstance(each, click.Group)}
+    listed = [f"{name} {inner}" for name, group in groups.items() for inner in group.commands]
+    assert sorted(listed) == sorted(SUBCOMMAND_EXAMPLES)
+    for names, example in SUBCOMMAND_EXAMPLES.items():
+        assert f"    infinite-memory {example}\n" in run(*names.split(), "--help").stdout
+        group, inner, *arguments = shlex.split(example)
+        command = groups[group].commands[inner]
+        command.make_context(inner, arguments)
 
 
 def test_the_package_runs_as_a_module() -> None:

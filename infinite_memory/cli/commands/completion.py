@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
-from click.shell_completion import get_completion_class
+from click.shell_completion import BashComplete, get_completion_class
 
 from infinite_memory.cli.options import common_options, wants_json
 from infinite_memory.cli.output import emit_json, remark
@@ -24,6 +24,44 @@ _SCRIPTS = {
 }
 _START_FILES = {"bash": ".bashrc", "zsh": ".zshrc"}
 _MARK = "# infinite-memory completion"
+
+# bash divides words at a colon, which ids of imported memories hold, and at the sign in
+# --scope=NAME; names of scopes may hold spaces and stars. The script of click completes none of
+# them: this one puts a word together again, and quotes what it inserts.
+_BASH_SCRIPT = r"""%(complete_func)s() {
+    local -a words=()
+    local word current type value
+    for word in "${COMP_WORDS[@]:0:COMP_CWORD+1}"; do
+        if ((${#words[@]})) && [[ $word == [:=]* || ( -n $word && ${words[-1]} == *[:=] ) ]]; then
+            words[-1]+=$word
+        else
+            words+=("$word")
+        fi
+    done
+    current=${words[-1]#--*=}
+    while IFS=',' read -r type value; do
+        if [[ $type == dir ]]; then
+            compopt -o dirnames
+        elif [[ $type == file ]]; then
+            compopt -o default
+        elif [[ $type == plain ]]; then
+            [[ $current == [\"\']* ]] || printf -v value '%%q' "$value"
+            if [[ $current == *:* && $COMP_WORDBREAKS == *:* ]]; then
+                value=${value#"${current%%"${current##*:}"}"}
+            fi
+            COMPREPLY+=("$value")
+        fi
+    done < <(IFS=$'\n' env COMP_WORDS="$(printf '%%s\n' "${words[@]}")" \
+        COMP_CWORD=$((${#words[@]} - 1)) %(complete_var)s=bash_complete "$1")
+}
+
+complete -o nosort -F %(complete_func)s %(prog_name)s
+"""
+
+
+class _Bash(BashComplete):
+    source_template = _BASH_SCRIPT
+
 
 _shell_argument = click.argument("shell", type=click.Choice(list(_SCRIPTS)), required=False)
 
@@ -93,7 +131,7 @@ def _shell_name(context: click.Context, shell: str | None) -> str:
 
 def _source(shell: str) -> str:
     """Return the completion script of click for a shell."""
-    kind = get_completion_class(shell)
+    kind = _Bash if shell == "bash" else get_completion_class(shell)
     assert kind is not None, shell
     # The script calls the program; the command object is needed only to answer it.
     return kind(click.Command(_PROGRAM), {}, _PROGRAM, _VARIABLE).source()

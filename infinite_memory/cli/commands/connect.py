@@ -15,6 +15,7 @@ from infinite_memory.cli.client_changes import (
     show_hooks,
     status_json,
 )
+from infinite_memory.cli.completions import complete_clients
 from infinite_memory.cli.exits import ExitCode
 from infinite_memory.cli.options import common_options, wants_json
 from infinite_memory.cli.output import Line, emit_json, emit_lines, emit_table, remark
@@ -45,7 +46,7 @@ _HOOKED = ("claude-code",)  # whose hooks were tried
 
 
 @click.command("connect")
-@click.argument("client", required=False, metavar="[CLIENT]")
+@click.argument("client", required=False, metavar="[CLIENT]", shell_complete=complete_clients)
 @click.option("--remove", is_flag=True, help="Take the server out of the file of CLIENT again.")
 @click.option("--dry-run", is_flag=True, help="Show the change and write nothing.")
 @click.option(

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 import click
 
+from infinite_memory.cli.completions import complete_keys
 from infinite_memory.cli.opening import open_store
 from infinite_memory.cli.options import (
     common_options,
@@ -86,7 +87,7 @@ def list_keys(context: click.Context) -> None:
 
 
 @keys_command.command("revoke")
-@click.argument("name")
+@click.argument("name", shell_complete=complete_keys)
 @common_options
 @click.pass_context
 def revoke(context: click.Context, name: str) -> None:

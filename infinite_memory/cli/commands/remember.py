@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from infinite_memory.cli.completions import complete_ids
+from infinite_memory.cli.completions import complete_files, complete_ids
 from infinite_memory.cli.fields import (
     create_option,
     field_options,
@@ -37,7 +37,11 @@ __all__ = ["remember_command"]
 @click.command("remember")
 @click.argument("text", required=False)
 @click.option(
-    "--from", "source_file", metavar="FILE", help="Store a memory for each line of JSON in FILE."
+    "--from",
+    "source_file",
+    metavar="FILE",
+    shell_complete=complete_files,
+    help="Store a memory for each line of JSON in FILE.",
 )
 @click.option("--id", help="An id of your own. Repeating the command then changes nothing.")
 @field_options
