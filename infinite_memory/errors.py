@@ -105,7 +105,7 @@ class NotFound(InfiniteMemoryError, LookupError):
 
 
 class KeyElsewhere(NotFound):
-    """No memory in the scopes of the call has the key, and memories in other scopes have it.
+    """No memory in the scopes of the call has the key, and memories elsewhere have it.
 
     `key` is the key, `where` names the searched scopes, `scopes` are the other scopes.
     """

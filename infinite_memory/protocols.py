@@ -45,7 +45,7 @@ __all__ = [
 
 
 class Storage(Protocol):
-    """A database of records. Policy, such as what to keep, find or forget, is decided above it.
+    """A database of records. Policy, such as when to keep, find or forget, is decided above it.
 
     Every method may be called from any thread. A commit is durable when `commit` returns, and
     visible to every read that starts afterwards, through any object on the same store in any
@@ -103,7 +103,7 @@ class Storage(Protocol):
         """Return the members of `ids` that were erased and not stored again since."""
 
     def find_ids(self, endings: Collection[str]) -> dict[str, str]:
-        """Return the ids that end like one of `endings`, with the scopes of their memories.
+        """Return the ids that end with any of `endings`, with the scopes of their memories.
 
         An ending is the last eight characters of an id, or the whole of a shorter id. Memories of
         every status are included. The time does not grow with the number of memories.
@@ -229,14 +229,14 @@ class SupportsDamage(Protocol):
 
 @runtime_checkable
 class SupportsKeys(Protocol):
-    """A storage that lists keys without reading memories; any other storage reads some of them."""
+    """A storage that lists keys without reading memories; without this, memories are read."""
 
     def keys(self, scopes: Collection[str], *, limit: int) -> list[str]:
         """Return the first `limit` keys, by code point, of the current memories in `scopes`."""
 
 
 class Search(Protocol):
-    """Finds the memories of one storage, by words and by the vectors of one embedder.
+    """Finds the memories of a storage, by words and by the vectors of an embedder.
 
     Every method may be called from any thread. A call sees every commit that was acknowledged
     before it, by any process, and never returns a memory that was erased before it. A search is
@@ -298,7 +298,7 @@ class SupportsIndex(Protocol):
 
 @runtime_checkable
 class SupportsSimilar(Protocol):
-    """A search that compares stored memories with each other, by meaning and by words."""
+    """A search that compares pairs of stored memories, by meaning and by words."""
 
     def find_similar(
         self,

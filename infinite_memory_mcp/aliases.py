@@ -353,7 +353,7 @@ def _read_single(value: Any) -> Any:
     """Return the only id of a list.
 
     Raises:
-        InvalidInput: there are several; the message holds the call for each.
+        InvalidInput: there are several; the message holds a call for every tool.
     """
     ids = split_labels(value)
     if not isinstance(ids, list) or len(ids) < 2:

@@ -31,7 +31,7 @@ class TooManyCalls(ToolError):
 
 
 class CallRates:
-    """The calls of the last minute: of one key or process, and of each of its conversations.
+    """The calls of the last minute: of a key or process, and of its conversations.
 
     Refused calls do not count. Every method may be called from any thread.
     """
@@ -45,7 +45,7 @@ class CallRates:
         self._conversations: dict[str, deque[float]] = {}
 
     def admit(self, limits: Limits, conversation: object = None) -> None:
-        """Count one call, of a conversation if `conversation` is its id.
+        """Count a call, of a conversation if `conversation` is its id.
 
         Raises:
             TooManyCalls: the calls of the last minute are as many as `limits` allows.

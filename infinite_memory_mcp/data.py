@@ -176,7 +176,7 @@ def absence_to_data(absence: Absence) -> dict[str, Any]:
 
 
 def count_fitting(memories: Sequence[Memory], budget: int) -> int:
-    """Return how many memories of a page fit in the budget, at least one unless it is empty.
+    """Return how many memories of a page fit in the budget, at least 1 unless it is empty.
 
     They fit as text and as data, since the cursor of the next page is the same in both.
     """

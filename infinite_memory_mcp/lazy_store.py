@@ -47,8 +47,8 @@ class LazyStore:
     ) -> None:
         """Open with `opener`, in the background after `quiet_seconds` without a request.
 
-        `ingests` also takes in, in the background, what hooks have noted in the home folder.
-        `client` is the name in the journal, whatever name a client gives itself. `key_name` names
+        `ingests` also takes in, in the background, the notes of hooks in the home folder.
+        `client` is the name in the journal, not the name that a client gives itself. `key_name` names
         the access key of the clients. `recorder` records the calls of the tools.
         """
         self.key_name = key_name

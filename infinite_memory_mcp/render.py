@@ -248,7 +248,7 @@ def _render_hit(number: int, hit: Hit, depth: Depth, summary: str | None, view: 
 
 
 def _related_lines(hit: Hit, view: View) -> Iterator[str]:
-    """Yield a line for the memories that stand in each relation to a hit."""
+    """Yield a line for the memories of every relation to a hit."""
     for label, ids in (
         ("the same, older", hit.twins),
         ("covers", hit.covers),

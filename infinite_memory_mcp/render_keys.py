@@ -1,4 +1,4 @@
-"""Render the memories whose keys bear on the key of a new memory, and what to do about them."""
+"""Render the memories whose keys bear on the key of a new memory, and the way to settle them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["advise_on_keys", "render_keys"]
 
 
 def render_keys(receipt: Receipt, view: View = PLAIN) -> str:
-    """Return the memory with the nearest key and those with the same key, framed as data."""
+    """Return the memories with the nearest key and with the same key, framed as data."""
     holders = [*receipt.same_key]
     if receipt.nearest_key is not None:
         holders.append(receipt.nearest_key)

@@ -18,7 +18,7 @@ _EMPTY_PERIOD = "Nothing of that time is stored there; scope ALL sees all but pr
 
 
 def render_recall_page(recalled: Recalled, view: View = PLAIN) -> str:
-    """Return the memories of a period, with the digest if there is one, and the next page."""
+    """Return the memories of a period, with the digest if it is given, and the next page."""
     period = f"{escape_label(recalled.said)}."
     if not recalled.total:
         nearest = [

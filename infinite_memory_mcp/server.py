@@ -151,7 +151,7 @@ def _check_and_warm_up(
     withheld: Mapping[str, str],
     suggest: Suggest,
 ) -> ServerMiddleware[Any]:
-    """Return what every request passes: it is checked, and the store is opened after it."""
+    """Return the middleware of every request: it is checked, and the store is opened after it."""
     offers: list[Offer] = []
 
     async def check_and_warm_up(

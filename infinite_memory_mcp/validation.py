@@ -153,7 +153,7 @@ def _check_prompt(name: object, arguments: object, prompts: Mapping[str, Collect
 
 
 def _check_resource(uri: object, resources: Collection[str]) -> None:
-    """Refuse an address that is neither among `resources` nor of the form of one."""
+    """Refuse an address that is neither among `resources` nor of their form."""
     address = str(uri)
     for resource in resources:
         fixed, brace, _ = resource.partition("{")

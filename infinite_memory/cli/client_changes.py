@@ -19,7 +19,7 @@ _STYLES = {"+": "green", "-": "red", "@": "cyan"}
 def show_change(
     applied: Applied, platform: Platform, entry: ServerEntry | None, *, dry_run: bool
 ) -> None:
-    """Show the change of the servers in a client's file, and what to do next."""
+    """Show the change of the servers in a client's file, and the next step."""
     plan, removed = applied.plan, entry is None
     is_remote = entry is not None and entry.url is not None
     title, where = plan.client.title, platform.shorten(plan.path)
@@ -80,7 +80,7 @@ def applied_json(
 
 
 def status_json(status: ClientStatus) -> dict[str, Any]:
-    """Return what the file of a client says of our server."""
+    """Return the state of our server in the file of a client."""
     entry = status.entry
     # Not its environment, which may hold keys.
     shown = None if entry is None else {"command": entry.command, "args": list(entry.args)}
@@ -105,7 +105,7 @@ def _diff(plan: Plan, where: str) -> list[str]:
 
 
 def _mask(form: dict[str, Any]) -> dict[str, Any]:
-    """Return an entry with a mask for each secret in the parts that may hold one."""
+    """Return an entry with a mask for every secret in the parts that may hold secrets."""
     secrets = find_secrets(form)
     return {
         key: {name: MASK if item in secrets else item for name, item in value.items()}

@@ -1,4 +1,4 @@
-"""The commands by subject, each with its summary and an example, so that --help loads no module."""
+"""The commands by subject, with their summary and an example, so that --help loads no module."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the shell offers for scopes, tags, ids, access keys and clients.
+"""The completions of the shell for scopes, tags, ids, access keys and clients.
 
 Only a store in a folder that exists is read: a completion must not create a store, and must not
 wait for a server.

@@ -68,7 +68,7 @@ def max_line_bytes(*, max_text_bytes: int, max_context_bytes: int) -> int:
 def read_drafts(
     file: IO[bytes], name: str, *, defaults: Mapping[str, Any], zone: str | None, max_bytes: int
 ) -> Drafts:
-    """Read a draft from each line that is not blank; `defaults` fill missing fields.
+    """Read a draft from every line that is not blank; `defaults` fill missing fields.
 
     A document of `list --json`, or several in a row, holds the memories of a page each, newest
     first; they are put in the order in which they happened. A memory without an id gets one by
@@ -155,7 +155,7 @@ def _is_page(fields: object) -> bool:
 def _page_drafts(
     page: Any, lines: Sequence[bytes], first: int, defaults: Mapping[str, Any], zone: str | None
 ) -> Iterator[tuple[Draft, int]]:
-    """Yield a draft of each memory of a page that was not forgotten, with the number of its line.
+    """Yield a draft of every memory of a page that was not forgotten, with the number of its line.
 
     Raises:
         InvalidInput: a memory cannot be used, or `page` is not a page.

@@ -45,7 +45,7 @@ def open_store(context: click.Context, *, ingests: bool = True) -> Iterator[Memo
 
 
 def _ingest(store: MemoryStore, *, quiet: bool) -> None:
-    """Take in what hooks have noted; a failure does not fail the command."""
+    """Take in the notes of hooks; a failure does not fail the command."""
     deadline = time.monotonic() + _INGEST_SECONDS
     try:
         ingested = store.conversations.ingest_spool(stop=lambda: time.monotonic() > deadline)

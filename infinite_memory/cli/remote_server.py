@@ -28,7 +28,7 @@ def read_remote_server(
 ) -> ServerEntry:
     """Return the server at a URL, with the key that a client is to show.
 
-    A key "-" is read from standard input, on a terminal without showing what is typed.
+    A key "-" is read from standard input, on a terminal without showing the key.
 
     Raises:
         click.UsageError: options do not go together.
@@ -62,7 +62,7 @@ def read_remote_server(
 def explain_remote_server(
     entry: ServerEntry, applied: Applied, platform: Platform
 ) -> Iterator[str]:
-    """Yield what a person should know of a client that is pointed at a server."""
+    """Yield sentences for a person whose client is pointed at a server."""
     assert entry.url is not None
     plan = applied.plan
     where = platform.shorten(plan.path)

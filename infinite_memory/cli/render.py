@@ -235,7 +235,7 @@ def _advise_on_similar(receipt: Receipt) -> str:
 
 
 def key_lines(receipt: Receipt, zone: str | None) -> Iterator[Line]:
-    """Yield the memories whose keys bear on the key of a new one, and what to do about them."""
+    """Yield the memories whose keys bear on the key of a new memory, and the way to settle them."""
     nearest = receipt.nearest_key
     if nearest is not None:
         yield Line([(f"Nearest key: {nearest.key}", "bold")])
@@ -256,7 +256,7 @@ def key_lines(receipt: Receipt, zone: str | None) -> Iterator[Line]:
 
 
 def _holder_lines(holder: KeyHolder, receipt: Receipt, zone: str | None) -> Iterator[Line]:
-    """Yield the date, the text and the id of a memory, unless it is shown as a similar one."""
+    """Yield the date, the text and the id of a memory, unless it is shown as similar."""
     if holder.id in {similar.id for similar in receipt.similar}:
         return
     parts = [(show_moment(holder.happened_at, zone), "cyan"), (holder.scope, "magenta")]

@@ -55,7 +55,7 @@ class Bundle:
 def build_bundle(
     folder: Path, tools: Sequence[tuple[str, str]], *, name: str | None, url: str | None
 ) -> Bundle:
-    """Write `infinite-memory-VERSION.mcpb` and `server.json` into a folder, over earlier ones.
+    """Write `infinite-memory-VERSION.mcpb` and `server.json` into a folder, over earlier files.
 
     `tools` are names and descriptions. `name` is that of the server in a registry, and `url` where
     the bundle can be downloaded; without it `server.json` names the file.
@@ -85,7 +85,7 @@ def build_bundle(
 
 
 def _read_metadata() -> tuple[str, list[str], str]:
-    """Return the version, the requirements with those of the server, and the Python versions."""
+    """Return the version, the requirements with the server's, and the Python versions."""
     try:
         described = metadata(_DISTRIBUTION)
     except PackageNotFoundError as error:

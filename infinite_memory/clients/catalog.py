@@ -1,6 +1,6 @@
-"""The clients, one row each: where they list their servers, and in which form.
+"""The clients, a row per client: where they list their servers, and in which form.
 
-The paths and forms are those of the clients' documentation; docs/guides/clients.md says which
+The paths and forms follow the clients' documentation; docs/guides/clients.md says which
 were tried.
 """
 

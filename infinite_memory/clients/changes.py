@@ -1,4 +1,4 @@
-"""Shows the change of a text as a unified diff with one place that differs."""
+"""Shows the change of a text as a unified diff with a single place that differs."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def find_secrets(form: object) -> frozenset[str]:
 def format_diff(old: str, new: str, name: str, *, secrets: Collection[str] = ()) -> list[str]:
     """Return the lines of a diff, none if the texts are alike; a long line is shown in part.
 
-    A text in quotes that is one of the `secrets` is masked.
+    A text in quotes that is among `secrets` is masked.
 
     From the first line that differs to the last, everything counts as changed: an entry is one
     place in a file. So it also takes no time in a file of many megabytes.

@@ -25,7 +25,7 @@ class FileChanged(Exception):
 
 @frozen(kw_only=True)
 class FileContent:
-    """A file as it was read: `path` is what a link points to, `content` None if there is none."""
+    """A file as it was read: `path` without links, `content` None if there is no file."""
 
     path: Path
     content: bytes | None = field(repr=False)
@@ -69,7 +69,7 @@ def read_file(path: Path) -> FileContent:
 
 
 def replace_file(file: FileContent, text: str, *, now: datetime, new_mode: int) -> Path | None:
-    """Write the new text of a file, atomically; return where the former one is kept.
+    """Write the new text of a file, atomically; return where the former text is kept.
 
     The mode and, as far as this process may, the owner stay; a new file gets `new_mode`.
 

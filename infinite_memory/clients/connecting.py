@@ -67,7 +67,7 @@ class ClientStatus:
 
 @frozen(kw_only=True)
 class Plan:
-    """A change of a client's file: what was read, and the text that takes its place.
+    """A change of a client's file: the file as it was read, and its new text.
 
     `secrets` are values in both texts that no output may show.
     """
@@ -216,7 +216,7 @@ def apply_change(
 def carry_out(
     make_plan: Callable[[], Plan], platform: Platform, *, now: datetime, project: bool = False
 ) -> Applied:
-    """Plan a change and carry it out, one process at a time; nothing is written if nothing changes.
+    """Plan a change and carry it out, under a lock; nothing is written if nothing changes.
 
     Where another program writes the file meanwhile, the change is planned again, a few times.
 
@@ -246,7 +246,7 @@ def carry_out(
 
 
 def _lock(platform: Platform) -> FileLock:
-    """Return the lock of all changes of this user, whatever their --home.
+    """Return the lock of all changes of this user, for every --home.
 
     Raises:
         ConfigurationError: another process holds it for too long, or there is no place for it.
@@ -297,7 +297,7 @@ def _edit(client: Client, text: str, data: dict[str, Any], entry: ServerEntry | 
 
 
 def _expect(client: Client, before: dict[str, Any], entry: ServerEntry | None) -> dict[str, Any]:
-    """Return what the file is to hold: what it held, but for the entry."""
+    """Return the content that the file is to have: as before, but for the entry."""
     data = copy.deepcopy(before)
     former = data.get(client.container, {}).pop(SERVER_NAME, None)
     if entry is not None:
@@ -306,9 +306,9 @@ def _expect(client: Client, before: dict[str, Any], entry: ServerEntry | None) -
 
 
 def _merge(client: Client, former: object, entry: ServerEntry) -> dict[str, Any]:
-    """Return the new form of an entry: with what the person set in the former one, if it fits.
+    """Return the new form of an entry, with the person's settings in the former entry that fit.
 
-    A former access key goes to no other URL.
+    A former access key never goes to a different URL.
     """
     form = client.form(entry)
     if not isinstance(former, dict):
@@ -324,7 +324,7 @@ def _merge(client: Client, former: object, entry: ServerEntry) -> dict[str, Any]
 
 
 def _list_leaving(client: Client, former: dict[str, Any], entry: ServerEntry) -> set[str]:
-    """Return the keys of a former entry that have no place beside the new one."""
+    """Return the keys of a former entry that have no place in the new entry."""
     former_urls = {key: former[key] for key in _URL_KEYS if key in former}
     if entry.url is None:
         is_other = bool(former_urls) or any(key in former for key in _HEADER_KEYS)
@@ -343,7 +343,7 @@ def _without_keys(headers: object) -> dict[str, Any]:
 
 
 def _without_empty(client: Client, data: dict[str, Any]) -> dict[str, Any]:
-    """Return the data without an empty container, which means what none means."""
+    """Return the data without a container that is empty, and so might as well be missing."""
     return {key: value for key, value in data.items() if key != client.container or value != {}}
 
 

@@ -1,4 +1,4 @@
-"""What the doctor says of each client: whether it is connected, and whether its server answers."""
+"""The doctor's findings on clients: whether they are connected, and their server answers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["diagnose_clients"]
 def diagnose_clients(
     platform: Platform, wanted: ServerEntry | None, *, timeout_seconds: float = 20.0
 ) -> Iterator[Diagnosis]:
-    """Yield a diagnosis for each client that is found.
+    """Yield a diagnosis for every client that is found.
 
     The server of a command is started and stopped, and the server at a URL is asked.
 

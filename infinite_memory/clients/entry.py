@@ -1,4 +1,4 @@
-"""What a client needs to know of a server: a command that it starts, or a URL with its key."""
+"""A server as the file of a client names it: a command to start, or a URL with its key."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _BEARER = re.compile(r"bearer\s+", re.IGNORECASE)
 class ServerEntry:
     """A server as a client starts or reaches it: `command` with `args`, or `url`.
 
-    `env` is what the client adds to the environment of the command. A client shows the server at
+    The client adds `env` to the environment of the command. A client shows the server at
     `url` an access key: `key`, or the value of the variable `key_variable` in the environment of
-    the client. The repr omits what may hold a secret.
+    the client. The repr omits every value that may hold a secret.
 
     Raises:
         InvalidInput: the entry has neither command nor URL or both, two keys, a key without a URL,
@@ -86,12 +86,12 @@ def carries_key(header: str) -> bool:
 
 
 def is_reference(value: str) -> bool:
-    """Return whether a header holds no secret, but names what the client puts there."""
+    """Return whether a header holds no secret, but the name of a value that the client fills in."""
     return _BEARER.sub("", value).startswith("$")
 
 
 def _read_key(form: Mapping[Any, Any]) -> tuple[str | None, str | None]:
-    """Return the key of an entry, and the variable that holds the key; at most one is given."""
+    """Return the key of an entry, or the variable that holds the key; None for the rest."""
     named = _text(form, "bearer_token_env_var")
     for header, variable in _texts(form, "env_http_headers").items():
         named = named or (variable if carries_key(header) else None)

@@ -57,7 +57,7 @@ def probe_url(url: str, key: str | None, *, timeout_seconds: float = 20.0) -> Pr
 
 
 class _Session:
-    """Requests to one URL, within one time limit for all."""
+    """Requests to a URL, within a common time limit."""
 
     def __init__(self, url: str, key: str | None, deadline: float) -> None:
         self._url = _without_user(url)
@@ -148,7 +148,7 @@ def _read_messages(body: bytes) -> list[Mapping[str, Any]]:
 
 
 def _read_error(body: bytes) -> str:
-    """Return what a refusal says; "" if it is no message of the protocol."""
+    """Return the message of a refusal; "" if it is no message of the protocol."""
     for message in _read_messages(body):
         error = message.get("error")
         if isinstance(error, dict) and isinstance(error.get("message"), str):

@@ -1,4 +1,4 @@
-"""What a person adds to CLAUDE.md or AGENTS.md so that an assistant uses the memory."""
+"""The text for CLAUDE.md or AGENTS.md with which an assistant uses the memory."""
 
 from __future__ import annotations
 

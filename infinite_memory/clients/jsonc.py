@@ -1,4 +1,4 @@
-"""Changes one member of a JSON text and leaves every other character as it is.
+"""Changes a member of a JSON text and leaves the rest, character by character, as it is.
 
 Comments and trailing commas, which the files of editors have, are understood and kept.
 """
@@ -36,7 +36,7 @@ class _Member:
 
 @frozen(kw_only=True)
 class _Object:
-    """An object in a text: from its brace to the position after the closing one."""
+    """An object in a text: from its brace to the position after the closing brace."""
 
     start: int
     end: int
@@ -72,8 +72,8 @@ def parse_json(text: str) -> dict[str, Any]:
 def set_member(text: str, path: tuple[str, ...], values: Mapping[str, Any]) -> str:
     """Set members of the object at `path`, which is made where it is not; return the new text.
 
-    Other members of the object stay. A value that the member has already is not written again.
-    The text must be one that `parse_json` reads, and what lies on the path must be objects, except
+    All further members of the object stay. A value that a member has already is not written again.
+    The text must be readable by `parse_json`, and the values on the path must be objects, except
     for the last: that is replaced if it is none.
     """
     if not _without_comments(text).strip(_SPACE):
@@ -188,7 +188,7 @@ def _write_value(text: str, path: tuple[str, ...], key: str, value: Any) -> str:
 
 
 def _insert(text: str, found: _Object, key: str, value: Any) -> str:
-    """Add a member after the last one, in the style of the object."""
+    """Add a member after the last member, in the style of the object."""
     close = found.end - 1
     content = text[found.start + 1 : close].rstrip(_SPACE)
     head, tail = text[: found.start + 1], text[close:]
@@ -275,6 +275,6 @@ def _begins_line(text: str, position: int) -> bool:
 
 
 def _unit(text: str) -> str:
-    """Return one step of indentation: that of the first member of the text."""
+    """Return a step of indentation, as the first member of the text has it."""
     found = re.search(r"\{[^\n{}]*\n([ \t]+)\S", text)
     return found[1] if found else "  "

@@ -46,7 +46,7 @@ class Platform:
         return Path(_VARIABLE.sub(lambda match: values[match[1]], template))
 
     def has_command(self, names: Iterable[str]) -> bool:
-        """Return whether one of the commands is on the search path."""
+        """Return whether any of the commands is on the search path."""
         path = self.environment.get("PATH", "")
         return any(shutil.which(name, path=path) for name in names)
 

@@ -58,9 +58,9 @@ class ProbeFailed(Exception):
 
 @frozen(kw_only=True)
 class ProbeResult:
-    """What a server said of itself.
+    """The answer of a server that was asked for its name and its tools.
 
-    `tools` are their names, each with the first sentence of its description.
+    `tools` are their names, with the first sentence of their descriptions.
     """
 
     name: str
@@ -154,7 +154,7 @@ def _without_store(args: tuple[str, ...]) -> list[str]:
 
 
 class _Session:
-    """Messages to and from a server, within one time limit for all."""
+    """Messages to and from a server, within a common time limit."""
 
     def __init__(
         self, process: subprocess.Popen[bytes], deadline: float, timeout_seconds: float

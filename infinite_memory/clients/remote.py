@@ -1,4 +1,4 @@
-"""Reads what a person types to name a server over HTTP: its address, and the key for it."""
+"""Reads the address and the key with which a person names a server over HTTP."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Changes one table of a TOML text and keeps the comments, the order and the style of the rest."""
+"""Changes a table of a TOML text and keeps the comments, the order and the style of the rest."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["parse_toml", "remove_table", "set_table"]
 
 
 def parse_toml(text: str) -> dict[str, Any]:
-    """Return what a text holds.
+    """Return the content of a text.
 
     Raises:
         ConfigurationError: it is no TOML; the message says where.
@@ -32,7 +32,7 @@ def parse_toml(text: str) -> dict[str, Any]:
 def set_table(text: str, path: tuple[str, str], values: Mapping[str, Any]) -> str:
     """Set keys of the table at `path`, which is made where it is not; return the new text.
 
-    Other keys of the table stay. The text must be one that `parse_toml` reads.
+    All further keys of the table stay. The text must be readable by `parse_toml`.
 
     Raises:
         ConfigurationError: it cannot be changed so that the rest stays.
@@ -93,7 +93,7 @@ def _append(text: str, path: tuple[str, str], values: Mapping[str, Any]) -> str 
 
 
 def _item(value: Any) -> Any:
-    """Return a value as it stands on one line: a mapping as an inline table."""
+    """Return a value as it stands on a single line: a mapping as an inline table."""
     if not isinstance(value, Mapping):
         return value
     table = tomlkit.inline_table()

@@ -1,1 +1,1 @@
-"""Conversations: take in what was said in the sessions of clients."""
+"""Conversations: take in the messages of the sessions of clients."""

@@ -1,4 +1,4 @@
-"""What the doctor says of the hooks: what waits, what failed, and the errors of the hooks."""
+"""The doctor's findings on hooks: what waits or failed, and the errors of the hooks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MAX_LOG_BYTES = 2 << 20
 
 
 def diagnose_hooks(home: Path) -> Iterator[Diagnosis]:
-    """Yield what hooks have left in `home`; nothing if no hook has ever run there."""
+    """Yield a diagnosis of the traces of hooks in `home`; nothing if no hook has ever run there."""
     spool = Spool(home)
     log = home / "logs" / "hooks.log"
     try:

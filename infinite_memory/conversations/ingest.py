@@ -1,4 +1,4 @@
-"""Take in what hooks have noted: read the transcripts, and store what is new in them."""
+"""Take in the notes of hooks: read the transcripts, and store their new messages."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def _digest_head(path: Path, position: int) -> int:
 
 
 def _next_moment(said_at: datetime | None, last: datetime) -> datetime:
-    """Return when a message was said: a little after the last one if they have the same time.
+    """Return when a message was said: a little after the last message of the same time.
 
     Memories of one moment have no order, and a transcript gives milliseconds.
     """
@@ -196,7 +196,7 @@ def _draft_of(
 
 
 def _store_new(services: Services, drafts: Sequence[Draft], prepare: Callable[[], None]) -> int:
-    """Store the drafts that were never stored; what was forgotten or erased since stays so."""
+    """Store the drafts that were never stored; a memory forgotten or erased since stays so."""
     ids = [draft.id for draft in drafts if draft.id is not None]
     known = load_memories(services, ids).keys() | services.storage.erased(ids)
     new = list({draft.id: draft for draft in drafts if draft.id not in known}.values())

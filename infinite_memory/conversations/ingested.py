@@ -1,4 +1,4 @@
-"""The result of taking in what hooks have noted."""
+"""The result of taking in the notes of hooks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["Ingested"]
 
 @frozen(kw_only=True)
 class Ingested(PlainData):
-    """What was taken in: new `messages`, of so many `conversations`.
+    """A count of new `messages` that were taken in, of so many `conversations`.
 
     `skipped` are sentences on transcripts that cannot be read any more, and `failed` on those that
     are tried again the next time. `finished` is False if it was stopped; the rest is kept.

@@ -79,7 +79,7 @@ def _read(path: Path) -> str:
 
 
 def _read_remotes(config: Path) -> Iterator[tuple[str, str]]:
-    """Yield the name and the URL of each remote in a configuration of git."""
+    """Yield the name and the URL of every remote in a configuration of git."""
     remote: str | None = None
     for line in _read(config).splitlines():
         stripped = line.strip()

@@ -77,7 +77,7 @@ class Spool:
         return sorted(self._claimed_files())
 
     def read(self, files: Iterable[Path]) -> list[SpoolLine]:
-        """Return the transcripts that the files name, and those that failed before, each once."""
+        """Return the transcripts that the files name or that failed before, without repeats."""
         lines = [*self.failures(), *(line for path in files for line in _read_lines(path))]
         # The last line of a transcript counts: its session may have moved to another folder.
         return list({(line.client, line.transcript): line for line in lines}.values())
@@ -103,7 +103,7 @@ class Spool:
         return len({line.transcript for path in files for line in _read_lines(path)})
 
     def positions(self) -> dict[str, tuple[int, int]]:
-        """Return a checksum of the head of each transcript, and up to where it was read."""
+        """Return a checksum of the head of every transcript, and up to where it was read."""
         try:
             document = json.loads((self.folder / _POSITIONS).read_bytes())
             return {str(path): (int(digest), int(end)) for path, (digest, end) in document.items()}

@@ -1,1 +1,1 @@
-"""What a client runs at the events of a session; quick, and without effect on the client."""
+"""The command that a client runs at the events of a session, quick and without effect on it."""

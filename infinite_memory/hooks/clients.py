@@ -1,6 +1,6 @@
 """The clients with hooks: which events run the command, and in which form their files list it.
 
-The forms are those of the clients' documentation; docs/guides/hooks.md says which were tried.
+The forms follow the clients' documentation; docs/guides/hooks.md says which were tried.
 """
 
 from __future__ import annotations
@@ -87,9 +87,9 @@ def find_hook_client(name: str) -> HookClient | None:
 def hook_entries(
     client: HookClient, command: str, options: Sequence[str] = (), *, system: str = sys.platform
 ) -> dict[str, dict[str, Any]]:
-    """Return the entry of each event, as an item of the list of that event in the client's file.
+    """Return an entry for every event, as an item of the list of that event in the client's file.
 
-    `command` is the path of the program, `options` what follows its event, such as --home DIR.
+    `command` is the path of the program, and `options` follow the event, such as --home DIR.
     """
     entries = {}
     for event in client.events:
@@ -116,9 +116,9 @@ def is_own_entry(entry: object) -> bool:
 def merge_entries(
     listed: Mapping[str, Any], entries: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, list[Any]]:
-    """Return the new list of each event that changes: with our entries, and without earlier ones.
+    """Return the new list of every event that changes: ours in place of earlier entries.
 
-    `listed` is the object of hooks in a client's file. What others put there stays, in its order.
+    `listed` is the object of hooks in a client's file. All foreign entries stay, in their order.
     With no `entries`, ours are taken out; an event without any entry left has an empty list.
     """
     changed = {}

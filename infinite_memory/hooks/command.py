@@ -97,7 +97,7 @@ def _print_briefing(
 
 
 def _read_arguments(arguments: Sequence[str]) -> tuple[str, dict[str, str]]:
-    """Return the event, "" without one, and the values of the options."""
+    """Return the event, "" if there is none, and the values of the options."""
     options: dict[str, str] = {}
     event = ""
     waiting: str | None = None
@@ -116,7 +116,7 @@ def _read_arguments(arguments: Sequence[str]) -> tuple[str, dict[str, str]]:
 
 
 def _read_input() -> dict[str, Any]:
-    """Return the object on standard input; an empty one if a person runs the command by hand."""
+    """Return the object on standard input; an empty object if a person runs the command by hand."""
     if sys.stdin is None or sys.stdin.isatty():
         return {}
     content = sys.stdin.buffer.read(_MAX_INPUT_BYTES)
@@ -152,7 +152,7 @@ def _find_home(given: str | None) -> Path:
 
 
 def _give_up(home: Path, event: str) -> None:
-    """End the process, whatever it waits for."""
+    """End the process at once, even while it waits."""
     _log(home, f"{event}: it took too long and was ended")
     os._exit(0)
 

@@ -37,7 +37,7 @@ def make_briefing(folder: str, options: Sequence[str], *, timeout_seconds: float
 
 
 def format_context(client: str, event: str, text: str) -> bytes:
-    """Return what a hook prints so that the `client` puts `text` into the context of its model."""
+    """Return the output of a hook that puts `text` into the context of the model of `client`."""
     document: dict[str, object] = {
         "hookSpecificOutput": {"hookEventName": event, "additionalContext": text}
     }

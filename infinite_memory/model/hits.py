@@ -154,7 +154,7 @@ class Hit(PlainData):
     told_earlier: tuple[Told, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields of the memory and those of the hit, for `json.dumps`."""
+        """Return the fields of the memory and of the hit, for `json.dumps`."""
         own = PlainData.to_dict(self)
         return {**own.pop("memory"), **own}
 
@@ -215,7 +215,7 @@ class Hits(PlainData, Sequence[Hit]):
 
     @property
     def covered(self) -> dict[str, str]:
-        """The ids of covered hits, each with the id of the summary that covers it."""
+        """The ids of covered hits, with the id of the summary that covers the hit."""
         return {covered: hit.memory.id for hit in self.items for covered in hit.covers}
 
     @property

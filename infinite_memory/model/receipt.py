@@ -63,7 +63,7 @@ class Similar(PlainData):
 
 @frozen(kw_only=True)
 class KeyHolder(PlainData):
-    """A current memory whose key is the key of a new memory, or the one nearest to it.
+    """A current memory whose key is the key of a new memory, or the nearest key.
 
     `text` is its beginning as in `Similar`; None if a search of the scope of the new memory does
     not see the memory.
@@ -78,7 +78,7 @@ class KeyHolder(PlainData):
 
 @frozen(kw_only=True)
 class Receipt(PlainData):
-    """The result of a request to write; what it reports as stored is durable.
+    """The result of a request to write; everything reported as stored is durable.
 
     The outcome `unchanged` means that the same request was carried out before; `strengthened` that
     an equal memory was stored within the hour, with nothing else in its scope since: nothing was
@@ -136,7 +136,7 @@ class Preview(PlainData):
 
 @frozen(kw_only=True)
 class BulkReceipt(PlainData):
-    """The ids of the memories that one commit, with one entry of the journal, has changed."""
+    """The ids of the memories that a commit, with its entry of the journal, has changed."""
 
     ids: tuple[str, ...]
 

@@ -109,7 +109,7 @@ def _find_nearest(
 
 
 def _open_descendants(name: str, scopes: Mapping[str, Scope]) -> Iterator[str]:
-    """Yield the scopes below `name` that a question may open; private ones are not named."""
+    """Yield the scopes below `name` that a question may open; private scopes are not named."""
     for scope in scopes.values():
         is_open = scope.active and scope.sensitivity is Sensitivity.NORMAL
         if is_open and scope.parent is not None and name in _ancestors(scope, scopes):

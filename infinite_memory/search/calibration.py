@@ -67,7 +67,7 @@ class Calibration:
 
 @frozen(kw_only=True)
 class _Fit:
-    """The parameters of the curves for one choice of arms, as in the formula of the module."""
+    """The parameters of the curves for a choice of arms, as in the formula of the module."""
 
     base: float
     width: float

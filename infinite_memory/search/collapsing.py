@@ -35,7 +35,7 @@ _GroupKey = tuple[int, int, int]
 
 @frozen(kw_only=True)
 class Group:
-    """Documents with the same content: the newest, the older ones by age, and the best total."""
+    """Documents with the same content: the newest, the older by age, and the best total."""
 
     lead: ScoredDoc
     twins: tuple[ScoredDoc, ...]

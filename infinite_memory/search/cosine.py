@@ -120,7 +120,7 @@ def means_of_greatest(cosines: Scores, number: int, background: float) -> Scores
 
 
 def best_passage(query: QueryVector, segment: Segment, doc: int) -> tuple[int, int] | None:
-    """Return the character range of the passage of `doc` nearest to `query`, None without one."""
+    """Return the characters of the passage of `doc` nearest to `query`, None without passages."""
     rows = np.arange(segment.passage_start[doc], segment.passage_start[doc + 1])
     if not len(rows):
         return None

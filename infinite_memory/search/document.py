@@ -42,7 +42,7 @@ _NO_SPANS = np.empty((0, 2), np.int32)
 
 @frozen(kw_only=True)
 class Document:
-    """The index document of one memory.
+    """The index document of a memory.
 
     The memory is valid from `held_from` to `held_to`, which is `NEVER` without an end.
     `is_question` is whether its text ends with a question mark. `canonical_hash` is equal for

@@ -1,4 +1,4 @@
-"""The search index of one process: derived from the storage, kept up to date, disposable."""
+"""The search index of a process: derived from the storage, kept up to date, disposable."""
 
 from __future__ import annotations
 
@@ -229,7 +229,7 @@ class SearchIndex:
         return reader
 
     def _catch_up(self, reader: Reader, position: int) -> Reader:
-        """Return `reader` with all changes up to the cursor `position`, perhaps with later ones."""
+        """Return `reader` with at least all changes up to the cursor `position`."""
         # Read once: the property builds the name of the model at every access.
         model, dimensions = self._embedder.model, self._embedder.dimensions
         while reader.cursor < position:

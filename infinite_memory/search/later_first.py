@@ -1,4 +1,4 @@
-"""Of two memories that are near each other in meaning, the one that was told later comes first.
+"""Of two memories with nearly the same meaning, the memory that was told later comes first.
 
 The closeness of two memories is the cosine of their nearest passages minus their background, on the
 scale of `meaning`. The background of a memory is the mean cosine of its 50 nearest among the best
@@ -90,7 +90,7 @@ class Retold:
 
 @frozen(kw_only=True, eq=False)
 class Neighbors:
-    """How near some memories are to each other: columns of shape (n, n), and their `ids`.
+    """How near memories are to their neighbours: columns of shape (n, n), and their `ids`.
 
     `nearer`[i, j] counts the candidates that are nearer to the memory i than the memory j is.
     `is_later`[i, j] says whether j may replace i: it was told later, in the same scope.
@@ -104,7 +104,7 @@ class Neighbors:
     is_meant: NDArray[np.bool_]
 
     def among_nearest(self, number: int) -> NDArray[np.bool_]:
-        """Return whether two memories are near, each among the `number` nearest of the other."""
+        """Return whether two memories are near, mutually among the `number` nearest."""
         is_among = self.nearer < number
         return (self.closeness >= _NEAR) & is_among & is_among.T
 
@@ -115,7 +115,7 @@ def find_neighbors(
     question: Question,
     turns: ConversationTurns,
 ) -> Neighbors:
-    """Compare the leads of `groups` with each other, and with the candidates in `turns`."""
+    """Compare the leads of `groups` pair by pair, and with the candidates in `turns`."""
     number = len(groups)
     closeness = np.full((number, number), ABSENT, np.float32)
     nearer = np.zeros((number, number), np.int64)
@@ -186,7 +186,7 @@ def put_later_first(
 
 
 def find_retold(neighbors: Neighbors, groups: Sequence[Group], best: float) -> list[Retold]:
-    """Return for each of `groups` what was told later and earlier.
+    """Return for every group in `groups` the memories told later and earlier.
 
     `neighbors` compares the groups, in another order perhaps. `best` is the best total of the
     question.
@@ -249,7 +249,7 @@ def _nearest(neighbors: Neighbors, row: int, chosen: NDArray[np.bool_]) -> tuple
 
 
 def _may_change(segment_scores: SegmentScores, doc: int, question: Question) -> bool:
-    """Return whether a document states what can be replaced, and still holds."""
+    """Return whether a document states a fact that can be replaced, and still holds."""
     segment, tense = segment_scores.segment, question.criteria.tense
     return bool(
         segment.status[doc] == _CURRENT
@@ -276,7 +276,7 @@ def _compare_times(
 def _compare_meanings(
     scores: Sequence[SegmentScores], docs: Sequence[tuple[int, int]], turns: ConversationTurns
 ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    """Return the closeness of `docs`, and how many candidates are nearer to each: both (n, n).
+    """Return the closeness of `docs`, and how many candidates are nearer to a doc: both (n, n).
 
     Every document in `docs` has a vector.
     """
@@ -303,7 +303,7 @@ def _compare_meanings(
 def _read_passages(
     scores: Sequence[SegmentScores], keys: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int8], NDArray[np.float32], NDArray[np.intp]]:
-    """Return those of `keys` whose documents have vectors, and the first passages of these.
+    """Return the keys in `keys` whose documents have vectors, and the first passages there.
 
     A key is the number of a segment and of a document, and `keys` are ascending. The passages are
     their high planes, their scales, and where the passages of each document start.

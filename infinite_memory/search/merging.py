@@ -1,4 +1,4 @@
-"""Merges several segments into one, without deleted documents."""
+"""Merges several segments into a single segment, without deleted documents."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PASSAGE_COLUMNS = ("high", "low", "scale", "spans")
 
 
 def merge(segments: Sequence[tuple[Segment, Bools]]) -> Segment:
-    """Return one segment with the live documents of `segments`, in order.
+    """Return a segment with the live documents of `segments`, in order.
 
     `segments` has at least one segment, with its mask of live documents, shape (n,).
     """
@@ -73,7 +73,7 @@ def merge(segments: Sequence[tuple[Segment, Bools]]) -> Segment:
 
 @frozen(kw_only=True, eq=False)
 class _LivePostings:
-    """The postings of the live documents of one segment, under their new numbers.
+    """The postings of the live documents of a segment, under their new numbers.
 
     `rows` are the positions of the segment's terms among the terms of all segments, `sizes` the
     numbers of live postings per term.

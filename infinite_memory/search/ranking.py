@@ -238,7 +238,7 @@ def _find_retold(
     turns: ConversationTurns | None,
     neighbors: Neighbors | None,
 ) -> Sequence[Retold]:
-    """Return what was told later and earlier than each group on the page of `question`.
+    """Return the memories told later and earlier than the groups on the page of `question`.
 
     `neighbors` compares the best of all groups; another page is compared here.
     """

@@ -183,7 +183,7 @@ class Segment:
 
     @cached_property
     def one_passage_each(self) -> bool:
-        """Whether every document has exactly one passage, so that row i belongs to document i."""
+        """Whether every document has a single passage, so that row i belongs to document i."""
         return len(self.high) == len(self) and not len(self.unembedded_docs)
 
     @cached_property

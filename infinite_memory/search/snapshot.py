@@ -53,7 +53,7 @@ def confined_folder(folder: Path, digest: str) -> Path:
 
 
 class Snapshot:
-    """The snapshot of the index of one store and one model, in a folder that may be deleted."""
+    """The snapshot of the index of a store and a model, in a folder that may be deleted."""
 
     def __init__(self, folder: Path, *, identity: str, model: str, dimensions: int) -> None:
         self._folder = folder

@@ -48,7 +48,7 @@ class Present(Protocol):
         """Return the ids of the memories with the key, the scope and a status of `expected`."""
 
     def with_content(self, expected: ExpectContent) -> Collection[str]:
-        """Return the ids that meet the criteria of `expected`, or one more than it expects."""
+        """Return the ids that meet the criteria of `expected`, at most 1 more than expected."""
 
 
 def check_commit(commit: Commit) -> None:

@@ -61,7 +61,7 @@ class ReadOnlyStorage:
         return self._inner.erased(ids)
 
     def find_ids(self, endings: Collection[str]) -> dict[str, str]:
-        """Return the ids that end like one of `endings`; see `Storage.find_ids`."""
+        """Return the ids that end with any of `endings`; see `Storage.find_ids`."""
         return self._inner.find_ids(endings)
 
     def changes(self, after: int, *, limit: int, models: Collection[str] | None = None) -> Changes:
@@ -116,7 +116,7 @@ class ReadOnlyStorage:
             raise _refusal()
 
     def measure(self) -> Size:
-        """Count what is stored."""
+        """Count the stored records."""
         return self._inner.measure()
 
     def scrub(self) -> bool:

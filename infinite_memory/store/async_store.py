@@ -37,7 +37,7 @@ T = TypeVar("T")
 
 
 class _Threads:
-    """A bounded number of threads, which carry out the calls to one store."""
+    """A bounded number of threads, which carry out the calls to a store."""
 
     def __init__(self, count: int) -> None:
         self.count = count

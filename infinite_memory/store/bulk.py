@@ -1,4 +1,4 @@
-"""`store.bulk`: changes of many memories at once, each after a preview."""
+"""`store.bulk`: changes of many memories at once, after a preview."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Bulk(Group):
         threshold: float | None = None,
         **conditions: Unpack[Conditions],
     ) -> BulkReceipt:
-        """Forget the memories that were previewed, in one commit, which one undo reverses.
+        """Forget the memories that were previewed, in a commit that a single undo reverses.
 
         `token` is the token of the preview; repeat the arguments of the preview.
 

@@ -1,4 +1,4 @@
-"""Handles for clients over a store that is open: each shows some scopes, or only reads."""
+"""Handles for clients over a store that is open: a handle shows some scopes, or only reads."""
 
 from __future__ import annotations
 
@@ -83,6 +83,6 @@ def _narrow(names: tuple[str, ...], outer: Confinement | None) -> tuple[str, ...
 
 
 def _name_process(actor: Actor, client: str) -> str:
-    """Return a name of this process for one client, so that it undoes only its own changes."""
+    """Return a name of this process for a client, so that it undoes only its own changes."""
     digest = blake2b(client.encode(), digest_size=4).hexdigest()
     return f"{actor.process}-{digest}"

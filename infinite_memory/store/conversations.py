@@ -1,4 +1,4 @@
-"""`store.conversations`: what was said in the sessions of clients."""
+"""`store.conversations`: the messages of the sessions of clients."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Conversations(Group):
 
     @count_call
     def ingest_spool(self, *, stop: Callable[[], bool] = _never) -> Ingested:
-        """Store what was said in the sessions that hooks have noted in the home folder.
+        """Store the messages of the sessions that hooks have noted in the home folder.
 
         Each message becomes a memory of kind message, with its conversation, in the scope of the
         repository that the session worked in, or in the default scope. A message that was taken in

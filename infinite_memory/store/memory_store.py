@@ -166,7 +166,7 @@ class MemoryStore(OpenStore):
         create_scope: bool | None = None,
         **details: Unpack[Details],
     ) -> Receipt:
-        """Store one memory; when this returns, it is durable and every process finds it.
+        """Store a memory; when the call returns, it is durable and every process finds it.
 
         An `id` of your own makes the write idempotent: the same call again changes nothing. `scope`
         defaults to the configured one. A new one is created, unless scopes are strict; with
@@ -353,7 +353,7 @@ class MemoryStore(OpenStore):
         )
 
     def briefing(self, scope: str | None = None, *, budget: int = DEFAULT_TOKENS) -> Briefing:
-        """Return what an assistant should know at the start of a session, in `budget` tokens.
+        """Return a briefing for an assistant at the start of a session, in `budget` tokens.
 
         No model is used, nothing counts as recalled, and of private scopes only `scope` is read.
 

@@ -1,4 +1,4 @@
-"""Typing errors: whether two words are likely to be two spellings of one."""
+"""Typing errors: whether two words are likely to be spellings of the same word."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ONE_EDIT_FROM = 5
 
 
 def differs_by_typo(first: str, second: str, *, two_edits_from: int) -> bool:
-    """Return whether one word becomes the other by an edit that a typist may have made.
+    """Return whether two words differ by an edit that a typist may have made.
 
     An edit replaces, inserts or removes a letter, or exchanges two neighbours. Both words must have
     at least five letters; from `two_edits_from` letters on, two edits are allowed. Words with other
@@ -64,7 +64,7 @@ def _single_letters(word: str) -> str:
 
 
 def _distance(first: str, second: str) -> int:
-    """Return the least number of edits, each letter being edited once (optimal alignment)."""
+    """Return the least number of edits, no letter edited twice (optimal alignment)."""
     before_last: list[int] = []
     last = list(range(len(second) + 1))
     for i, letter in enumerate(first, 1):

@@ -27,7 +27,7 @@ def _scopes(store: MemoryStore) -> Iterable[str]:
 
 
 def _topics(store: MemoryStore) -> Iterable[str]:
-    """Yield scopes and tags, which are what people call their topics."""
+    """Yield scopes and tags, which people call their topics."""
     yield from _scopes(store)
     yield from store.scopes.count_tags("ALL")
 

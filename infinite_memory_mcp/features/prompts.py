@@ -1,4 +1,4 @@
-"""Prompts: what a user picks in a client, such as a slash command, to use the memory.
+"""Prompts, which a user picks in a client, such as a slash command, to use the memory.
 
 A later part adds its functions to `PROMPTS`; their parameters are texts.
 """

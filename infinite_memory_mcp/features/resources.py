@@ -1,4 +1,4 @@
-"""Resources: what a client may read into a conversation without a call of a tool.
+"""Resources, which a client may read into a conversation without a call of a tool.
 
 A later part adds a tuple of `ResourceSpec` of its own and lists it in `RESOURCES`.
 """

@@ -1,4 +1,4 @@
-"""`infinite-memory briefing`: what an assistant should know at the start of a session."""
+"""`infinite-memory briefing`: the knowledge with which an assistant should begin a session."""
 
 from __future__ import annotations
 

@@ -135,7 +135,7 @@ def _change(
     project: bool,
     hooks: bool | None,
 ) -> None:
-    """Put an entry into the client's file, or take the one there out for None; show the change."""
+    """Put an entry into the client's file, or take ours out for None; show the change."""
     platform = read_platform()
     is_found = client in find_clients(platform)
     hook_plan = _hook_plan(context, client, platform, entry, asked=hooks, project=project)
@@ -171,7 +171,7 @@ def _hook_plan(
     asked: bool | None,
     project: bool,
 ) -> Callable[[], Plan] | None:
-    """Return what plans the change of the client's hooks, None if they stay as they are.
+    """Return the function that plans the change of the client's hooks, None if they stay.
 
     Without an answer to --hooks, those of a client that was tried are put in, and any are taken
     out together with the server. Hooks run on the memory of this machine, and a server at a URL may

@@ -1,4 +1,4 @@
-"""`infinite-memory hook`: what `infinite-memory-hook` does, for a person who tries it."""
+"""`infinite-memory hook`: `infinite-memory-hook` for a person who tries it."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The transcripts that clients write: one reader a client, in one table."""
+"""The transcripts that clients write: a table of readers by client."""

@@ -56,7 +56,7 @@ def read_claude_code(path: Path, position: int) -> Iterator[Message]:
 
 
 def _text_of(message: object) -> str:
-    """Return what was written in a message, "" if it holds no text."""
+    """Return the written text of a message, "" if it holds none."""
     content = message.get("content") if isinstance(message, Mapping) else None
     blocks = [content] if isinstance(content, str) else list(_text_blocks(content))
     texts = (_REMINDER.sub("", block).strip() for block in blocks)

@@ -1,4 +1,4 @@
-"""Reads the JSON objects of a file with one a line, as long as the lines are whole."""
+"""Reads the JSON objects of a file, line by line, as long as the lines are whole."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _CHUNK_BYTES = 1 << 20
 
 
 def read_objects(path: Path, position: int) -> Iterator[tuple[dict[str, Any], int]]:
-    """Yield each object from `position`, with the position behind its line.
+    """Yield the objects from `position` on, with the position behind their line.
 
     A last line without a line feed is still being written, so it is left for a later reading. A
     line of more than 8 MiB, or without a JSON object, is skipped. Bytes that are no UTF-8 become

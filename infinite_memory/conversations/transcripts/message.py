@@ -1,4 +1,4 @@
-"""What a reader gives: the messages of a transcript, and where the reading ended."""
+"""The result of a reader: the messages of a transcript, and where the reading ended."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Message", "ReadTranscript"]
 
 @frozen(kw_only=True)
 class Message:
-    """A message that a person or an assistant wrote, without what tools were told and answered.
+    """A message that a person or an assistant wrote, without calls of tools and their answers.
 
     `session` and `name` identify it for ever: a second reading gives the same. `said_at` is None
     if the transcript does not tell. `details` are fields of a memory's context, such as branch.

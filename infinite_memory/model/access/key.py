@@ -1,4 +1,4 @@
-"""Access keys: what a client of a server shows, and what a store keeps of it."""
+"""Access keys: the secret that a client of a server shows, and the record that a store keeps."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["AccessKey", "KeyState", "NewKey", "Right", "access_key_json", "check
 
 
 class Right(StrEnum):
-    """What the holder of a key may do; each right includes the rights before it."""
+    """A permission of the holder of a key; a right includes the rights before it."""
 
     READ = "read"
     WRITE = "write"
@@ -75,7 +75,7 @@ class AccessKey(PlainData):
 
 @frozen(kw_only=True)
 class NewKey(PlainData):
-    """A key that was just created; `secret` is what its holder shows, and is not kept anywhere."""
+    """A key that was just created; its holder shows `secret`, which is not kept anywhere."""
 
     key: AccessKey
     secret: str = field(repr=False)

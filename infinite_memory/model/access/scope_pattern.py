@@ -1,4 +1,4 @@
-"""Patterns of scope names, such as `team/*`: what a key or a confined store may see."""
+"""Patterns of scope names, such as `team/*`: the scopes that a key or a confined store may see."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def check_scope_pattern(text: object) -> str:
 
 
 def check_scope_patterns(texts: object) -> tuple[str, ...]:
-    """Return names and patterns without repeats, each in its first spelling.
+    """Return names and patterns without repeats, in their first spelling.
 
     A string is a single name or pattern.
 

@@ -1,4 +1,4 @@
-"""The briefing: what an assistant should know at the start of a session, from the storage alone."""
+"""The briefing with which an assistant should begin a session, from the storage alone."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _MOST_HOLDING, _MOST_EVENTS, _MOST_REMINDERS, _MOST_MESSAGES = 400, 60, 400, 8
 
 
 def brief(services: Services, scope: str | None, *, budget: int) -> Briefing:
-    """Return what is known for a scope; see `MemoryStore.briefing`.
+    """Return the briefing for a scope; see `MemoryStore.briefing`.
 
     Raises:
         InvalidInput: the budget cannot be used.
@@ -128,7 +128,7 @@ def _due(services: Services, visible: frozenset[str], now: datetime) -> list[Mem
 
 
 def _due_at(reminder: Memory) -> datetime | None:
-    """Return the time of a reminder, None if it was stored without one."""
+    """Return the time of a reminder, None if it was stored without a time."""
     if reminder.valid_from is not None or reminder.valid_to is not None:
         return reminder.valid_from or reminder.valid_to
     # Without a time of its own it happened when it was stored.
@@ -136,7 +136,7 @@ def _due_at(reminder: Memory) -> datetime | None:
 
 
 def _holding(services: Services, visible: frozenset[str], own: str, now: datetime) -> list[Memory]:
-    """Return what holds now: the important first, then those of the scope itself, newest first."""
+    """Return the memories that hold now: important, then of the scope itself, newest first."""
     criteria = Criteria(
         scopes=visible, kinds=_HOLDING, statuses=_CURRENT, begun_at=now, unended_at=now
     )

@@ -88,7 +88,7 @@ def write_briefing(
 def _fit_counts(
     lines: Mapping[BriefingPart, Sequence[str]], budget: int
 ) -> dict[BriefingPart, int]:
-    """Return how many lines of each part fit: first within its share, then in what is left."""
+    """Return how many lines of every part fit: first within its share, then in the space left."""
     counts = dict.fromkeys(lines, 0)
     # The parts are counted one by one, which gives no less than the whole text.
     costs = {
@@ -149,5 +149,5 @@ def _line(item: BriefingItem, part: BriefingPart, scope: str, zone: str | None) 
 
 
 def _label(text: str) -> str:
-    """Return a stored text on one line that no character in it leaves."""
+    """Return a stored text on a single line that no character in it leaves."""
     return _STEERING.sub("\ufffd", text)

@@ -1,4 +1,4 @@
-"""A briefing: what an assistant should know at the start of a session."""
+"""A briefing: the knowledge with which an assistant should begin a session."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class BriefingSection(PlainData):
 
 @frozen(kw_only=True)
 class Briefing(PlainData):
-    """What is known for a scope at a moment: the user, what holds, what is recent, what is due.
+    """The knowledge for a scope at a moment: the user, and what holds, is recent or is due.
 
     `text` is all of it for a model to read, framed as data; it takes about `tokens` tokens, and
     never more than `budget`. `sections` has the parts that are not empty.

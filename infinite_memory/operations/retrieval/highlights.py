@@ -63,7 +63,7 @@ class _Choice:
 
 
 def highlight_long_texts(services: Services, question: Question, hits: Sequence[Hit]) -> list[Hit]:
-    """Return `hits`, which have explanations, with a highlight for each text that is long.
+    """Return `hits`, which have explanations, with a highlight for every long text.
 
     Long is a text of more than 800 characters, or 400 of a script without spaces.
     """
@@ -83,7 +83,7 @@ def highlight_long_texts(services: Services, question: Question, hits: Sequence[
 def choose_highlights(
     services: Services, question: Question, hits: Sequence[Hit], max_chars: Sequence[int]
 ) -> list[Range]:
-    """Return the highlight of each hit, a half-open range of at most so many characters.
+    """Return the highlight of every hit, a half-open range of at most so many characters.
 
     It is the whole of a short text and the beginning of a summary. Of any other text it is the
     sentence nearest to the question in words and meaning, with its neighbours; the sentence comes
@@ -166,7 +166,7 @@ def _find_nearest(
 
 
 def _has_clear_winner(scores: NDArray[np.float32]) -> bool:
-    """Return whether one sentence alone has the best score, and half of the words."""
+    """Return whether a single sentence has the best score, and half of the words."""
     best = scores.max()
     return bool(best >= _WORDS / 2 and np.count_nonzero(scores == best) == 1)
 
@@ -182,7 +182,7 @@ def _limit_embedded(texts: Mapping[int, Sequence[str]]) -> dict[int, Sequence[st
 
 
 def _score_words(question: Question, sentences: Sequence[str]) -> NDArray[np.float32]:
-    """Return how many words of the question each sentence holds, as a share of the question."""
+    """Return how many words of the question a sentence holds, as a share of the question."""
     if Arm.WORDS not in question.arms:
         return np.zeros(len(sentences), np.float32)
     query_terms = set(terms(question.text))

@@ -105,7 +105,7 @@ def _answer(services: Services, question: Question) -> Hits:
 
 
 def _or_newest_conversation(services: Services, question: Question, hits: Hits) -> Hits:
-    """Return `hits`, or what is newest if the question asks for the last time alone."""
+    """Return `hits`, or the newest memories if the question asks for the last time alone."""
     memories = load_newest_conversation(services, question)
     if not memories:
         return hits
@@ -152,7 +152,7 @@ def _load_hits(services: Services, question: Question, ranking: Ranking) -> list
 def _beside(
     memory: Memory, near_ids: Sequence[str], shown: Mapping[str, Memory]
 ) -> tuple[Told, ...]:
-    """Return those of `near_ids` that are shown too; one made from the other says nothing new."""
+    """Return the ids in `near_ids` that are shown too, except summaries and their sources."""
     others = [shown[memory_id] for memory_id in near_ids if memory_id in shown]
     return tuple(
         Told(id=other.id, happened_at=other.happened_at)

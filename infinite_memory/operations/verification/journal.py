@@ -60,7 +60,7 @@ class _Walk:
     _lost: bool = field(default=False, init=False)
 
     def problems(self) -> Iterator[str]:
-        """Yield a sentence for each entry that is damaged, missing or foreign.
+        """Yield a sentence for every entry that is damaged, missing or foreign.
 
         Raises:
             StoreDamaged: the journal cannot be read.
@@ -72,7 +72,7 @@ class _Walk:
         yield from self._find_foreign(1)
 
     def _find_foreign(self, before: int | None) -> Iterator[str]:
-        """Yield a sentence for each entry with a number outside of the journal, below `before`."""
+        """Yield a sentence for every entry with a number outside of the journal, below `before`."""
         while True:
             try:
                 entries = self.storage.journal(before=before, limit=1)
@@ -87,7 +87,7 @@ class _Walk:
             before = number
 
     def _find_breaks(self) -> Iterator[str]:
-        """Yield a sentence for each gap, damaged entry and broken link of the chain of digests."""
+        """Yield a sentence for every gap, damaged entry and broken link of the chain of digests."""
         later: Entry | None = None
         expected = self.end.number
         for entry in self._entries():
@@ -111,7 +111,7 @@ class _Walk:
             yield f"entry {later.number} does not begin the journal"
 
     def _entries(self) -> Iterator[Entry | EntryDamaged]:
-        """Yield every entry, newest first; read entries one at a time near damaged entries."""
+        """Yield every entry, newest first; read entries singly near damaged entries."""
         before, narrow = self.end.number + 1, False
         while before > 1:
             try:
@@ -148,7 +148,7 @@ def _continues(entry: Entry, previous: bytes) -> bool:
 
 
 def _suspects(storage: Storage, left: dict[str, int], *, every: bool) -> list[str]:
-    """Return the ids of memories whose revision is not in `left`, and with `every` unnamed ones."""
+    """Return the ids of memories whose revision is not in `left`, with `every` unnamed ids too."""
     if not left and not every:
         return []
     waiting = dict(left)

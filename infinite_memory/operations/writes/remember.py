@@ -51,7 +51,7 @@ _MAX_CHECKED_ATTEMPTS = 10
 def remember(
     services: Services, draft: Draft, *, similar: bool = True, create_scope: bool | None = None
 ) -> Receipt:
-    """Store one memory and return its receipt; see `MemoryStore.remember`.
+    """Store a memory and return its receipt; see `MemoryStore.remember`.
 
     Raises:
         InvalidInput: a field cannot be used.
@@ -214,7 +214,7 @@ def _embed_part(services: Services, placement: Placement, start: int) -> dict[st
 def _commit_batch(
     services: Services, wanted: Sequence[NewMemory], scopes: Mapping[str, Scope] | None
 ) -> _CommittedBatch:
-    """Commit one batch; after a conflict with another writer, read the store again and retry."""
+    """Commit a batch; after a conflict with a concurrent writer, read the store again and retry."""
     for attempt, last in enumerate(attempts(), 1):
         if scopes is None:
             scopes = services.storage.scopes()

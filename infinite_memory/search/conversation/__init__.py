@@ -1,1 +1,1 @@
-"""The turns of a conversation, and what the turns around a memory add to its score."""
+"""The turns of a conversation, and the share of nearby turns in the score of a memory."""

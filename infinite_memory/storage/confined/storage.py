@@ -129,7 +129,7 @@ class ConfinedStorage:
         return self._inner.erased(erased_here)
 
     def find_ids(self, endings: Collection[str]) -> dict[str, str]:
-        """Return the ids inside that end like one of `endings`; see `Storage.find_ids`."""
+        """Return the ids inside that end with any of `endings`; see `Storage.find_ids`."""
         ids = self._inner.find_ids(endings)
         return {i: scope for i, scope in ids.items() if self.confinement.allows(scope)}
 

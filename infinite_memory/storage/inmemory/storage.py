@@ -1,4 +1,4 @@
-"""`Storage` in dictionaries under one lock: the reference for every backend."""
+"""`Storage` in dictionaries under a lock: the reference for every backend."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ class InMemoryStorage:
             )
 
     def find_ids(self, endings: Collection[str]) -> dict[str, str]:
-        """Return the ids that end like one of `endings`; see `Storage.find_ids`."""
+        """Return the ids that end with any of `endings`; see `Storage.find_ids`."""
         with self._lock:
             return {
                 memory_id: record.memory.scope

@@ -1,4 +1,4 @@
-"""Access keys as documents, one per key."""
+"""Access keys, a document per key."""
 
 from __future__ import annotations
 

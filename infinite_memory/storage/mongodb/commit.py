@@ -49,7 +49,7 @@ _Document = dict[str, Any]
 
 
 class Committer:
-    """Carries out commits in a database, one transaction per commit. Thread-safe."""
+    """Carries out commits in a database, a transaction per commit. Thread-safe."""
 
     def __init__(
         self,

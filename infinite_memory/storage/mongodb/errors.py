@@ -108,7 +108,7 @@ def _refusal_error(error: OperationFailure, place: str) -> StorageError | Invali
 
 
 def _server_details(error: PyMongoError) -> dict[str, Any]:
-    """Return the details that the server sent; for several writes, those of the first failure."""
+    """Return the details that the server sent; for several writes, of the first failure."""
     details = getattr(error, "details", None)
     if not isinstance(details, dict):
         return {}

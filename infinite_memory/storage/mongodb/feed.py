@@ -22,7 +22,7 @@ __all__ = ["FeedReader"]
 
 
 class FeedReader:
-    """Reads the feed of one database; damaged records are noted in `damage`."""
+    """Reads the feed of a database; damaged records are noted in `damage`."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Links as documents, one per link, with a query from both ends."""
+"""Links, a document per link, with a query from both ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Embeddings as documents, one per passage of a text.
+"""Embeddings, a document per passage of a text.
 
 The document of a memory names the stamps of its valid passages. An embedding therefore appears and
 disappears with the change of a single document, and readers need no snapshot.

@@ -23,7 +23,7 @@ _Condition = dict[str, Any]
 
 
 class QueryReader:
-    """Answers queries on one database; damaged records are noted in `damage`."""
+    """Answers queries on a database; damaged records are noted in `damage`."""
 
     def __init__(self, database: Database[dict[str, Any]], damage: DamageLog) -> None:
         self._memories = database.get_collection(MEMORIES)

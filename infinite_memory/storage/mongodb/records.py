@@ -42,7 +42,7 @@ GONE = Record(memory=Memory(id="", text="", happened_at=_NEVER, stored_at=_NEVER
 
 
 class RecordReader:
-    """Reads records from one database; damaged records are noted in `damage`."""
+    """Reads records from a database; damaged records are noted in `damage`."""
 
     def __init__(self, database: Database[dict[str, Any]], damage: DamageLog) -> None:
         self._memories = database.get_collection(MEMORIES)
@@ -65,7 +65,7 @@ class RecordReader:
         return {memory_id: records[memory_id] for memory_id in wanted if memory_id in records}
 
     def history(self, memory_id: str) -> list[Memory]:
-        """Return every revision, the current one last; see `Storage.history`."""
+        """Return every revision, the current revision last; see `Storage.history`."""
         current = self.records([memory_id], ())
         if not current:
             return []
@@ -92,7 +92,7 @@ class RecordReader:
         )
 
     def find_ids(self, endings: Collection[str]) -> dict[str, str]:
-        """Return the ids that end like one of `endings`, with the scopes of their memories."""
+        """Return the ids that end with any of `endings`, with the scopes of their memories."""
         return {
             str(document["_id"]): str(document.get("scope"))
             for batch in _batches(list(endings))

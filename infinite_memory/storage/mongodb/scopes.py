@@ -1,4 +1,4 @@
-"""The scopes of a store, read in one query."""
+"""The scopes of a store, read in a single query."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["ScopeReader"]
 
 
 class ScopeReader:
-    """Reads the scopes of one database; damaged scopes are noted in `damage`."""
+    """Reads the scopes of a database; damaged scopes are noted in `damage`."""
 
     def __init__(self, database: Database[dict[str, Any]], damage: DamageLog) -> None:
         self._database = database

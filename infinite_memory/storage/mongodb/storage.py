@@ -62,7 +62,7 @@ _RETRY_SECONDS = 60.0
 
 
 class MongoStorage:
-    """The storage in one database of a MongoDB deployment."""
+    """The storage in a database of a MongoDB deployment."""
 
     def __init__(self, connection: Connection) -> None:
         """Work on `connection`, whose client is closed at the end. Use `open` instead."""
@@ -169,7 +169,7 @@ class MongoStorage:
         return self._run(lambda: self._records.erased(ids))
 
     def find_ids(self, endings: Collection[str]) -> dict[str, str]:
-        """Return the ids that end like one of `endings`; see `Storage.find_ids`."""
+        """Return the ids that end with any of `endings`; see `Storage.find_ids`."""
         return self._run(lambda: self._records.find_ids(endings))
 
     def keys(self, scopes: Collection[str], *, limit: int) -> list[str]:
@@ -231,7 +231,7 @@ class MongoStorage:
                 self._damage.discard_record(USAGE + memory_id)
 
     def measure(self) -> Size:
-        """Count what is stored."""
+        """Count the stored records."""
         return self._run(lambda: measure(self._connection))
 
     def scrub(self) -> bool:

@@ -1,4 +1,4 @@
-"""Usage as documents with a checksum, one per memory that was used.
+"""Usage, a document with a checksum per memory that was used.
 
 A transaction adds the counts, as in a commit. The counts are therefore exact, have a checksum, and
 are erased with their memory.

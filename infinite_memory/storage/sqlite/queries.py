@@ -50,7 +50,7 @@ def find_page(
 
 
 def find_ids(snapshot: Snapshot, endings: Collection[str]) -> dict[str, str]:
-    """Return the ids that end like one of `endings`, with the scopes of their memories."""
+    """Return the ids that end with any of `endings`, with the scopes of their memories."""
     query = f"SELECT CAST(id AS BLOB), CAST(scope AS BLOB) FROM memories WHERE {ENDING} = ?"
     return {
         name_of(memory_id): name_of(scope)

@@ -162,7 +162,7 @@ class SqliteStorage:
             )
 
     def find_ids(self, endings: Collection[str]) -> dict[str, str]:
-        """Return the ids that end like one of `endings`; see `Storage.find_ids`."""
+        """Return the ids that end with any of `endings`; see `Storage.find_ids`."""
         with self._database.read() as snapshot:
             return find_ids(snapshot, endings)
 
