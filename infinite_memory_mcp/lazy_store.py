@@ -48,8 +48,8 @@ class LazyStore:
         """Open with `opener`, in the background after `quiet_seconds` without a request.
 
         `ingests` also takes in, in the background, the notes of hooks in the home folder.
-        `client` is the name in the journal, not the name that a client gives itself. `key_name` names
-        the access key of the clients. `recorder` records the calls of the tools.
+        `client` is the name in the journal, not the name that a client gives itself. `key_name`
+        names the access key of the clients. `recorder` records the calls of the tools.
         """
         self.key_name = key_name
         self.recorder = Recorder() if recorder is None else recorder
