@@ -101,6 +101,7 @@ class HttpApplication:
         keys: KeyCheck,
         hosts: HostCheck,
         slots: FairSlots,
+        metrics: MetricsPage,
     ) -> None:
         """Serve the `handles` of the keys in `memory`; their calls run in `slots`."""
         self._memory = memory
@@ -112,7 +113,7 @@ class HttpApplication:
         self._is_draining = False
         self._fewer = anyio.Event()
         self._ready_check = anyio.Lock()
-        self._metrics = MetricsPage(memory)
+        self._metrics = metrics
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -209,8 +210,12 @@ class HttpApplication:
         """Send the metrics, to a client without a key only where no key is needed."""
         _, secret = take_secret(scope)
         exchange.key = key = await self._keys.authenticate(secret)
-        if key is not None and not key.allows(Right.ADMIN):
-            raise Refusal(403, "the metrics need a key with the right admin: show such a key")
+        if key is not None and not (key.allows(Right.ADMIN) and "*" in key.scopes):
+            raise Refusal(
+                403,
+                "the metrics count the whole store: they need a key with the right admin for every"
+                " scope (*): show such a key",
+            )
         content, content_type = await anyio.to_thread.run_sync(
             self._metrics.render, header(scope, b"accept")
         )

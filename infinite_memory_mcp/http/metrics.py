@@ -21,9 +21,13 @@ _CLIENT = "prometheus_client"
 class MetricsPage:
     """Renders the metrics of a server. The client of Prometheus is loaded by the first request."""
 
-    def __init__(self, memory: LazyStore) -> None:
-        """Render the metrics of `memory` and of the handles made from it."""
+    def __init__(self, memory: LazyStore, *, is_confined: bool = False) -> None:
+        """Render the metrics of `memory` and of the handles made from it.
+
+        A server that `is_confined` to scopes has no page, which would count the whole store.
+        """
         self._memory = memory
+        self._is_confined = is_confined
         self._lock = threading.Lock()
         self._exporter: Exporter | None = None
 
@@ -31,8 +35,15 @@ class MetricsPage:
         """Return the page and its content type.
 
         Raises:
-            Refusal: the client of Prometheus is not installed (501).
+            Refusal: the client of Prometheus is not installed (501), or the server is confined to
+                scopes (403).
         """
+        if self._is_confined:
+            raise Refusal(
+                403,
+                "the metrics count the whole store, and this server was started with --scopes: read"
+                " them from a server without --scopes",
+            )
         with self._lock:
             if self._exporter is None:
                 self._exporter = self._make_exporter()

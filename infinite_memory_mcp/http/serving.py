@@ -29,6 +29,7 @@ from infinite_memory_mcp.http.application import HttpApplication
 from infinite_memory_mcp.http.auth import KeyCheck, has_keys
 from infinite_memory_mcp.http.handles import Handles
 from infinite_memory_mcp.http.hosts import HostCheck
+from infinite_memory_mcp.http.metrics import MetricsPage
 from infinite_memory_mcp.http.protocol import HeadDeadlineProtocol
 from infinite_memory_mcp.http.shared_store import SharedStore
 from infinite_memory_mcp.http.slots import FairSlots
@@ -98,6 +99,7 @@ def build_application(memory: LazyStore, options: HttpOptions) -> HttpApplicatio
         KeyCheck(memory, required=options.require_keys or not options.address.is_loopback),
         HostCheck(options.address, options.host_names),
         slots,
+        MetricsPage(memory, is_confined=options.scopes is not None),
     )
 
 

@@ -82,16 +82,17 @@ def test_other_methods_are_refused(server: HttpServer) -> None:
     assert server.ask(path=PAGE, headers={"host": "evil.example"}).status == 421
 
 
-def test_with_keys_only_the_right_admin_reads_it(tmp_path: Path) -> None:
+def test_with_keys_only_the_right_admin_for_every_scope_reads_it(tmp_path: Path) -> None:
     with MemoryStore.open(tmp_path, embedder=HashingEmbedder()) as store:
         secrets = {
-            right: store.keys.create(right, rights=right, scopes=["team"]).secret
+            right: store.keys.create(right, rights=right).secret
             for right in ("read", "write", "admin")
         }
+        secrets["some"] = store.keys.create("some", rights="admin", scopes=["team"]).secret
     with HttpServer(tmp_path) as server:
         assert server.ask(path=PAGE).status == 401
         assert server.ask(path=f"{PAGE}?key=im_nonsense").status == 401
-        for right in ("read", "write"):
+        for right in ("read", "write", "some"):
             refused = server.ask(path=PAGE, headers={"x-memory-key": secrets[right]})
             assert refused.status == 403
             assert "a key with the right admin" in refused.message
@@ -102,6 +103,13 @@ def test_with_keys_only_the_right_admin_reads_it(tmp_path: Path) -> None:
         # The calls of every key, and no name of any.
         name = "infinite_memory_tool_duration_seconds_count"
         assert samples(answer.body.decode())[name, ("get_memory_stats",)] == 1
+
+
+def test_a_server_of_some_scopes_has_no_page_that_counts_the_others(tmp_path: Path) -> None:
+    with HttpServer(tmp_path, "--scopes", "team") as server:
+        refused = server.ask(path=PAGE)
+        assert refused.status == 403
+        assert "was started with --scopes" in refused.message
 
 
 def test_without_the_client_of_prometheus_the_page_says_what_to_install(
