@@ -20,7 +20,7 @@ _BACKLOG = 2048
 
 
 class AddressTaken(OSError):
-    """Nothing can listen at the address; the message says why, and what to do."""
+    """Nothing can listen at the address; the message says why, and the way out."""
 
 
 @frozen
@@ -35,7 +35,7 @@ class HttpAddress:
         """Read "HOST:PORT"; an IPv6 address stands in square brackets.
 
         Raises:
-            ValueError: the text is no address; the message says what one looks like.
+            ValueError: the text is no address; the message has an example.
         """
         host, colon, port = text.strip().rpartition(":")
         if host.startswith("[") and host.endswith("]"):
@@ -99,7 +99,7 @@ DEFAULT_ADDRESS = "127.0.0.1:8765"
 
 @frozen(kw_only=True)
 class HttpOptions:
-    """How a server is reached over HTTP, and what it offers.
+    """How a server is reached over HTTP, and its offer of tools.
 
     With `require_keys` every client needs a key, even while there is none. `host_names` are names
     under which clients reach the server, besides addresses and localhost. `scopes` confines every
@@ -117,7 +117,7 @@ class HttpOptions:
 
 
 def is_loopback_host(host: str) -> bool:
-    """Return whether a host, as in a URL, is this machine and no other."""
+    """Return whether a host, as in a URL, is this machine alone."""
     if host.casefold() == "localhost":
         return True
     with suppress(ValueError):

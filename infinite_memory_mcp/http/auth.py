@@ -118,7 +118,7 @@ class KeyCheck:
 
 
 def has_keys(store: MemoryStore) -> bool:
-    """Return whether there is a key that was not revoked; an expired one counts."""
+    """Return whether there is a key that was not revoked; an expired key counts."""
     return any(key.revoked_at is None for key in store.keys.list())
 
 

@@ -23,7 +23,7 @@ class ClientLeft(Exception):
 
 
 def header(scope: Scope, name: bytes) -> str | None:
-    """Return the first value of a header, None without one."""
+    """Return the first value of a header, None if it is missing."""
     values = (value for key, value in scope["headers"] if key == name)
     value: bytes | None = next(values, None)
     return None if value is None else value.decode("latin-1")

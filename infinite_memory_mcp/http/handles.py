@@ -39,7 +39,7 @@ _CHECKED_BEFORE = TransportSecuritySettings(enable_dns_rebinding_protection=Fals
 
 @define(eq=False)
 class Handle:
-    """What the clients of one key share."""
+    """The server and the store that the clients of a key share."""
 
     key: AccessKey | None
     memory: LazyStore
@@ -54,7 +54,7 @@ class Handle:
 class Handles:
     """Makes a handle at the first request of a key, and closes it when it is no longer used.
 
-    The methods belong to one event loop.
+    The methods belong to a single event loop.
     """
 
     def __init__(

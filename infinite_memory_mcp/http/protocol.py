@@ -29,7 +29,7 @@ class HeadDeadlineProtocol(H11Protocol):
         self._wait()
 
     def data_received(self, data: bytes) -> None:
-        """Stop waiting when a request has begun, and wait again for one that comes in parts."""
+        """Stop waiting when a request has begun, and wait again for a request in parts."""
         super().data_received(data)
         if self._is_answering():
             self._stop_waiting()

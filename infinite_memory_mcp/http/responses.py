@@ -1,4 +1,4 @@
-"""Refusals of HTTP requests: a status, and a JSON-RPC error that says what to do."""
+"""Refusals of HTTP requests: a status, and a JSON-RPC error with the way out."""
 
 from __future__ import annotations
 
