@@ -181,3 +181,15 @@ def test_the_last_time_is_the_newest_memories_if_none_has_a_conversation(
     assert [hit.memory.id for hit in hits] == ["m1", "m2", "m3", "m4"]
     assert not hits.likely
     assert not store.search("ospreys").newest_memories
+
+
+def test_the_times_of_a_long_text_are_those_of_its_own_story(decisions: MemoryStore) -> None:
+    story = "We met last week and talked at length about the roof. " * 100
+    assert decisions.search(story).time is None
+    assert decisions.search(story[:500]).time is not None
+
+
+def test_a_long_word_is_a_quick_question(decisions: MemoryStore) -> None:
+    """The square of its length would take hours."""
+    for word in ("語", "a", "é", "A"):
+        assert decisions.search(word * 100_000).time is None

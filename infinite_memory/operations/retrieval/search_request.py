@@ -43,6 +43,7 @@ _EXHAUSTIVE_LIMIT = 50
 MAX_LIMIT = 1000
 _MAX_OFFSET = 100_000
 _MAX_QUESTION_CHARS = 100_000
+_MAX_TIMED_CHARS = 4_000
 
 
 @frozen(kw_only=True)
@@ -216,9 +217,14 @@ def _reading(services: Services, when: str, *, alone: bool) -> Reading:
 
 
 def _time_named_in(services: Services, question: Question) -> Reading | None:
-    """Return the time that the words of the question name, None if the caller gave a time."""
+    """Return the time that the words of the question name, None if the caller gave a time.
+
+    A text of many sentences is compared with memories, and its times are those of its own story.
+    """
     criteria, config = question.criteria, services.config
     if any((criteria.since, criteria.until, criteria.as_of, criteria.when)):
+        return None
+    if len(question.text) > _MAX_TIMED_CHARS:
         return None
     return find_range(
         question.text, now=services.clock(), zone=config.time_zone, week_start=config.week_start
