@@ -73,8 +73,8 @@ _TOGETHER_MICROS = 10_000
 _SAYS_QUESTION = 0.9
 _MOST_PASSAGES = 4
 # A word with a digit, or with a capital that is not the first of the question or of a sentence.
-# A number is looked for from the beginning of each word only: from every character of a long word it
-# would take the square of its length.
+# A number is looked for from the beginning of each word only: from every character of a long word
+# the search would take the square of its length.
 _NAMED = re.compile(
     r"(?<!\w)\w*\d[\w.]*|(?<=\w\s)(?:[A-ZÀ-ÖØ-Þ]\w+|[A-HJ-Z]\b)|(?<=[,;:]\s)[A-ZÀ-ÖØ-Þ]\w+"
 )
