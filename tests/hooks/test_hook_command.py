@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+import infinite_memory
 from infinite_memory import MemoryStore
 from infinite_memory.conversations.spool import Spool
 from infinite_memory.testing.embedders import HashingEmbedder
@@ -150,7 +151,7 @@ print(sorted(name for name in foreign if not name.startswith(("__", "_virtualenv
 
 def test_noting_a_session_imports_the_standard_library_alone(tmp_path: Path) -> None:
     # Without site, so that what an installation adds to every start does not count.
-    root = Path(__file__).parents[2]
+    root = Path(infinite_memory.__file__).parents[1]
     done = subprocess.run(
         [sys.executable, "-S", "-c", _MODULES, "Stop"],
         input=event("Stop"),
