@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator
 from contextlib import suppress
@@ -35,15 +36,17 @@ class RotatingFile:
             OSError: the file cannot be written.
         """
         content = f"{line}\n".encode(errors="backslashreplace")
+        if self._max_bytes and self._length() + len(content) > self._max_bytes:
+            self._rotate(len(content))
         descriptor = self._open()
         try:
-            length = os.fstat(descriptor).st_size
-            if self._max_bytes and length and length + len(content) > self._max_bytes:
-                self._rotate(len(content))
-                os.close(descriptor)
-                descriptor = self._open()
             # A single call, so that lines of several processes do not mix.
-            os.write(descriptor, content)
+            written = os.write(descriptor, content)
+            if written < len(content):
+                # End the half line, so that the next line is not joined to the half line.
+                with suppress(OSError):
+                    os.write(descriptor, b"\n")
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.path))
         finally:
             os.close(descriptor)
 
@@ -55,6 +58,12 @@ class RotatingFile:
             except FileNotFoundError:
                 continue
             yield from reversed(content.decode(errors="replace").splitlines())
+
+    def _length(self) -> int:
+        try:
+            return self.path.stat().st_size
+        except FileNotFoundError:
+            return 0
 
     def _open(self) -> int:
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0)
@@ -76,7 +85,7 @@ class RotatingFile:
         except StorageError:
             return
         try:
-            if self.path.stat().st_size + needed <= self._max_bytes:
+            if self._length() + needed <= self._max_bytes:
                 return
             # On Windows a file that another process has open cannot be renamed: the next line will.
             with suppress(OSError):

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 from infinite_memory.observe.rotating_file import RotatingFile
 
@@ -51,3 +54,33 @@ def test_several_processes_lose_and_mix_no_line(tmp_path: Path) -> None:
     )
     # While a process renames the file, the others write on; so their lines set no exact number.
     assert list(tmp_path.glob("log.[0-9]*"))
+
+
+def test_a_line_that_the_disk_takes_in_part_is_an_error_and_joins_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = RotatingFile(tmp_path / "log", max_bytes=0, backups=1)
+    write = os.write
+    monkeypatch.setattr(os, "write", lambda descriptor, data: write(descriptor, data[:4]))
+    with pytest.raises(OSError, match="log"):
+        file.write("the ferry leaves at ten")
+    monkeypatch.undo()
+    file.write("the bakery opens at seven")
+    assert list(file.read_backwards()) == ["the bakery opens at seven", "the "]
+
+
+def test_a_file_that_cannot_be_opened_again_after_a_rotation_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = RotatingFile(tmp_path / "log", max_bytes=10, backups=1)
+    file.write("the ferry leaves at ten")
+
+    def refuse(*_args: object) -> int:
+        raise PermissionError("no")
+
+    monkeypatch.setattr(os, "open", refuse)
+    with pytest.raises(PermissionError):
+        file.write("the bakery opens at seven")
+    monkeypatch.undo()
+    file.write("the bakery opens at seven")
+    assert next(iter(file.read_backwards())) == "the bakery opens at seven"
