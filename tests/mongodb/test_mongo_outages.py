@@ -120,6 +120,23 @@ def test_commits_that_wait_together_for_a_server_give_up_together(
     storage.close()
 
 
+def test_a_read_outlives_connections_that_are_lost_again_and_again_in_an_election() -> None:
+    with deployment(3, extra=("--setParameter", "enableTestCommands=1")) as servers:
+        storage = MongoStorage.open(servers.address("election"))
+        storage.commit(Commit(puts=[put("a")]))
+        with pymongo.MongoClient(servers.address("admin")) as client:
+            # The driver repeats a read once, so five lost connections are three tries of ours.
+            client.admin.command(
+                {
+                    "configureFailPoint": "failCommand",
+                    "mode": {"times": 5},
+                    "data": {"failCommands": ["find", "aggregate"], "closeConnection": True},
+                }
+            )
+        assert list(storage.get(["a"])) == ["a"]
+        storage.close()
+
+
 @pytest.mark.slow("mongodb-endurance")
 def test_what_is_at_work_when_the_store_is_closed_ends_soon_and_says_so(own: Deployment) -> None:
     # Every fourth: a transaction that nobody goes on with is in the way for two seconds.

@@ -59,6 +59,7 @@ __all__ = ["MongoStorage"]
 _Result = TypeVar("_Result")
 
 _RETRY_SECONDS = 60.0
+_ELECTION_PAUSE_SECONDS = 0.1
 
 
 class MongoStorage:
@@ -259,9 +260,9 @@ class MongoStorage:
     def _run(self, work: Callable[[], _Result], *, retry: bool = True) -> _Result:
         """Run `work`; if `retry`, repeat it after a lost connection.
 
-        A managed server that is gone is started, and `work` is retried for up to a minute.
-        Otherwise, `work` is retried once after a lost connection. It is not retried if the driver
-        has already waited for the server, unless a replica set is electing a primary.
+        A managed server that is gone is started, and `work` is retried for up to a minute. While a
+        replica set elects a primary, `work` is retried for the seconds of the setting. Otherwise,
+        `work` is retried once, unless the driver has already waited for the server.
         """
         self._check_usable()
         began = time.monotonic()
@@ -284,14 +285,18 @@ class MongoStorage:
                     raise
 
     def _is_retry_useful(self, cause: BaseException | None, tries: int, seconds: float) -> bool:
-        if isinstance(cause, ServerSelectionTimeoutError):
-            return seconds < self._connection.seconds_without_primary() and has_answering_member(
-                self._connection.client
-            )
+        if not isinstance(cause, ConnectionFailure) or isinstance(cause, NetworkTimeout):
+            return False
+        client = self._connection.client
+        # In an election a member closes its connections when it changes its role, more than once.
+        if seconds < self._connection.seconds_without_primary() and has_answering_member(client):
+            if tries > 1:
+                time.sleep(_ELECTION_PAUSE_SECONDS)
+            return True
         # The driver may report a lost connection after it has looked in vain for a server; do not
         # repeat that wait.
-        has_waited = seconds >= self._connection.client.options.server_selection_timeout
-        is_lost = isinstance(cause, ConnectionFailure) and not isinstance(cause, NetworkTimeout)
+        has_waited = seconds >= client.options.server_selection_timeout
+        is_lost = not isinstance(cause, ServerSelectionTimeoutError)
         return is_lost and tries == 1 and not has_waited
 
     def _check_usable(self, error: StorageUnavailable | None = None) -> None:
