@@ -60,7 +60,7 @@ def confine_lifetime(
                 manages_keys=False,
                 recent_recalls=RecentRecalls(),
                 calls=Calls(within=services.calls),
-                recorder=Recorder(within=services.recorder),
+                recorder=services.recorder if names is None else Recorder(within=services.recorder),
                 scope_names=ScopeNameCache(),
                 language_hint=LanguageHint(),
             ),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from functools import partial
 from typing import Self
@@ -37,7 +36,7 @@ class Lifetime:
         self.shared_models = SharedModels()
         self._lock = threading.Lock()
         self._handles: set[Lifetime] = set()
-        self._forget_handle: Callable[[Lifetime], object] | None = None
+        self._parent: Lifetime | None = None
 
     @property
     def services(self) -> Services:
@@ -59,7 +58,7 @@ class Lifetime:
             StoreClosed: the store is closed.
         """
         handle = Lifetime(services, owned)
-        handle._forget_handle = self._handles.discard
+        handle._parent = self
         with self._lock:
             if self._open_services is not None:
                 self._handles.add(handle)
@@ -68,11 +67,19 @@ class Lifetime:
         raise StoreClosed(_CLOSED)
 
     def clients(self) -> list[Actor]:
-        """Return who works on this store: this handle, and the handles made from it."""
+        """Return who works on this store: this handle, and the handles made from it.
+
+        A handle of the whole store lists every handle of the store.
+        """
+        if self._parent is not None and self.services.confinement is None:
+            return self._parent.clients()
+        return self._clients()
+
+    def _clients(self) -> list[Actor]:
         with self._lock:
             handles = list(self._handles)
         actors = [
-            actor for handle in handles if handle._open_services for actor in handle.clients()
+            actor for handle in handles if handle._open_services for actor in handle._clients()
         ]
         return [self.services.actor, *sorted(actors, key=lambda actor: actor.client)]
 
@@ -93,8 +100,8 @@ class Lifetime:
         # Their calls were counted as calls of this store, so they were waited for.
         for handle in list(self._handles):
             handle.close(seconds=0)
-        if self._forget_handle is not None:
-            self._forget_handle(self)
+        if self._parent is not None:
+            self._parent._handles.discard(self)
         # The snapshot is derived, so closing does not fail if a suspect store cannot give it.
         # A server that is gone is no reason to wait.
         with limit_to_brief_calls(services.storage), self._owned, suppress(StorageError):
@@ -130,11 +137,11 @@ class OpenStore:
         return check_health(self._services, self._lifetime.clients())
 
     def metrics(self) -> Metrics:
-        """Return how often and how long this handle was called, with percentiles and errors.
+        """Return how often and how long the store was called, with percentiles and errors.
 
-        Calls of the handles that `confine` made from this one are included. The numbers are those
-        of this process, and take a few hundred kilobytes at most. A handle of some scopes does not
-        see the caches, which it shares with other handles.
+        Calls of every handle are included; a handle of some scopes sees its own calls, and those of
+        the handles that `confine` made from it, without the caches, which it shares with others.
+        The numbers are those of this process, and take a few hundred kilobytes at most.
         """
         services = self._services
         metrics = services.recorder.read()

@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Generator, Sequence
+from collections.abc import Collection, Generator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from socket import socket
@@ -62,12 +62,17 @@ def build_application(memory: LazyStore, options: HttpOptions) -> HttpApplicatio
         store = memory.get()
         return store if options.scopes is None else store.confine(scopes=options.scopes)
 
+    def recorder_for(scopes: Collection[str]) -> Recorder:
+        # As for the methods of the library: a handle of the whole store sees every call.
+        if options.scopes is None and "*" in scopes:
+            return memory.recorder
+        return Recorder(within=memory.recorder)
+
     def open_memory(key: AccessKey | None) -> LazyStore:
         if key is None:
             # Not the store itself, which outlives the handle.
             return SharedStore(
-                lambda: base().confine(scopes="*", client=CLIENT),
-                recorder=Recorder(within=memory.recorder),
+                lambda: base().confine(scopes="*", client=CLIENT), recorder=recorder_for("*")
             )
         return LazyStore(
             lambda: base().confine(
@@ -78,7 +83,7 @@ def build_application(memory: LazyStore, options: HttpOptions) -> HttpApplicatio
             ),
             client=key.name,
             key_name=key.name,
-            recorder=Recorder(within=memory.recorder),
+            recorder=recorder_for(key.scopes),
         )
 
     def build(handle: LazyStore, key: AccessKey | None) -> MCPServer[Any]:

@@ -60,7 +60,8 @@ def _health_lines(health: Health) -> Iterator[str]:
         yield f"{finding.about}: {finding.state}: {escape_label(finding.sentence)}"
     if health.size_bytes is not None:
         yield f"size: {format_size(health.size_bytes)}"
-    names = ", ".join(escape_label(actor.client) for actor in health.clients)
+    # One client may have several handles.
+    names = ", ".join(dict.fromkeys(escape_label(actor.client) for actor in health.clients))
     yield f"clients in this process: {names}"
     yield "background worker: none yet"
     yield "last backup: none yet"

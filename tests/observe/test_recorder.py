@@ -80,15 +80,19 @@ def test_a_call_that_another_call_makes_is_part_of_it(store: MemoryStore) -> Non
     assert list(recorder.timings(Series.OPERATIONS)) == ["outer"]
 
 
-def test_a_handle_sees_its_own_calls_and_the_store_sees_all(store: MemoryStore) -> None:
+def test_a_handle_of_some_scopes_sees_its_own_calls_and_the_store_sees_all(
+    store: MemoryStore,
+) -> None:
     store.remember("the ferry leaves at ten")
     with store.confine(scopes="Global", client="laptop") as handle:
         handle.search("ferry")
         assert calls(handle) == {"search": 1}
         # Whether others asked the same question is not for this handle to know.
         assert handle.metrics().caches == {}
-        with store.confine(scopes="*", client="phone") as other:
+        with store.confine(scopes="house", client="tablet") as other:
             assert calls(other) == {}
+        with store.confine(scopes="*", client="phone") as whole:
+            assert calls(whole) == {"remember": 1, "search": 1}
     assert calls(store) == {"remember": 1, "search": 1}
 
 
