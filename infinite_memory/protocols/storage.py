@@ -1,45 +1,27 @@
-"""The protocols of a storage, a search and an embedder; implementations need not subclass them.
-
-An implementation of `Storage`, `Search` or `Embedder` must pass its contract in
-`infinite_memory.testing`.
-"""
+"""The protocol of a storage, and the optional powers of one that concern its records."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol, runtime_checkable
 
-import numpy as np
-from numpy.typing import NDArray
-
 from infinite_memory.model.access.key import AccessKey
 from infinite_memory.model.commit import Commit
-from infinite_memory.model.copying import CopyMark
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.entry import Entry, JournalEnd
 from infinite_memory.model.link import Link
 from infinite_memory.model.memory import Memory
-from infinite_memory.model.question import Question, Ranking
 from infinite_memory.model.record import Changes, Page, Record, Size, Usage
 from infinite_memory.model.scope import Scope
 from infinite_memory.model.verification import Finding, Verification, Walked
 
 __all__ = [
-    "Embedder",
-    "Search",
-    "SearchFactory",
     "Storage",
     "SupportsBriefCalls",
-    "SupportsCopyMark",
     "SupportsDamage",
-    "SupportsIndex",
     "SupportsKeys",
-    "SupportsSimilar",
-    "SupportsTermCounts",
-    "SupportsTimeline",
     "SupportsVerify",
-    "Timeline",
     "limit_to_brief_calls",
 ]
 
@@ -209,17 +191,6 @@ def limit_to_brief_calls(storage: Storage) -> AbstractContextManager[None]:
 
 
 @runtime_checkable
-class SupportsCopyMark(Protocol):
-    """A storage that can be marked as a copy, so that an interrupted copy can continue."""
-
-    def copy_mark(self) -> CopyMark | None:
-        """Return the mark, None if it is missing or unreadable."""
-
-    def mark_copy(self, mark: CopyMark) -> None:
-        """Replace the mark, durably and atomically."""
-
-
-@runtime_checkable
 class SupportsDamage(Protocol):
     """A storage that remembers the damaged records that it omitted from its answers."""
 
@@ -233,168 +204,3 @@ class SupportsKeys(Protocol):
 
     def keys(self, scopes: Collection[str], *, limit: int) -> list[str]:
         """Return the first `limit` keys, by code point, of the current memories in `scopes`."""
-
-
-class Search(Protocol):
-    """Finds the memories of a storage, by words and by the vectors of an embedder.
-
-    Every method may be called from any thread. A call sees every commit that was acknowledged
-    before it, by any process, and never returns a memory that was erased before it. A search is
-    derived from its storage: it can be discarded at any time, and a new one returns the same.
-    """
-
-    def search(self, question: Question) -> Ranking:
-        """Return the memories that answer `question` best.
-
-        Only memories that meet the criteria are counted or returned. If the embedder fails,
-        memories are compared by words alone, and the note of the ranking says so.
-        """
-
-    def nearest(
-        self, to: str | NDArray[np.float32], criteria: Criteria, *, limit: int
-    ) -> list[tuple[str, float]]:
-        """Return at most `limit` ids of memories that meet `criteria`, with their cosines.
-
-        `to` is the id of a memory, which is not returned, or a unit vector of shape (dimensions,).
-        The nearest passage of a memory counts. The nearest memory comes first; equal cosines are
-        ordered by id. Memories without a vector are never returned.
-
-        Raises:
-            NotFound: there is no memory with the id `to`.
-        """
-
-
-SearchFactory = Callable[["Storage", "Embedder"], Search]
-"""A callable that returns a search of a storage and an embedder, such as a search class."""
-
-
-@runtime_checkable
-class SupportsIndex(Protocol):
-    """A search that keeps derived data in memory or in files."""
-
-    def warm_up(self) -> None:
-        """Load the derived data now, so that the first search need not wait."""
-
-    def save(self) -> None:
-        """Write the derived data for the next process; called when a store is closed."""
-
-    def discard(self) -> None:
-        """Remove the derived data from the disk after a memory was erased for good.
-
-        Raises:
-            StorageUnavailable: a file cannot be deleted.
-        """
-
-    def discard_others(self) -> None:
-        """Remove from the disk the derived data of every model except this one.
-
-        Raises:
-            StorageUnavailable: a file cannot be deleted.
-        """
-
-    def rebuild(self) -> None:
-        """Drop the derived data; the next search reads the storage again."""
-
-
-@runtime_checkable
-class SupportsSimilar(Protocol):
-    """A search that compares pairs of stored memories, by meaning and by words."""
-
-    def find_similar(
-        self,
-        memory_id: str,
-        text: str,
-        criteria: Criteria,
-        *,
-        ignored: Collection[str],
-        limit: int,
-    ) -> list[tuple[str, float]]:
-        """Return at most `limit` ids of memories similar to a stored memory, with scores.
-
-        Scores are in [0, 1], the most similar memory comes first. `text` is the text of the memory
-        `memory_id`. The result excludes this memory and the memories in `ignored`.
-
-        For a search without this method, `MemoryStore` compares the memories that `nearest` returns
-        by their cosines.
-        """
-
-
-@runtime_checkable
-class SupportsTermCounts(Protocol):
-    """A search that counts the memories which hold a name, without ranking them."""
-
-    def count_holding(self, name: str, criteria: Criteria) -> tuple[int, int]:
-        """Count the memories that meet `criteria` and hold all words of `name`, and all that meet.
-
-        For a search without this method, `MemoryStore` counts the matches of `name` by words.
-        """
-
-
-class Timeline(Protocol):
-    """The memories that meet criteria, ordered by time."""
-
-    @property
-    def moments(self) -> NDArray[np.int64]:
-        """The moments of the memories, ascending, in microseconds since the epoch."""
-
-    def page(
-        self, after: tuple[int, str] | None, limit: int, *, newest_first: bool
-    ) -> list[tuple[int, str]]:
-        """Return the next `limit` pairs (moment, id) after `after`, None for the beginning.
-
-        Equal moments are ordered by id, in the same direction.
-        """
-
-    def by_scope(self) -> dict[str, int]:
-        """Return the number of memories by scope, largest first."""
-
-    def by_kind(self) -> dict[str, int]:
-        """Return the number of memories by kind, largest first."""
-
-
-@runtime_checkable
-class SupportsTimeline(Protocol):
-    """A search that lists memories by time without reading the storage."""
-
-    def timeline(self, criteria: Criteria) -> Timeline:
-        """Return the memories that meet `criteria`.
-
-        For a search without this method, `MemoryStore` reads the memories from the storage.
-        """
-
-
-class Embedder(Protocol):
-    """A model that turns text into unit vectors; the vector of a text does not depend on its batch.
-
-    Every method may be called from any thread. `model`, `dimensions` and `embed` are required.
-    Optional members replace their defaults:
-
-    - `embed_query(text) -> vector`: the unit vector of a question, shape (dimensions,), for a model
-      that treats questions unlike texts. By default `embed([text])[0]`.
-    - `spans(text) -> array`: the overlapping passages of `text` that fit the window of the model,
-      as half-open character ranges, int32, shape (passages, 2), at least one. By default passages
-      of at most 192 words and signs, on sentence boundaries.
-    - `understands(text) -> bool`: whether the model was made for the language of `text`. By default
-      True.
-    - `background`: the cosine that two unrelated texts have on average; models differ widely in it.
-      By default it is measured on sixteen sentences when it is first needed.
-
-    A vector with a wrong shape or type, with values that are not finite, or with a length that
-    differs from 1 by more than 0.001 is refused: the text is stored and found by its words, and the
-    receipt names the fault.
-    """
-
-    @property
-    def model(self) -> str:
-        """The name of the model with a digest of its files; vectors of two models never mix."""
-
-    @property
-    def dimensions(self) -> int:
-        """The length of a vector."""
-
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return the unit vectors of `texts`, float32, shape (len(texts), dimensions).
-
-        Raises:
-            EmbedderError: the model cannot be loaded or run.
-        """

@@ -1,0 +1,51 @@
+"""The protocols of a storage, a search and an embedder; implementations need not subclass them.
+
+An implementation of `Storage`, `Search` or `Embedder` must pass its contract in
+`infinite_memory.testing`.
+"""
+
+from infinite_memory.protocols.embedder import Embedder
+from infinite_memory.protocols.search import (
+    Search,
+    SearchFactory,
+    SupportsIndex,
+    SupportsSimilar,
+    SupportsTermCounts,
+    SupportsTimeline,
+    Timeline,
+)
+from infinite_memory.protocols.storage import (
+    Storage,
+    SupportsBriefCalls,
+    SupportsDamage,
+    SupportsKeys,
+    SupportsVerify,
+    limit_to_brief_calls,
+)
+from infinite_memory.protocols.whole_store import (
+    Replacement,
+    SupportsCopyMark,
+    SupportsReplacement,
+    SupportsSnapshot,
+)
+
+__all__ = [
+    "Embedder",
+    "Replacement",
+    "Search",
+    "SearchFactory",
+    "Storage",
+    "SupportsBriefCalls",
+    "SupportsCopyMark",
+    "SupportsDamage",
+    "SupportsIndex",
+    "SupportsKeys",
+    "SupportsReplacement",
+    "SupportsSimilar",
+    "SupportsSnapshot",
+    "SupportsTermCounts",
+    "SupportsTimeline",
+    "SupportsVerify",
+    "Timeline",
+    "limit_to_brief_calls",
+]
