@@ -9,10 +9,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from infinite_memory.archive.copying import copy_store
     from infinite_memory.config import Config, Effective, load
     from infinite_memory.conversations.ingested import Ingested
     from infinite_memory.errors import (
         AccessDenied,
+        ArchiveDamaged,
+        ArchiveError,
+        ArchiveTooNew,
         ConfigurationError,
         Conflict,
         EmbedderError,
@@ -30,9 +34,11 @@ if TYPE_CHECKING:
         StoreClosed,
         StoreDamaged,
         UnknownScope,
+        WrongPassphrase,
     )
     from infinite_memory.model.access.key import AccessKey, KeyState, NewKey, Right
-    from infinite_memory.model.copying import Copied, CopyStep
+    from infinite_memory.model.archive.backup import Backup, BackupStep, Restored, RestoreMode
+    from infinite_memory.model.archive.copying import Copied, CopyStep
     from infinite_memory.model.criteria import Depth, Mode
     from infinite_memory.model.draft import Draft
     from infinite_memory.model.entry import Action, Actor, Entry, Operation
@@ -71,17 +77,19 @@ if TYPE_CHECKING:
     )
     from infinite_memory.operations.health import Health, HealthStatus, ModelHealth
     from infinite_memory.operations.stats import Stats
-    from infinite_memory.operations.store_copy.copy import copy_store
     from infinite_memory.operations.undo.undo import Undone
     from infinite_memory.protocols import (
         Embedder,
+        Replacement,
         Search,
         Storage,
         SupportsCopyMark,
         SupportsDamage,
         SupportsIndex,
         SupportsKeys,
+        SupportsReplacement,
         SupportsSimilar,
+        SupportsSnapshot,
         SupportsTermCounts,
         SupportsTimeline,
         SupportsVerify,
@@ -96,7 +104,12 @@ __all__ = [
     "AccessKey",
     "Action",
     "Actor",
+    "ArchiveDamaged",
+    "ArchiveError",
+    "ArchiveTooNew",
     "AsyncMemoryStore",
+    "Backup",
+    "BackupStep",
     "Briefing",
     "BriefingItem",
     "BriefingPart",
@@ -154,6 +167,9 @@ __all__ = [
     "Recalled",
     "Receipt",
     "RecordKind",
+    "Replacement",
+    "RestoreMode",
+    "Restored",
     "Right",
     "SchemaTooNew",
     "SchemaTooOld",
@@ -176,7 +192,9 @@ __all__ = [
     "SupportsDamage",
     "SupportsIndex",
     "SupportsKeys",
+    "SupportsReplacement",
     "SupportsSimilar",
+    "SupportsSnapshot",
     "SupportsTermCounts",
     "SupportsTimeline",
     "SupportsVerify",
@@ -187,6 +205,7 @@ __all__ = [
     "UnknownScope",
     "Usage",
     "Verification",
+    "WrongPassphrase",
     "copy_store",
     "find_range",
     "format_range",
@@ -198,6 +217,9 @@ _HOMES = {
     "config": ("Config", "Effective", "load"),
     "errors": (
         "AccessDenied",
+        "ArchiveDamaged",
+        "ArchiveError",
+        "ArchiveTooNew",
         "ConfigurationError",
         "Conflict",
         "EmbedderError",
@@ -215,10 +237,12 @@ _HOMES = {
         "StoreClosed",
         "StoreDamaged",
         "UnknownScope",
+        "WrongPassphrase",
     ),
     "model.access.key": ("AccessKey", "KeyState", "NewKey", "Right"),
     "operations.briefing.values": ("Briefing", "BriefingItem", "BriefingPart", "BriefingSection"),
-    "model.copying": ("Copied", "CopyStep"),
+    "model.archive.backup": ("Backup", "BackupStep", "RestoreMode", "Restored"),
+    "model.archive.copying": ("Copied", "CopyStep"),
     "model.criteria": ("Depth", "Mode"),
     "model.draft": ("Draft",),
     "model.entry": ("Action", "Actor", "Entry", "Operation"),
@@ -245,19 +269,21 @@ _HOMES = {
     "observe.recorder": ("CacheUse", "Metrics"),
     "observe.timings": ("Timing",),
     "operations.health": ("Health", "HealthStatus", "ModelHealth"),
-    "operations.store_copy.copy": ("copy_store",),
+    "archive.copying": ("copy_store",),
     "operations.stats": ("Stats",),
     "operations.undo.undo": ("Undone",),
     "protocols": (
         "Embedder",
+        "Replacement",
         "Search",
         "Storage",
         "SupportsCopyMark",
         "SupportsDamage",
         "SupportsIndex",
         "SupportsKeys",
-        "SupportsKeys",
+        "SupportsReplacement",
         "SupportsSimilar",
+        "SupportsSnapshot",
         "SupportsTermCounts",
         "SupportsTimeline",
         "SupportsVerify",

@@ -27,6 +27,7 @@ __all__ = [
     "CONFIG_FILE",
     "CPU_PROVIDER",
     "DEFAULT_HOME",
+    "PASSPHRASE_VARIABLE",
     "Audit",
     "Config",
     "Effective",
@@ -44,6 +45,9 @@ CPU_PROVIDER = "CPUExecutionProvider"
 """The execution provider of onnxruntime that every installation has."""
 
 _PREFIX = "INFINITE_MEMORY_"
+PASSPHRASE_VARIABLE = "INFINITE_MEMORY_PASSPHRASE"
+"""The variable with the passphrase of backups, which is no setting: it must stand in no file."""
+
 _MAX_FILE_BYTES = 1 << 20
 
 
@@ -279,7 +283,7 @@ def _environment_layer(environment: Mapping[str, str]) -> _Layer:
     names = {environment_name(key): key for key in keys()}
     layer: _Layer = {}
     for name, value in environment.items():
-        if name.startswith(_PREFIX):
+        if name.startswith(_PREFIX) and name != PASSPHRASE_VARIABLE:
             _refuse_unknown(name, list(names), "the environment")
             layer[names[name]] = (value, name)
     return layer

@@ -19,6 +19,10 @@ Every error derives from `InfiniteMemoryError` and from the built-in error that 
     │   ├── SchemaTooNew                       a newer version of this package wrote it
     │   ├── SchemaTooOld                       an earlier development version wrote it
     │   └── StoreDamaged                       its data differ from what was written
+    ├── ArchiveError (ValueError)              a backup file cannot be used; nothing was changed
+    │   ├── ArchiveDamaged                     it differs from what was written, or is cut short
+    │   ├── ArchiveTooNew                      a newer version of this package wrote it
+    │   └── WrongPassphrase                    it is encrypted, with another passphrase
     └── EmbedderError (RuntimeError)           the embedding model cannot be loaded or run
 
 A message shows the offending value and names the way out.
@@ -31,6 +35,9 @@ from typing import Self
 
 __all__ = [
     "AccessDenied",
+    "ArchiveDamaged",
+    "ArchiveError",
+    "ArchiveTooNew",
     "ConfigurationError",
     "Conflict",
     "EmbedderError",
@@ -48,6 +55,7 @@ __all__ = [
     "StoreClosed",
     "StoreDamaged",
     "UnknownScope",
+    "WrongPassphrase",
     "install_hint",
 ]
 
@@ -177,6 +185,22 @@ class SchemaTooOld(StorageError):
 
 class StoreDamaged(StorageError):
     """Data in the database differ from what was written; nothing was repaired or overwritten."""
+
+
+class ArchiveError(InfiniteMemoryError, ValueError):
+    """A file is no archive of a store, or cannot be used; nothing was changed."""
+
+
+class ArchiveDamaged(ArchiveError):
+    """An archive differs from what was written, or is cut short; nothing was changed."""
+
+
+class ArchiveTooNew(ArchiveError):
+    """A newer version of this package wrote the archive; nothing was changed."""
+
+
+class WrongPassphrase(ArchiveError):
+    """An archive is encrypted, and the passphrase is missing or another; nothing was changed."""
 
 
 class EmbedderError(InfiniteMemoryError, RuntimeError):

@@ -21,6 +21,7 @@ from infinite_memory_mcp.settings import DEFAULT_TOOLSETS, package_version
 from infinite_memory_mcp.tool import RunCall, ToolSpec
 from infinite_memory_mcp.tool_filter import ToolFilter
 from infinite_memory_mcp.tool_names import suggest_call
+from infinite_memory_mcp.toolsets.backups import BACKUPS
 from infinite_memory_mcp.toolsets.changes import CHANGES
 from infinite_memory_mcp.toolsets.health import HEALTH
 from infinite_memory_mcp.toolsets.overview import ARRANGING, OVERVIEW
@@ -51,7 +52,7 @@ RIGHTS = ("read", "write", "admin")
 TOOLSETS: Mapping[str, tuple[ToolSpec[Any], ...]] = {
     "core": (*WRITING, *READING, *OVERVIEW),
     "profile": PROFILE,
-    "admin": (*ARRANGING, *CHANGES, *HEALTH),
+    "admin": (*ARRANGING, *CHANGES, *BACKUPS, *HEALTH),
 }
 """All tools by toolset. The server chooses at its start which toolsets it offers."""
 

@@ -41,6 +41,11 @@ _TOOLS: Mapping[str, tuple[str, ...]] = {
     "get_memory_stats": (
         *("memory_stats", "memory_health", "check_database_health", "get_status", "get_stats"),
     ),
+    "backup_memory": (
+        *("backup_memories", "create_backup", "memory_backup", "export_memories"),
+        *("backup", "dashboard_create_backup"),
+    ),
+    "restore_memory": ("restore_memories", "restore_backup", "import_backup"),
     "get_metrics": ("get_cache_stats", "memory_metrics", "get_performance_stats"),
     "list_memory_scopes": ("list_memory_projects", "list_projects", "list_banks", "list_entities"),
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from infinite_memory import MemoryStore
+from infinite_memory.store.backups import Backups
 from infinite_memory.store.bulk import Bulk
 from infinite_memory.store.conversations import Conversations
 from infinite_memory.store.ids import Ids
@@ -15,6 +16,7 @@ from infinite_memory.store.scopes import Scopes
 __all__ = ["GROUPS", "public_names"]
 
 GROUPS = {
+    "backups": Backups,
     "bulk": Bulk,
     "conversations": Conversations,
     "ids": Ids,

@@ -44,6 +44,7 @@ LAYERS = [
     "infinite_memory.search",
     "infinite_memory.operations",
     "infinite_memory.conversations",
+    "infinite_memory.archive",
     "infinite_memory.store",
     "infinite_memory.testing",
     "infinite_memory.clients",
@@ -55,7 +56,10 @@ LAYERS = [
 FRONT = "infinite_memory"
 # Loaded late: they take a large part of a second, or are optional.
 MONGODB = "infinite_memory.storage.mongodb"
-LATE = {"onnxruntime", "tokenizers", "onnx", "rjieba", "holidays", "rich", "mcp", "msvcrt", "fcntl"}
+LATE = {
+    *("onnxruntime", "tokenizers", "onnx", "rjieba", "holidays", "rich", "mcp", "msvcrt", "fcntl"),
+    *("zstandard", "cryptography"),
+}
 # They answer before the library is imported, so they may also import parts of it late.
 ENTRY_POINTS = ("infinite_memory.hooks.", "infinite_memory.cli.", "infinite_memory_mcp.")
 ENVIRONMENT_READERS = {

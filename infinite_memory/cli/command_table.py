@@ -107,6 +107,14 @@ SECTIONS: Mapping[str, Mapping[str, CommandRow]] = {
             "copy ~/.infinite-memory ~/memory-copy",
             "copy",
         ),
+        "backup": CommandRow(
+            "Back up everything, and list, verify and delete backups.", "backup", "backup"
+        ),
+        "restore": CommandRow(
+            "Bring back what a backup holds.",
+            "restore 20260605T031500Z-1a2b3c4d.imarchive --merge",
+            "backup",
+        ),
         "embed": CommandRow("Embed the memories that have no vector yet.", "embed", "models"),
     },
     "The installation": {

@@ -11,12 +11,26 @@ import click
 
 from infinite_memory.cli.options import wanted_home, wanted_scopes, wanted_store
 from infinite_memory.clients.platform import Platform
-from infinite_memory.config import Config, Effective, Logging, environment_name, load
+from infinite_memory.config import (
+    PASSPHRASE_VARIABLE,
+    Config,
+    Effective,
+    Logging,
+    environment_name,
+    load,
+)
 from infinite_memory.errors import ConfigurationError
 from infinite_memory.model.address import find_problem, is_folder, masked, secrets_in
 from infinite_memory.observe.logs import JsonFormatter, TextFormatter, make_file_handler
 
-__all__ = ["load_settings", "login_shell", "read_platform", "server_arguments", "set_up"]
+__all__ = [
+    "load_settings",
+    "login_shell",
+    "read_passphrase_variable",
+    "read_platform",
+    "server_arguments",
+    "set_up",
+]
 
 
 def load_settings(context: click.Context) -> Effective:
@@ -43,6 +57,11 @@ def set_up(context: click.Context) -> Config:
     config = load_settings(context).config
     _direct_log(context, config.logging)
     return config
+
+
+def read_passphrase_variable() -> str | None:
+    """Return the passphrase of backups in the environment, None if there is none."""
+    return os.environ.get(PASSPHRASE_VARIABLE) or None
 
 
 def login_shell() -> str:

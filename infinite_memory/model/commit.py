@@ -119,7 +119,7 @@ class Expect:
     name may exist in any letter case. After the commit an `unused` scope must hold no scopes, and
     forgotten memories at most. `keys` and `contents` name the memories with a key or a
     content. `access_keys`, if given, has every undamaged access key by id. `entry_number`, if
-    given, must become the number of the journal entry.
+    given, must become the number of the first journal entry.
     """
 
     scopes: Mapping[str, Scope | None] = field(factory=dict)
@@ -146,7 +146,8 @@ class Commit:
        the memories in an erased scope stay as they are;
     6. `access_keys`: a key is created, or replaces the key of its id;
     7. `active_model`, if given: the name of the model that answers from now on;
-    8. `entry`, the entry of the journal that describes the commit.
+    8. `past_entries`: entries of the journal of another store, whose content is being copied;
+    9. `entry`, the entry of the journal that describes the commit.
 
     An id occurs at most once in `erases` and in `access_keys`. A link or a scope is erased or
     stored, once at most.
@@ -163,6 +164,7 @@ class Commit:
     scopes: Sequence[Scope] = ()
     access_keys: Sequence[AccessKey] = ()
     active_model: str | None = None
+    past_entries: Sequence[Action] = ()
     entry: Action | None = None
 
     @property

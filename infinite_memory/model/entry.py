@@ -49,6 +49,8 @@ class Operation(StrEnum):
     UNDO = "undo"
     CREATE_KEY = "create key"
     REVOKE_KEY = "revoke key"
+    MERGE = "merge"
+    """The memories of an archive that this store did not have."""
 
 
 @frozen(kw_only=True)

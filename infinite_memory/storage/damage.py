@@ -140,6 +140,12 @@ class DamageLog:
             "everything else still works. Restore it from a backup, or forget it for good"
         )
 
+    def clear(self) -> None:
+        """Drop every note, since the whole content of the store was replaced."""
+        with self._lock:
+            self._records.clear()
+            self._embeddings.clear()
+
     def note_commit(self, commit: Commit) -> None:
         """Drop the notes about erased memories and about embeddings that `commit` replaces."""
         with self._lock:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from attrs import frozen
 
 from infinite_memory.config import Config, load
-from infinite_memory.errors import ConfigurationError
+from infinite_memory.errors import ConfigurationError, StorageError
 from infinite_memory.model.address import (
     IN_MEMORY,
     MANAGED,
@@ -22,7 +23,9 @@ from infinite_memory.model.verification import Diagnosis, State
 from infinite_memory.protocols import Storage
 from infinite_memory.storage.inmemory.storage import InMemoryStorage
 from infinite_memory.storage.sqlite.files.diagnose import diagnose_files, diagnose_library
+from infinite_memory.storage.sqlite.files.marker import read_marker
 from infinite_memory.storage.sqlite.files.paths import Places
+from infinite_memory.storage.sqlite.replacement import DamagedReplacement, prepare_in_place
 from infinite_memory.storage.sqlite.storage import SqliteStorage
 
 __all__ = [
@@ -34,8 +37,10 @@ __all__ = [
     "diagnose_library",
     "diagnose_unopened",
     "is_folder",
+    "marked_identity",
     "open_existing",
     "open_storage",
+    "replacing_damaged",
     "resolve",
     "snapshot_folder",
 ]
@@ -91,6 +96,25 @@ def open_existing(address: str, *, home: Path, mongod: Path | None = None) -> St
     if is_folder(address) and not Places(Path(address)).database.exists():
         return None
     return open_storage(address, home=home, mongod=mongod)
+
+
+def marked_identity(address: str) -> str | None:
+    """Return the identity of the store at `address` as a file beside it says, None if none does."""
+    try:
+        return read_marker(Places(Path(address)).marker) if is_folder(address) else None
+    except StorageError:
+        return None
+
+
+@contextmanager
+def replacing_damaged(address: str) -> Iterator[DamagedReplacement]:
+    """Give a new store that can take the place of the damaged one in the folder `address`.
+
+    Raises:
+        StorageUnavailable: the folder cannot be used, or another process restores into it.
+    """
+    with prepare_in_place(Places(Path(address)), SqliteStorage.open) as replacement:
+        yield replacement
 
 
 def diagnose_unopened(

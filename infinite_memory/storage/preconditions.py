@@ -22,6 +22,7 @@ __all__ = [
     "check_embedding",
     "refuse_changes",
     "refuse_conflicts",
+    "refuse_replacement",
 ]
 
 
@@ -177,6 +178,22 @@ def refuse_conflicts(commit: Commit, revision_of: Callable[[str], int]) -> None:
         revisions[memory_id] = revision
     if conflicts:
         raise _conflict(list(conflicts.values()))
+
+
+def refuse_replacement(position: int, entries: int, present: int, end: JournalEnd) -> None:
+    """Refuse to replace the content of a store that was written meanwhile.
+
+    `position` and `entries` are expected; `present` is the cursor after the last change, and `end`
+    the end of the journal.
+
+    Raises:
+        Conflict: one of them differs.
+    """
+    if (position, entries) != (present, end.number):
+        raise Conflict(
+            "the store was written while its new content was prepared, and nothing was replaced:"
+            " stop the programs that write to it, then repeat this"
+        )
 
 
 def _refuse_changed_scopes(

@@ -15,6 +15,7 @@ from infinite_memory.config import Config
 from infinite_memory.model.checks import check_count
 from infinite_memory.model.entry import Entry
 from infinite_memory.model.scope import Scope
+from infinite_memory.store.backups import Backups
 from infinite_memory.store.bulk import Bulk
 from infinite_memory.store.conversations import Conversations
 from infinite_memory.store.ids import Ids
@@ -96,6 +97,16 @@ def _awaited(
         return await self._threads.run(partial(method, self._blocking, *args, **kwargs))
 
     return call
+
+
+class _AsyncBackups(_Awaited[Backups]):
+    """`Backups`, awaited."""
+
+    create = _awaited(Backups.create)
+    list = _awaited(Backups.list)
+    verify = _awaited(Backups.verify)
+    delete = _awaited(Backups.delete)
+    restore = _awaited(Backups.restore)
 
 
 class _AsyncBulk(_Awaited[Bulk]):
@@ -218,6 +229,7 @@ class AsyncMemoryStore(_Awaited[MemoryStore]):
         self.ids = _AsyncIds(store.ids, pool)
         self.keys = _AsyncKeys(store.keys, pool)
         self.conversations = _AsyncConversations(store.conversations, pool)
+        self.backups = _AsyncBackups(store.backups, pool)
 
     @classmethod
     def open(cls, *args: Any, threads: int = 8, **kwargs: Any) -> _Opening:

@@ -34,6 +34,7 @@ from infinite_memory.operations.writes.forget import forget
 from infinite_memory.operations.writes.remember import Progress, remember, remember_many
 from infinite_memory.operations.writes.revise import get_record, revise
 from infinite_memory.protocols import Embedder, SearchFactory, Storage
+from infinite_memory.store.backups import Backups
 from infinite_memory.store.bulk import Bulk
 from infinite_memory.store.confining import confine_lifetime
 from infinite_memory.store.conversations import Conversations
@@ -54,9 +55,9 @@ __all__ = ["MemoryStore"]
 class MemoryStore(OpenStore):
     """A long-term memory on this machine.
 
-    Open a store with `MemoryStore.open` and close it, best with `with`. Any thread may call any
-    method, and any number of processes may have the same store open. A forked child can neither use
-    it nor open the same store again: start workers with "spawn" or "forkserver", or close it first.
+    Open a store with `MemoryStore.open` and close it, best with `with`. Any thread and any number
+    of processes may use the same store. A forked child can neither use it nor open it again: start
+    workers with "spawn" or "forkserver", or close it first.
 
     As `scope`, names open these scopes with their parents and `Global`; "ALL" all but private and
     inactive ones; None the default scope, and in a search also any scope that the question names.
@@ -74,6 +75,7 @@ class MemoryStore(OpenStore):
         self.ids = Ids(lifetime)
         self.keys = AccessKeys(lifetime)
         self.conversations = Conversations(lifetime)
+        self.backups = Backups(lifetime)
 
     @classmethod
     def open(
@@ -319,9 +321,7 @@ class MemoryStore(OpenStore):
     def browse(
         self, *, limit: int = 20, after: str | None = None, **conditions: Unpack[Conditions]
     ) -> Page:
-        """Return memories, newest first; `after` is the `next` of the page before.
-
-        `conditions` are as in `search`.
+        """Return memories by `conditions` as in `search`, newest first, `after` a page's `next`.
 
         Raises:
             InvalidInput: a value cannot be used.

@@ -9,9 +9,11 @@ from contextlib import ExitStack, closing
 from functools import cache
 from pathlib import Path
 
+from infinite_memory.archive.recovery import describe_way_back
 from infinite_memory.clock import Clock
 from infinite_memory.config import Config
 from infinite_memory.embedding import configured_embedder
+from infinite_memory.errors import StoreDamaged
 from infinite_memory.model.access.scope_pattern import EVERYTHING, check_scope_patterns
 from infinite_memory.model.checks import check_label
 from infinite_memory.model.entry import Actor
@@ -90,7 +92,10 @@ def _open_storage(
     """
     if given is not None:
         return given, None
-    storage = open_storage(address, home=config.home, mongod=config.mongod)
+    try:
+        storage = open_storage(address, home=config.home, mongod=config.mongod)
+    except StoreDamaged as error:
+        raise StoreDamaged(f"{error}.{describe_way_back(config, address)}") from error
     owned.enter_context(closing(storage))
     return storage, snapshot_folder(address, storage, home=config.home)
 

@@ -49,6 +49,7 @@ def test_a_sound_installation_is_all_ok_and_stays_as_it_is(run: Run, ask: Ask, h
     assert set(states(answer)) == {
         "python", "sqlite", "configuration", "home", "disk", "surroundings", "store", "reserve",
         "records", "damage", "embeddings", "index", "model files", "model", "languages",
+            "backups",
     }  # fmt: skip
     assert contents(home) == before
     assert "ok\tmodel\tThe model runs" in run("doctor").stdout

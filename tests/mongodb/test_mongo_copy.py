@@ -74,19 +74,26 @@ def test_there_and_back_every_byte_is_the_same(source: Path, database: str, tmp_
     assert lines(tmp_path / "back") == lines(source)
 
 
-def test_a_copy_that_was_killed_goes_on(source: Path, database: str, tmp_path: Path) -> None:
+def test_a_copy_that_was_killed_leaves_nothing_or_everything(
+    source: Path, database: str, tmp_path: Path
+) -> None:
     """The same command again, after kill -9 at whatever moment, until one comes to its end."""
+    MongoStorage.open(database).close()
+    empty, whole = lines(database), lines(source)
     kills = 0
     for wait in (0.3, 0.1, 0.05, 0.2, 0.4):
+        former = claim(database)
         process = subprocess.Popen(
             [*COMMAND, str(source), database],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
         try:
-            # From the first mark on it is under way.
+            # From its claim on it is under way.
             deadline = time.monotonic() + 120
-            while process.poll() is None and time.monotonic() < deadline and not begun(database):
+            while (
+                process.poll() is None and time.monotonic() < deadline and claim(database) == former
+            ):
                 time.sleep(0.01)
             with suppress(subprocess.TimeoutExpired):
                 process.wait(wait)
@@ -95,21 +102,24 @@ def test_a_copy_that_was_killed_goes_on(source: Path, database: str, tmp_path: P
                 process.send_signal(signal.SIGKILL)
                 kills += 1
             process.wait()
+        assert lines(database) in (empty, whole)
     assert kills, "each of them came to its end"
 
     done = run(source, database, home=tmp_path / "home")
 
     assert done.returncode == 0, done.stderr
-    report = json.loads(done.stdout)
-    assert report["whole"]
-    assert report["resumed"]
-    assert lines(database) == lines(source)
+    assert json.loads(done.stdout)["whole"]
+    assert lines(database) == whole
+    with MongoClient(database, timeoutMS=60_000) as client:
+        names = client.get_default_database().list_collection_names()
+        assert not [name for name in names if name.startswith("restoring")]
 
 
-def begun(address: str) -> bool:
+def claim(address: str) -> object:
+    """Return the name of the collections in which a copy is prepared, None if there is none."""
     with MongoClient(address, timeoutMS=60_000) as client:
-        found = client.get_default_database()["metadata"].find_one({"_id": "copy"})
-        return found is not None
+        found = client.get_default_database()["metadata"].find_one({"_id": "restoring"})
+        return found and found["prefix"]
 
 
 def test_a_database_that_holds_something_else_is_refused(source: Path, database: str) -> None:

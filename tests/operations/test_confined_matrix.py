@@ -139,6 +139,11 @@ ROWS: Mapping[str, list[Call]] = {
         lambda s: s.models.catch_up(),
         lambda s: (s.models.catch_up(limit=1), s.stats()),
     ],
+    "backups.create": [lambda s: s.backups.create(), lambda s: s.backups.create("zz-file")],
+    "backups.list": [lambda s: s.backups.list()],
+    "backups.verify": [lambda s: s.backups.verify("zz.imarchive")],
+    "backups.delete": [lambda s: s.backups.delete("zz.imarchive")],
+    "backups.restore": [lambda s: s.backups.restore("zz.imarchive", mode="overwrite")],
     "bulk.preview_forget": [*bulk_calls()],
     "bulk.forget": [
         *(

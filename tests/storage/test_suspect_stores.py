@@ -99,8 +99,8 @@ def _bad_marker(home: Path) -> None:
     [
         (_remove, "is missing, while memory.db.marker is still there"),
         (_remove_with_lock, "is missing"),
-        (_empty, "is empty"),
-        (_empty_without_marker, "is empty"),
+        (_empty, "is an empty file"),
+        (_empty_without_marker, "is an empty file"),
         (_truncate, "is damaged"),
         (_text_file, "is damaged"),
         (_text_file_alone, "is damaged"),

@@ -14,6 +14,11 @@ from infinite_memory.testing.embedders import HashingEmbedder
 OLD, NEW = HashingEmbedder(32), HashingEmbedder(64)
 
 CALLS: dict[str, Callable[[MemoryStore], object]] = {
+    "backups.create": lambda store: store.backups.create(),
+    "backups.list": lambda store: store.backups.list(),
+    "backups.verify": lambda store: store.backups.verify("x.imarchive"),
+    "backups.delete": lambda store: store.backups.delete("x.imarchive"),
+    "backups.restore": lambda store: store.backups.restore("x.imarchive"),
     "bulk.preview_forget": lambda store: store.bulk.preview_forget(tags=["a"]),
     "bulk.forget": lambda store: store.bulk.forget("token", tags=["a"]),
     "conversations.ingest_spool": lambda store: store.conversations.ingest_spool(),

@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterator
 import click
 from attrs import asdict
 
+from infinite_memory.archive.copying import copy_store
 from infinite_memory.cli.exits import ExitCode
 from infinite_memory.cli.options import common_options, refuse_scopes, wanted_store, wants_json
 from infinite_memory.cli.output import Line, emit_json, emit_lines, emit_table, progress_bars
 from infinite_memory.cli.render import format_counts
 from infinite_memory.cli.settings import set_up
-from infinite_memory.model.copying import Copied, CopyProgress, CopyStep
+from infinite_memory.model.archive.copying import Copied, CopyProgress, CopyStep
 from infinite_memory.model.messages import format_count
 from infinite_memory.model.verification import Finding
-from infinite_memory.operations.store_copy.copy import copy_store
 
 __all__ = ["copy_command"]
 
@@ -29,8 +29,8 @@ def copy_command(context: click.Context, /, source: str, target: str) -> int:
     """Copy everything that the store FROM holds into the store TO, and compare the two.
 
     FROM and TO are a folder, mongodb://HOST/DATABASE, or mongodb+managed:// for the server in
-    the home folder. Run the command again after an interruption: it continues. Exits with 4 if
-    something could not be copied, or differs between the two.
+    the home folder. TO changes when the whole copy is there: after an interruption, run the command
+    again. Exits with 4 if something could not be copied, or differs between the two.
     """
     refuse_scopes(context, "copy")
     if wanted_store(context) is not None:
@@ -43,7 +43,7 @@ def copy_command(context: click.Context, /, source: str, target: str) -> int:
             {
                 "whole": copied.whole,
                 "copied": copied.copied,
-                "resumed": copied.resumed,
+                "kept": copied.kept,
                 "compared": dict(copied.compared),
                 "left_out": [_document(finding) for finding in copied.left_out],
                 "different": [_document(finding) for finding in copied.different],
@@ -63,11 +63,12 @@ def _document(finding: Finding) -> dict[str, object]:
 
 
 def _summary(copied: Copied) -> Iterator[Line]:
-    resumed = ", after those of an earlier run" if copied.resumed else ""
-    yield Line([(f"Copied {format_count(copied.copied, 'memory', 'memories')}{resumed}.", "")])
-    yield Line([(f"The same in both: {format_counts(copied.compared) or 'nothing'}.", "")])
+    yield Line([(f"Copied {format_count(copied.copied, 'memory', 'memories')}.", "")])
+    yield Line([(f"Compared: {format_counts(copied.compared) or 'nothing'}.", "")])
     if copied.whole:
-        yield Line([("The target holds everything that the source does.", "green")])
+        yield Line([("The target holds everything that the source held.", "green")])
+    if copied.kept:
+        yield Line([("The target keeps its earlier copy, which may have more.", "red")])
     if copied.left_out:
         yield Line([(f"{format_count(len(copied.left_out), 'record')} left out:", "red")])
     if copied.different:

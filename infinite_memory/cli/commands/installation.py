@@ -91,6 +91,7 @@ def _wanted_entry(context: click.Context) -> ServerEntry | None:
 
 def _diagnose(context: click.Context) -> Iterator[Diagnosis]:
     # Late: the checks load the model and the database, which `config` does without.
+    from infinite_memory.archive.recovery import diagnose_backups
     from infinite_memory.conversations.diagnosis import diagnose_hooks
     from infinite_memory.operations.verification.diagnose import (
         diagnose_installation,
@@ -105,4 +106,5 @@ def _diagnose(context: click.Context) -> Iterator[Diagnosis]:
         return
     yield Diagnosis("configuration", State.OK, "Every setting can be used.")
     yield from diagnose_installation(config)
+    yield diagnose_backups(config)
     yield from diagnose_hooks(config.home)

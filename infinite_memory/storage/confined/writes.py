@@ -59,7 +59,7 @@ class Translation:
             IdTaken: the id for a new memory belongs to a memory outside.
             AccessDenied: it writes or expects access keys.
         """
-        if commit.access_keys or commit.expect.access_keys is not None:
+        if commit.access_keys or commit.expect.access_keys is not None or commit.past_entries:
             raise no_keys_here()
         # Every field is listed, so that a field which is not handled here cannot pass.
         return Commit(
@@ -74,6 +74,7 @@ class Translation:
             scopes=[self._with_hidden_parent(scope) for scope in commit.scopes],
             access_keys=(),
             active_model=commit.active_model,
+            past_entries=(),
             entry=None if commit.entry is None else self._unmask_action(commit.entry),
         )
 

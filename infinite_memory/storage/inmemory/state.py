@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from copy import copy
 
 import attrs
 import numpy as np
@@ -46,6 +47,16 @@ class State:
     usage: dict[str, Usage] = attrs.Factory(dict)
     content_hashes: dict[str, bytes] = attrs.Factory(dict)
     ids_by_hash: dict[bytes, set[str]] = attrs.Factory(dict)
+
+    def copy(self) -> State:
+        """Return a state that later commits to this one do not change."""
+        copies = {
+            field.name: copy(getattr(self, field.name))
+            for field in attrs.fields(State)
+            if field.name != "ids_by_hash"
+        }
+        hashes = {digest: set(ids) for digest, ids in self.ids_by_hash.items()}
+        return State(**copies, ids_by_hash=hashes)
 
     def revision(self, memory_id: str) -> int:
         """Return the current revision of a memory, 0 if no memory has the id."""
@@ -124,6 +135,8 @@ class State:
         self.keys |= {key.id: key for key in commit.access_keys}
         if commit.active_model is not None:
             self.active_model = commit.active_model
+        for action in commit.past_entries:
+            self._log(action)
         if commit.entry is not None:
             self._log(commit.entry)
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from itertools import islice, takewhile
 from uuid import uuid4
 
@@ -19,6 +20,8 @@ from infinite_memory.model.memory import Memory, Status
 from infinite_memory.model.record import Change, Changes, Page, Record, Size, Usage
 from infinite_memory.model.scope import Scope
 from infinite_memory.model.verification import Verification, Walked
+from infinite_memory.protocols import Replacement, Storage
+from infinite_memory.storage.inmemory.replacement import InMemoryReplacement
 from infinite_memory.storage.inmemory.state import State
 from infinite_memory.storage.integrity import check_record
 from infinite_memory.storage.paging import (
@@ -30,7 +33,9 @@ from infinite_memory.storage.paging import (
 from infinite_memory.storage.preconditions import (
     check_commit,
     refuse_changes,
+    refuse_replacement,
 )
+from infinite_memory.storage.read_only import ReadOnlyStorage
 
 __all__ = ["InMemoryStorage"]
 
@@ -41,11 +46,12 @@ class InMemoryStorage:
     No second object can open the same store, which ends with `close`.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, state: State | None = None) -> None:
+        """Begin with `state`, None for an empty store."""
         self._identity = str(uuid4())
         self._lock = threading.RLock()
         self._closed = False
-        self._state = State()
+        self._state = State() if state is None else state
 
     @property
     def identity(self) -> str:
@@ -265,6 +271,29 @@ class InMemoryStorage:
             counts={"memories": len(records)},
             findings=tuple(finding for record in records for finding in check_record(record)),
         )
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Storage]:
+        """Give a storage with the records of this moment; see `SupportsSnapshot`."""
+        with self._lock:
+            state = self._open().copy()
+        frozen = InMemoryStorage(state)
+        frozen._identity = self._identity
+        yield ReadOnlyStorage(frozen)
+
+    @contextmanager
+    def replacement(self) -> Iterator[Replacement]:
+        """Give an empty storage that can take the place of this one; see `SupportsReplacement`."""
+        with self._lock:
+            beside = InMemoryStorage(State(sequence=self._open().sequence))
+        beside._identity = self._identity
+        yield InMemoryReplacement(beside, lambda *end: self._replace(beside, *end))
+
+    def _replace(self, beside: InMemoryStorage, position: int, entries: int) -> None:
+        with self._lock:
+            state = self._open()
+            refuse_replacement(position, entries, state.sequence, state.journal_end)
+            self._state = beside._state
 
     def close(self) -> None:
         """Discard everything that is stored. Closing twice does nothing."""

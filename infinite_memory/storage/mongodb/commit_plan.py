@@ -125,6 +125,8 @@ class _Planner:
         self._apply_scopes(commit)
         for key in commit.access_keys:
             self.writes.put(ACCESS_KEYS, encode_access_key(key))
+        for action in commit.past_entries:
+            self._append_entry(action)
         if commit.entry is not None:
             self._append_entry(commit.entry)
 

@@ -30,7 +30,7 @@ from infinite_memory.storage.mongodb.schema import (
 )
 from infinite_memory.storage.obsolete_store import obsolete_store_error
 
-__all__ = ["create_collections", "ensure_store", "has_store"]
+__all__ = ["create_collections", "ensure_store", "has_store", "insert_store"]
 
 _EXISTS = 48
 _MOST_READS = 100
@@ -84,13 +84,18 @@ def _wait_for_store(metadata: Collection[dict[str, Any]]) -> dict[str, Any] | No
 
 def _create(database: Database[dict[str, Any]]) -> None:
     create_collections(database)
+    insert_store(database, identity=str(uuid4()), sequence=0)
+
+
+def insert_store(database: Database[dict[str, Any]], *, identity: str, sequence: int) -> None:
+    """Insert the documents of an empty store whose last change has the number `sequence`."""
     # The store document comes last: until it exists, another process repeats the creation.
     _insert(database, SCOPES, encode_scope(Scope(name=GLOBAL)))
     store = {
         "_id": STORE,
-        "identity": str(uuid4()),
+        "identity": identity,
         "version": SCHEMA_VERSION,
-        "sequence": 0,
+        "sequence": sequence,
         "journal": encode_end(JournalEnd()),
     }
     _insert(database, METADATA, store)

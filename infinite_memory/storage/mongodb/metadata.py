@@ -14,6 +14,8 @@ from infinite_memory.model.entry import JournalEnd
 from infinite_memory.storage.mongodb.schema import METADATA, SCHEMA_VERSION, STORE
 
 __all__ = [
+    "SWAP",
+    "SwapUnfinished",
     "active_model",
     "encode_end",
     "end_in",
@@ -26,6 +28,13 @@ __all__ = [
 
 _Document = Mapping[str, Any]
 
+SWAP = "swap"
+"""The field that notes that the content is being replaced, see `views.replacement`."""
+
+
+class SwapUnfinished(StorageUnavailable):
+    """The content of the store is being replaced: finish that, then repeat the call."""
+
 
 def store_document(
     database: Database[dict[str, Any]], place: str, session: ClientSession | None
@@ -35,12 +44,19 @@ def store_document(
     Raises:
         SchemaTooNew: a newer version of this package has changed the store while it was open.
         StorageUnavailable: the document is gone.
+        SwapUnfinished: the content of the store is being replaced.
     """
     found = database.get_collection(METADATA).find_one({"_id": STORE}, session=session)
     if found is None:
         raise StorageUnavailable(f"{place} was dropped while it was open")
     refuse_newer(found, place)
+    _refuse_swap(found, place)
     return found
+
+
+def _refuse_swap(found: _Document, place: str) -> None:
+    if SWAP in found:
+        raise SwapUnfinished(f"{place} is being restored at the moment: try again in a moment")
 
 
 def refuse_newer(found: _Document, place: str, known: int = SCHEMA_VERSION) -> None:
@@ -96,12 +112,12 @@ def encode_end(end: JournalEnd) -> dict[str, Any]:
 
 def position(database: Database[dict[str, Any]], place: str) -> int:
     """Return the number of the last change."""
-    return sequence_in(_read_field(database, "sequence"), place)
+    return sequence_in(_read_field(database, "sequence", place), place)
 
 
 def journal_end(database: Database[dict[str, Any]], place: str) -> JournalEnd:
     """Return the number and the digest of the last entry."""
-    return end_in(_read_field(database, "journal"), place)
+    return end_in(_read_field(database, "journal", place), place)
 
 
 def active_model(database: Database[dict[str, Any]], place: str) -> str | None:
@@ -110,7 +126,7 @@ def active_model(database: Database[dict[str, Any]], place: str) -> str | None:
     Raises:
         StoreDamaged: it is not text.
     """
-    model = (_read_field(database, "active_model") or {}).get("active_model")
+    model = (_read_field(database, "active_model", place) or {}).get("active_model")
     if model is None or isinstance(model, str):
         return model
     raise StoreDamaged(
@@ -119,5 +135,8 @@ def active_model(database: Database[dict[str, Any]], place: str) -> str | None:
     )
 
 
-def _read_field(database: Database[dict[str, Any]], name: str) -> dict[str, Any] | None:
-    return database.get_collection(METADATA).find_one({"_id": STORE}, {name: 1})
+def _read_field(database: Database[dict[str, Any]], name: str, place: str) -> dict[str, Any] | None:
+    found = database.get_collection(METADATA).find_one({"_id": STORE}, {name: 1, SWAP: 1})
+    if found is not None:
+        _refuse_swap(found, place)
+    return found

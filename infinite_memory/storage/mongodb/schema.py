@@ -16,6 +16,7 @@ __all__ = [
     "MEMORIES",
     "METADATA",
     "PASSAGES",
+    "RESTORING",
     "REVISIONS",
     "SCHEMA_VERSION",
     "SCOPES",
@@ -51,6 +52,9 @@ EARLIER_STORE = "store"
 
 COPY = "copy"
 """The `_id` of the document that names the store of which this store is a copy."""
+
+RESTORING = "restoring"
+"""The `_id` of the document that names the collections in which a new content is prepared."""
 
 _NEWEST_FIRST = [("happened_at", DESCENDING), ("_id", DESCENDING)]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Collection, Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from typing import TypeVar
 
 from pymongo.errors import (
@@ -16,8 +16,8 @@ from pymongo.errors import (
 
 from infinite_memory.errors import StorageUnavailable, StoreClosed
 from infinite_memory.model.access.key import AccessKey
+from infinite_memory.model.archive.copying import CopyMark
 from infinite_memory.model.commit import Commit
-from infinite_memory.model.copying import CopyMark
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.entry import Entry, JournalEnd
 from infinite_memory.model.link import Link
@@ -25,6 +25,7 @@ from infinite_memory.model.memory import Memory
 from infinite_memory.model.record import Changes, Page, Record, Size, Usage
 from infinite_memory.model.scope import Scope
 from infinite_memory.model.verification import Finding
+from infinite_memory.protocols import Replacement, Storage
 from infinite_memory.storage.damage import USAGE, DamageLog
 from infinite_memory.storage.forks import crossed_fork
 from infinite_memory.storage.mongodb.access_keys import find_access_keys
@@ -43,7 +44,7 @@ from infinite_memory.storage.mongodb.errors import translate_errors
 from infinite_memory.storage.mongodb.feed import FeedReader
 from infinite_memory.storage.mongodb.journal import JournalReader
 from infinite_memory.storage.mongodb.links import links_of
-from infinite_memory.storage.mongodb.metadata import active_model
+from infinite_memory.storage.mongodb.metadata import SwapUnfinished, active_model
 from infinite_memory.storage.mongodb.migrations import migrate
 from infinite_memory.storage.mongodb.queries import QueryReader
 from infinite_memory.storage.mongodb.records import RecordReader
@@ -51,8 +52,11 @@ from infinite_memory.storage.mongodb.schema import COPY, METADATA
 from infinite_memory.storage.mongodb.scopes import ScopeReader
 from infinite_memory.storage.mongodb.size import measure
 from infinite_memory.storage.mongodb.usage import usage_of
+from infinite_memory.storage.mongodb.views.replacement import finish_swap, prepare_beside
+from infinite_memory.storage.mongodb.views.snapshot import pin_connection
 from infinite_memory.storage.paging import check_limit, decode_cursor
 from infinite_memory.storage.preconditions import check_commit
+from infinite_memory.storage.read_only import ReadOnlyStorage
 
 __all__ = ["MongoStorage"]
 
@@ -60,13 +64,18 @@ _Result = TypeVar("_Result")
 
 _RETRY_SECONDS = 60.0
 _ELECTION_PAUSE_SECONDS = 0.1
+# How often a call finishes the replacement of the content before it gives up.
+_MOST_SWAPS = 5
 
 
 class MongoStorage:
     """The storage in a database of a MongoDB deployment."""
 
-    def __init__(self, connection: Connection) -> None:
-        """Work on `connection`, whose client is closed at the end. Use `open` instead."""
+    def __init__(self, connection: Connection, identity: str | None = None) -> None:
+        """Work on `connection`, whose client is closed at the end. Use `open` instead.
+
+        With an `identity` the store exists, in the present schema.
+        """
         self._connection = connection
         self._database = connection.database
         self._process = os.getpid()
@@ -78,9 +87,13 @@ class MongoStorage:
         self._feed = FeedReader(connection.database, self._records, self._damage, connection.place)
         self._journal = JournalReader(connection.database, connection.place)
         self._committer = Committer(connection, self._damage, self._scopes)
+        if identity is not None:
+            self._identity = identity
+            return
         with translate_errors(connection.place):
             self._identity = ensure_store(connection)
             migrate(connection)
+            finish_swap(connection)
 
     @classmethod
     def open(cls, address: str) -> MongoStorage:
@@ -244,6 +257,26 @@ class MongoStorage:
         self._check_usable()
         return True
 
+    @contextmanager
+    def snapshot(self) -> Iterator[Storage]:
+        """Give a storage with the records of this moment; see `SupportsSnapshot`."""
+        self.position()
+        with pin_connection(self._connection) as pinned:
+            storage = MongoStorage(pinned, self._identity)
+            # The first read sets the moment.
+            storage.position()
+            yield ReadOnlyStorage(storage)
+
+    @contextmanager
+    def replacement(self) -> Iterator[Replacement]:
+        """Give an empty storage that can take the place of this one; see `SupportsReplacement`."""
+        self.position()
+        with prepare_beside(
+            self._connection, self._identity, lambda beside: MongoStorage(beside, self._identity)
+        ) as replacement:
+            yield replacement
+        self._damage.clear()
+
     def close(self) -> None:
         """Close the client without waiting for the server, which continues.
 
@@ -274,6 +307,10 @@ class MongoStorage:
                     return work()
             except StorageUnavailable as error:
                 self._check_usable(error)
+                if isinstance(error, SwapUnfinished) and tries < _MOST_SWAPS:
+                    with translate_errors(self._connection.place):
+                        finish_swap(self._connection)
+                    continue
                 cause = error.__cause__
                 if isinstance(cause, ConnectionFailure):
                     note_no_answer()

@@ -31,7 +31,7 @@ from infinite_memory.storage.mongodb.brief_calls import BRIEF_SECONDS, is_brief
 from infinite_memory.storage.mongodb.connection import Connection, is_unready, revive_server
 from infinite_memory.storage.mongodb.schema import METADATA, STORE
 
-__all__ = ["JOURNALED", "in_transaction"]
+__all__ = ["JOURNALED", "end_abandoned", "in_transaction"]
 
 _log = logging.getLogger("infinite_memory.storage")
 
@@ -70,7 +70,7 @@ def in_transaction(
                 limit.check_time_left(error)
                 revive_server(connection, error)
             if time.monotonic() > check_at:
-                _end_abandoned(connection)
+                end_abandoned(connection)
                 check_at = time.monotonic() + _ABANDONED_SECONDS
             # A random pause, so that the same commits do not conflict once more.
             time.sleep(random.uniform(0, pause))
@@ -152,7 +152,7 @@ def _is_transient(connection: Connection, error: PyMongoError, label: str) -> bo
     return error.has_error_label(label) or is_unready(connection, error)
 
 
-def _end_abandoned(connection: Connection) -> None:
+def end_abandoned(connection: Connection) -> None:
     """End transactions of this package that were idle for some seconds.
 
     A process that is merely slow retries its transaction. If the user may not list sessions, or the

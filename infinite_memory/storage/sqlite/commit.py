@@ -21,6 +21,7 @@ from infinite_memory.model.commit import (
     ExpectKey,
     Put,
 )
+from infinite_memory.model.entry import Action
 from infinite_memory.model.memory import Memory, Status
 from infinite_memory.model.record import Embedding
 from infinite_memory.model.scope import Scope, fold_name
@@ -56,10 +57,11 @@ _FIND_PLACE = (
 
 @frozen(kw_only=True)
 class Encoded:
-    """A commit with the row of every `Put` and the text of its journal entry."""
+    """A commit with the row of every `Put` and the texts of its journal entries."""
 
     commit: Commit
     rows: Sequence[MemoryRow]
+    past_entries: Sequence[str]
     entry: str | None
 
 
@@ -75,6 +77,7 @@ def encode_commit(commit: Commit) -> Encoded:
             MemoryRow.encode(put.memory, put.content_hash, [e.model for e in put.embeddings])
             for put in commit.puts
         ],
+        past_entries=[action_text(action) for action in commit.past_entries],
         entry=None if commit.entry is None else action_text(commit.entry),
     )
 
@@ -178,6 +181,8 @@ class CommitWriter:
         self._apply_scopes(commit)
         for key in commit.access_keys:
             put_access_key(self._connection, key)
+        for action, text in zip(commit.past_entries, encoded.past_entries, strict=True):
+            self._append_past_entry(action, text)
         if encoded.entry is not None:
             self._append_entry(encoded.entry)
 
@@ -278,6 +283,10 @@ class CommitWriter:
         self.journal_end = append_entry(self._connection, self.journal_end, text, self._path)
         if self._unlisted:
             self._list_entry(self._unlisted)
+
+    def _append_past_entry(self, action: Action, text: str) -> None:
+        self.journal_end = append_entry(self._connection, self.journal_end, text, self._path)
+        self._list_entry({step.id for step in action.memories})
 
     def _list_entry(self, ids: Iterable[str]) -> None:
         self._connection.executemany(

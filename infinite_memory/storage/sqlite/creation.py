@@ -27,7 +27,14 @@ from infinite_memory.storage.sqlite.files.preflight import inspect_store
 from infinite_memory.storage.sqlite.metadata import Ledger, insert_ledger
 from infinite_memory.storage.sqlite.schema import create_tables
 
-__all__ = ["PAGE_BYTES", "Places", "ensure_store", "find_sound_store", "prepare_folder"]
+__all__ = [
+    "PAGE_BYTES",
+    "Places",
+    "create_beside",
+    "ensure_store",
+    "find_sound_store",
+    "prepare_folder",
+]
 
 PAGE_BYTES = 2048
 """The page size of a new database. A commit writes all of every page that it changes, about ten."""
@@ -106,19 +113,30 @@ def _make_folder(folder: Path) -> None:
             sync_folder(path.parent)
 
 
-def _create(places: Places, vfs: str | None) -> str:
+def create_beside(places: Places, ledger: Ledger, page_bytes: int) -> None:
+    """Create a store with the identity and the position of another, in a folder of its own."""
+    with _typed_errors(places):
+        _make_folder(places.folder)
+        _create(places, None, ledger, page_bytes)
+        write_marker(places.marker, ledger.identity)
+
+
+def _create(
+    places: Places, vfs: str | None, ledger: Ledger | None = None, page_bytes: int | None = None
+) -> str:
     """Make the database under a temporary name, then rename it, so that nobody sees half of it."""
+    if ledger is None:
+        ledger = Ledger(identity=str(uuid4()), sequence=0, token=os.urandom(16))
     partial = places.database.with_name("memory.db.new")
     for suffix in ("", "-journal", "-wal", "-shm"):
         partial.with_name(partial.name + suffix).unlink(missing_ok=True)
-    identity = str(uuid4())
     connection = connect(partial, vfs=vfs, create=True)
     try:
         partial.chmod(0o600)
-        connection.pragma("page_size", PAGE_BYTES)
+        connection.pragma("page_size", PAGE_BYTES if page_bytes is None else page_bytes)
         connection.execute("BEGIN IMMEDIATE")
         create_tables(connection)
-        insert_ledger(connection, Ledger(identity=identity, sequence=0, token=os.urandom(16)))
+        insert_ledger(connection, ledger)
         connection.execute("COMMIT")
         connection.pragma("journal_mode", "wal")
     finally:
@@ -126,4 +144,4 @@ def _create(places: Places, vfs: str | None) -> str:
         connection.close()
     partial.rename(places.database)
     sync_folder(places.folder)
-    return identity
+    return ledger.identity

@@ -27,7 +27,7 @@ def damaged_database(path: Path, problem: str) -> StoreDamaged:
     """Return the error for a damaged database at `path`; `problem` completes "PATH ..."."""
     return StoreDamaged(
         f"{path} {problem}. Nothing was changed. Keep a copy of the whole folder, then restore a "
-        "backup into a folder that is empty"
+        "backup"
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import closing, contextmanager
 from datetime import datetime
 from pathlib import Path
 
@@ -12,9 +13,9 @@ from attrs import evolve
 
 from infinite_memory.errors import StoreDamaged
 from infinite_memory.model.access.key import AccessKey
+from infinite_memory.model.archive.copying import CopyMark
 from infinite_memory.model.codec import from_micros
 from infinite_memory.model.commit import Commit
-from infinite_memory.model.copying import CopyMark
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.entry import Entry, JournalEnd
 from infinite_memory.model.link import Link
@@ -22,12 +23,14 @@ from infinite_memory.model.memory import Memory, Status
 from infinite_memory.model.record import Changes, Page, Record, Size, Usage
 from infinite_memory.model.scope import Scope
 from infinite_memory.model.verification import Finding, RecordKind, Verification, Walked
+from infinite_memory.protocols import Replacement, Storage
 from infinite_memory.storage.damage import USAGE, DamageLog, name_of
 from infinite_memory.storage.paging import check_limit, decode_cursor
 from infinite_memory.storage.preconditions import (
     check_commit,
     refuse_changes,
 )
+from infinite_memory.storage.read_only import ReadOnlyStorage
 from infinite_memory.storage.sqlite.access_keys import read_access_keys
 from infinite_memory.storage.sqlite.commit import CommitWriter, encode_commit
 from infinite_memory.storage.sqlite.database import Database, Snapshot
@@ -38,7 +41,9 @@ from infinite_memory.storage.sqlite.links import read_links
 from infinite_memory.storage.sqlite.metadata import read_ledger, update_ledger
 from infinite_memory.storage.sqlite.queries import find_ids, find_page, list_keys
 from infinite_memory.storage.sqlite.records import read_history, read_records, select_records
+from infinite_memory.storage.sqlite.replacement import SqliteReplacement, prepare_beside
 from infinite_memory.storage.sqlite.scopes import ScopeReader
+from infinite_memory.storage.sqlite.snapshot import pin_database
 from infinite_memory.storage.sqlite.usage import count_usage, read_usage
 from infinite_memory.storage.sqlite.verify import RESTORE, verify_database
 
@@ -285,6 +290,20 @@ class SqliteStorage:
             if finding.part is RecordKind.DATABASE:
                 self._database.suspect(finding.what)
         return verification
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Storage]:
+        """Give a storage with the records of this moment; see `SupportsSnapshot`."""
+        with pin_database(self._database) as pinned:
+            yield ReadOnlyStorage(SqliteStorage(pinned))
+
+    @contextmanager
+    def replacement(self) -> Iterator[Replacement]:
+        """Give an empty storage that can take the place of this one; see `SupportsReplacement`."""
+        with prepare_beside(self._database) as beside:
+            with closing(SqliteStorage.open(beside.folder)) as storage:
+                yield SqliteReplacement(self._database, storage, beside)
+            self._damage.clear()
 
     def close(self) -> None:
         """Close every connection. Closing twice does nothing."""

@@ -35,7 +35,7 @@ from infinite_memory.storage.sqlite.usage import damaged_usage
 __all__ = ["RESTORE", "verify_database"]
 
 RESTORE = (
-    "keep a copy of the whole folder, then restore a backup into a folder that is empty; "
+    "keep a copy of the whole folder, then restore a backup; "
     "what can still be read can be exported before"
 )
 _FORGET = "restore it from a backup, or erase it for good: everything else still works"

@@ -36,6 +36,7 @@ from infinite_memory.testing.storage_contract.journal import JournalTests
 from infinite_memory.testing.storage_contract.links import LinkTests
 from infinite_memory.testing.storage_contract.models import ModelTests
 from infinite_memory.testing.storage_contract.records import RecordTests
+from infinite_memory.testing.storage_contract.whole_store import WholeStoreTests
 
 __all__ = ["StorageContract", "make_access_key", "make_embedding", "make_memory", "put"]
 
@@ -49,6 +50,7 @@ class StorageContract(
     JournalTests,
     LinkTests,
     AccessKeyTests,
+    WholeStoreTests,
 ):
     """All tests of the contract; `shared` says that a second `open` opens the same store."""
 

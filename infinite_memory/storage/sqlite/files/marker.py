@@ -8,7 +8,7 @@ from pathlib import Path
 
 from infinite_memory.errors import StorageUnavailable, StoreDamaged
 from infinite_memory.files.atomic import write_atomically
-from infinite_memory.model.copying import CopyMark
+from infinite_memory.model.archive.copying import CopyMark
 
 __all__ = [
     "is_earlier_marker",

@@ -49,3 +49,13 @@ class Places:
     def copy_mark(self) -> Path:
         """The file that names the original if this store is a copy."""
         return self.folder / "memory.db.copy"
+
+    @property
+    def replacement(self) -> Path:
+        """The folder in which a new content of the store is prepared."""
+        return self.folder / "store.restoring"
+
+    @property
+    def replacement_lock(self) -> Path:
+        """The file that a process locks while it prepares a new content."""
+        return self.folder / "store.restoring.lock"

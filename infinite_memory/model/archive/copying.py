@@ -27,16 +27,17 @@ CopyProgress = Callable[[CopyStep, int, int], None]
 
 @frozen(kw_only=True)
 class CopyMark:
-    """A mark in the target of a copy: the source, and the progress of the copy.
+    """A mark in the target of a copy.
 
-    `source` is the identity of the source. Everything before `cursor` of its feed has been copied.
-    `position` is the cursor of the target's own feed at the time of the mark.
+    `source` is the identity of the source, `cursor` the cursor of its feed at the moment of the
+    copy. `position` and `entries` are the end of the feed and the number of journal entries of the
+    target when it has the copy, and nothing else has been written to it.
     """
 
     source: str
     cursor: int
     position: int
-    finished: bool = False
+    entries: int
 
     def to_text(self) -> str:
         """Return the mark as a line of JSON."""
@@ -50,25 +51,26 @@ class CopyMark:
             mark = cls(**fields)
         except (ValueError, TypeError, RecursionError):
             return None
-        numbers = (mark.cursor, mark.position)
+        numbers = (mark.cursor, mark.position, mark.entries)
         sound = isinstance(mark.source, str) and all(type(number) is int for number in numbers)
-        return mark if sound and isinstance(mark.finished, bool) else None
+        return mark if sound else None
 
 
 @frozen(kw_only=True)
 class Copied(PlainData):
-    """The result of a copy; `whole` is true if the target holds everything that the source holds.
+    """The result of a copy; `whole` is true if the target holds everything that the source held.
 
-    `copied` counts the memories and erased ids that this run wrote; `resumed` is true if it
-    continued an earlier run. `compared` counts the equal records by kind. `left_out` lists records
-    that could not be read or written, `different` lists records that are not equal.
+    `copied` counts the memories of the target. `compared` counts the records of the source by kind.
+    `left_out` lists records that could not be read or written. `different` lists parts that are not
+    equal; a copy with records that could not be written is not compared. An earlier copy in the
+    target is replaced by a whole copy alone: `kept` is true if it was left as it was.
     """
 
     copied: int
-    resumed: bool
     compared: Mapping[str, int]
     left_out: tuple[Finding, ...] = ()
     different: tuple[Finding, ...] = ()
+    kept: bool = False
     whole: bool = field()
 
     @whole.default

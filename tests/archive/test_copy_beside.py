@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import apsw
 import pytest
 
-from infinite_memory import Conflict, copy_store
+from infinite_memory import Conflict, StorageUnavailable, copy_store
 from infinite_memory.model.commit import Commit, Erase
 from infinite_memory.model.link import LinkKey, LinkType
 from infinite_memory.model.record import Usage
@@ -61,7 +61,7 @@ def test_what_changed_beside_the_memories_alone_comes_over(
     source.commit(Commit(links=[make_link("b", "b", weight=0.5)], entry=make_action()))
     source.count_usage({"a": Usage(count=1, last=NOW), "c": Usage(count=0, last=NOW)})
     copied = copy_store(source, target)
-    assert (copied.whole, copied.copied) == (True, 0)
+    assert (copied.whole, copied.copied) == (True, 3)
     assert copied.compared == {"memories": 3, "revisions": 6, "scopes": 1} | {
         "links": 1,
         "usage": 3,
@@ -87,15 +87,6 @@ def test_a_memory_that_was_erased_and_stored_again_loses_what_was_beside_it(
     assert target.usage(["b"]) == {}
 
 
-def test_a_copy_that_was_counted_too_often_is_counted_anew(
-    source: SqliteStorage, target: SqliteStorage
-) -> None:
-    copy_store(source, target)
-    target.count_usage({"a": Usage(count=5, last=NOW)})
-    assert copy_store(source, target).whole
-    assert same(source, target)
-
-
 def test_entries_before_a_damaged_one_are_copied_and_it_is_named(
     source: SqliteStorage, target: SqliteStorage, tmp_path: Path
 ) -> None:
@@ -104,7 +95,7 @@ def test_entries_before_a_damaged_one_are_copied_and_it_is_named(
     (finding,) = copied.left_out
     assert finding.part is RecordKind.JOURNAL
     assert (
-        "entry 5 of the journal is not copied, nor are the later entries, up to 7" in finding.what
+        "entry 5 of the journal is not exported, nor are the later entries, up to 7" in finding.what
     )
     assert copied.compared["entries"] == 4
     assert not copied.different
@@ -156,18 +147,8 @@ def test_a_target_with_a_journal_of_its_own_is_refused(
             copy_store(source, other)
     copy_store(source, target)
     target.commit(Commit(entry=make_action("mine")))
-    with pytest.raises(Conflict, match="a journal of its own: its entry 8"):
+    with pytest.raises(Conflict, match="now a separate store"):
         copy_store(source, target)
-
-
-def test_an_altered_entry_of_the_target_is_found_out(
-    source: SqliteStorage, target: SqliteStorage, tmp_path: Path
-) -> None:
-    copy_store(source, target)
-    spoil(target, tmp_path / "target", "UPDATE journal SET body = '{}' WHERE number = 5")
-    copied = copy_store(source, target)
-    assert [each.part for each in copied.different] == [RecordKind.JOURNAL]
-    assert "entry 5" in copied.different[0].what
 
 
 def at_once(*calls: Callable[[], object]) -> None:
@@ -195,7 +176,12 @@ def test_two_copies_at_once_bring_every_entry_once(
     copy_store(source, target)
     for number in range(300):
         source.commit(Commit(entry=make_action(f"y{number}")))
-    at_once(*2 * [lambda: copy_store(source, target)])
+
+    def copy() -> None:
+        with suppress(Conflict, StorageUnavailable):  # the other one had begun or finished first
+            copy_store(source, target)
+
+    at_once(*2 * [copy])
     assert copy_store(source, target).whole
     assert same(source, target)
 

@@ -1,0 +1,1 @@
+"""Archives of whole stores: export, import, backups, restore, and copies between backends."""

@@ -1,0 +1,1 @@
+"""Values about whole stores: backups, restores and copies."""

@@ -1,1 +1,0 @@
-"""Copy a store into an empty store, and compare the two."""

@@ -1,0 +1,198 @@
+"""A new content for a database, prepared in a folder beside it and copied into it at once.
+
+SQLite copies the pages in one transaction of the database: every process sees the former content or
+the new one, and a copy that is interrupted has changed nothing. To rename a file over the database
+would damage it, since other processes have it open.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
+from datetime import datetime
+from pathlib import Path
+
+import apsw
+from attrs import evolve
+
+from infinite_memory.errors import StorageUnavailable
+from infinite_memory.files.atomic import sync_folder
+from infinite_memory.files.locks import FileLock
+from infinite_memory.protocols import Storage
+from infinite_memory.storage.preconditions import refuse_replacement
+from infinite_memory.storage.sqlite.connection import BUSY_SECONDS, connect, connect_immutable
+from infinite_memory.storage.sqlite.creation import create_beside
+from infinite_memory.storage.sqlite.database import Database
+from infinite_memory.storage.sqlite.errors import full_disk, is_full, storage_error
+from infinite_memory.storage.sqlite.files.lock import WriterLock
+from infinite_memory.storage.sqlite.files.paths import Places
+from infinite_memory.storage.sqlite.metadata import Ledger, read_ledger, update_ledger
+
+__all__ = ["DamagedReplacement", "SqliteReplacement", "prepare_beside", "prepare_in_place"]
+
+
+class SqliteReplacement:
+    """See `Replacement`."""
+
+    def __init__(self, database: Database, storage: Storage, places: Places) -> None:
+        """Prepare the content of `database` in `storage`, whose files are `places`."""
+        self.storage = storage
+        self._database = database
+        self._places = places
+
+    def swap(self, *, position: int, entries: int) -> None:
+        """Put the content in place; see `Replacement.swap`."""
+        self.storage.close()
+        database = self._database
+        # A commit checks that the files are in place and not suspect.
+        database.transaction(lambda connection, token: _renew(connection, database.path, token))
+        with database.alone():
+            try:
+                _copy_pages(self._places.database, database.path, position, entries)
+            except apsw.Error as error:
+                raise storage_error(error, database.path) from error
+        # The former content leaves the log and the file.
+        database.scrub()
+
+
+@contextmanager
+def prepare_beside(database: Database) -> Iterator[Places]:
+    """Create an empty store that continues the feed of `database`; remove it at the end.
+
+    Raises:
+        StorageUnavailable: another process prepares one, or the folder cannot be used.
+    """
+    with _hold_restore_lock(database.places) as beside:
+        with database.read() as snapshot:
+            ledger = read_ledger(snapshot.connection, database.path)
+            page_bytes = snapshot.connection.pragma("page_size")
+        begin = Ledger(identity=ledger.identity, sequence=ledger.sequence, token=os.urandom(16))
+        create_beside(beside, begin, page_bytes)
+        yield beside
+
+
+@contextmanager
+def _hold_restore_lock(places: Places) -> Iterator[Places]:
+    """Give the place of a new content, which no other process uses; empty it before and after."""
+    lock = FileLock(places.replacement_lock)
+    if not lock.try_acquire():
+        raise StorageUnavailable(
+            f"another process restores {places.database} at the moment: wait until it has ended,"
+            " then repeat this"
+        )
+    beside = Places(places.replacement)
+    try:
+        _remove(beside.folder)
+        yield beside
+    finally:
+        _remove(beside.folder)
+        lock.release()
+
+
+class DamagedReplacement:
+    """A new store in the place of one that cannot be opened, whose files are kept."""
+
+    def __init__(self, storage: Storage, places: Places) -> None:
+        """Prepare the content in `storage`, for the store at `places`."""
+        self.storage = storage
+        self._places = places
+
+    def swap_aside(self, now: datetime) -> Path:
+        """Move the damaged files into a new folder, put the new store in place; return the folder.
+
+        Processes that have the damaged store open notice that its files were moved, and write
+        nothing more. A kill in between leaves no store: the next restore finishes.
+
+        Raises:
+            StorageUnavailable: the files cannot be moved.
+        """
+        self.storage.close()
+        places = self._places
+        beside = Places(places.replacement)
+        try:
+            with WriterLock(places.lock, timeout_seconds=BUSY_SECONDS).hold():
+                aside = _create_aside(places.folder, now)
+                for path in _files_of(places):
+                    if path.exists():
+                        path.rename(aside / path.name)
+                sync_folder(aside)
+                beside.database.rename(places.database)
+                sync_folder(places.folder)
+                beside.marker.rename(places.marker)
+        except OSError as error:
+            if type(error).__module__ != "builtins":
+                raise
+            raise StorageUnavailable(
+                f"the damaged files in {places.folder} cannot be moved ({error.strerror}): check"
+                " the permissions of the folder, then repeat this"
+            ) from error
+        return aside
+
+
+def _create_aside(folder: Path, now: datetime) -> Path:
+    for number in itertools.count(1):
+        aside = folder / f"damaged-{now:%Y%m%dT%H%M%SZ}{'' if number == 1 else f'-{number}'}"
+        with suppress(FileExistsError):
+            aside.mkdir(mode=0o700)
+            return aside
+    raise AssertionError
+
+
+def _files_of(places: Places) -> tuple[Path, ...]:
+    """Return the files that belong to a database; the marker last, so that it stays a store."""
+    index = places.database.with_name("memory.db-shm")
+    return (
+        *(places.folder / "index", places.log, index, places.database),
+        *(places.copy_mark, places.scrub_due, places.marker),
+    )
+
+
+@contextmanager
+def prepare_in_place(
+    places: Places, open_storage: Callable[[Path], Storage]
+) -> Iterator[DamagedReplacement]:
+    """Create a new store beside one that cannot be opened; remove it at the end.
+
+    Raises:
+        StorageUnavailable: another process prepares one, or the folder cannot be used.
+    """
+    with _hold_restore_lock(places) as beside, closing(open_storage(beside.folder)) as storage:
+        yield DamagedReplacement(storage, places)
+
+
+def _renew(connection: apsw.Connection, path: Path, token: bytes) -> None:
+    update_ledger(connection, evolve(read_ledger(connection, path), token=token))
+
+
+def _copy_pages(beside: Path, path: Path, position: int, entries: int) -> None:
+    """Copy every page of the database `beside` into the database at `path`.
+
+    The caller holds the writers' lock.
+
+    Raises:
+        Conflict: the database was written since.
+        StorageUnavailable: the disk is full.
+    """
+    with (
+        closing(connect(path, vfs=None)) as target,
+        closing(connect_immutable(beside, vfs=None)) as source,
+    ):
+        ledger = read_ledger(target, path)
+        refuse_replacement(position, entries, ledger.sequence, ledger.end)
+        try:
+            with target.backup("main", source, "main") as copy:
+                copy.step(-1)
+        except apsw.Error as error:
+            if is_full(error, target):
+                raise full_disk(error, path) from error
+            raise
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder that a killed process may have left."""
+    if folder.is_symlink():
+        raise StorageUnavailable(f"{folder} is a link, and nothing was restored: remove it")
+    shutil.rmtree(folder, ignore_errors=True)

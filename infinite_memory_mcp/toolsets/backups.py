@@ -1,0 +1,162 @@
+"""The tools of the backups: make, list, delete and restore them.
+
+A tool knows backups by their names in the folder of the home folder alone: a path that an assistant
+was talked into would write or read any file of the user.
+"""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import Field
+
+from infinite_memory.errors import NotFound
+from infinite_memory.model.codec import iso
+from infinite_memory.model.messages import format_count, format_size
+from infinite_memory_mcp.arguments import Arguments
+from infinite_memory_mcp.data import object_schema
+from infinite_memory_mcp.quotation import escape_label
+from infinite_memory_mcp.tool import Answer, ToolSpec
+from infinite_memory_mcp.toolsets.overview import NoArguments
+
+if TYPE_CHECKING:
+    from infinite_memory.model.archive.backup import Backup, Restored
+    from infinite_memory.store import MemoryStore
+
+__all__ = ["BACKUPS"]
+
+_MOST_LISTED = 20
+
+
+class BackupName(Arguments):
+    """The arguments of `delete_backup`."""
+
+    name: str = Field(description="A name that list_backups shows")
+
+
+class RestoreMemory(Arguments):
+    """The arguments of `restore_memory`."""
+
+    name: str = Field(description="A name that list_backups shows")
+    mode: Literal["empty", "merge", "overwrite"] = Field(
+        "merge",
+        description="merge adds what is missing; overwrite replaces all, after a backup; empty"
+        " needs a store that holds nothing",
+    )
+
+
+def backup_memory(store: MemoryStore, _arguments: NoArguments) -> Answer:
+    """Back up everything into a new file on the machine of the memory."""
+    backup = store.backups.create()
+    return Answer(text=f"Backed up: {_render(backup)}", data=_to_data(backup))
+
+
+def list_backups(store: MemoryStore, _arguments: NoArguments) -> Answer:
+    """List the backups, newest first."""
+    backups = store.backups.list()
+    lines = [_render(backup) for backup in backups[:_MOST_LISTED]]
+    more = len(backups) - _MOST_LISTED
+    if more > 0:
+        lines.append(f"and {format_count(more, 'older backup')}")
+    return Answer(
+        text="\n".join(lines) or "There are no backups: backup_memory makes one.",
+        data={"backups": [_to_data(backup) for backup in backups]},
+    )
+
+
+def delete_backup(store: MemoryStore, arguments: BackupName) -> Answer:
+    """Delete a backup for good, when the user asks for it."""
+    name = _known_name(store, arguments.name)
+    store.backups.delete(name)
+    return Answer(text=f"Deleted the backup {escape_label(name)}.", data={"deleted": name})
+
+
+def restore_memory(store: MemoryStore, arguments: RestoreMemory) -> Answer:
+    """Bring back what a backup holds, when the user asks for it."""
+    name = _known_name(store, arguments.name)
+    restored = store.backups.restore(name, mode=arguments.mode)
+    return Answer(text="\n".join(_restored_lines(restored, name)), data=restored.to_dict())
+
+
+def _known_name(store: MemoryStore, name: str) -> str:
+    """Return a name that the list shows.
+
+    Raises:
+        NotFound: no backup has it; the message names the nearest.
+    """
+    known = [backup.name for backup in store.backups.list()]
+    if name in known:
+        return name
+    near = get_close_matches(name[:200], known, n=1, cutoff=0.0)
+    hint = f"the nearest is {near[0]!r}" if near else "there are none; backup_memory makes one"
+    raise NotFound(f"there is no backup {name!r:.200}: {hint}")
+
+
+def _restored_lines(restored: Restored, name: str) -> list[str]:
+    if restored.mode == "merge":
+        lines = [
+            f"Merged {escape_label(name)}: added {restored.added}, changed {restored.changed}, left"
+            f" {restored.unchanged} as they were. undo takes it back."
+        ]
+    else:
+        memories = format_count(restored.counts.get("memories", 0), "memory", "memories")
+        lines = [f"Restored {escape_label(name)}: {memories}."]
+    if restored.still_erased:
+        number = format_count(restored.still_erased, "memory", "memories")
+        lines.append(f"{number} of it stay erased, as they were erased here.")
+    if restored.safety_backup is not None:
+        lines.append(f"What was there before is in {escape_label(restored.safety_backup)}.")
+    if restored.left_out:
+        number = format_count(len(restored.left_out), "record")
+        lines.append(f"{number} could not be restored: {escape_label(restored.left_out[0].what)}")
+    return lines
+
+
+def _render(backup: Backup) -> str:
+    columns = [escape_label(backup.name), str(iso(backup.created_at))]
+    if backup.counts is not None:
+        columns.append(format_count(backup.counts.get("memories", 0), "memory", "memories"))
+    columns.append(format_size(backup.size_bytes))
+    if backup.encrypted:
+        columns.append("encrypted")
+    if backup.left_out_count:
+        columns.append(f"lacks {format_count(backup.left_out_count, 'damaged record')}")
+    return " · ".join(columns)
+
+
+def _to_data(backup: Backup) -> dict[str, Any]:
+    data = backup.to_dict()
+    return {name: value for name, value in data.items() if value is not None and value != []}
+
+
+BACKUPS = (
+    ToolSpec(
+        run=backup_memory,
+        arguments=NoArguments,
+        title="Back up",
+        answers=object_schema("name", "size_bytes"),
+    ),
+    ToolSpec(
+        run=list_backups,
+        arguments=NoArguments,
+        title="List backups",
+        answers=object_schema("backups"),
+        reads=True,
+    ),
+    ToolSpec(
+        run=delete_backup,
+        arguments=BackupName,
+        title="Delete a backup",
+        answers=object_schema("deleted"),
+        destroys=True,
+    ),
+    ToolSpec(
+        run=restore_memory,
+        arguments=RestoreMemory,
+        title="Restore a backup",
+        answers=object_schema("mode", "counts"),
+        destroys=True,
+    ),
+)
+"""The tools of the backups."""
