@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import os
+from datetime import datetime
 from pathlib import Path
 
 from infinite_memory.archive.backup_folder import SUFFIX, BackupFolder
-from infinite_memory.errors import AccessDenied, InvalidInput
+from infinite_memory.errors import AccessDenied, InvalidInput, StorageError
+from infinite_memory.model.codec import iso
+from infinite_memory.model.verification import Diagnosis, State
 from infinite_memory.operations.services import Services
 from infinite_memory.storage.read_only import ReadOnlyStorage
 
-__all__ = ["backup_folder", "find_archive", "refuse_narrow_handles", "resolve_archive"]
+__all__ = [
+    "backup_folder",
+    "check_backups",
+    "find_archive",
+    "refuse_narrow_handles",
+    "resolve_archive",
+]
 
 
 def refuse_narrow_handles(services: Services) -> None:
@@ -24,6 +33,24 @@ def refuse_narrow_handles(services: Services) -> None:
             "a backup holds the whole store, and this store was opened for some scopes or for"
             " reading only: open it without scopes"
         )
+
+
+def check_backups(services: Services) -> tuple[datetime | None, list[Diagnosis]]:
+    """Return when the newest backup of the store was made, and a finding about it.
+
+    A handle of some scopes learns neither.
+    """
+    if services.confinement is not None:
+        return None, []
+    try:
+        newest = backup_folder(services).newest(services.storage.identity)
+    except StorageError as error:
+        return None, [Diagnosis("backup", State.WARNING, f"{error}.")]
+    if newest is None:
+        sentence = "There is no backup of this store yet: infinite-memory backup makes one."
+        return None, [Diagnosis("backup", State.OK, sentence)]
+    sentence = f"The newest backup is {newest.name}, of {iso(newest.created_at)}."
+    return newest.created_at, [Diagnosis("backup", State.OK, sentence)]
 
 
 def backup_folder(services: Services) -> BackupFolder:

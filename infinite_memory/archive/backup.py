@@ -175,11 +175,14 @@ def verify_file(
 
 
 def describe_file(path: Path) -> Backup | None:
-    """Return what the ends of a file say about a backup, None if it is none."""
+    """Return what the ends of a file say about a backup, None if it is none or is gone."""
     outline = read_outline(path)
     if outline is None:
         return None
-    return _describe(path, outline.manifest, encrypted=outline.is_encrypted)
+    try:
+        return _describe(path, outline.manifest, encrypted=outline.is_encrypted)
+    except FileNotFoundError:
+        return None
 
 
 def _describe(path: Path, manifest: Manifest | None, *, encrypted: bool) -> Backup:

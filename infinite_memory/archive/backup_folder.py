@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import stat
 from datetime import UTC, datetime
 from pathlib import Path
 
 from attrs import frozen
 
 from infinite_memory.archive.backup import describe_file
-from infinite_memory.archive.part_file import remove_abandoned
+from infinite_memory.archive.part_file import name_part, remove_abandoned
 from infinite_memory.errors import InvalidInput, NotFound, StorageUnavailable
+from infinite_memory.files.atomic import sync_folder
 from infinite_memory.model.archive.backup import Backup
 from infinite_memory.model.messages import suggest_name
 
@@ -33,7 +33,10 @@ class BackupFolder:
             StorageUnavailable: it cannot be created.
         """
         try:
-            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if not self.path.is_dir():
+                self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+                # A backup in a folder whose name is lost with the power would be lost too.
+                sync_folder(self.path.parent)
         except OSError as error:
             raise StorageUnavailable(
                 f"the folder {self.path} cannot be created ({error.strerror}), and nothing was"
@@ -46,7 +49,7 @@ class BackupFolder:
         stem = f"{now.astimezone(UTC):%Y%m%dT%H%M%SZ}-{identity[:8]}{label}"
         for number in range(1, _MOST_NAMES):
             path = self.path / f"{stem}{'' if number == 1 else f'-{number}'}{SUFFIX}"
-            if not path.exists():
+            if not (path.exists() or name_part(path).exists()):
                 return path
         raise StorageUnavailable(f"{self.path} has too many backups of one second: wait a second")
 
@@ -106,12 +109,12 @@ class BackupFolder:
 
     def _paths(self) -> list[Path]:
         try:
-            paths = [
+            return [
                 path
                 for path in self.path.iterdir()
-                if path.name.endswith(SUFFIX) and not path.name.startswith(".")
+                # `is_file` is false for a file that was removed meanwhile, and for a broken link.
+                if path.name.endswith(SUFFIX) and not path.name.startswith(".") and path.is_file()
             ]
-            return [path for path in paths if stat.S_ISREG(path.stat().st_mode)]
         except FileNotFoundError:
             return []
         except OSError as error:

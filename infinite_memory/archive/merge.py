@@ -83,7 +83,7 @@ class _Merge:
         self._services = services
         self._storage = services.storage
         self._reason = reason
-        self._scopes: dict[str, Scope] = {}
+        self._scopes: dict[str, Scope] = {}  # all of the archive: they come before its memories
         self._memories: list[_Incoming] = []
         self._size_bytes = 0
         self._links: list[Link] = []
@@ -144,7 +144,7 @@ class _Merge:
         self.changed += plan.changed
         self.unchanged += plan.unchanged
         self.still_erased += plan.still_erased
-        self._memories, self._size_bytes, self._scopes, self._links = [], 0, {}, []
+        self._memories, self._size_bytes, self._links = [], 0, []
 
     def _flush_usage(self) -> None:
         """Count at least what the archive counted: two copies of a store share their past."""
@@ -205,8 +205,12 @@ def _plan_batch(
         )
         counts["added" if record is None else "changed" if planned else "unchanged"] += 1
         puts += planned
+    new_scopes = [
+        evolve(scope, parent=spelling.get(scope.parent or "", scope.parent))
+        for scope in missing.values()
+    ]
     commit = Commit(
-        expect=Expect(scopes=dict.fromkeys(missing)), puts=puts, scopes=tuple(missing.values())
+        expect=Expect(scopes=dict.fromkeys(missing)), puts=puts, scopes=tuple(new_scopes)
     )
     return _Plan(commit=commit, **counts)
 

@@ -13,7 +13,7 @@ from infinite_memory.errors import Conflict, StorageUnavailable
 from infinite_memory.files.atomic import sync_folder
 from infinite_memory.files.locks import FileLock
 
-__all__ = ["PartFile", "refuse_existing", "remove_abandoned", "writing_part"]
+__all__ = ["PartFile", "name_part", "refuse_existing", "remove_abandoned", "writing_part"]
 
 _SUFFIX = ".part"
 # Windows has no quota of this name.
@@ -58,6 +58,11 @@ class PartFile:
         sync_folder(self._path.parent)
 
 
+def name_part(path: Path) -> Path:
+    """Return the name that the file `path` has until it is whole."""
+    return path.with_name(f".{path.name}{_SUFFIX}")
+
+
 def refuse_existing(path: Path) -> None:
     """Refuse to write over a file.
 
@@ -79,7 +84,7 @@ def writing_part(path: Path) -> Iterator[PartFile]:
     refuse_existing(path)
     if not path.parent.is_dir():
         raise StorageUnavailable(f"there is no folder {path.parent}: create it, or choose another")
-    lock = FileLock(path.with_name(f".{path.name}{_SUFFIX}"))
+    lock = FileLock(name_part(path))
     with _typed_errors(path):
         if not lock.try_acquire():
             raise Conflict(f"another process writes {path} at the moment: choose another name")

@@ -50,12 +50,16 @@ def describe_way_back(config: Config, address: str) -> str:
     folder = BackupFolder(config.home / "backups")
     try:
         identity = marked_identity(address)
-        backup = folder.newest(identity)
+        backup, of_it = folder.newest(identity), "of it"
+        # A store that was set aside before has had another identity since.
+        if backup is None:
+            backup, of_it = folder.newest(), "of another store in the same folder"
     except StorageError:
         return ""
     if backup is None:
         return f" There is no backup of it in {folder.path}."
-    return f" The newest backup of it is {_describe(backup)}: {_command(config, address, backup)}"
+    command = _command(config, address, backup)
+    return f" The newest backup {of_it} is {_describe(backup)}: {command}."
 
 
 def diagnose_backups(config: Config) -> Diagnosis:

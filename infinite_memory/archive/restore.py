@@ -14,7 +14,7 @@ from infinite_memory.archive.container.files import open_archive
 from infinite_memory.archive.transfer.comparison import compare_parts
 from infinite_memory.archive.transfer.feed_batches import FeedBatches
 from infinite_memory.archive.transfer.importing import Import, erase_ids
-from infinite_memory.errors import Conflict, InvalidInput, StoreDamaged
+from infinite_memory.errors import Conflict, InvalidInput, StorageUnavailable, StoreDamaged
 from infinite_memory.model.archive.backup import (
     Backup,
     BackupProgress,
@@ -139,7 +139,7 @@ def fill_storage(target: Storage, request: RestoreRequest, checked: Backup) -> t
     """Import an archive that was checked into an empty storage, and compare; return what lacks.
 
     Raises:
-        StoreDamaged: the storage does not hold what was written into it.
+        StorageUnavailable: the storage does not hold what was written into it.
     """
     total = (checked.counts or {}).get("memories", 0)
     with open_archive(request.archive, request.passphrase) as reader:
@@ -152,7 +152,7 @@ def fill_storage(target: Storage, request: RestoreRequest, checked: Backup) -> t
         return importer.left_out
     different = compare_parts(parts, target, request.steps(BackupStep.COMPARING, total))
     if different:
-        raise StoreDamaged(
+        raise StorageUnavailable(
             f"what was written differs from {request.archive} ({different[0].what}), so nothing was"
             " restored: check the disk, then repeat this"
         )

@@ -1,4 +1,4 @@
-"""The completions of the shell for scopes, tags, ids, access keys and clients.
+"""The completions of the shell for scopes, tags, ids, access keys, backups and clients.
 
 Only a store in a folder that exists is read: a completion must not create a store, and must not
 wait for a server.
@@ -11,11 +11,16 @@ from collections.abc import Callable, Iterable
 import click
 from click.shell_completion import CompletionItem
 
+from infinite_memory.archive.backup_folder import BackupFolder
 from infinite_memory.cli.opening import open_local_store
+from infinite_memory.cli.options import wanted_scopes
+from infinite_memory.cli.settings import load_settings
 from infinite_memory.clients.catalog import CLIENTS
 from infinite_memory.errors import InfiniteMemoryError
+from infinite_memory.model.messages import format_size
 
 __all__ = [
+    "complete_backups",
     "complete_clients",
     "complete_files",
     "complete_ids",
@@ -72,6 +77,14 @@ def complete_clients(
     )
 
 
+def complete_backups(
+    context: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Return the names of the backups that begin with `incomplete`, the newest first."""
+    del parameter
+    return _complete(context, incomplete, _list_backups)
+
+
 def complete_files(
     context: click.Context, parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
@@ -116,6 +129,16 @@ def _list_keys(context: click.Context) -> Iterable[CompletionItem]:
             for key in keys
             if key.revoked_at is None
         ]
+
+
+def _list_backups(context: click.Context) -> Iterable[CompletionItem]:
+    if wanted_scopes(context) is not None:
+        return []
+    folder = BackupFolder(load_settings(context).config.home / "backups")
+    return [
+        CompletionItem(backup.name, help=format_size(backup.size_bytes))
+        for backup in folder.backups()
+    ]
 
 
 def _list_ids(context: click.Context) -> Iterable[CompletionItem]:

@@ -68,8 +68,9 @@ class Health(PlainData):
 
     `index_behind` counts memories that changed since the index last read the store; the next search
     reads them. `pending` counts memories that are found by words alone. `clients` are the handles
-    that are open on this store in this process. `worker` and `last_backup` are None: there is no
-    worker and no backup yet.
+    that are open on this store in this process. `last_backup` is the time of the newest backup of
+    this store in the folder of the backups, None without one and for a handle of some scopes.
+    `worker` is None: there is no worker yet.
     """
 
     status: HealthStatus
@@ -94,10 +95,16 @@ _STATUS = {
 }
 
 
-def check_health(services: Services, clients: Sequence[Actor]) -> Health:
+def check_health(
+    services: Services,
+    clients: Sequence[Actor],
+    *,
+    last_backup: datetime | None = None,
+    others: Sequence[Diagnosis] = (),
+) -> Health:
     """Return the state of the store. Nothing is changed, and no model is loaded.
 
-    A store that cannot be read is no error, but a finding.
+    A store that cannot be read is no error, but a finding. `others` are findings of the caller.
     """
     findings: list[Diagnosis] = []
     size = model = pending = behind = None
@@ -122,6 +129,7 @@ def check_health(services: Services, clients: Sequence[Actor]) -> Health:
     if free is not None:
         findings.append(check_space(free))
     findings.extend(_check_reads(services))
+    findings.extend(others)
     worst = max((finding.state for finding in findings), key=list(State).index)
     return Health(
         status=_STATUS[worst],
@@ -135,6 +143,7 @@ def check_health(services: Services, clients: Sequence[Actor]) -> Health:
         pending=pending,
         model=model,
         clients=tuple(clients),
+        last_backup=last_backup,
     )
 
 

@@ -12,12 +12,14 @@ from infinite_memory.archive.merge import merge_archive
 from infinite_memory.archive.restore import RestoreRequest, replace_content
 from infinite_memory.model.archive.backup import Backup, BackupProgress, Restored, RestoreMode
 from infinite_memory.model.checks import check_choice, check_flag
+from infinite_memory.observe.recorder import measure_calls
 from infinite_memory.operations.calls import count_call
 from infinite_memory.store.lifetime import Group
 
 __all__ = ["Backups"]
 
 
+@measure_calls("backups.")
 class Backups(Group):
     """Backups of a store, by default in the folder `backups` of the home folder.
 

@@ -10,6 +10,7 @@ from typing import Self
 
 from attrs import evolve
 
+from infinite_memory.archive.access import check_backups
 from infinite_memory.errors import StorageError, StoreClosed
 from infinite_memory.model.entry import Actor
 from infinite_memory.observe.recorder import Metrics
@@ -134,7 +135,11 @@ class OpenStore:
         Nothing is changed, and no model is loaded. A store that cannot be reached is a finding and
         no error.
         """
-        return check_health(self._services, self._lifetime.clients())
+        services = self._services
+        last_backup, findings = check_backups(services)
+        return check_health(
+            services, self._lifetime.clients(), last_backup=last_backup, others=findings
+        )
 
     def metrics(self) -> Metrics:
         """Return how often and how long the store was called, with percentiles and errors.

@@ -67,27 +67,28 @@ def list_backups(store: MemoryStore, _arguments: NoArguments) -> Answer:
 
 def delete_backup(store: MemoryStore, arguments: BackupName) -> Answer:
     """Delete a backup for good, when the user asks for it."""
-    name = _known_name(store, arguments.name)
+    name = _find_backup(store, arguments.name).name
     store.backups.delete(name)
     return Answer(text=f"Deleted the backup {escape_label(name)}.", data={"deleted": name})
 
 
 def restore_memory(store: MemoryStore, arguments: RestoreMemory) -> Answer:
     """Bring back what a backup holds, when the user asks for it."""
-    name = _known_name(store, arguments.name)
-    restored = store.backups.restore(name, mode=arguments.mode)
-    return Answer(text="\n".join(_restored_lines(restored, name)), data=restored.to_dict())
+    backup = _find_backup(store, arguments.name)
+    # By its path: a file of that name in the working folder of the server is another file.
+    restored = store.backups.restore(backup.path, mode=arguments.mode)
+    return Answer(text="\n".join(_restored_lines(restored, backup.name)), data=restored.to_dict())
 
 
-def _known_name(store: MemoryStore, name: str) -> str:
-    """Return a name that the list shows.
+def _find_backup(store: MemoryStore, name: str) -> Backup:
+    """Return the backup that the list shows under `name`.
 
     Raises:
         NotFound: no backup has it; the message names the nearest.
     """
-    known = [backup.name for backup in store.backups.list()]
+    known = {backup.name: backup for backup in store.backups.list()}
     if name in known:
-        return name
+        return known[name]
     near = get_close_matches(name[:200], known, n=1, cutoff=0.0)
     hint = f"the nearest is {near[0]!r}" if near else "there are none; backup_memory makes one"
     raise NotFound(f"there is no backup {name!r:.200}: {hint}")

@@ -66,6 +66,46 @@ def test_a_backup_is_private_has_a_name_and_is_listed(store: MemoryStore) -> Non
     assert second.to_dict()["counts"]["memories"] == 1
 
 
+def test_what_is_gone_or_leads_nowhere_hides_no_backup(store: MemoryStore) -> None:
+    backup = store.backups.create()
+    folder = Path(backup.path).parent
+    (folder / "broken.imarchive").symlink_to(folder / "nowhere")
+    (folder / "folder.imarchive").mkdir()
+    (folder / "text.imarchive").write_text("no archive")
+    assert store.backups.list() == [backup]
+    with pytest.raises(NotFound):
+        store.backups.delete("broken.imarchive")
+
+
+def test_two_backups_of_one_second_get_two_names(store: MemoryStore) -> None:
+    made: list[str] = []
+
+    def back_up_as_well(*_: object) -> None:
+        if not made:
+            made.append("")
+            made[0] = store.backups.create().name
+
+    backup = store.backups.create(progress=back_up_as_well)
+    assert {each.name for each in store.backups.list()} == {backup.name, made[0]}
+
+
+def test_health_says_when_the_newest_backup_was_made(store: MemoryStore) -> None:
+    assert store.health().last_backup is None
+    assert "no backup of this store yet" in store.health().findings[-1].sentence
+    backup = store.backups.create()
+    health = store.health()
+    assert health.last_backup == backup.created_at
+    assert backup.name in health.findings[-1].sentence
+    assert store.confine(scopes="work").health().last_backup is None
+
+
+def test_a_passphrase_is_text(store: MemoryStore) -> None:
+    backup = store.backups.create(passphrase="correct horse battery")
+    wrong: Any = 12345678
+    with pytest.raises(InvalidInput, match="is a int: give it as text"):
+        store.backups.verify(backup.name, passphrase=wrong)
+
+
 def test_a_backup_goes_where_it_is_told_and_over_nothing(
     store: MemoryStore, tmp_path: Path
 ) -> None:

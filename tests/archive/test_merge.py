@@ -166,6 +166,21 @@ def test_a_scope_in_another_letter_case_is_the_same(pair: Pair) -> None:
     assert pair.here.scopes["work"].description == "mine"
 
 
+def test_scopes_keep_their_spelling_in_every_commit_of_a_large_merge(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(merge, "_COMMIT_MEMORIES", 2)
+    pair.here.scopes.create("Work")
+    pair.there.scopes.create("work")
+    pair.there.scopes.create("apollo", parent="work")
+    for number in range(5):
+        pair.there.remember(f"note {number}", id=f"n{number}", kind="message", scope="work")
+    pair.merge()
+    assert {pair.here.get(f"n{number}").scope for number in range(5)} == {"Work"}
+    assert pair.here.scopes["apollo"].parent == "Work"
+    assert pair.here.verify().sound
+
+
 def test_keys_are_not_merged(pair: Pair) -> None:
     pair.there.keys.create("laptop")
     pair.there.remember("a note", id="a")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing
 from datetime import timedelta
+from functools import partialmethod
 from pathlib import Path
 from typing import Any
 
@@ -148,6 +150,79 @@ def test_a_full_disk_at_the_end_leaves_the_former_content(
     assert not (home / "store.restoring").exists()
 
 
+def test_a_new_content_that_is_still_in_its_log_is_not_put_in_place(
+    home: Path, archive: Path
+) -> None:
+    """As on a full disk: what was written could not be copied from the log into the database."""
+    with opened(home) as store:
+        store.remember("mine", id="mine")
+        before = list(dump(store._services.storage))
+        with ExitStack() as owned:
+
+            def read_beside(step: BackupStep, *_: int) -> None:
+                if step is BackupStep.WRITING:
+                    beside = owned.enter_context(
+                        closing(SqliteStorage.open(home / "store.restoring"))
+                    )
+                    owned.enter_context(beside.snapshot())
+
+            with pytest.raises(StorageUnavailable, match="could not be completed"):
+                store.backups.restore(archive, mode="overwrite", progress=read_beside)
+        assert list(dump(store._services.storage)) == before
+        assert store.backups.restore(archive, mode="overwrite").whole
+
+
+def test_a_log_that_cannot_be_emptied_is_no_failed_restore(home: Path, archive: Path) -> None:
+    """A reader keeps the former content in the log; the new content is in place all the same."""
+    with opened(home) as store, opened(home) as other:
+        store.remember("mine", id="mine")
+        with other._services.storage.snapshot() as reader:
+            assert store.backups.restore(archive, mode="overwrite").whole
+            assert reader.get(["mine"])
+        assert store.get("history").text
+
+
+@pytest.mark.parametrize("renames", range(5))
+def test_a_restore_that_was_killed_among_the_renames_is_repeated(
+    home: Path, archive: Path, renames: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In between, the folder is a damaged store, never an older or an empty one that opens."""
+    from infinite_memory.storage.sqlite import replacement
+
+    with opened(home) as store:
+        store.remember("mine", id="mine")
+        store.search("mine")
+        shutil.copytree(home, home.with_name("copy"))  # with the log
+    shutil.rmtree(home)
+    home.with_name("copy").rename(home)
+    (home / "memory.db").write_bytes(b"no database at all")
+    create_aside, left = replacement._create_aside, renames
+
+    def kill_later(*arguments: Any) -> Path:
+        aside = create_aside(*arguments)
+        for name in ("rename", "replace"):
+            patched.setattr(Path, name, partialmethod(rename_or_be_killed, getattr(Path, name)))
+        return aside
+
+    def rename_or_be_killed(path: Path, rename: Any, target: Path) -> Path:
+        nonlocal left
+        if not left:
+            raise KeyboardInterrupt
+        left -= 1
+        return rename(path, target)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(replacement, "_create_aside", kill_later)
+        with pytest.raises(KeyboardInterrupt):
+            restore_damaged(Config(home=home), request(home, archive))
+    with pytest.raises(StoreDamaged):
+        opened(home)
+    restore_damaged(Config(home=home), request(home, archive))
+    with closing(SqliteStorage.open(home)) as storage:
+        assert storage.get(["history"])
+        assert storage.verify().sound
+
+
 def test_an_archive_that_lies_changes_nothing(home: Path, archive: Path) -> None:
     content = bytearray(archive.read_bytes())
     content[len(content) // 2] ^= 1
@@ -229,6 +304,20 @@ def test_the_files_of_a_damaged_store_are_set_aside_and_the_newest_backup_is_off
         assert store.get("mine").text == "mine"
         assert store.verify().sound
     assert not (home / "store.restoring").exists()
+
+
+def test_a_store_that_was_set_aside_before_is_offered_its_earlier_backups(
+    home: Path, archive: Path
+) -> None:
+    config = Config(home=home)
+    with opened(home) as store:
+        store.remember("mine", id="mine")
+        backup = store.backups.create()
+    (home / "memory.db").write_bytes(b"no database at all")
+    restore_damaged(config, request(home, Path(backup.path)))
+    (home / "memory.db").write_bytes(b"damaged once more")
+    with pytest.raises(StoreDamaged, match=f"another store in the same folder is {backup.name}"):
+        opened(home)
 
 
 def test_without_a_backup_the_error_says_so(home: Path) -> None:

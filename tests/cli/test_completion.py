@@ -44,7 +44,7 @@ def filled(run: Run) -> None:
 
 
 def test_commands_begin_with_what_was_typed() -> None:
-    assert offered("re") == ["remember", "recall", "revise"]
+    assert offered("re") == ["remember", "recall", "revise", "restore"]
 
 
 @pytest.mark.usefixtures("filled")
@@ -60,6 +60,13 @@ def test_scopes_tags_and_ids_come_from_the_store() -> None:
 def test_a_confined_command_is_offered_what_is_inside() -> None:
     assert offered("--scopes", "apollo", "show", "") == ["a1"]
     assert offered("--scopes", "apollo", "list", "--tag", "") == ["deadline"]
+
+
+@pytest.mark.usefixtures("filled")
+def test_backups_are_offered_for_the_whole_store_alone(ask: Ask) -> None:
+    name = ask("backup")["name"]
+    assert offered("restore", "") == offered("backup", "verify", "2") == [name]
+    assert offered("--scopes", "apollo", "restore", "") == []
 
 
 def test_a_completion_neither_creates_a_store_nor_asks_a_server(home: Path) -> None:

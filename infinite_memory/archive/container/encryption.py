@@ -102,12 +102,15 @@ class EncryptionHeader:
 
         Raises:
             WrongPassphrase: the passphrase is missing, or another.
+            InvalidInput: the passphrase is no text.
         """
         if passphrase is None:
             raise WrongPassphrase(
                 f"{name} is encrypted: give its passphrase with --passphrase-file, in the variable"
                 " INFINITE_MEMORY_PASSPHRASE, or as `passphrase`; nothing was changed"
             )
+        if not isinstance(passphrase, str):
+            raise InvalidInput(f"the passphrase is a {type(passphrase).__name__}: give it as text")
         key, check = self._derive(passphrase)
         if not hmac.compare_digest(check, self.check):
             raise WrongPassphrase(

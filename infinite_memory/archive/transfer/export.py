@@ -33,7 +33,9 @@ Encoded: TypeAlias = tuple[RecordType, bytes]
 Progress = Callable[[int], None]
 """Called from time to time with the number of memories that are done."""
 
-_JOURNAL_PAGE = 256
+_FIRST_ENTRIES = 8
+_MOST_ENTRIES = 256
+_PAGE_BYTES = 8 << 20
 _RESTORE = "it is not in what was exported: restore it from an earlier backup"
 _EMBED_AGAIN = "nothing is lost: the text is embedded again after the restore"
 
@@ -143,11 +145,17 @@ class Export:
 
     def _journal(self) -> Iterator[Encoded]:
         last = self._storage.journal_end().number
-        for first in range(1, last + 1, _JOURNAL_PAGE):
-            upto = min(first + _JOURNAL_PAGE - 1, last)
+        upto, limit = 0, _FIRST_ENTRIES
+        while upto < last:
+            first, upto = upto + 1, min(upto + limit, last)
             entries, damage = self._read_entries(first, upto)
+            size = 1
             for entry in entries:
-                yield RecordType.ENTRY, encode_entry(entry)
+                content = encode_entry(entry)
+                size = max(size, len(content))
+                yield RecordType.ENTRY, content
+            # An entry of a large import has megabytes.
+            limit = max(1, min(_MOST_ENTRIES, 2 * limit, _PAGE_BYTES // size))
             if damage is not None:
                 number = first + len(entries)
                 later = f", nor are the later entries, up to {last}" if last > number else ""

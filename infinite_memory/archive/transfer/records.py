@@ -47,6 +47,12 @@ __all__ = [
     "encode_usage",
 ]
 
+# The context of a memory has 8 MiB at most, whatever the configuration says.
+_MAX_HEAD_BYTES = 9 << 20
+# An operation writes 20,000 memories and links at most in one entry.
+_MAX_ENTRY_BYTES = 32 << 20
+_MAX_ENTRY_VALUES = 2_000_000
+
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 _VECTORS = np.dtype("<f4")
 _SPANS = np.dtype("<i4")
@@ -148,9 +154,21 @@ def decode_record(record_type: RecordType, content: bytes) -> Record:
         raise ValueError(f"a {record_type.name.lower()} is malformed: {error}") from error
 
 
+def _split_head(content: bytes) -> tuple[dict[str, Any], bytes]:
+    """Return the line of JSON at the beginning of a record, and what follows the line."""
+    line, _, rest = content.partition(b"\n")
+    return _read_head(line), rest
+
+
+def _read_head(line: bytes) -> dict[str, Any]:
+    # JSON may take thirty times its length in memory.
+    if len(line) > _MAX_HEAD_BYTES:
+        raise ValueError(f"a record has {len(line):,} bytes of fields")
+    return read_object(line)
+
+
 def _decode_revision(content: bytes) -> Memory:
-    line, _, text = content.partition(b"\n")
-    fields = read_object(line)
+    fields, text = _split_head(content)
     unknown = fields.keys() - _FIELDS.keys()
     if unknown:
         raise ValueError(f"a memory has the unknown field {min(unknown)!r:.60}")
@@ -187,8 +205,7 @@ _READERS: Mapping[FieldType, Callable[[Mapping[str, Any], str], Any]] = {
 
 
 def _decode_embedding(content: bytes) -> Embedding:
-    line, _, numbers = content.partition(b"\n")
-    fields = read_object(line)
+    fields, numbers = _split_head(content)
     passages, dimensions = read_count(fields, "passages"), read_count(fields, "dimensions")
     model = read_text(fields, "model")
     spans_bytes = passages * 2 * _SPANS.itemsize
@@ -202,7 +219,7 @@ def _decode_embedding(content: bytes) -> Embedding:
 
 
 def _decode_erased(content: bytes) -> ErasedId:
-    return ErasedId(_read_id(read_object(content), "id"))
+    return ErasedId(_read_id(_read_head(content), "id"))
 
 
 def _read_id(fields: Mapping[str, Any], name: str) -> str:
@@ -213,7 +230,7 @@ def _read_id(fields: Mapping[str, Any], name: str) -> str:
 
 
 def _decode_scope(content: bytes) -> Scope:
-    fields = read_object(content)
+    fields = _read_head(content)
     parent = fields["parent"]
     return Scope(
         name=_read_id(fields, "name"),
@@ -226,7 +243,7 @@ def _decode_scope(content: bytes) -> Scope:
 
 
 def _decode_link(content: bytes) -> Link:
-    fields = read_object(content)
+    fields = _read_head(content)
     weight = fields["weight"]
     if type(weight) is not float or not 0 < weight <= 1:
         raise ValueError("a link has a weight that is not over 0 and at most 1")
@@ -242,14 +259,15 @@ def _decode_link(content: bytes) -> Link:
 
 
 def _decode_usage(content: bytes) -> MemoryUsage:
-    fields = read_object(content)
+    fields = _read_head(content)
     usage = Usage(count=read_count(fields, "count"), last=read_time(fields, "last"))
     return MemoryUsage(_read_id(fields, "id"), usage)
 
 
 def _decode_entry(content: bytes) -> Entry:
-    line, _, text = content.partition(b"\n")
-    fields = read_object(line)
+    fields, text = _split_head(content)
+    if len(text) > _MAX_ENTRY_BYTES or sum(map(text.count, b"{[,")) > _MAX_ENTRY_VALUES:
+        raise ValueError("an entry of the journal is larger than any that is written")
     written = str(text, "utf-8")
     action = Action.of(written)
     # The digest of an entry covers its text, so an action must give the same text again.
@@ -260,7 +278,7 @@ def _decode_entry(content: bytes) -> Entry:
 
 
 def _decode_access_key(content: bytes) -> AccessKey:
-    fields = read_object(content)
+    fields = _read_head(content)
     return AccessKey(
         id=_read_id(fields, "id"),
         name=read_text(fields, "name"),

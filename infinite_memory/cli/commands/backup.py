@@ -14,6 +14,7 @@ from infinite_memory.archive.backup_folder import BackupFolder
 from infinite_memory.archive.container.encryption import check_passphrase
 from infinite_memory.archive.recovery import restore_damaged
 from infinite_memory.archive.restore import RestoreRequest
+from infinite_memory.cli.completions import complete_backups
 from infinite_memory.cli.exits import ExitCode
 from infinite_memory.cli.opening import open_store
 from infinite_memory.cli.options import common_options, refuse_scopes, wants_json
@@ -138,7 +139,7 @@ def list_backups(context: click.Context) -> None:
 
 
 @backup_command.command("verify")
-@click.argument("file", metavar="FILE")
+@click.argument("file", metavar="FILE", shell_complete=complete_backups)
 @_passphrase_file
 @common_options
 @click.pass_context
@@ -162,7 +163,7 @@ def verify_backup(context: click.Context, /, file: str, *, passphrase_file: str 
 
 
 @backup_command.command("delete")
-@click.argument("name", metavar="NAME")
+@click.argument("name", metavar="NAME", shell_complete=complete_backups)
 @common_options
 @click.pass_context
 def delete_backup(context: click.Context, /, name: str) -> None:
@@ -176,7 +177,7 @@ def delete_backup(context: click.Context, /, name: str) -> None:
 
 
 @click.command("restore")
-@click.argument("file", metavar="FILE")
+@click.argument("file", metavar="FILE", shell_complete=complete_backups)
 @click.option(
     "--merge",
     is_flag=True,

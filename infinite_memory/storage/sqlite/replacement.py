@@ -8,6 +8,7 @@ would damage it, since other processes have it open.
 from __future__ import annotations
 
 import itertools
+import logging
 import os
 import shutil
 from collections.abc import Callable, Iterator
@@ -18,7 +19,7 @@ from pathlib import Path
 import apsw
 from attrs import evolve
 
-from infinite_memory.errors import StorageUnavailable
+from infinite_memory.errors import StorageError, StorageUnavailable
 from infinite_memory.files.atomic import sync_folder
 from infinite_memory.files.locks import FileLock
 from infinite_memory.protocols import Storage
@@ -33,6 +34,8 @@ from infinite_memory.storage.sqlite.metadata import Ledger, read_ledger, update_
 
 __all__ = ["DamagedReplacement", "SqliteReplacement", "prepare_beside", "prepare_in_place"]
 
+_logger = logging.getLogger("infinite_memory.storage")
+
 
 class SqliteReplacement:
     """See `Replacement`."""
@@ -45,7 +48,7 @@ class SqliteReplacement:
 
     def swap(self, *, position: int, entries: int) -> None:
         """Put the content in place; see `Replacement.swap`."""
-        self.storage.close()
+        _close_whole(self.storage, self._places)
         database = self._database
         # A commit checks that the files are in place and not suspect.
         database.transaction(lambda connection, token: _renew(connection, database.path, token))
@@ -54,8 +57,12 @@ class SqliteReplacement:
                 _copy_pages(self._places.database, database.path, position, entries)
             except apsw.Error as error:
                 raise storage_error(error, database.path) from error
-        # The former content leaves the log and the file.
-        database.scrub()
+        try:
+            # The former content leaves the log and the file.
+            database.scrub()
+        except StorageError as error:
+            # The new content is in place. The next commit or opening scrubs again.
+            _logger.warning("%s: the log could not be emptied yet: %s", database.path, error)
 
 
 @contextmanager
@@ -104,24 +111,28 @@ class DamagedReplacement:
         """Move the damaged files into a new folder, put the new store in place; return the folder.
 
         Processes that have the damaged store open notice that its files were moved, and write
-        nothing more. A kill in between leaves no store: the next restore finishes.
+        nothing more. The marker of the damaged store stays until the end: a kill in between leaves
+        a damaged store, never an empty one, and the next restore finishes.
 
         Raises:
             StorageUnavailable: the files cannot be moved.
         """
-        self.storage.close()
         places = self._places
         beside = Places(places.replacement)
+        _close_whole(self.storage, beside)
         try:
             with WriterLock(places.lock, timeout_seconds=BUSY_SECONDS).hold():
                 aside = _create_aside(places.folder, now)
+                if places.marker.exists():
+                    shutil.copy(places.marker, aside)
                 for path in _files_of(places):
                     if path.exists():
                         path.rename(aside / path.name)
                 sync_folder(aside)
                 beside.database.rename(places.database)
                 sync_folder(places.folder)
-                beside.marker.rename(places.marker)
+                beside.marker.replace(places.marker)
+                sync_folder(places.folder)
         except OSError as error:
             if type(error).__module__ != "builtins":
                 raise
@@ -142,11 +153,14 @@ def _create_aside(folder: Path, now: datetime) -> Path:
 
 
 def _files_of(places: Places) -> tuple[Path, ...]:
-    """Return the files that belong to a database; the marker last, so that it stays a store."""
+    """Return the files that belong to a database, in the order in which they are moved.
+
+    The database goes before its log: without the log it might open, and lack what the log holds.
+    """
     index = places.database.with_name("memory.db-shm")
     return (
-        *(places.folder / "index", places.log, index, places.database),
-        *(places.copy_mark, places.scrub_due, places.marker),
+        *(places.database, places.log, index, places.folder / "index"),
+        *(places.copy_mark, places.scrub_due),
     )
 
 
@@ -161,6 +175,20 @@ def prepare_in_place(
     """
     with _hold_restore_lock(places) as beside, closing(open_storage(beside.folder)) as storage:
         yield DamagedReplacement(storage, places)
+
+
+def _close_whole(storage: Storage, places: Places) -> None:
+    """Close the new store, whose database then has everything that was written.
+
+    Raises:
+        StorageUnavailable: a part of it is still in the log, as on a full disk.
+    """
+    storage.close()
+    if places.log.exists() and places.log.stat().st_size:
+        raise StorageUnavailable(
+            f"the new content in {places.folder} could not be completed, perhaps since the disk is"
+            " full, and nothing was restored: free some space, then repeat this"
+        )
 
 
 def _renew(connection: apsw.Connection, path: Path, token: bytes) -> None:
