@@ -98,8 +98,10 @@ def _restored_lines(restored: Restored, name: str) -> list[str]:
     if restored.mode == "merge":
         lines = [
             f"Merged {escape_label(name)}: added {restored.added}, changed {restored.changed}, left"
-            f" {restored.unchanged} as they were. undo takes it back."
+            f" {restored.unchanged} as they were."
         ]
+        if restored.added or restored.changed:
+            lines.append("undo takes it back; more than 20,000 memories are several entries.")
     else:
         memories = format_count(restored.counts.get("memories", 0), "memory", "memories")
         lines = [f"Restored {escape_label(name)}: {memories}."]

@@ -64,7 +64,7 @@ def _health_lines(health: Health) -> Iterator[str]:
     names = ", ".join(dict.fromkeys(escape_label(actor.client) for actor in health.clients))
     yield f"clients in this process: {names}"
     yield "background worker: none yet"
-    yield "last backup: none yet"
+    yield f"last backup: {iso(health.last_backup) or 'none yet'}"
 
 
 def _timing_lines(noun: str, timings: Mapping[str, Timing]) -> Iterator[str]:
