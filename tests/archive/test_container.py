@@ -23,8 +23,10 @@ from infinite_memory.archive.container.layout import (
     PREAMBLE,
     TRAILER,
     Codec,
+    RecordType,
     is_ratio_allowed,
 )
+from infinite_memory.archive.transfer.records import decode_record
 from infinite_memory.model.commit import Commit
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.testing.storage_contract import put
@@ -187,3 +189,15 @@ def test_a_checksum_covers_every_byte(archives: dict[str, bytes], tmp_path: Path
         altered = bytearray(content)
         altered[place] ^= 1
         refused(tmp_path, bytes(altered), ArchiveError, "altered")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"id": "' + b"x" * (9 << 20) + b'"}',
+        b'{"context": {"a": [' + b"[[]]," * 700_000 + b"0]}}",
+    ],
+)
+def test_json_that_would_take_much_memory_is_refused_unparsed(line: bytes) -> None:
+    with pytest.raises(ValueError, match="more than any that is written"):
+        decode_record(RecordType.REVISION, line + b"\ntext")

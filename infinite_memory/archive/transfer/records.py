@@ -51,7 +51,7 @@ __all__ = [
 _MAX_HEAD_BYTES = 9 << 20
 # An operation writes 20,000 memories and links at most in one entry.
 _MAX_ENTRY_BYTES = 32 << 20
-_MAX_ENTRY_VALUES = 2_000_000
+_MAX_VALUES = 2_000_000
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 _VECTORS = np.dtype("<f4")
@@ -161,10 +161,14 @@ def _split_head(content: bytes) -> tuple[dict[str, Any], bytes]:
 
 
 def _read_head(line: bytes) -> dict[str, Any]:
-    # JSON may take thirty times its length in memory.
-    if len(line) > _MAX_HEAD_BYTES:
-        raise ValueError(f"a record has {len(line):,} bytes of fields")
+    _refuse_large(line, _MAX_HEAD_BYTES)
     return read_object(line)
+
+
+def _refuse_large(text: bytes, most_bytes: int) -> None:
+    """Refuse JSON that would take too much memory, which may be fifty times its length."""
+    if len(text) > most_bytes or sum(map(text.count, b"{[,")) > _MAX_VALUES:
+        raise ValueError(f"it has {len(text):,} bytes of JSON, more than any that is written")
 
 
 def _decode_revision(content: bytes) -> Memory:
@@ -266,8 +270,7 @@ def _decode_usage(content: bytes) -> MemoryUsage:
 
 def _decode_entry(content: bytes) -> Entry:
     fields, text = _split_head(content)
-    if len(text) > _MAX_ENTRY_BYTES or sum(map(text.count, b"{[,")) > _MAX_ENTRY_VALUES:
-        raise ValueError("an entry of the journal is larger than any that is written")
+    _refuse_large(text, _MAX_ENTRY_BYTES)
     written = str(text, "utf-8")
     action = Action.of(written)
     # The digest of an entry covers its text, so an action must give the same text again.
