@@ -6,6 +6,7 @@ from infinite_memory import MemoryStore
 from infinite_memory.store.backups import Backups
 from infinite_memory.store.bulk import Bulk
 from infinite_memory.store.conversations import Conversations
+from infinite_memory.store.exchange import Exchange
 from infinite_memory.store.ids import Ids
 from infinite_memory.store.journal import Journal
 from infinite_memory.store.keys import AccessKeys
@@ -19,6 +20,7 @@ GROUPS = {
     "backups": Backups,
     "bulk": Bulk,
     "conversations": Conversations,
+    "exchange": Exchange,
     "ids": Ids,
     "journal": Journal,
     "keys": AccessKeys,

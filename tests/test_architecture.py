@@ -45,6 +45,7 @@ LAYERS = [
     "infinite_memory.operations",
     "infinite_memory.conversations",
     "infinite_memory.archive",
+    "infinite_memory.exchange",
     "infinite_memory.store",
     "infinite_memory.testing",
     "infinite_memory.clients",

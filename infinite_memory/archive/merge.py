@@ -25,7 +25,7 @@ from infinite_memory.operations.retry import attempts
 from infinite_memory.operations.services import Services
 from infinite_memory.protocols import Storage
 
-__all__ = ["merge_archive"]
+__all__ = ["find_erased_for_good", "merge_archive", "plan_revisions", "put_all"]
 
 # As an import: one commit, and thus one entry of the journal, up to these sizes.
 _COMMIT_MEMORIES = 20_000
@@ -184,7 +184,7 @@ def _plan_batch(
 ) -> _Plan:
     """Return the commit that merges `memories` and the missing ones of `scopes`."""
     ids = [incoming.revisions[-1].id for incoming in memories]
-    records, erased = storage.get(ids), _forgotten_for_good(storage, ids)
+    records, erased = storage.get(ids), find_erased_for_good(storage, ids)
     present = storage.scopes()
     missing = {n: s for n, s in scopes.items() if find_spelling(n, present) is None}
     spelling = {name: find_spelling(name, {**present, **missing}) or name for name in scopes}
@@ -199,9 +199,9 @@ def _plan_batch(
         record = records.get(memory_id)
         embeddings = tuple(incoming.embeddings)
         planned = (
-            list(_put_all(revisions, 0, embeddings))
+            list(put_all(revisions, 0, embeddings))
             if record is None
-            else _plan_memory(storage, record, revisions, embeddings)
+            else plan_revisions(storage, record, revisions, embeddings)
         )
         counts["added" if record is None else "changed" if planned else "unchanged"] += 1
         puts += planned
@@ -215,7 +215,7 @@ def _plan_batch(
     return _Plan(commit=commit, **counts)
 
 
-def _forgotten_for_good(storage: Storage, ids: Sequence[str]) -> set[str]:
+def find_erased_for_good(storage: Storage, ids: Sequence[str]) -> set[str]:
     """Return the ids whose memories somebody erased, as the journal says.
 
     A restore that overwrote a store made its ids count as erased, too: a merge brings them back.
@@ -251,7 +251,7 @@ def _plan_links(storage: Storage, links: Sequence[Link], plan: _Plan) -> _Links:
     return _Links(new, tuple(present.values()))
 
 
-def _plan_memory(
+def plan_revisions(
     storage: Storage,
     record: StoredRecord,
     theirs: Sequence[Memory],
@@ -266,8 +266,8 @@ def _plan_memory(
     missing = [memory for memory in theirs if _state(memory) not in known]
     descends = any(_state(memory) == _state(mine) for memory in theirs)
     if descends or theirs[-1].stored_at > mine.stored_at:
-        return list(_put_all(missing, mine.revision, embeddings))
-    return list(_put_all([*missing, mine], mine.revision, record.embeddings))
+        return list(put_all(missing, mine.revision, embeddings))
+    return list(put_all([*missing, mine], mine.revision, record.embeddings))
 
 
 def _state(memory: Memory) -> str:
@@ -275,7 +275,7 @@ def _state(memory: Memory) -> str:
     return repr(evolve(memory, revision=1))
 
 
-def _put_all(
+def put_all(
     revisions: Sequence[Memory], expected: int, embeddings: tuple[Embedding, ...]
 ) -> Iterator[Put]:
     """Yield the puts of `revisions`, whose numbers go on after `expected`."""

@@ -115,6 +115,16 @@ SECTIONS: Mapping[str, Mapping[str, CommandRow]] = {
             "restore 20260605T031500Z-1a2b3c4d.imarchive --merge",
             "backup",
         ),
+        "export": CommandRow(
+            "Write memories into a file or folder that other programs read.",
+            "export memories.jsonl --scope apollo",
+            "exchange",
+        ),
+        "import": CommandRow(
+            "Store the memories of a file or folder, also of other products.",
+            "import conversations.zip --scope chatgpt --dry-run",
+            "exchange",
+        ),
         "embed": CommandRow("Embed the memories that have no vector yet.", "embed", "models"),
     },
     "The installation": {

@@ -137,6 +137,7 @@ def progress_bars(*tasks: str) -> Iterator[Callable[[str, int, int | None], None
         BarColumn,
         MofNCompleteColumn,
         Progress,
+        TaskProgressColumn,
         TextColumn,
         TimeRemainingColumn,
     )
@@ -145,6 +146,8 @@ def progress_bars(*tasks: str) -> Iterator[Callable[[str, int, int | None], None
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
+        # The rate; without it, this column would show a percentage.
+        TaskProgressColumn("{task.speed}", text_format_no_percentage="", show_speed=True),
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=Console(stderr=True)) as bars:

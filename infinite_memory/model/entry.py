@@ -51,6 +51,8 @@ class Operation(StrEnum):
     REVOKE_KEY = "revoke key"
     MERGE = "merge"
     """The memories of an archive that this store did not have."""
+    IMPORT = "import"
+    """A part of an import; an undo of a part undoes the whole import."""
 
 
 @frozen(kw_only=True)

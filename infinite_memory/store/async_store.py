@@ -18,6 +18,7 @@ from infinite_memory.model.scope import Scope
 from infinite_memory.store.backups import Backups
 from infinite_memory.store.bulk import Bulk
 from infinite_memory.store.conversations import Conversations
+from infinite_memory.store.exchange import Exchange
 from infinite_memory.store.ids import Ids
 from infinite_memory.store.journal import Journal
 from infinite_memory.store.keys import AccessKeys
@@ -114,6 +115,13 @@ class _AsyncBulk(_Awaited[Bulk]):
 
     preview_forget = _awaited(Bulk.preview_forget)
     forget = _awaited(Bulk.forget)
+
+
+class _AsyncExchange(_Awaited[Exchange]):
+    """`Exchange`, awaited."""
+
+    export = _awaited(Exchange.export)
+    import_from = _awaited(Exchange.import_from)
 
 
 class _AsyncScopes(_Awaited[Scopes]):
@@ -230,6 +238,7 @@ class AsyncMemoryStore(_Awaited[MemoryStore]):
         self.keys = _AsyncKeys(store.keys, pool)
         self.conversations = _AsyncConversations(store.conversations, pool)
         self.backups = _AsyncBackups(store.backups, pool)
+        self.exchange = _AsyncExchange(store.exchange, pool)
 
     @classmethod
     def open(cls, *args: Any, threads: int = 8, **kwargs: Any) -> _Opening:

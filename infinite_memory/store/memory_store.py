@@ -38,6 +38,7 @@ from infinite_memory.store.backups import Backups
 from infinite_memory.store.bulk import Bulk
 from infinite_memory.store.confining import confine_lifetime
 from infinite_memory.store.conversations import Conversations
+from infinite_memory.store.exchange import Exchange
 from infinite_memory.store.ids import Ids
 from infinite_memory.store.journal import Journal
 from infinite_memory.store.keys import AccessKeys
@@ -76,6 +77,7 @@ class MemoryStore(OpenStore):
         self.keys = AccessKeys(lifetime)
         self.conversations = Conversations(lifetime)
         self.backups = Backups(lifetime)
+        self.exchange = Exchange(lifetime)
 
     @classmethod
     def open(
@@ -374,11 +376,7 @@ class MemoryStore(OpenStore):
         return usage(self._services, memory_id)
 
     def get(self, memory_id: str) -> Memory:
-        """Return the memory of that id, of any scope and status.
-
-        Raises:
-            NotFound: there is no such memory.
-        """
+        """Return the memory of that id, of any scope and status; raises NotFound without one."""
         memory = get_record(self._services, memory_id).memory
         self._services.note_returned([memory])
         return memory

@@ -128,6 +128,7 @@ def undo_command(context: click.Context, entry: int | None, *, dry_run: bool) ->
                 "memories": list(done.memories),
                 "scopes": list(done.scopes),
                 "erased": list(done.erased),
+                "further": list(done.further),
                 "changes": [change_json(change) for change in done.changes],
                 "skipped": [
                     {"number": skipped.number, "reason": reason} for skipped, reason in done.skipped
@@ -151,6 +152,10 @@ def _undo_lines(done: Undone) -> Iterator[Line]:
     else:
         redo = f"To redo it: infinite-memory undo {done.entry}"
         yield Line([(f"Undid {what} {redo}", "")])
+    if done.further:
+        number = format_count(len(done.further), "other part", "other parts")
+        listed = ", ".join(map(str, done.further[:_LISTED]))
+        yield Line([(f"with {number} of the same import: {listed}", "")], indent=2)
     for change in done.changes[:_LISTED]:
         yield Line([(change_line(change), "")], indent=2)
     if len(done.changes) > _LISTED:

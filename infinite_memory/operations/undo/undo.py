@@ -16,6 +16,7 @@ from infinite_memory.operations.embed import embed_new
 from infinite_memory.operations.journal import with_entry
 from infinite_memory.operations.retry import attempts
 from infinite_memory.operations.services import Services
+from infinite_memory.operations.undo.groups import find_group, part_of
 from infinite_memory.operations.undo.removed_scopes import read_entries
 from infinite_memory.operations.undo.reversal import (
     MemoryChange,
@@ -55,6 +56,7 @@ class Undone(PlainData):
     memories: tuple[str, ...]
     scopes: tuple[str, ...]
     erased: tuple[str, ...] = ()
+    further: tuple[int, ...] = ()
     skipped: tuple[tuple[Entry, str], ...] = ()
     changes: tuple[MemoryChange, ...] = field(default=(), repr=False)
 
@@ -89,6 +91,9 @@ def undo(
         # Read first: an entry that is added after this read makes the commit a conflict.
         end = services.storage.journal_end()
         choice = _choose_last(services, whose) if number is None else _choose(services, number)
+        group = find_group(services, choice.entry)
+        if len(group) > 1:
+            return _undo_group(services, choice, group, dry_run=dry_run)
         if dry_run:
             return _describe(choice, None)
         try:
@@ -97,11 +102,56 @@ def undo(
             if last:
                 raise
         else:
-            unembedded = _find_unembedded(choice.reversal)
-            if unembedded:
-                embed_new(services, unembedded)
+            _embed_restored(services, choice.reversal)
             return _describe(choice, entry)
     raise AssertionError
+
+
+def _undo_group(
+    services: Services, choice: _Choice, group: Sequence[Entry], *, dry_run: bool
+) -> Undone:
+    """Undo the parts of an import, newest first, one commit each.
+
+    After an interruption another undo goes on. If a part cannot be undone, none is.
+
+    Raises:
+        Conflict: later changes prevent the undo.
+    """
+    planned = [_Choice(entry=part, reversal=plan_reversal(services, part)) for part in group]
+    done = [
+        _describe(part, None) if dry_run else _undo_part(services, part.entry) for part in planned
+    ]
+    return Undone(
+        entry=done[-1].entry,
+        undone=choice.entry,
+        memories=tuple([memory_id for part in done for memory_id in part.memories]),
+        scopes=tuple(dict.fromkeys(name for part in done for name in part.scopes)),
+        erased=tuple([memory_id for part in done for memory_id in part.erased]),
+        further=tuple([part.number for part in group if part.number != choice.entry.number]),
+        skipped=choice.skipped,
+        changes=tuple([change for part in done for change in part.changes]),
+    )
+
+
+def _undo_part(services: Services, entry: Entry) -> Undone:
+    for last in attempts():
+        end = services.storage.journal_end()
+        choice = _Choice(entry=entry, reversal=plan_reversal(services, entry))
+        try:
+            number = _commit(services, choice, end)
+        except Conflict:
+            if last:
+                raise
+        else:
+            _embed_restored(services, choice.reversal)
+            return _describe(choice, number)
+    raise AssertionError
+
+
+def _embed_restored(services: Services, reversal: Reversal) -> None:
+    unembedded = _find_unembedded(reversal)
+    if unembedded:
+        embed_new(services, unembedded)
 
 
 def _commit(services: Services, choice: _Choice, end: JournalEnd) -> int:
@@ -113,9 +163,15 @@ def _commit(services: Services, choice: _Choice, end: JournalEnd) -> int:
     number = end.number + 1
     reversal = choice.reversal
     commit = merge_commits(reversal.commit, Commit(expect=Expect(entry_number=number)))
+    part = part_of(choice.entry.action)
     services.storage.commit(
         with_entry(
-            services, Operation.UNDO, commit, links=reversal.links, undoes=choice.entry.number
+            services,
+            Operation.UNDO,
+            commit,
+            links=reversal.links,
+            undoes=choice.entry.number,
+            reason="" if part is None else part.reason,
         )
     )
     return number

@@ -1,0 +1,1 @@
+"""Export into open formats, and import from them and from the formats of other products."""

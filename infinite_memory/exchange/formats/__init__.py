@@ -1,0 +1,1 @@
+"""The open formats of this library, each with a writer and a reader."""

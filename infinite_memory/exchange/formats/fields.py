@@ -1,0 +1,81 @@
+"""A memory as text fields, for the formats that hold the current state alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from infinite_memory.archive.container.layout import RecordType
+from infinite_memory.archive.transfer.records import decode_record
+from infinite_memory.exchange.formats.jsonl import ENCODER
+from infinite_memory.exchange.reading import read_time_text
+from infinite_memory.exchange.records import DraftRecord, MemoryRecord
+from infinite_memory.model.codec import iso, to_json
+from infinite_memory.model.draft import Draft
+from infinite_memory.model.fields import MEMORY_FIELDS, FieldType
+from infinite_memory.model.ids import import_id
+from infinite_memory.model.memory import Memory
+
+__all__ = ["filled_fields", "read_fields"]
+
+_ALWAYS = {"id", "kind", "happened_at", "stored_at", "revision"}
+_OF_THE_STORE = {"status", "stored_at", "revision"}
+_TIMES = tuple(field.name for field in MEMORY_FIELDS if field.value_type is FieldType.TIME)
+_DEFAULTS = {field.name: field.default for field in MEMORY_FIELDS}
+
+
+def filled_fields(memory: Memory) -> dict[str, Any]:
+    """Return the fields of a memory as JSON values, without its text and without empty fields."""
+    values = to_json(memory)
+    return {
+        name: value
+        for name, value in values.items()
+        if name != "text"
+        and (name in _ALWAYS or getattr(memory, name) not in (_DEFAULTS[name], (), {}, None))
+    }
+
+
+def read_fields(
+    values: Mapping[str, Any], text: str, *, file: str, where: str, zone: str | None
+) -> MemoryRecord | DraftRecord:
+    """Return the memory that `filled_fields` wrote, or a new memory if a person wrote the fields.
+
+    A new memory has no id, or no revision; its id then comes from its content, so that it is the
+    same in every reading.
+
+    Raises:
+        ValueError: a field cannot be read.
+    """
+    known = {name: value for name, value in values.items() if value not in (None, "", [])}
+    unknown = known.keys() - _DEFAULTS.keys()
+    if unknown:
+        raise ValueError(f"a memory has no field {min(unknown)!r:.60}")
+    if "id" in known and "revision" in known:
+        return MemoryRecord(file=file, where=where, revisions=(_decode(known, text),))
+    kept = {name: value for name, value in known.items() if name not in _OF_THE_STORE}
+    for name in _TIMES:
+        if name in kept:
+            kept[name] = read_time_text(kept[name], zone)
+    named = [text, *(str(kept.get(name)) for name in ("scope", "speaker", "happened_at"))]
+    kept.setdefault("id", import_id(["fields", *named]))
+    return DraftRecord(file=file, where=where, draft=Draft(text=text, **kept))
+
+
+def _decode(values: Mapping[str, Any], text: str) -> Memory:
+    fields = {
+        field.name: values.get(field.name, _json_default(field.name))
+        for field in MEMORY_FIELDS
+        if field.name != "text" and (field.name in values or field.name in _DEFAULTS)
+    }
+    for name in _TIMES:
+        if isinstance(fields.get(name), str):
+            fields[name] = iso(read_time_text(fields[name], "UTC"))
+    content = ENCODER.encode(fields).encode() + b"\n" + text.encode(errors="surrogatepass")
+    memory = decode_record(RecordType.REVISION, content)
+    assert isinstance(memory, Memory)
+    return memory
+
+
+def _json_default(name: str) -> Any:
+    default = _DEFAULTS[name]
+    return list(default) if isinstance(default, tuple) else default

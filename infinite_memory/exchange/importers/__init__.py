@@ -1,0 +1,1 @@
+"""The formats of other products, one reader a file."""

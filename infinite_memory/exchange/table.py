@@ -1,0 +1,73 @@
+"""The formats that can be imported, in the order in which a source is compared with them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from attrs import frozen
+
+from infinite_memory.archive.container.files import read_outline
+from infinite_memory.errors import InvalidInput
+from infinite_memory.exchange.formats.csv_table import is_csv_export, read_csv
+from infinite_memory.exchange.formats.jsonl import is_jsonl_export, read_jsonl
+from infinite_memory.exchange.formats.markdown import is_markdown_export, read_markdown
+from infinite_memory.exchange.reading import FormatReader, Recognise
+from infinite_memory.exchange.source import Source
+from infinite_memory.model.messages import suggest_name
+
+__all__ = ["FORMATS", "ImportFormat", "choose_format"]
+
+
+@frozen(kw_only=True)
+class ImportFormat:
+    """A format: what it is called in messages, how it is recognised, and how it is read."""
+
+    title: str
+    recognise: Recognise
+    read: FormatReader
+
+
+FORMATS: Mapping[str, ImportFormat] = {
+    "jsonl": ImportFormat(
+        title="an export of Infinite Memory as JSON Lines",
+        recognise=is_jsonl_export,
+        read=read_jsonl,
+    ),
+    "markdown": ImportFormat(
+        title="an export of Infinite Memory as Markdown",
+        recognise=is_markdown_export,
+        read=read_markdown,
+    ),
+    "csv": ImportFormat(title="a table of memories", recognise=is_csv_export, read=read_csv),
+}
+"""The formats by their names, the most particular first."""
+
+
+def choose_format(source: Source, name: str | None) -> str:
+    """Return the name of the format of a source, by default the first that recognises it.
+
+    Raises:
+        InvalidInput: there is no format of that name, no format recognises the source, or it is an
+            archive.
+    """
+    if name is not None:
+        if name not in FORMATS:
+            raise InvalidInput(
+                f"there is no format {name!r:.60}; the nearest is"
+                f" {suggest_name(name, list(FORMATS))!r}, all are {', '.join(FORMATS)}"
+            )
+        return name
+    if not source.is_folder and read_outline(source.path) is not None:
+        raise InvalidInput(
+            f"{source.path} is a backup of a whole store: bring it back with `infinite-memory"
+            f" restore {source.path}`, or with --merge add it to what is here"
+        )
+    if not source.files:
+        raise InvalidInput(f"{source.path} holds no files that are not hidden: nothing to import")
+    for known, form in FORMATS.items():
+        if form.recognise(source):
+            return known
+    raise InvalidInput(
+        f"{source.path} is in no format that is recognised: name one with --from, one of"
+        f" {', '.join(FORMATS)}"
+    )

@@ -1,0 +1,151 @@
+"""`store.exchange`: export into open formats, and import from them and from other products."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from pathlib import Path
+from typing import Unpack
+
+from infinite_memory.errors import InvalidInput, StorageUnavailable
+from infinite_memory.exchange.exporting import ExportRequest, guess_format, run_export
+from infinite_memory.exchange.importing import ImportRequest, run_import
+from infinite_memory.exchange.reading import Options
+from infinite_memory.exchange.selection import choose_memories
+from infinite_memory.exchange.source import open_source
+from infinite_memory.exchange.table import FORMATS, choose_format
+from infinite_memory.model.checks import check_choice, check_field, check_flag
+from infinite_memory.model.criteria import Conditions
+from infinite_memory.model.exchange import (
+    ExchangeProgress,
+    Exported,
+    ExportFormat,
+    FilesBy,
+    Imported,
+    OnError,
+)
+from infinite_memory.observe.recorder import measure_calls
+from infinite_memory.operations.calls import count_call
+from infinite_memory.store.lifetime import Group
+
+__all__ = ["Exchange"]
+
+_CONDITIONS = ("scope", "tags", "kinds", "conversation_id", "since", "until", "when")
+
+
+@measure_calls("exchange.")
+class Exchange(Group):
+    """Exports, which anybody can read, and imports from other products.
+
+    An export holds personal data in the clear. A backup, see `store.backups`, holds everything, and
+    can be encrypted.
+    """
+
+    @count_call
+    def export(
+        self,
+        to: str | os.PathLike[str],
+        *,
+        format: str | None = None,  # noqa: A002 -- the word of the command line and the docs
+        files_by: str = FilesBy.SCOPE,
+        private: bool = False,
+        force: bool = False,
+        progress: ExchangeProgress | None = None,
+        **conditions: Unpack[Conditions],
+    ) -> Exported:
+        """Write the memories that meet the conditions into a file or folder, but no forgotten ones.
+
+        `format` is "jsonl", "csv" or "markdown", by default what the name of `to` ends with, and
+        Markdown for a folder. The conditions are scope, tags, kinds, conversation_id, since, until
+        and when, as in `bulk`; without a scope every scope is exported, private ones only with
+        `private` or by name. A Markdown folder has a file for each scope or day, as `files_by`
+        says. The file has the mode 600 and appears when it is whole. With `force` it takes the
+        place of a file, and a folder of an earlier export is brought up to date.
+
+        Raises:
+            Conflict: there is something at `to`.
+            InvalidInput: a value cannot be used.
+            UnknownScope: a scope does not exist.
+            StorageUnavailable: the disk is full, or the folder or the store cannot be used.
+        """
+        services = self._services
+        for name in conditions:
+            check_field(name, _CONDITIONS, lack="an export has no condition")
+        path = _check_path(to)
+        chosen = None if format is None else check_choice(format, ExportFormat, "format")
+        request = ExportRequest(
+            path=path,
+            format=guess_format(path) if chosen is None else chosen,
+            selection=choose_memories(services, conditions, private=check_flag(private, "private")),
+            files_by=check_choice(files_by, FilesBy, "files_by"),
+            force=check_flag(force, "force"),
+            progress=progress,
+        )
+        return run_export(services, request)
+
+    @count_call
+    def import_from(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        format: str | None = None,  # noqa: A002 -- as above
+        scope: str | None = None,
+        on_error: str = OnError.STOP,
+        dry_run: bool = False,
+        progress: ExchangeProgress | None = None,
+    ) -> Imported:
+        """Store the memories of a file, a folder or a zip file of this or another product.
+
+        `format` is a name from the guide to imports, by default the first that recognises the
+        source. Every record
+        is checked before the first one is stored. A second import of the same source adds nothing:
+        what the source has changed since gets a new revision, and what was forgotten or erased here
+        stays so. `scope` takes the place of the scopes of the source. One `undo` takes back the
+        whole import. Texts are found by their words at once; `store.models.catch_up` embeds them.
+        A `dry_run` says what would be stored, with samples, and stores nothing.
+
+        Raises:
+            NotFound: there is nothing at `path`.
+            InvalidInput: no format recognises it, or a record cannot be used and `on_error` is
+                "stop"; nothing was stored. With "skip" the record is left out and reported.
+            StorageUnavailable: the source cannot be read, or the store cannot be written; parts
+                that are stored stay, and a repeat goes on from there.
+        """
+        services = self._services
+        location = _check_path(path)
+        skips = check_choice(on_error, OnError, "on_error")
+        check_flag(dry_run, "dry_run")
+        try:
+            source = open_source(location)
+            chosen = choose_format(source, format)
+            options = Options(limits=services.config.limits, zone=services.config.time_zone)
+            return run_import(
+                services,
+                ImportRequest(
+                    path=location,
+                    format=chosen,
+                    read=partial(FORMATS[chosen].read, source, options),
+                    scope=scope,
+                    on_error=skips,
+                    dry_run=dry_run,
+                    progress=progress,
+                ),
+            )
+        except OSError as error:
+            if type(error).__module__ != "builtins":
+                raise
+            raise StorageUnavailable(
+                f"{error.filename or location} cannot be read ({error.strerror}): check its"
+                " permissions"
+            ) from error
+
+
+def _check_path(path: object) -> Path:
+    """Return a path without `~`.
+
+    Raises:
+        InvalidInput: it is no path.
+    """
+    if not isinstance(path, str | os.PathLike) or not os.fspath(path):
+        raise InvalidInput(f"{path!r:.200} is no path: give the name of a file or a folder")
+    return Path(os.fspath(path)).expanduser().absolute()
