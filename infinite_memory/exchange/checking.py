@@ -42,6 +42,7 @@ class Candidate:
     is_own: bool = False
     has_history: bool = False
     timed: bool = True
+    is_final: bool = False
 
     @property
     def memory(self) -> Memory:
@@ -101,7 +102,8 @@ class Checker:
             file=record.file,
             where=record.where,
             revisions=(evolve(memory, scope=self._spell(memory.scope)),),
-            timed=draft.happened_at is not None,
+            timed=draft.happened_at is not None and not record.guesses_time,
+            is_final=record.is_final,
         )
 
     def _check_memory(self, record: MemoryRecord) -> Candidate:

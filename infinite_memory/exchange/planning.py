@@ -115,6 +115,9 @@ class _Planner:
             self.puts += puts
             self.count("changed" if puts else "unchanged")
             return
+        if candidate.is_final:
+            self.count("unchanged")
+            return
         revisions = [memory]
         if memory.revision > 1:
             revisions += self._services.storage.history(memory.id)

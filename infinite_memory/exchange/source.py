@@ -8,6 +8,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from typing import IO
 
@@ -58,6 +59,16 @@ class Source:
     def locate(self, file: str) -> Path:
         """Return the path on the disk of a file that is not inside a zip file."""
         return self.path / file if self.is_folder else self.path
+
+    def changed_at(self, file: str) -> datetime:
+        """Return when a file was changed last; in a zip file that is a time without a zone."""
+        if not self.is_zip:
+            return datetime.fromtimestamp(self.locate(file).stat().st_mtime, UTC)
+        with _typed_zip_errors(self.path), zipfile.ZipFile(self.path) as archive:
+            try:
+                return datetime(*archive.getinfo(file).date_time, tzinfo=UTC)
+            except ValueError:  # a date that no calendar has
+                return datetime.fromtimestamp(self.path.stat().st_mtime, UTC)
 
     @contextmanager
     def open(self, file: str) -> Iterator[IO[bytes]]:

@@ -9,8 +9,27 @@ from attrs import frozen
 from infinite_memory.archive.container.files import read_outline
 from infinite_memory.errors import InvalidInput
 from infinite_memory.exchange.formats.csv_table import is_csv_export, read_csv
+from infinite_memory.exchange.formats.drafts import is_drafts, read_drafts_file
 from infinite_memory.exchange.formats.jsonl import is_jsonl_export, read_jsonl
 from infinite_memory.exchange.formats.markdown import is_markdown_export, read_markdown
+from infinite_memory.exchange.importers.basic_memory import is_basic_memory, read_basic_memory
+from infinite_memory.exchange.importers.chatgpt import is_chatgpt, read_chatgpt
+from infinite_memory.exchange.importers.claude_ai import is_claude, read_claude
+from infinite_memory.exchange.importers.documents import is_documents, read_documents
+from infinite_memory.exchange.importers.mem0 import is_mem0, read_mem0
+from infinite_memory.exchange.importers.memory_server import is_memory_server, read_memory_server
+from infinite_memory.exchange.importers.memory_service import (
+    is_memory_service,
+    read_memory_service,
+)
+from infinite_memory.exchange.importers.sessions import (
+    is_claude_code,
+    is_codex,
+    is_gemini,
+    read_claude_code_sessions,
+    read_codex,
+    read_gemini,
+)
 from infinite_memory.exchange.reading import FormatReader, Recognise
 from infinite_memory.exchange.source import Source
 from infinite_memory.model.messages import suggest_name
@@ -39,6 +58,41 @@ FORMATS: Mapping[str, ImportFormat] = {
         read=read_markdown,
     ),
     "csv": ImportFormat(title="a table of memories", recognise=is_csv_export, read=read_csv),
+    "mcp-memory": ImportFormat(
+        title="the file of the official MCP memory server",
+        recognise=is_memory_server,
+        read=read_memory_server,
+    ),
+    "chatgpt": ImportFormat(
+        title="an account export of ChatGPT", recognise=is_chatgpt, read=read_chatgpt
+    ),
+    "claude": ImportFormat(
+        title="an account export of Claude", recognise=is_claude, read=read_claude
+    ),
+    "mcp-memory-service": ImportFormat(
+        title="an export or a database of mcp-memory-service",
+        recognise=is_memory_service,
+        read=read_memory_service,
+    ),
+    "mem0": ImportFormat(title="memories of mem0", recognise=is_mem0, read=read_mem0),
+    "claude-code": ImportFormat(
+        title="session files of Claude Code",
+        recognise=is_claude_code,
+        read=read_claude_code_sessions,
+    ),
+    "codex": ImportFormat(title="session files of Codex CLI", recognise=is_codex, read=read_codex),
+    "gemini-cli": ImportFormat(
+        title="session files of Gemini CLI", recognise=is_gemini, read=read_gemini
+    ),
+    "basic-memory": ImportFormat(
+        title="a folder of basic-memory", recognise=is_basic_memory, read=read_basic_memory
+    ),
+    "drafts": ImportFormat(
+        title="memories as JSON Lines", recognise=is_drafts, read=read_drafts_file
+    ),
+    "documents": ImportFormat(
+        title="files of Markdown, text or PDF", recognise=is_documents, read=read_documents
+    ),
 }
 """The formats by their names, the most particular first."""
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Unpack
@@ -111,33 +113,37 @@ class Exchange(Group):
             StorageUnavailable: the source cannot be read, or the store cannot be written; parts
                 that are stored stay, and a repeat goes on from there.
         """
-        services = self._services
         location = _check_path(path)
         skips = check_choice(on_error, OnError, "on_error")
         check_flag(dry_run, "dry_run")
-        try:
+        with _typed_errors(location):
             source = open_source(location)
             chosen = choose_format(source, format)
-            options = Options(limits=services.config.limits, zone=services.config.time_zone)
-            return run_import(
-                services,
-                ImportRequest(
-                    path=location,
-                    format=chosen,
-                    read=partial(FORMATS[chosen].read, source, options),
-                    scope=scope,
-                    on_error=skips,
-                    dry_run=dry_run,
-                    progress=progress,
-                ),
+            config = self._services.config
+            options = Options(limits=config.limits, zone=config.time_zone)
+            request = ImportRequest(
+                path=location,
+                format=chosen,
+                read=partial(FORMATS[chosen].read, source, options),
+                scope=scope,
+                on_error=skips,
+                dry_run=dry_run,
+                progress=progress,
             )
-        except OSError as error:
-            if type(error).__module__ != "builtins":
-                raise
-            raise StorageUnavailable(
-                f"{error.filename or location} cannot be read ({error.strerror}): check its"
-                " permissions"
-            ) from error
+            return run_import(self._services, request)
+
+
+@contextmanager
+def _typed_errors(path: Path) -> Iterator[None]:
+    """Turn an error of the system, as in a file that cannot be read, into one of the library."""
+    try:
+        yield
+    except OSError as error:
+        if type(error).__module__ != "builtins":
+            raise
+        raise StorageUnavailable(
+            f"{error.filename or path} cannot be read ({error.strerror}): check its permissions"
+        ) from error
 
 
 def _check_path(path: object) -> Path:

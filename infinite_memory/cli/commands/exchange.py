@@ -218,27 +218,27 @@ def import_command(
 
 
 def _describe_import(imported: Imported, zone: str | None) -> Iterator[Line]:
-    if imported.dry_run:
-        yield from _describe_source(imported, zone)
-    stored = "Would add" if imported.dry_run else "Added"
-    counts = [
-        f"{stored} {format_count(imported.added, 'memory', 'memories')}",
-        *([f"changed {imported.changed:,}"] if imported.changed else []),
-        f"left {imported.unchanged:,} as they were" if imported.unchanged else "",
-    ]
-    links = f", with {format_count(imported.links, 'link')}" if imported.links else ""
-    yield Line([(f"{', '.join(filter(None, counts))}{links}.", "")])
-    if imported.dry_run:
-        yield Line([("Nothing was stored.", "")])
-        for memory in imported.samples:
-            text = one_line(memory.text, max_chars=_SAMPLE_CHARS)
-            who = f"{memory.speaker}: " if memory.speaker else ""
-            time = show_moment(memory.happened_at, zone)
-            yield Line([(f"{time}  {memory.scope}  {memory.kind}  {who}{text}", "")], indent=2)
+    added = format_count(imported.added, "memory", "memories")
+    links = f" and {format_count(imported.links, 'link')}" if imported.links else ""
+    title = FORMATS[imported.format].title
+    if not imported.dry_run:
+        changed = f", changed {imported.changed:,}" if imported.changed else ""
+        same = f", left {imported.unchanged:,} as they were" if imported.unchanged else ""
+        yield Line([(f"Added {added}{links}{changed}{same}, from {title}.", "")])
+        return
+    yield from _describe_source(imported, zone)
+    changed = f", change {imported.changed:,}" if imported.changed else ""
+    same = f", leave {imported.unchanged:,} as they are" if imported.unchanged else ""
+    yield Line([(f"An import would add {added}{links}{changed}{same}. Nothing was stored.", "")])
+    for memory in imported.samples:
+        text = one_line(memory.text, max_chars=_SAMPLE_CHARS)
+        who = f"{memory.speaker}: " if memory.speaker else ""
+        time = show_moment(memory.happened_at, zone)
+        yield Line([(f"{time}  {memory.scope}  {memory.kind}  {who}{text}", "")], indent=2)
 
 
 def _describe_source(imported: Imported, zone: str | None) -> Iterator[Line]:
-    yield Line([(f"{imported.path} is {FORMATS[imported.format].title}.", "")])
+    yield Line([(f"{imported.path}: {FORMATS[imported.format].title}.", "")])
     kinds = format_counts(imported.kinds) or "no memories"
     yield Line([(f"It holds {format_count(imported.records, 'memory', 'memories')}: {kinds}.", "")])
     if imported.since is not None and imported.until is not None:
@@ -253,11 +253,8 @@ def _describe_source(imported: Imported, zone: str | None) -> Iterator[Line]:
 def _remark_import(imported: Imported) -> None:
     if imported.problem_count:
         number = format_count(imported.problem_count, "record")
-        remark(
-            f"{number} cannot be used, and would stop it:"
-            if imported.dry_run
-            else f"{number} cannot be used, and were left out:"
-        )
+        effect = "would stop the import" if imported.dry_run else "left out"
+        remark(f"{number} that cannot be used, {effect}:")
         for problem in imported.problems[:_SHOWN_PROBLEMS]:
             remark(f"  {problem}")
         hidden = imported.problem_count - _SHOWN_PROBLEMS
@@ -268,11 +265,11 @@ def _remark_import(imported: Imported) -> None:
         (imported.still_erased, "erased for good"),
     ):
         if count:
-            number = format_count(count, "memory was", "memories were")
-            remark(f"{number} {what} here, and stay so.")
+            number = format_count(count, "memory that was", "memories that were")
+            remark(f"Left out {number} {what} here.")
     if imported.loose_links:
-        number = format_count(imported.loose_links, "link leads", "links lead")
-        remark(f"{number} to a memory that does not exist, and were left out.")
+        number = format_count(imported.loose_links, "link")
+        remark(f"Left out {number} to what is not in the source.")
     if imported.entries:
         remark(f"To take the whole import back: infinite-memory undo {imported.entries[-1]}")
 

@@ -18,7 +18,7 @@ from infinite_memory.conversations.transcripts.message import Message
 from infinite_memory.errors import InvalidInput
 from infinite_memory.model.timestamps import read_moment
 
-__all__ = ["read_claude_code"]
+__all__ = ["read_claude_code", "read_record"]
 
 _SPEAKERS = ("user", "assistant")
 # Records whose text neither the person nor the assistant wrote.
@@ -35,24 +35,35 @@ def read_claude_code(path: Path, position: int) -> Iterator[Message]:
         OSError: the file cannot be read.
     """
     for record, end in read_objects(path, position):
-        speaker = record.get("type")
-        name = record.get("uuid")
-        if speaker not in _SPEAKERS or not isinstance(name, str) or not name:
-            continue
-        if any(record.get(flag) is True for flag in _ADDED):
-            continue
-        text = _text_of(record.get("message"))
-        if text:
-            session = record.get("sessionId")
-            yield Message(
-                session=session if isinstance(session, str) and session else path.stem,
-                name=name,
-                speaker=speaker,
-                text=text,
-                said_at=_moment_of(record),
-                details=_details_of(record),
-                end=end,
-            )
+        message = read_record(record, path.stem, end)
+        if message is not None:
+            yield message
+
+
+def read_record(record: Mapping[str, Any], stem: str, end: int) -> Message | None:
+    """Return the message that a record holds, None if it holds none.
+
+    `stem` is the name of the file without its ending, `end` the position behind the record.
+    """
+    speaker = record.get("type")
+    name = record.get("uuid")
+    if speaker not in _SPEAKERS or not isinstance(name, str) or not name:
+        return None
+    if any(record.get(flag) is True for flag in _ADDED):
+        return None
+    text = _text_of(record.get("message"))
+    if not text:
+        return None
+    session = record.get("sessionId")
+    return Message(
+        session=session if isinstance(session, str) and session else stem,
+        name=name,
+        speaker=speaker,
+        text=text,
+        said_at=_moment_of(record),
+        details=_details_of(record),
+        end=end,
+    )
 
 
 def _text_of(message: object) -> str:

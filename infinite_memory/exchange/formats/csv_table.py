@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -75,7 +76,7 @@ def read_csv(source: Source, options: Options) -> Iterator[Item]:
         OSError: the file cannot be read.
     """
     (file,) = source.files
-    shown = source.show(file)
+    shown, counts = source.show(file), Counter[str]()
     csv.field_size_limit(options.max_line_bytes)
     with source.open(file) as stream:
         lines = io.TextIOWrapper(stream, "utf-8-sig", newline="")
@@ -88,13 +89,21 @@ def read_csv(source: Source, options: Options) -> Iterator[Item]:
                 if cells is None:
                     return
                 if cells:
-                    yield _read_row(header, cells, shown, f"line {line}", options)
+                    place = (shown, f"line {line}")
+                    yield _read_row(header, cells, place, options.zone, counts)
         except (csv.Error, UnicodeDecodeError) as error:
             what = f"it is no table in UTF-8 from here on: {error}"
             yield ImportProblem(file=shown, where=f"line {rows.line_num}", what=what)
 
 
-def _read_row(header: list[str], cells: list[str], file: str, where: str, options: Options) -> Item:
+def _read_row(
+    header: list[str],
+    cells: list[str],
+    place: tuple[str, str],
+    zone: str | None,
+    counts: Counter[str],
+) -> Item:
+    file, where = place
     try:
         if len(cells) != len(header):
             raise ValueError(f"the row has {len(cells)} cells, and the header {len(header)}")
@@ -102,7 +111,7 @@ def _read_row(header: list[str], cells: list[str], file: str, where: str, option
             name: _read_cell(name, cell) for name, cell in zip(header, cells, strict=True) if cell
         }
         text = values.pop("text", "")
-        return read_fields(values, text, file=file, where=where, zone=options.zone)
+        return read_fields(values, text, file=file, where=where, zone=zone, counts=counts)
     except (ValueError, TypeError, KeyError) as error:
         return ImportProblem(file=file, where=where, what=str(error))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -36,12 +37,18 @@ def filled_fields(memory: Memory) -> dict[str, Any]:
 
 
 def read_fields(
-    values: Mapping[str, Any], text: str, *, file: str, where: str, zone: str | None
+    values: Mapping[str, Any],
+    text: str,
+    *,
+    file: str,
+    where: str,
+    zone: str | None,
+    counts: Counter[str],
 ) -> MemoryRecord | DraftRecord:
     """Return the memory that `filled_fields` wrote, or a new memory if a person wrote the fields.
 
     A new memory has no id, or no revision; its id then comes from its content, so that it is the
-    same in every reading.
+    same in every reading. `counts` counts the equal ones, each of which is a memory.
 
     Raises:
         ValueError: a field cannot be read.
@@ -57,7 +64,10 @@ def read_fields(
         if name in kept:
             kept[name] = read_time_text(kept[name], zone)
     named = [text, *(str(kept.get(name)) for name in ("scope", "speaker", "happened_at"))]
-    kept.setdefault("id", import_id(["fields", *named]))
+    first = import_id(["fields", *named])
+    counts[first] += 1
+    repeated = [] if counts[first] == 1 else [counts[first]]
+    kept.setdefault("id", import_id(["fields", *named, *repeated]))
     return DraftRecord(file=file, where=where, draft=Draft(text=text, **kept))
 
 

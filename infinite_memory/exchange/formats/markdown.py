@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import IO, Any
 
@@ -163,6 +164,7 @@ class _Sections:
     _start: int = 0
     _lines: list[str] = field(factory=list)
     _heading: str | None = None
+    _counts: Counter[str] = field(factory=Counter)
 
     def add(self, number: int, line: str) -> Iterator[Item]:
         """Add a line; yield the memory that it ends."""
@@ -216,6 +218,7 @@ class _Sections:
                 file=self.file,
                 where=f"line {self._start}",
                 zone=self.options.zone,
+                counts=self._counts,
             )
         except (ValueError, TypeError, KeyError, RecursionError, AttributeError) as error:
             return self._problem(str(error))
@@ -223,5 +226,10 @@ class _Sections:
     def _read_written(self, text: str) -> Item:
         values = {} if self.scope is None else {"scope": self.scope}
         return read_fields(
-            values, text, file=self.file, where=f"line {self._start}", zone=self.options.zone
+            values,
+            text,
+            file=self.file,
+            where=f"line {self._start}",
+            zone=self.options.zone,
+            counts=self._counts,
         )
