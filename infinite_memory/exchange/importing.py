@@ -8,7 +8,7 @@ from pathlib import Path
 
 from attrs import define, evolve, field, frozen
 
-from infinite_memory.errors import Conflict, InvalidInput
+from infinite_memory.errors import Conflict, IdTaken, InvalidInput
 from infinite_memory.exchange.checking import Candidate, Checker
 from infinite_memory.exchange.planning import Plan, PlannedLinks, plan_links, plan_part
 from infinite_memory.exchange.records import Item, LinkRecord, ScopeRecord
@@ -207,8 +207,8 @@ class _Store:
             try:
                 if commit.changes:
                     self._write(commit, links.present, part)
-            except Conflict:
-                if last:
+            except Conflict as error:
+                if last or isinstance(error, IdTaken):
                     raise
             else:
                 self._part = part

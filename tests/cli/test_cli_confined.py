@@ -75,6 +75,12 @@ ROWS: Mapping[str, list[Row]] = {
     "copy": [("zz-from", "zz-to")],
     "backup": [(), ("list",), ("verify", "zz"), ("delete", "zz.imarchive")],
     "restore": [("zz.imarchive",), ("zz.imarchive", "--overwrite")],
+    "export": [
+        ("zz-out.jsonl", "--force"),
+        ("zz-out.csv", "--force", "--scope", "zz-vault"),
+        ("zz-all.jsonl", "--force", "--private"),
+    ],
+    "import": [("zz-in",), ("zz-in", "--scope", "zz-vault")],
     "verify": [(), ("--mend",)],
     "config": [()],
     "doctor": [()],
@@ -136,8 +142,9 @@ def test_every_command_has_rows() -> None:
 
 @pytest.mark.parametrize("command", list(ROWS))
 def test_a_confined_command_prints_as_if_there_were_nothing_else(
-    command: str, homes: dict[bool, Path], tmp_path: Path
+    command: str, homes: dict[bool, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.chdir(tmp_path)
     copies = options_of_copies(tmp_path, homes)
     before = outside_in(copies[True])
     for number, row in enumerate(ROWS[command]):

@@ -6,10 +6,12 @@ A method without a row fails the test.
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -17,7 +19,7 @@ from attrs import evolve
 from confined_pairs import INSIDE, Pair, markers_in, opened_pair, outside_of
 from store_names import public_names
 
-from infinite_memory import Config, IdTaken, InfiniteMemoryError, MemoryStore
+from infinite_memory import Config, IdTaken, InfiniteMemoryError, InvalidInput, MemoryStore
 from infinite_memory.storage.paging import encode_position
 
 Call = Callable[[MemoryStore], Any]
@@ -114,6 +116,39 @@ def bulk_calls() -> Iterator[Call]:
     yield from (lambda s, c=c: s.bulk.preview_forget(**c) for c in choices())
 
 
+def export_calls() -> Iterator[Call]:
+    """Export, and read what was written but for its first line, which names the store."""
+    for conditions in ({}, *({"scope": scope} for scope in SCOPES), {"tags": ["zz-tag"]}):
+        for private in (False, True):
+            yield lambda s, c=conditions, p=private: exported(s, private=p, **c)
+
+
+def exported(store: MemoryStore, **choice: Any) -> Any:
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "out.jsonl")
+        result = store.exchange.export(path, **choice)
+        return result.memories, result.left_out_scopes, path.read_bytes().split(b"\n")[1:]
+
+
+def import_calls() -> Iterator[Call]:
+    for scope in (None, *SCOPES):
+        for dry_run in (True, False):
+            yield lambda s, n=scope, d=dry_run: imported(s, {"text": "a"}, scope=n, dry_run=d)
+    # Without the dry run, the id is taken.
+    yield lambda s: imported(s, {"text": "a note", "id": "zz-id-1"}, dry_run=True)
+
+
+def imported(store: MemoryStore, fields: Mapping[str, Any], **choice: Any) -> Any:
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "in.jsonl")
+        path.write_text(json.dumps(fields), encoding="utf-8")
+        try:
+            result = store.exchange.import_from(path, **choice)
+        except InvalidInput as error:
+            raise InvalidInput(str(error).replace(folder, "")) from error
+        return result.added, result.unchanged, result.scopes, store.stats()
+
+
 def made_of(store: MemoryStore, choice: Mapping[str, Any]) -> str:
     return store.bulk.preview_forget(**choice).token
 
@@ -144,6 +179,8 @@ ROWS: Mapping[str, list[Call]] = {
     "backups.verify": [lambda s: s.backups.verify("zz.imarchive")],
     "backups.delete": [lambda s: s.backups.delete("zz.imarchive")],
     "backups.restore": [lambda s: s.backups.restore("zz.imarchive", mode="overwrite")],
+    "exchange.export": [*export_calls()],
+    "exchange.import_from": [*import_calls()],
     "bulk.preview_forget": [*bulk_calls()],
     "bulk.forget": [
         *(

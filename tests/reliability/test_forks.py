@@ -92,6 +92,8 @@ calls = {
     "backups.verify": lambda: store.backups.verify("x.imarchive"),
     "backups.delete": lambda: store.backups.delete("x.imarchive"),
     "backups.restore": lambda: store.backups.restore("x.imarchive"),
+    "exchange.export": lambda: store.exchange.export("x.jsonl"),
+    "exchange.import_from": lambda: store.exchange.import_from("x.jsonl"),
     "conversations.ingest_spool": store.conversations.ingest_spool,
     "conversations.project_scope": lambda: store.conversations.project_scope("/"),
     "bulk.preview_forget": lambda: store.bulk.preview_forget("deadline"),

@@ -19,6 +19,8 @@ CALLS: dict[str, Callable[[MemoryStore], object]] = {
     "backups.verify": lambda store: store.backups.verify("x.imarchive"),
     "backups.delete": lambda store: store.backups.delete("x.imarchive"),
     "backups.restore": lambda store: store.backups.restore("x.imarchive"),
+    "exchange.export": lambda store: store.exchange.export("x.jsonl"),
+    "exchange.import_from": lambda store: store.exchange.import_from("x.jsonl"),
     "bulk.preview_forget": lambda store: store.bulk.preview_forget(tags=["a"]),
     "bulk.forget": lambda store: store.bulk.forget("token", tags=["a"]),
     "conversations.ingest_spool": lambda store: store.conversations.ingest_spool(),
