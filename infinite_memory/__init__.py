@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from infinite_memory.model.criteria import Depth, Mode
     from infinite_memory.model.draft import Draft
     from infinite_memory.model.entry import Action, Actor, Entry, Operation
+    from infinite_memory.model.exchange import ExchangeStep, Exported, Imported, ImportProblem
     from infinite_memory.model.hits import Absence, Explanation, Hit, Hits, Predecessor, Step, Told
     from infinite_memory.model.link import Link, LinkType
     from infinite_memory.model.memory import Kind, Memory, Origin, Status
@@ -129,13 +130,17 @@ __all__ = [
     "Embedder",
     "EmbedderError",
     "Entry",
+    "ExchangeStep",
     "Explanation",
+    "Exported",
     "Finding",
     "Health",
     "HealthStatus",
     "Hit",
     "Hits",
     "IdTaken",
+    "ImportProblem",
+    "Imported",
     "InfiniteMemoryError",
     "Ingested",
     "InvalidInput",
@@ -246,6 +251,7 @@ _HOMES = {
     "model.criteria": ("Depth", "Mode"),
     "model.draft": ("Draft",),
     "model.entry": ("Action", "Actor", "Entry", "Operation"),
+    "model.exchange": ("ExchangeStep", "Exported", "ImportProblem", "Imported"),
     "model.hits": ("Absence", "Explanation", "Hit", "Hits", "Predecessor", "Step", "Told"),
     "conversations.ingested": ("Ingested",),
     "model.link": ("Link", "LinkType"),
