@@ -137,17 +137,24 @@ def progress_bars(*tasks: str) -> Iterator[Callable[[str, int, int | None], None
         BarColumn,
         MofNCompleteColumn,
         Progress,
-        TaskProgressColumn,
+        ProgressColumn,
+        Task,
         TextColumn,
         TimeRemainingColumn,
     )
+
+    class Rate(ProgressColumn):
+        """The steps done in a second."""
+
+        def render(self, task: Task) -> RenderableType:
+            speed = task.finished_speed or task.speed
+            return "" if speed is None else f"{speed:,.0f}/s"
 
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
-        # The rate; without it, this column would show a percentage.
-        TaskProgressColumn("{task.speed}", text_format_no_percentage="", show_speed=True),
+        Rate(),
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=Console(stderr=True)) as bars:
