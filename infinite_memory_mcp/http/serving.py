@@ -62,17 +62,12 @@ def build_application(memory: LazyStore, options: HttpOptions) -> HttpApplicatio
         store = memory.get()
         return store if options.scopes is None else store.confine(scopes=options.scopes)
 
-    def recorder_for(scopes: Collection[str]) -> Recorder:
-        # As for the methods of the library: a handle of the whole store sees every call.
-        if options.scopes is None and "*" in scopes:
-            return memory.recorder
-        return Recorder(within=memory.recorder)
-
     def open_memory(key: AccessKey | None) -> LazyStore:
         if key is None:
             # Not the store itself, which outlives the handle.
             return SharedStore(
-                lambda: base().confine(scopes="*", client=CLIENT), recorder=recorder_for("*")
+                lambda: base().confine(scopes="*", client=CLIENT),
+                recorder=_recorder_of(memory, options, "*"),
             )
         return LazyStore(
             lambda: base().confine(
@@ -83,7 +78,7 @@ def build_application(memory: LazyStore, options: HttpOptions) -> HttpApplicatio
             ),
             client=key.name,
             key_name=key.name,
-            recorder=recorder_for(key.scopes),
+            recorder=_recorder_of(memory, options, key.scopes),
         )
 
     def build(handle: LazyStore, key: AccessKey | None) -> MCPServer[Any]:
@@ -106,6 +101,13 @@ def build_application(memory: LazyStore, options: HttpOptions) -> HttpApplicatio
         slots,
         MetricsPage(memory, is_confined=options.scopes is not None),
     )
+
+
+def _recorder_of(memory: LazyStore, options: HttpOptions, scopes: Collection[str]) -> Recorder:
+    """Return the recorder of a handle; a handle of the whole store sees every call."""
+    if options.scopes is None and "*" in scopes:
+        return memory.recorder
+    return Recorder(within=memory.recorder)
 
 
 def _toolsets_of(key: AccessKey, toolsets: Sequence[str]) -> Sequence[str]:
