@@ -211,8 +211,19 @@ def _work(pipe: Connection, folder: Path, seed: int, broken: str | None) -> None
             result = f"wrote outside: {watch.paths.pop()}"
             watch.paths.clear()
         shutil.rmtree(place)
-        most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-        pipe.send((result, most))
+        pipe.send((result, _peak_bytes()))
+
+
+def _peak_bytes() -> int:
+    """Return the most memory that this process had resident.
+
+    `ru_maxrss` would do elsewhere; on Linux it includes what the parent had at the fork.
+    """
+    status = Path("/proc/self/status")
+    if not status.exists():
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    (line,) = (line for line in status.read_text().splitlines() if line.startswith("VmHWM:"))
+    return int(line.split()[1]) * 1024
 
 
 class _Worker:

@@ -45,6 +45,7 @@ FULL = Commit(
     erased_scopes=("t",),
     access_keys=(evolve(KEY, name="other"),),
     scopes=(evolve(S, description="changed"),),
+    past_entries=(make_action("z"),),
     entry=make_action("a"),
 )
 
@@ -104,12 +105,17 @@ def test_revisions_come_in_the_order_in_which_a_storage_writes_them() -> None:
     assert list(commit.revisions()) == [("a", 3, 0), ("a", 0, 1), ("a", 1, 2)]
 
 
-def test_a_confined_store_passes_every_field_of_a_commit_inside_but_access_keys() -> None:
+def test_a_confined_store_passes_every_field_inside_but_access_keys_and_past_entries() -> None:
     translation = Translation(
         confinement=Confinement(frozenset({"s", "t"})), scopes={"s": S}, outside=frozenset()
     )
-    inside = evolve(FULL, access_keys=(), expect=evolve(FULL.expect, access_keys=None))
+    expect = evolve(FULL.expect, access_keys=None)
+    inside = evolve(FULL, access_keys=(), past_entries=(), expect=expect)
     assert merge_commits(translation.translate(inside)) == merge_commits(inside)
-    for commit in (Commit(access_keys=(KEY,)), Commit(expect=Expect(access_keys={}))):
+    for commit in (
+        Commit(access_keys=(KEY,)),
+        Commit(expect=Expect(access_keys={})),
+        Commit(past_entries=FULL.past_entries),
+    ):
         with pytest.raises(AccessDenied, match="belong to the whole store"):
             translation.translate(commit)

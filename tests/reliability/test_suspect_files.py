@@ -97,7 +97,7 @@ def test_a_database_that_was_cut_is_refused_beside_its_log_too(home: Path, lengt
     home = crashed(home)
     size = (home / "memory.db").stat().st_size
     os.truncate(home / "memory.db", length if length >= 0 else size + length)
-    refuse(home, StoreDamaged, r"is empty|is damaged")
+    refuse(home, StoreDamaged, r"is an empty file|is damaged")
 
 
 def test_a_log_that_a_crash_left_is_no_damage(home: Path) -> None:
