@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from infinite_memory.exchange.importers.conversation import Conversation
-from infinite_memory.exchange.importers.json_items import conversation_files, items_of
+from infinite_memory.exchange.importers.json_items import conversation_files, read_conversations
 from infinite_memory.exchange.reading import Options, read_time_text, text_of
 from infinite_memory.exchange.records import DraftRecord, Item
 from infinite_memory.exchange.source import Source
@@ -35,15 +35,11 @@ def read_claude(source: Source, options: Options) -> Iterator[Item]:
     Raises:
         OSError: a file cannot be read.
     """
-    for file in conversation_files(source):
-        shown = source.show(file)
-        index = 0
-        with source.open(file) as stream:
-            try:
-                for index, conversation in enumerate(items_of(stream)):
-                    yield from _read_conversation(conversation, shown, f"[{index}]", options)
-            except ValueError as error:
-                yield ImportProblem(file=shown, where=f"behind [{index}]", what=str(error))
+    for conversation, shown, where in read_conversations(source):
+        if isinstance(conversation, ImportProblem):
+            yield conversation
+        else:
+            yield from _read_conversation(conversation, shown, where, options)
 
 
 def _read_conversation(value: object, file: str, where: str, options: Options) -> Iterator[Item]:

@@ -8,8 +8,9 @@ from pathlib import PurePosixPath
 from typing import IO, Any
 
 from infinite_memory.exchange.source import Source
+from infinite_memory.model.exchange import ImportProblem
 
-__all__ = ["ITEMS", "conversation_files", "items_of"]
+__all__ = ["ITEMS", "conversation_files", "items_of", "read_conversations"]
 
 ITEMS = "item"
 """The path of the values of an array at the top of a document."""
@@ -37,3 +38,24 @@ def conversation_files(source: Source) -> list[str]:
     if not source.is_folder and not source.is_zip:
         return files
     return [f for f in files if PurePosixPath(f).name.lower().startswith("conversations")]
+
+
+def read_conversations(source: Source) -> Iterator[tuple[Any, str, str]]:
+    """Yield each conversation of an account export, with its file and its place in the file.
+
+    In place of what follows damaged JSON, a problem is yielded.
+
+    Raises:
+        OSError: a file cannot be read.
+    """
+    for file in conversation_files(source):
+        shown = source.show(file)
+        where = "the beginning"
+        with source.open(file) as stream:
+            try:
+                for index, conversation in enumerate(items_of(stream)):
+                    where = f"[{index}]"
+                    yield conversation, shown, where
+            except ValueError as error:
+                problem = ImportProblem(file=shown, where=f"behind {where}", what=str(error))
+                yield problem, shown, where
