@@ -13,6 +13,7 @@ from infinite_memory.store.keys import AccessKeys
 from infinite_memory.store.models import EmbeddingModels
 from infinite_memory.store.profile import Profiles
 from infinite_memory.store.scopes import Scopes
+from infinite_memory.store.upkeep import Upkeep
 
 __all__ = ["GROUPS", "public_names"]
 
@@ -27,6 +28,7 @@ GROUPS = {
     "models": EmbeddingModels,
     "profile": Profiles,
     "scopes": Scopes,
+    "upkeep": Upkeep,
 }
 _OPERATORS = {"__iter__", "__getitem__"}
 

@@ -46,6 +46,7 @@ LAYERS = [
     "infinite_memory.conversations",
     "infinite_memory.archive",
     "infinite_memory.exchange",
+    "infinite_memory.upkeep",
     "infinite_memory.store",
     "infinite_memory.testing",
     "infinite_memory.clients",

@@ -53,6 +53,8 @@ class Operation(StrEnum):
     """The memories of an archive that this store did not have."""
     IMPORT = "import"
     """A part of an import; an undo of a part undoes the whole import."""
+    UPKEEP = "upkeep"
+    """A run of a job of the upkeep, whose summary is the reason of the entry."""
 
 
 @frozen(kw_only=True)

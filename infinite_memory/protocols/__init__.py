@@ -5,6 +5,7 @@ An implementation of `Storage`, `Search` or `Embedder` must pass its contract in
 """
 
 from infinite_memory.protocols.embedder import Embedder
+from infinite_memory.protocols.lease import Lease, SupportsLease
 from infinite_memory.protocols.search import (
     Search,
     SearchFactory,
@@ -31,6 +32,7 @@ from infinite_memory.protocols.whole_store import (
 
 __all__ = [
     "Embedder",
+    "Lease",
     "Replacement",
     "Search",
     "SearchFactory",
@@ -40,6 +42,7 @@ __all__ = [
     "SupportsDamage",
     "SupportsIndex",
     "SupportsKeys",
+    "SupportsLease",
     "SupportsReplacement",
     "SupportsSimilar",
     "SupportsSnapshot",

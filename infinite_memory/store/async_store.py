@@ -27,6 +27,7 @@ from infinite_memory.store.models import EmbeddingModels
 from infinite_memory.store.profile import Profiles
 from infinite_memory.store.scopes import Scopes
 from infinite_memory.store.times import Times
+from infinite_memory.store.upkeep import Upkeep
 
 __all__ = ["AsyncMemoryStore"]
 
@@ -115,6 +116,12 @@ class _AsyncBulk(_Awaited[Bulk]):
 
     preview_forget = _awaited(Bulk.preview_forget)
     forget = _awaited(Bulk.forget)
+
+
+class _AsyncUpkeep(_Awaited[Upkeep]):
+    """`Upkeep`, awaited."""
+
+    optimize = _awaited(Upkeep.optimize)
 
 
 class _AsyncExchange(_Awaited[Exchange]):
@@ -239,6 +246,7 @@ class AsyncMemoryStore(_Awaited[MemoryStore]):
         self.conversations = _AsyncConversations(store.conversations, pool)
         self.backups = _AsyncBackups(store.backups, pool)
         self.exchange = _AsyncExchange(store.exchange, pool)
+        self.upkeep = _AsyncUpkeep(store.upkeep, pool)
 
     @classmethod
     def open(cls, *args: Any, threads: int = 8, **kwargs: Any) -> _Opening:

@@ -48,6 +48,7 @@ from infinite_memory.store.opening import open_lifetime
 from infinite_memory.store.profile import Profiles
 from infinite_memory.store.scopes import Scopes
 from infinite_memory.store.times import Times
+from infinite_memory.store.upkeep import Upkeep
 
 __all__ = ["MemoryStore"]
 
@@ -78,6 +79,7 @@ class MemoryStore(OpenStore):
         self.conversations = Conversations(lifetime)
         self.backups = Backups(lifetime)
         self.exchange = Exchange(lifetime)
+        self.upkeep = Upkeep(lifetime)
 
     @classmethod
     def open(

@@ -31,6 +31,7 @@ CALLS: dict[str, Callable[[MemoryStore], object]] = {
     "scopes.create": lambda store: store.scopes.create("Apollo"),
     "scopes.update": lambda store: store.scopes.update("Global", description="everything"),
     "scopes.delete": lambda store: store.scopes.delete("Apollo"),
+    "upkeep.optimize": lambda store: store.upkeep.optimize(),
     "ids.resolve": lambda store: store.ids.resolve("12345678"),
     "ids.shorten": lambda store: store.ids.shorten(["12345678"]),
     "journal.__iter__": lambda store: list(store.journal),

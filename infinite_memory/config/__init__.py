@@ -1,0 +1,40 @@
+"""The configuration, merged from a file, the environment and the command line."""
+
+from infinite_memory.config.loading import (
+    CONFIG_FILE,
+    PASSPHRASE_VARIABLE,
+    Effective,
+    environment_name,
+    keys,
+    load,
+)
+from infinite_memory.config.sections import (
+    CPU_PROVIDER,
+    DEFAULT_HOME,
+    Audit,
+    Config,
+    Limits,
+    Logging,
+    SearchDefaults,
+)
+from infinite_memory.config.upkeep import Retention, ScopeRules, Summaries, Upkeep
+
+__all__ = [
+    "CONFIG_FILE",
+    "CPU_PROVIDER",
+    "DEFAULT_HOME",
+    "PASSPHRASE_VARIABLE",
+    "Audit",
+    "Config",
+    "Effective",
+    "Limits",
+    "Logging",
+    "Retention",
+    "ScopeRules",
+    "SearchDefaults",
+    "Summaries",
+    "Upkeep",
+    "environment_name",
+    "keys",
+    "load",
+]

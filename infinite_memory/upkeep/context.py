@@ -1,0 +1,65 @@
+"""What a job sees of an open store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from functools import cached_property
+
+from infinite_memory.config import ScopeRules, Upkeep
+from infinite_memory.model.scope import Scope, Sensitivity
+from infinite_memory.operations.services import Services
+
+__all__ = ["JobContext"]
+
+
+def _never() -> bool:
+    return False
+
+
+class JobContext:
+    """The store, the time and the settings of one run of the upkeep.
+
+    `services` are the parts of the store, `now` is the time of the run, `notes` are those that the
+    jobs left. `stop` returns whether to end soon; a job asks it between batches of at most a tenth
+    of a second, and then returns what it has. `lease` is the fencing number of the worker, None
+    without one.
+    """
+
+    def __init__(
+        self,
+        services: Services,
+        *,
+        notes: Mapping[str, str],
+        stop: Callable[[], bool] = _never,
+        lease: int | None = None,
+    ) -> None:
+        self.services = services
+        self.now: datetime = services.clock()
+        self.notes = notes
+        self.stop = stop
+        self.lease = lease
+
+    @property
+    def settings(self) -> Upkeep:
+        """The settings of the upkeep."""
+        return self.services.config.upkeep
+
+    @cached_property
+    def scopes(self) -> Mapping[str, Scope]:
+        """The scopes that the upkeep may touch, by name."""
+        return {
+            name: scope
+            for name, scope in self.services.storage.scopes().items()
+            if self._may_touch(scope)
+        }
+
+    def rules_of(self, scope: str) -> ScopeRules:
+        """Return the rules of a scope."""
+        return self.settings.rules_of(scope)
+
+    def _may_touch(self, scope: Scope) -> bool:
+        include = self.rules_of(scope.name).include
+        if include is not None:
+            return include
+        return scope.sensitivity is Sensitivity.NORMAL or self.settings.private_scopes

@@ -1,0 +1,62 @@
+"""A job of the upkeep, and the plan of one run of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import timedelta
+from typing import TYPE_CHECKING, TypeAlias
+
+from attrs import field, frozen
+
+from infinite_memory.model.commit import Commit
+from infinite_memory.model.link import Link
+from infinite_memory.upkeep.report import UpkeepStep
+
+if TYPE_CHECKING:
+    from infinite_memory.upkeep.context import JobContext
+
+__all__ = ["MAX_CHANGES", "Job", "Plan", "Work"]
+
+MAX_CHANGES = 1000
+"""The most memories that one run of a job changes; the next run goes on."""
+
+Work: TypeAlias = Callable[[], Sequence[str]]
+"""Does work that changes no memory, and returns a sentence for each thing that was done."""
+
+
+@frozen(kw_only=True)
+class Plan:
+    """What one run of a job does. A dry run makes the same plan, and shows it.
+
+    `commit` is everything that the run changes, one entry of the journal, without the entry;
+    `steps` describe it; `replaced_links` are the present links that it replaces. `work` is what a
+    job does besides, such as a backup, and `intends` has a sentence for each part of it. `notes`
+    are kept for the next run, see `SupportsLease.note_upkeep`. `more` says that the bound was
+    reached.
+    """
+
+    steps: Sequence[UpkeepStep] = ()
+    commit: Commit = field(factory=Commit)
+    replaced_links: Sequence[Link] = ()
+    work: Work | None = None
+    intends: Sequence[str] = ()
+    notes: Mapping[str, str] = field(factory=dict)
+    more: bool = False
+
+
+@frozen(kw_only=True)
+class Job:
+    """A job: `plan` says what a run would do, and changes nothing.
+
+    The job is due when `every` has passed since its last run; a heavy job waits for the quiet hour.
+    A job works within one scope: nothing that it stores joins two scopes. It reads at most some
+    thousand records a run, and leaves a note of how far it came. `whole_store` keeps it from
+    handles that show only some scopes.
+    """
+
+    name: str
+    summary: str
+    every: timedelta
+    plan: Callable[[JobContext], Plan]
+    is_heavy: bool = False
+    whole_store: bool = False

@@ -1,0 +1,53 @@
+"""Optimize: run the jobs that are due, when somebody asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+
+from infinite_memory.errors import InvalidInput
+from infinite_memory.operations.services import Services
+from infinite_memory.storage.read_only import ReadOnlyStorage
+from infinite_memory.upkeep.context import JobContext
+from infinite_memory.upkeep.job import Job
+from infinite_memory.upkeep.jobs import JOBS
+from infinite_memory.upkeep.notes import read_notes
+from infinite_memory.upkeep.report import UpkeepReport
+from infinite_memory.upkeep.run import run_job
+from infinite_memory.upkeep.schedule import due_jobs
+
+__all__ = ["available_jobs", "optimize"]
+
+
+def available_jobs(services: Services) -> tuple[Job, ...]:
+    """Return the jobs that this handle may run."""
+    narrow = services.confinement is not None or isinstance(services.storage, ReadOnlyStorage)
+    return tuple(job for job in JOBS if not (narrow and job.whole_store))
+
+
+def optimize(services: Services, *, dry_run: bool, jobs: Sequence[str] | None) -> UpkeepReport:
+    """Run the jobs that are due, heavy ones at any hour, or exactly the named `jobs`.
+
+    Raises:
+        InvalidInput: there is no job of that name.
+    """
+    context = JobContext(services, notes=read_notes(services))
+    available = available_jobs(services)
+    if jobs is None:
+        chosen = due_jobs(available, context.notes, context.now, quiet=True)
+    else:
+        chosen = [_find(name, available) for name in dict.fromkeys(jobs)]
+    return UpkeepReport(
+        dry_run=dry_run, jobs=tuple(run_job(job, context, dry_run=dry_run) for job in chosen)
+    )
+
+
+def _find(name: str, jobs: Sequence[Job]) -> Job:
+    known = {job.name: job for job in jobs}
+    if name in known:
+        return known[name]
+    near = get_close_matches(str(name)[:200], known, n=1, cutoff=0.0)
+    raise InvalidInput(
+        f"there is no job {name!r:.100}: the nearest is {near[0]!r}; the jobs are"
+        f" {', '.join(known)}"
+    )
