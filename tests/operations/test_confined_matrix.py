@@ -181,6 +181,11 @@ ROWS: Mapping[str, list[Call]] = {
     "backups.restore": [lambda s: s.backups.restore("zz.imarchive", mode="overwrite")],
     "exchange.export": [*export_calls()],
     "exchange.import_from": [*import_calls()],
+    "upkeep.optimize": [
+        lambda s: s.upkeep.optimize(dry_run=True),
+        lambda s: (s.upkeep.optimize(), s.journal.entries()),
+        lambda s: s.upkeep.optimize(jobs=["zz-job"]),
+    ],
     "bulk.preview_forget": [*bulk_calls()],
     "bulk.forget": [
         *(
