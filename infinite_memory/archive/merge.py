@@ -1,4 +1,4 @@
-"""Merge: add what an archive holds to a store that goes on, as changes that can be undone."""
+"""Merge: add the content of an archive to a store, as changes that can be undone."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ class _Merge:
                     self.flush()
 
     def flush(self) -> None:
-        """Commit what is left."""
+        """Commit the rest."""
         self._flush_changes()
         self._flush_usage()
 
@@ -147,7 +147,7 @@ class _Merge:
         self._memories, self._size_bytes, self._links = [], 0, []
 
     def _flush_usage(self) -> None:
-        """Count at least what the archive counted: two copies of a store share their past."""
+        """Count at least as much as the archive: two copies of a store share their past."""
         used, self._usage = self._usage, {}
         present = self._storage.usage(list(used))
         lacking = {

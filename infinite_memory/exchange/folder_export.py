@@ -40,7 +40,7 @@ def file_name(name: str) -> str:
 
 @define
 class ExportFolder:
-    """A folder into which files are written; `written` counts those that changed."""
+    """A folder into which files are written; `written` counts changed files."""
 
     path: Path
     written: int = 0
@@ -54,7 +54,7 @@ class ExportFolder:
 
     @contextmanager
     def writing(self, name: str) -> Iterator[TextIO]:
-        """Write a file; it replaces an earlier one when the block ends, if it differs.
+        """Write a file; it replaces an earlier file when the block ends, if it differs.
 
         Raises:
             Conflict: there is a file of that name that no export wrote.

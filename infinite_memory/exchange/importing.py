@@ -1,4 +1,4 @@
-"""Import: check every record of a source, then store what the store does not have, in parts."""
+"""Import: check every record of a source, then store the missing records, in parts."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def run_import(services: Services, request: ImportRequest) -> Imported:
 
 @define
 class _Outline:
-    """What the first reading of a source found."""
+    """The result of the first reading of a source."""
 
     records: int = 0
     problem_count: int = 0
@@ -133,7 +133,7 @@ def _refuse(request: ImportRequest, outline: _Outline) -> InvalidInput:
 def _checked(
     request: ImportRequest, checker: Checker
 ) -> Iterator[Candidate | LinkRecord | ScopeRecord]:
-    """Read the source again; what cannot be used was reported by the first reading."""
+    """Read the source again; the first reading has reported unusable records."""
     for item in request.read():
         checked = None if isinstance(item, ImportProblem) else checker.check(item)
         if checked is not None and not isinstance(checked, ImportProblem):
@@ -181,7 +181,7 @@ class _Store:
         self._request.report(ExchangeStep.STORING, self._read, self._outline.records)
 
     def flush(self) -> None:
-        """Store what is left; links come with the last memories, in the same commit."""
+        """Store the rest; links come with the last memories, in the same commit."""
         links, self._links = self._links, []
         self._flush_memories(links)
 
@@ -196,7 +196,7 @@ class _Store:
         self._candidates, self._chars, self._scopes = [], 0, {}
 
     def _commit(self, records: Sequence[LinkRecord]) -> tuple[Plan, PlannedLinks]:
-        """Commit what was collected, planned anew after a conflict; return the plan."""
+        """Commit the collected records, planned again after a conflict; return the plan."""
         for last in attempts():
             plan = plan_part(self._services, self._candidates, self._scopes)
             links = plan_links(self._services, records, plan)

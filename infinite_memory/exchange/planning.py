@@ -1,4 +1,4 @@
-"""Plans the commit of a part of an import: what is new, what has changed, and what stays."""
+"""Plans the commit of a part of an import: new, changed and unchanged memories."""
 
 from __future__ import annotations
 
@@ -156,17 +156,17 @@ def _fields_of_source(candidate: Candidate) -> dict[str, Any]:
 
 
 def _says_the_same(candidate: Candidate, stored: Memory) -> bool:
-    """Return whether a revision holds what the source gives now."""
+    """Return whether a revision equals the present record of the source."""
     return evolve(stored, **_fields_of_source(candidate)) == stored
 
 
 def _renew(candidate: Candidate, stored: Memory) -> Memory:
-    """Return the stored memory with what the source gives now."""
+    """Return the stored memory with the values of the present record of the source."""
     return evolve(stored, **_fields_of_source(candidate))
 
 
 class _Undone:
-    """Tells memories that an undo of an import forgot from those that somebody forgot."""
+    """Tells memories that an undo of an import forgot from memories that somebody forgot."""
 
     def __init__(self, services: Services, records: Mapping[str, Record]) -> None:
         self._storage = services.storage
@@ -196,7 +196,7 @@ class _Undone:
 
 
 def _plan_scopes(services: Services, names: Iterable[str], wanted: Mapping[str, Scope]) -> Commit:
-    """Return the part of the commit that creates scopes: those of the source, and those in use."""
+    """Return the part of the commit that creates the scopes of the source and the scopes in use."""
     present = services.storage.scopes()
     folded = {fold_name(name) for name in present}
     missing = {n: s for n, s in wanted.items() if fold_name(n) not in folded and n != GLOBAL}
@@ -220,7 +220,7 @@ def _plan_scopes(services: Services, names: Iterable[str], wanted: Mapping[str, 
 
 @frozen(kw_only=True)
 class PlannedLinks:
-    """The links to write, those that exist now, and the number that lead to no memory."""
+    """The links to write, the links that exist now, and the number that lead to no memory."""
 
     new: tuple[Link, ...] = ()
     present: tuple[Link, ...] = ()

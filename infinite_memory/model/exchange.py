@@ -1,4 +1,4 @@
-"""Export and import: the formats, the results, and what is said of a record that cannot be used."""
+"""Export and import: the formats, the results, and the problem of a record that cannot be used."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class ExportFormat(StrEnum):
 
 
 class FilesBy(StrEnum):
-    """What a file of a Markdown export holds."""
+    """The content of a file of a Markdown export."""
 
     SCOPE = "scope"
     DAY = "day"

@@ -52,10 +52,10 @@ class SupportsReplacement(Protocol):
     """A storage whose whole content can be replaced at once."""
 
     def replacement(self) -> AbstractContextManager[Replacement]:
-        """Return a context in which a new content is prepared; its end discards what is left of it.
+        """Return a context in which a new content is prepared; its end discards an unused content.
 
         Raises:
-            StorageUnavailable: another process prepares one at the moment.
+            StorageUnavailable: another process prepares a replacement at the moment.
         """
 
 

@@ -122,12 +122,12 @@ class Backups(Group):
         passphrase: str | None = None,
         progress: BackupProgress | None = None,
     ) -> Restored:
-        """Bring back what a backup holds, given by its name or its path; it is verified first.
+        """Bring back the content of a backup, given by its name or its path; it is verified first.
 
         `mode` "empty" needs a store that holds nothing. "overwrite" backs up what the store holds,
         and then replaces it for every process at once: an interruption leaves the former content or
         the new one. "merge" adds what the store does not have; of two states of a memory the newer
-        one counts, and both are in its history. What was erased here stays erased. Up to 20,000
+        one counts, and both are in its history. Memories erased here stay erased. Up to 20,000
         memories are one change, which one `undo` reverses.
 
         Raises:

@@ -1,4 +1,4 @@
-"""`store.exchange`: export into open formats, and import from them and from other products."""
+"""`store.exchange`: export into open formats, and import from them and from foreign products."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _CONDITIONS = ("scope", "tags", "kinds", "conversation_id", "since", "until", "w
 
 @measure_calls("exchange.")
 class Exchange(Group):
-    """Exports, which anybody can read, and imports from other products.
+    """Exports, which anybody can read, and imports from foreign products.
 
     An export holds personal data in the clear. A backup, see `store.backups`, holds everything, and
     can be encrypted.
@@ -57,7 +57,7 @@ class Exchange(Group):
     ) -> Exported:
         """Write the memories that meet the conditions into a file or folder, but no forgotten ones.
 
-        `format` is "jsonl", "csv" or "markdown", by default what the name of `to` ends with, and
+        `format` is "jsonl", "csv" or "markdown", by default the ending of the name `to`, and
         Markdown for a folder. The conditions are scope, tags, kinds, conversation_id, since, until
         and when, as in `bulk`; without a scope every scope is exported, private ones only with
         `private` or by name. A Markdown folder has a file for each scope or day, as `files_by`
@@ -135,7 +135,7 @@ class Exchange(Group):
 
 @contextmanager
 def _typed_errors(path: Path) -> Iterator[None]:
-    """Turn an error of the system, as in a file that cannot be read, into one of the library."""
+    """Turn an error of the system, such as an unreadable file, into an error of the library."""
     try:
         yield
     except OSError as error:

@@ -153,7 +153,7 @@ def _nonce(prefix: bytes, number: int, *, is_last: bool) -> bytes:
 
 
 class ChunkSink:
-    """Encrypts what is written to it; `close` writes the last chunk."""
+    """Encrypts the written bytes; `close` writes the last chunk."""
 
     def __init__(self, sink: Sink, header: EncryptionHeader, key: bytes, preamble: bytes) -> None:
         """Write chunks to `sink`, each authenticated together with `preamble`."""
@@ -184,7 +184,7 @@ class ChunkSink:
 
 
 class ChunkSource:
-    """Reads what `ChunkSink` wrote."""
+    """Reads the chunks of a `ChunkSink`."""
 
     def __init__(
         self,

@@ -253,7 +253,7 @@ def _restore(context: click.Context, request: RestoreRequest) -> Restored:
 
 
 def _with_passphrase(file: str | None, work: Callable[[str | None], Result]) -> Result:
-    """Return what `work` returns for a passphrase, which is asked for if `work` needs it."""
+    """Return the result of `work` for a passphrase, which is asked for if `work` needs it."""
     passphrase = given_passphrase(file)
     try:
         return work(passphrase)

@@ -275,7 +275,7 @@ def _remark_import(imported: Imported) -> None:
 
 
 def _embed(store: MemoryStore, pending: int) -> None:
-    """Embed what waits, after the result is printed; an interruption loses nothing."""
+    """Embed the waiting memories, after the result is printed; an interruption loses nothing."""
     number = format_count(pending, "memory", "memories")
     remark(f"Embedding {number} to be found by meaning too; you may interrupt this.")
     done = 0

@@ -155,7 +155,7 @@ def _read_scope(head: Mapping[str, Any], file: str) -> Item:
 
 @define
 class _Sections:
-    """Collects the lines of sections, and what stands between them."""
+    """Collects the lines of sections, and the lines between them."""
 
     file: str
     scope: str | None
@@ -185,7 +185,7 @@ class _Sections:
             self._lines.append(line)
 
     def finish(self) -> Iterator[Item]:
-        """Yield what was collected so far."""
+        """Yield the lines collected so far."""
         text = "\n".join(self._lines).strip()
         if self._fields is not None:
             yield self._problem("the section has no line <!-- end -->")

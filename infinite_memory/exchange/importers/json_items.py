@@ -1,4 +1,4 @@
-"""Reads the values of a long JSON array one by one, so that a large file takes no memory."""
+"""Reads the values of a long JSON array in turn, so that a large file takes no memory."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def conversation_files(source: Source) -> list[str]:
 def read_conversations(source: Source) -> Iterator[tuple[Any, str, str]]:
     """Yield each conversation of an account export, with its file and its place in the file.
 
-    In place of what follows damaged JSON, a problem is yielded.
+    Behind damaged JSON, a problem is yielded and the reading ends.
 
     Raises:
         OSError: a file cannot be read.

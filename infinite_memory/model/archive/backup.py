@@ -1,4 +1,4 @@
-"""Backups of a store: what a file holds, and the result of a restore."""
+"""Backups of a store: the content of a file, and the result of a restore."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Restored(PlainData):
     """The result of a restore.
 
     `counts` are the records of the archive. `added` and `changed` count the memories that a merge
-    stored and revised, `unchanged` those that it left as they were, `still_erased` those that it
+    stored and revised, `unchanged` memories that stayed as they were, `still_erased` memories
     left out because they were erased here. `safety_backup` is the backup that was made before the
     store was overwritten, `set_aside` the folder into which damaged files were moved. `left_out`
     names what the store could not keep, or what the archive did not have.

@@ -70,7 +70,7 @@ def prepare_beside(database: Database) -> Iterator[Places]:
     """Create an empty store that continues the feed of `database`; remove it at the end.
 
     Raises:
-        StorageUnavailable: another process prepares one, or the folder cannot be used.
+        StorageUnavailable: another process prepares a replacement, or the folder cannot be used.
     """
     with _hold_restore_lock(database.places) as beside:
         with database.read() as snapshot:
@@ -100,7 +100,7 @@ def _hold_restore_lock(places: Places) -> Iterator[Places]:
 
 
 class DamagedReplacement:
-    """A new store in the place of one that cannot be opened, whose files are kept."""
+    """A new store in the place of a store that cannot be opened, whose files are kept."""
 
     def __init__(self, storage: Storage, places: Places) -> None:
         """Prepare the content in `storage`, for the store at `places`."""
@@ -168,10 +168,10 @@ def _files_of(places: Places) -> tuple[Path, ...]:
 def prepare_in_place(
     places: Places, open_storage: Callable[[Path], Storage]
 ) -> Iterator[DamagedReplacement]:
-    """Create a new store beside one that cannot be opened; remove it at the end.
+    """Create a new store beside a store that cannot be opened; remove it at the end.
 
     Raises:
-        StorageUnavailable: another process prepares one, or the folder cannot be used.
+        StorageUnavailable: another process prepares a replacement, or the folder cannot be used.
     """
     with _hold_restore_lock(places) as beside, closing(open_storage(beside.folder)) as storage:
         yield DamagedReplacement(storage, places)
