@@ -13,7 +13,7 @@ from infinite_memory.text.analyzer import cut_chinese, fold, foreign_languages, 
 from infinite_memory.text.languages import function_words
 from infinite_memory.text.word_lists import chinese_stop_words, simplify
 
-__all__ = ["split_terms"]
+__all__ = ["has_subject", "split_terms"]
 
 _KANA = re.compile("[\u3041-\u30fa]")
 _HAN_RUN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+")
@@ -24,6 +24,19 @@ def split_terms(question: str) -> tuple[list[str], list[str]]:
 
     If no term shows the subject, all terms are in the first list.
     """
+    every_term, telling = _find_telling(question)
+    if not telling:
+        return every_term, []
+    return telling, sorted(set(every_term).difference(telling))
+
+
+def has_subject(text: str) -> bool:
+    """Return whether `text` has a word or a number that is no function word of its language."""
+    return bool(_find_telling(text)[1])
+
+
+def _find_telling(question: str) -> tuple[list[str], list[str]]:
+    """Return all terms of a question, and the terms that show its subject."""
     every_term = terms(question)
     text = question
     # Japanese is not cut by the Chinese dictionary.
@@ -33,9 +46,7 @@ def split_terms(question: str) -> tuple[list[str], list[str]]:
     telling = [
         term for term in (terms(text) if text != question else every_term) if term not in idle
     ]
-    if not telling:
-        return every_term, []
-    return telling, sorted(set(every_term).difference(telling))
+    return every_term, telling
 
 
 @lru_cache

@@ -29,15 +29,16 @@ class Plan:
     """What one run of a job does. A dry run makes the same plan, and shows it.
 
     `commit` is everything that the run changes, one entry of the journal, without the entry;
-    `steps` describe it; `replaced_links` are the present links that it replaces. `work` is what a
-    job does besides, such as a backup, and `intends` has a sentence for each part of it. `notes`
-    are kept for the next run, see `SupportsLease.note_upkeep`. `more` says that the bound was
-    reached.
+    `steps` describe it; `replaced_links` are the present links that it replaces. `prepare` is work
+    that must succeed before the commit, such as an export, and `work` comes after it, such as a
+    backup; `intends` has a sentence for each part of both. `notes` are kept for the next run, see
+    `SupportsLease.note_upkeep`. `more` says that the bound was reached: the job stays due.
     """
 
     steps: Sequence[UpkeepStep] = ()
     commit: Commit = field(factory=Commit)
     replaced_links: Sequence[Link] = ()
+    prepare: Work | None = None
     work: Work | None = None
     intends: Sequence[str] = ()
     notes: Mapping[str, str] = field(factory=dict)

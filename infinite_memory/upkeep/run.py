@@ -42,6 +42,7 @@ def _run(job: Job, context: JobContext, *, dry_run: bool) -> JobReport:
         plan = job.plan(context)
         if dry_run:
             return _report(job, plan, done=plan.intends)
+        prepared = () if plan.prepare is None else tuple(plan.prepare())
         try:
             entry = _commit(job, context, plan)
             break
@@ -50,8 +51,10 @@ def _run(job: Job, context: JobContext, *, dry_run: bool) -> JobReport:
             if attempt == _ATTEMPTS - 1:
                 raise
     done = () if plan.work is None else tuple(plan.work())
-    write_notes(context.services, {last_run_note(job.name): str(iso(context.now)), **plan.notes})
-    return _report(job, plan, done=done, entry=entry)
+    # A job with more to do stays due.
+    ran = {} if plan.more else {last_run_note(job.name): str(iso(context.now))}
+    write_notes(context.services, {**ran, **plan.notes})
+    return _report(job, plan, done=(*prepared, *done), entry=entry)
 
 
 def _commit(job: Job, context: JobContext, plan: Plan) -> int | None:

@@ -3,9 +3,25 @@
 from __future__ import annotations
 
 from infinite_memory.upkeep.job import Job
+from infinite_memory.upkeep.jobs.archive import ARCHIVE
+from infinite_memory.upkeep.jobs.backup import BACKUP
+from infinite_memory.upkeep.jobs.compact import COMPACT
 from infinite_memory.upkeep.jobs.embed import EMBED
+from infinite_memory.upkeep.jobs.index import INDEX
+from infinite_memory.upkeep.jobs.limit import LIMIT
+from infinite_memory.upkeep.jobs.link_duplicates import LINK_DUPLICATES
+from infinite_memory.upkeep.jobs.retire import RETIRE
 
 __all__ = ["JOBS"]
 
-JOBS: tuple[Job, ...] = (EMBED,)
-"""Every job, in the order in which they run when several are due."""
+JOBS: tuple[Job, ...] = (
+    BACKUP,
+    EMBED,
+    LINK_DUPLICATES,
+    RETIRE,
+    ARCHIVE,
+    LIMIT,
+    INDEX,
+    COMPACT,
+)
+"""Every job, in the order in which they run when several are due; the backup comes first."""

@@ -1,0 +1,76 @@
+"""The changes of a run: verdicts, collected into one commit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from attrs import define, evolve, field
+
+from infinite_memory.model.commit import Commit, Erase, Put
+from infinite_memory.model.memory import Memory, Status
+from infinite_memory.operations.writes.quoting_summaries import find_quoting_summaries
+from infinite_memory.upkeep.context import JobContext
+from infinite_memory.upkeep.job import MAX_CHANGES
+from infinite_memory.upkeep.policies.verdict import Verdict
+from infinite_memory.upkeep.report import StepAction, UpkeepStep
+
+__all__ = ["Changes", "archive_puts"]
+
+
+@define
+class Changes:
+    """Verdicts on memories, at most `MAX_CHANGES`, as the steps and the commit of a run."""
+
+    context: JobContext
+    _verdicts: dict[str, tuple[Memory, Verdict]] = field(factory=dict)
+
+    def has_room(self, number: int) -> bool:
+        """Return whether `number` more changes fit into the run."""
+        return len(self._verdicts) + number <= MAX_CHANGES
+
+    def add(self, verdicts: Iterable[tuple[Memory, Verdict]]) -> None:
+        """Add verdicts; of two on a memory the first counts."""
+        for memory, verdict in verdicts:
+            self._verdicts.setdefault(memory.id, (memory, verdict))
+
+    def steps(self) -> list[UpkeepStep]:
+        """Return the steps, erasures first."""
+        steps = [verdict.step(memory) for memory, verdict in self._all().values()]
+        return sorted(steps, key=lambda step: list(StepAction).index(step.action))
+
+    def commit(self) -> Commit:
+        """Return the commit that carries all verdicts out."""
+        verdicts = self._all()
+        erases = [m for m, verdict in verdicts.values() if verdict.action is StepAction.ERASE]
+        archived = [m for m, verdict in verdicts.values() if verdict.action is StepAction.ARCHIVE]
+        return Commit(
+            erases=tuple(Erase(id=memory.id, expected=memory.revision) for memory in erases),
+            puts=archive_puts(self.context, archived),
+        )
+
+    def _all(self) -> Mapping[str, tuple[Memory, Verdict]]:
+        """Return the verdicts, with one on each summary that quotes an erased memory."""
+        erased = [m.id for m, v in self._verdicts.values() if v.action is StepAction.ERASE]
+        quoting = find_quoting_summaries(self.context.services, erased)
+        reason = "a summary that quotes an erased memory"
+        added = {summary.id: (summary, Verdict(StepAction.ERASE, reason)) for summary in quoting}
+        return {**self._verdicts, **added}
+
+
+def archive_puts(context: JobContext, memories: Iterable[Memory]) -> tuple[Put, ...]:
+    """Return the writes that archive memories, with the vectors that they have."""
+    revisions = {memory.id: memory.revision for memory in memories}
+    records = context.services.storage.get(list(revisions))
+    return tuple(
+        Put(
+            memory=evolve(
+                record.memory,
+                status=Status.ARCHIVED,
+                revision=record.memory.revision + 1,
+                stored_at=max(context.now, record.memory.stored_at),
+            ),
+            expected=revisions[memory_id],
+            embeddings=record.embeddings,
+        )
+        for memory_id, record in records.items()
+    )
