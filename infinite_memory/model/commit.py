@@ -119,7 +119,8 @@ class Expect:
     name may exist in any letter case. After the commit an `unused` scope must hold no scopes, and
     forgotten memories at most. `keys` and `contents` name the memories with a key or a
     content. `access_keys`, if given, has every undamaged access key by id. `entry_number`, if
-    given, must become the number of the first journal entry.
+    given, must become the number of the first journal entry. `lease`, if given, must be the number
+    of the latest lease, see `protocols.Lease`: the worker that lost the lease changes nothing more.
     """
 
     scopes: Mapping[str, Scope | None] = field(factory=dict)
@@ -128,6 +129,7 @@ class Expect:
     contents: Sequence[ExpectContent] = ()
     access_keys: Mapping[str, AccessKey] | None = None
     entry_number: int | None = None
+    lease: int | None = None
 
 
 @frozen(kw_only=True)
@@ -228,6 +230,9 @@ def _merge_expectations(expectations: Sequence[Expect]) -> Expect:
     numbers = {expect.entry_number for expect in expectations} - {None}
     if len(numbers) > 1:
         raise InvalidInput(f"a commit has one entry of the journal, not {len(numbers)}")
+    leases = {expect.lease for expect in expectations} - {None}
+    if len(leases) > 1:
+        raise InvalidInput(f"a commit has one lease, not {len(leases)}")
     known_keys = [expect.access_keys for expect in expectations if expect.access_keys is not None]
     if any(keys != known_keys[0] for keys in known_keys):
         raise InvalidInput("a commit cannot expect the access keys in two states")
@@ -238,4 +243,5 @@ def _merge_expectations(expectations: Sequence[Expect]) -> Expect:
         contents=tuple([content for expect in expectations for content in expect.contents]),
         access_keys=known_keys[0] if known_keys else None,
         entry_number=next(iter(numbers), None),
+        lease=next(iter(leases), None),
     )

@@ -33,6 +33,9 @@ class Present(Protocol):
     def journal_end(self) -> JournalEnd:
         """The end of the journal."""
 
+    def lease_number(self) -> int:
+        """Return the number of the latest lease, 0 if nobody ever held it."""
+
     def revision(self, memory_id: str) -> int:
         """Return the current revision of a memory, 0 if no memory has the id."""
 
@@ -154,6 +157,11 @@ def refuse_changes(commit: Commit, present: Present) -> None:
         raise _conflict(["the access keys"])
     if expect.entry_number is not None:
         _refuse_other_number(expect.entry_number, present.journal_end)
+    if expect.lease is not None and expect.lease != present.lease_number():
+        raise Conflict(
+            f"the lease {expect.lease} of the worker was lost, and nothing was stored: another"
+            " process does the upkeep"
+        )
 
 
 def refuse_conflicts(commit: Commit, revision_of: Callable[[str], int]) -> None:

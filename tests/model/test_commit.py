@@ -34,6 +34,7 @@ FULL = Commit(
         contents=(ExpectContent(scopes=frozenset({"s"}), content_hashes=frozenset({bytes(32)})),),
         access_keys={"aaaaaaaa": KEY},
         entry_number=7,
+        lease=3,
     ),
     erases=(Erase(id="e"),),
     puts=(put("a", scope="s"), put("a", scope="s", revision=2)),

@@ -103,6 +103,7 @@ class Translation:
             ],
             access_keys=None,
             entry_number=expect.entry_number,
+            lease=expect.lease,
         )
 
     def _checked_put(self, put: Put) -> Put:

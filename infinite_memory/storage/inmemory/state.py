@@ -36,6 +36,7 @@ class State:
     """
 
     sequence: int = 0
+    latest_lease: int = 0
     active_model: str | None = None
     records: dict[str, Record] = attrs.Factory(dict)
     earlier: dict[str, tuple[Memory, ...]] = attrs.Factory(dict)
@@ -57,6 +58,10 @@ class State:
         }
         hashes = {digest: set(ids) for digest, ids in self.ids_by_hash.items()}
         return State(**copies, ids_by_hash=hashes)
+
+    def lease_number(self) -> int:
+        """Return the number of the latest lease."""
+        return self.latest_lease
 
     def revision(self, memory_id: str) -> int:
         """Return the current revision of a memory, 0 if no memory has the id."""

@@ -21,6 +21,7 @@ from infinite_memory.model.record import Change, Changes, Page, Record, Size, Us
 from infinite_memory.model.scope import Scope
 from infinite_memory.model.verification import Verification, Walked
 from infinite_memory.protocols import Replacement, Storage
+from infinite_memory.storage.inmemory.lease import InMemoryLease, Leases
 from infinite_memory.storage.inmemory.replacement import InMemoryReplacement
 from infinite_memory.storage.inmemory.state import State
 from infinite_memory.storage.integrity import check_record
@@ -52,6 +53,7 @@ class InMemoryStorage:
         self._lock = threading.RLock()
         self._closed = False
         self._state = State() if state is None else state
+        self._leases = Leases()
 
     @property
     def identity(self) -> str:
@@ -293,7 +295,31 @@ class InMemoryStorage:
         with self._lock:
             state = self._open()
             refuse_replacement(position, entries, state.sequence, state.journal_end)
+            beside._state.latest_lease = state.latest_lease
             self._state = beside._state
+
+    def try_lease(self, holder: str) -> InMemoryLease | None:
+        """Return the lease if nobody holds it; see `SupportsLease`."""
+        with self._lock, self._leases.lock:
+            state = self._open()
+            if self._leases.lease is not None:
+                return None
+            state.latest_lease += 1
+            self._leases.lease = InMemoryLease(state.latest_lease, holder, self._leases)
+            return self._leases.lease
+
+    def lease_holder(self) -> str | None:
+        """Return who holds the lease; see `SupportsLease`."""
+        lease = self._leases.lease
+        return None if lease is None else lease.holder
+
+    def upkeep_notes(self) -> dict[str, str]:
+        """Return the notes of the jobs; see `SupportsLease`."""
+        return dict(self._leases.notes)
+
+    def note_upkeep(self, notes: Mapping[str, str]) -> None:
+        """Add notes; see `SupportsLease`."""
+        self._leases.add_notes(notes)
 
     def close(self) -> None:
         """Discard everything that is stored. Closing twice does nothing."""

@@ -30,6 +30,7 @@ from infinite_memory.storage.mongodb.commit_plan import (
 )
 from infinite_memory.storage.mongodb.connection import Connection
 from infinite_memory.storage.mongodb.documents import decode_memory, revision_of
+from infinite_memory.storage.mongodb.lease import lease_number_in
 from infinite_memory.storage.mongodb.metadata import (
     encode_end,
     end_in,
@@ -126,11 +127,11 @@ class Committer:
             sequence=sequence_in(store, place),
             journal=end_in(store, place),
         )
-        refuse_changes(commit, self._current_state(before, session))
+        refuse_changes(commit, self._current_state(before, session, lease_number_in(store)))
         return plan_commit(commit, before, refuse=self._damage.refuse_record)
 
-    def _current_state(self, before: Before, session: ClientSession) -> _CurrentState:
-        return _CurrentState(self._database, self._scopes, self._damage, before, session)
+    def _current_state(self, before: Before, session: ClientSession, lease: int) -> _CurrentState:
+        return _CurrentState(self._database, self._scopes, self._damage, before, session, lease)
 
     def _prepare_usage(self, used: Mapping[str, Usage], session: ClientSession) -> Plan:
         place = self._connection.place
@@ -171,14 +172,19 @@ class _CurrentState:
         damage: DamageLog,
         before: Before,
         session: ClientSession,
+        lease: int,
     ) -> None:
         self.journal_end = before.journal
+        self._lease = lease
         self._database = database
         self._damage = damage
         self._memories = database.get_collection(MEMORIES)
         self._scopes = scopes
         self._documents = before.documents
         self._session = session
+
+    def lease_number(self) -> int:
+        return self._lease
 
     def revision(self, memory_id: str) -> int:
         return revision_of(self._documents.get(memory_id))

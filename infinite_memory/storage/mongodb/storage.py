@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pymongo.errors import (
     ConnectionFailure,
@@ -28,6 +28,7 @@ from infinite_memory.model.verification import Finding
 from infinite_memory.protocols import Replacement, Storage
 from infinite_memory.storage.damage import USAGE, DamageLog
 from infinite_memory.storage.forks import crossed_fork
+from infinite_memory.storage.mongodb import lease
 from infinite_memory.storage.mongodb.access_keys import find_access_keys
 from infinite_memory.storage.mongodb.brief_calls import (
     close_client,
@@ -43,6 +44,7 @@ from infinite_memory.storage.mongodb.creation import ensure_store, has_store
 from infinite_memory.storage.mongodb.errors import translate_errors
 from infinite_memory.storage.mongodb.feed import FeedReader
 from infinite_memory.storage.mongodb.journal import JournalReader
+from infinite_memory.storage.mongodb.lease import MongoLease
 from infinite_memory.storage.mongodb.links import links_of
 from infinite_memory.storage.mongodb.metadata import SwapUnfinished, active_model
 from infinite_memory.storage.mongodb.migrations import migrate
@@ -256,6 +258,27 @@ class MongoStorage:
         """
         self._check_usable()
         return True
+
+    def try_lease(self, holder: str) -> MongoLease | None:
+        """Return the lease if nobody holds it; see `SupportsLease`."""
+        # Not retried: a lost answer would look like a lease of somebody else for some seconds.
+        number = self._run(lambda: lease.take_lease(self._database, holder), retry=False)
+        return None if number is None else MongoLease(number, self._set_lease_expiry)
+
+    def _set_lease_expiry(self, number: int, expires: Any) -> bool:
+        return self._run(lambda: lease.set_expiry(self._database, number, expires))
+
+    def lease_holder(self) -> str | None:
+        """Return who holds the lease; see `SupportsLease`."""
+        return self._run(lambda: lease.find_holder(self._database))
+
+    def upkeep_notes(self) -> dict[str, str]:
+        """Return the notes of the jobs; see `SupportsLease`."""
+        return self._run(lambda: lease.read_notes(self._database))
+
+    def note_upkeep(self, notes: Mapping[str, str]) -> None:
+        """Add notes; see `SupportsLease`."""
+        self._run(lambda: lease.write_notes(self._database, notes))
 
     @contextmanager
     def snapshot(self) -> Iterator[Storage]:

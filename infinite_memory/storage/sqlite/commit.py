@@ -30,6 +30,8 @@ from infinite_memory.storage.hash_chain import action_text
 from infinite_memory.storage.sqlite.access_keys import put_access_key, read_access_keys
 from infinite_memory.storage.sqlite.database import Snapshot
 from infinite_memory.storage.sqlite.feed import seal_erased
+from infinite_memory.storage.sqlite.files.lease import read_upkeep
+from infinite_memory.storage.sqlite.files.paths import Places
 from infinite_memory.storage.sqlite.links import erase_link, erase_links, put_link
 from infinite_memory.storage.sqlite.metadata import Ledger, append_entry
 from infinite_memory.storage.sqlite.queries import find_page, has_content
@@ -119,6 +121,10 @@ class CommitWriter:
         self._places: dict[str, _Place] = {}
         # The ids that the entry names and that neither their row nor `journal_memories` lists yet.
         self._unlisted = set(logged)
+
+    def lease_number(self) -> int:
+        """Return the number of the latest lease."""
+        return read_upkeep(Places(self._path.parent).upkeep).number
 
     def revision(self, memory_id: str) -> int:
         """Return the current revision of a memory, 0 if no memory has the id."""

@@ -35,6 +35,13 @@ from infinite_memory.storage.sqlite.access_keys import read_access_keys
 from infinite_memory.storage.sqlite.commit import CommitWriter, encode_commit
 from infinite_memory.storage.sqlite.database import Database, Snapshot
 from infinite_memory.storage.sqlite.feed import read_changes, read_pending, was_erased
+from infinite_memory.storage.sqlite.files.lease import (
+    SqliteLease,
+    find_holder,
+    read_upkeep,
+    take_lease,
+    write_upkeep,
+)
 from infinite_memory.storage.sqlite.files.marker import read_copy_mark, write_copy_mark
 from infinite_memory.storage.sqlite.journal import read_journal
 from infinite_memory.storage.sqlite.links import read_links
@@ -274,6 +281,29 @@ class SqliteStorage:
     def scrub(self) -> bool:
         """Empty the log into the database, whose erased bytes SQLite overwrites with zeros."""
         return self._database.scrub()
+
+    def try_lease(self, holder: str) -> SqliteLease | None:
+        """Return the lease if nobody holds it; see `SupportsLease`."""
+        places = self._database.places
+        with self._database.alone():
+            return take_lease(places.upkeep_lock, places.upkeep, holder)
+
+    def lease_holder(self) -> str | None:
+        """Return who holds the lease; see `SupportsLease`."""
+        return find_holder(self._database.places.upkeep_lock, self._database.places.upkeep)
+
+    def upkeep_notes(self) -> dict[str, str]:
+        """Return the notes of the jobs; see `SupportsLease`."""
+        return dict(read_upkeep(self._database.places.upkeep).notes)
+
+    def note_upkeep(self, notes: Mapping[str, str]) -> None:
+        """Add notes; see `SupportsLease`."""
+        file = self._database.places.upkeep
+        with self._database.alone():
+            known = read_upkeep(file)
+            merged = {**known.notes, **notes}
+            kept = {name: text for name, text in merged.items() if text}
+            write_upkeep(file, evolve(known, notes=kept))
 
     def verify(self, walked: Walked | None = None) -> Verification:
         """Check everything that is stored; see `SupportsVerify.verify`."""

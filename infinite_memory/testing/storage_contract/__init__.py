@@ -33,6 +33,7 @@ from infinite_memory.testing.storage_contract.commits import CommitTests
 from infinite_memory.testing.storage_contract.feed import FeedTests
 from infinite_memory.testing.storage_contract.finding import FindingTests
 from infinite_memory.testing.storage_contract.journal import JournalTests
+from infinite_memory.testing.storage_contract.lease import LeaseTests
 from infinite_memory.testing.storage_contract.links import LinkTests
 from infinite_memory.testing.storage_contract.models import ModelTests
 from infinite_memory.testing.storage_contract.records import RecordTests
@@ -48,6 +49,7 @@ class StorageContract(
     FeedTests,
     FindingTests,
     JournalTests,
+    LeaseTests,
     LinkTests,
     AccessKeyTests,
     WholeStoreTests,

@@ -51,6 +51,16 @@ class Places:
         return self.folder / "memory.db.copy"
 
     @property
+    def upkeep_lock(self) -> Path:
+        """The file that the process locks which does the upkeep."""
+        return self.folder / "store.upkeep.lock"
+
+    @property
+    def upkeep(self) -> Path:
+        """The file with the number and the holder of the last lease, and the notes of the jobs."""
+        return self.folder / "store.upkeep"
+
+    @property
     def replacement(self) -> Path:
         """The folder in which a new content of the store is prepared."""
         return self.folder / "store.restoring"
