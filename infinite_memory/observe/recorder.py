@@ -73,6 +73,20 @@ class Recorder:
         self._lock = threading.Lock()
         self._histograms: dict[tuple[Series, str], Histogram] = {}
         self._caches: dict[str, tuple[int, int]] = {}
+        self._running = 0
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a call of a method of the store is running at the moment."""
+        return self._running > 0
+
+    def count_running(self, change: int) -> None:
+        """Count a call that begins, by 1, or that ends, by -1."""
+        recorder: Recorder | None = self
+        while recorder is not None:
+            with recorder._lock:
+                recorder._running += change
+            recorder = recorder._within
 
     def add(self, series: Series, name: str, seconds: float, error: str | None = None) -> None:
         """Record a call of `name` that took `seconds`, and the type of its error."""
@@ -143,6 +157,7 @@ class _Call:
     def __enter__(self) -> Self:
         if _current.get() is None:
             self._token = _current.set(self)
+            self._recorder.count_running(1)
             self._span = start_span(self.operation)
         self._begun = time.perf_counter()
         return self
@@ -156,6 +171,7 @@ class _Call:
         if self._token is None:
             return
         seconds = time.perf_counter() - self._begun
+        self._recorder.count_running(-1)
         _current.reset(self._token)
         name = None if kind is None else kind.__name__
         if self._span is not None:

@@ -16,13 +16,17 @@ from infinite_memory.upkeep.report import UpkeepReport
 from infinite_memory.upkeep.run import run_job
 from infinite_memory.upkeep.schedule import due_jobs
 
-__all__ = ["available_jobs", "optimize"]
+__all__ = ["available_jobs", "may_work", "optimize"]
+
+
+def may_work(services: Services) -> bool:
+    """Return whether this handle shows the whole store and may change it."""
+    return services.confinement is None and not isinstance(services.storage, ReadOnlyStorage)
 
 
 def available_jobs(services: Services) -> tuple[Job, ...]:
     """Return the jobs that this handle may run."""
-    narrow = services.confinement is not None or isinstance(services.storage, ReadOnlyStorage)
-    return tuple(job for job in JOBS if not (narrow and job.whole_store))
+    return tuple(job for job in JOBS if not job.whole_store or may_work(services))
 
 
 def optimize(services: Services, *, dry_run: bool, jobs: Sequence[str] | None) -> UpkeepReport:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
+from attrs import evolve
+
 from infinite_memory.errors import Conflict, InfiniteMemoryError
 from infinite_memory.model.codec import iso
 from infinite_memory.model.entry import Operation
@@ -62,8 +64,13 @@ def _commit(job: Job, context: JobContext, plan: Plan) -> int | None:
     if not plan.commit.changes:
         return None
     services = context.services
+    expected = evolve(plan.commit.expect, lease=context.lease)
     commit = with_entry(
-        services, Operation.UPKEEP, plan.commit, links=plan.replaced_links, reason=job.summary
+        services,
+        Operation.UPKEEP,
+        evolve(plan.commit, expect=expected),
+        links=plan.replaced_links,
+        reason=job.summary,
     )
     services.storage.commit(commit)
     if plan.commit.erases:

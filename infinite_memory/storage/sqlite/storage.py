@@ -12,6 +12,7 @@ import apsw
 from attrs import evolve
 
 from infinite_memory.errors import StoreDamaged
+from infinite_memory.files.locks import FileLock
 from infinite_memory.model.access.key import AccessKey
 from infinite_memory.model.archive.copying import CopyMark
 from infinite_memory.model.codec import from_micros
@@ -37,9 +38,9 @@ from infinite_memory.storage.sqlite.database import Database, Snapshot
 from infinite_memory.storage.sqlite.feed import read_changes, read_pending, was_erased
 from infinite_memory.storage.sqlite.files.lease import (
     SqliteLease,
+    begin_lease,
     find_holder,
     read_upkeep,
-    take_lease,
     write_upkeep,
 )
 from infinite_memory.storage.sqlite.files.marker import read_copy_mark, write_copy_mark
@@ -285,8 +286,15 @@ class SqliteStorage:
     def try_lease(self, holder: str) -> SqliteLease | None:
         """Return the lease if nobody holds it; see `SupportsLease`."""
         places = self._database.places
-        with self._database.alone():
-            return take_lease(places.upkeep_lock, places.upkeep, holder)
+        lock = FileLock(places.upkeep_lock)
+        if not lock.try_acquire():
+            return None
+        try:
+            with self._database.alone():
+                return begin_lease(lock, places.upkeep, holder)
+        except BaseException:  # whatever refuses or interrupts it
+            lock.release()
+            raise
 
     def lease_holder(self) -> str | None:
         """Return who holds the lease; see `SupportsLease`."""

@@ -17,7 +17,7 @@ from infinite_memory.errors import StorageUnavailable
 from infinite_memory.files.atomic import write_atomically
 from infinite_memory.files.locks import FileLock, is_locked
 
-__all__ = ["SqliteLease", "UpkeepFile", "find_holder", "read_upkeep", "take_lease", "write_upkeep"]
+__all__ = ["SqliteLease", "UpkeepFile", "begin_lease", "find_holder", "read_upkeep", "write_upkeep"]
 
 _MAX_BYTES = 1 << 20
 
@@ -47,23 +47,16 @@ class SqliteLease:
         self._lock.release()
 
 
-def take_lease(lock: Path, file: Path, holder: str) -> SqliteLease | None:
-    """Return the lease if nobody holds it; the caller holds the lock of the writers.
+def begin_lease(lock: FileLock, file: Path, holder: str) -> SqliteLease:
+    """Return a new lease; the caller holds `lock`, and the lock of the writers.
 
     Raises:
-        StorageUnavailable: a file cannot be used.
+        StorageUnavailable: the file cannot be used.
     """
-    file_lock = FileLock(lock)
-    if not file_lock.try_acquire():
-        return None
-    try:
-        known = read_upkeep(file)
-        number = known.number + 1
-        write_upkeep(file, evolve(known, number=number, holder=holder))
-    except BaseException:
-        file_lock.release()
-        raise
-    return SqliteLease(file_lock, number)
+    known = read_upkeep(file)
+    number = known.number + 1
+    write_upkeep(file, evolve(known, number=number, holder=holder))
+    return SqliteLease(lock, number)
 
 
 def find_holder(lock: Path, file: Path) -> str | None:
