@@ -27,6 +27,7 @@ from infinite_memory_mcp.toolsets.health import HEALTH
 from infinite_memory_mcp.toolsets.overview import ARRANGING, OVERVIEW
 from infinite_memory_mcp.toolsets.profile import PROFILE
 from infinite_memory_mcp.toolsets.reading import READING
+from infinite_memory_mcp.toolsets.upkeep import UPKEEP
 from infinite_memory_mcp.toolsets.writing import WRITING
 from infinite_memory_mcp.validation import (
     Offer,
@@ -52,7 +53,7 @@ RIGHTS = ("read", "write", "admin")
 TOOLSETS: Mapping[str, tuple[ToolSpec[Any], ...]] = {
     "core": (*WRITING, *READING, *OVERVIEW),
     "profile": PROFILE,
-    "admin": (*ARRANGING, *CHANGES, *BACKUPS, *HEALTH),
+    "admin": (*ARRANGING, *CHANGES, *BACKUPS, *UPKEEP, *HEALTH),
 }
 """All tools by toolset. The server chooses at its start which toolsets it offers."""
 

@@ -42,8 +42,12 @@ _TOOLS: Mapping[str, tuple[str, ...]] = {
         *("memory_stats", "memory_health", "check_database_health", "get_status", "get_stats"),
     ),
     "backup_memory": (
-        *("backup_memories", "create_backup", "memory_backup", "export_memories"),
+        *("backup_memories", "create_backup", "memory_backup"),
         *("backup", "dashboard_create_backup"),
+    ),
+    "optimize_memory": (
+        *("optimize_db", "optimize_database", "cleanup_duplicates", "consolidate_memories"),
+        *("trigger_consolidation", "memory_consolidate", "cleanup_corrupted_encoding"),
     ),
     "restore_memory": ("restore_memories", "restore_backup", "import_backup"),
     "get_metrics": ("get_cache_stats", "memory_metrics", "get_performance_stats"),

@@ -125,6 +125,11 @@ SECTIONS: Mapping[str, Mapping[str, CommandRow]] = {
             "import conversations.zip --scope chatgpt --dry-run",
             "exchange",
         ),
+        "optimize": CommandRow(
+            "Do the upkeep that is due: archive, link, back up, compact.",
+            "optimize --dry-run",
+            "upkeep",
+        ),
         "embed": CommandRow("Embed the memories that have no vector yet.", "embed", "models"),
     },
     "The installation": {

@@ -122,6 +122,8 @@ class _AsyncUpkeep(_Awaited[Upkeep]):
     """`Upkeep`, awaited."""
 
     optimize = _awaited(Upkeep.optimize)
+    work = _awaited(Upkeep.work)
+    work_once = _awaited(Upkeep.work_once)
 
 
 class _AsyncExchange(_Awaited[Exchange]):

@@ -73,6 +73,7 @@ ROWS: Mapping[str, list[Row]] = {
     "briefing": [(), ("--scope", "zz-vault"), ("--scope", "team"), ("--project", "/")],
     "hook": [("SessionStart",), ("Stop",)],
     "copy": [("zz-from", "zz-to")],
+    "optimize": [(), ("--dry-run",), ("--job", "archive")],
     "backup": [(), ("list",), ("verify", "zz"), ("delete", "zz.imarchive")],
     "restore": [("zz.imarchive",), ("zz.imarchive", "--overwrite")],
     "export": [

@@ -73,6 +73,7 @@ ROWS: Mapping[str, Sequence[Mapping[str, Any]]] = {
         *({"scope": scope, "query": "deadline"} for scope in SCOPES),
         {"scope": "ALL", "cursor": CURSOR},
     ],
+    "optimize_memory": [{"dry_run": True}, {}, {"job": "zz-job"}],
     "backup_memory": [{}],
     "list_backups": [{}],
     "delete_backup": [{"name": "zz.imarchive"}],

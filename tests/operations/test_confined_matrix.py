@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -186,6 +187,8 @@ ROWS: Mapping[str, list[Call]] = {
         lambda s: (s.upkeep.optimize(), s.journal.entries()),
         lambda s: s.upkeep.optimize(jobs=["zz-job"]),
     ],
+    "upkeep.work": [lambda s: s.upkeep.work(threading.Event())],
+    "upkeep.work_once": [lambda s: s.upkeep.work_once()],
     "bulk.preview_forget": [*bulk_calls()],
     "bulk.forget": [
         *(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from threading import Event
 
 import pytest
 from store_names import GROUPS, public_names
@@ -32,6 +33,8 @@ CALLS: dict[str, Callable[[MemoryStore], object]] = {
     "scopes.update": lambda store: store.scopes.update("Global", description="everything"),
     "scopes.delete": lambda store: store.scopes.delete("Apollo"),
     "upkeep.optimize": lambda store: store.upkeep.optimize(),
+    "upkeep.work": lambda store: store.upkeep.work(Event()),
+    "upkeep.work_once": lambda store: store.upkeep.work_once(),
     "ids.resolve": lambda store: store.ids.resolve("12345678"),
     "ids.shorten": lambda store: store.ids.shorten(["12345678"]),
     "journal.__iter__": lambda store: list(store.journal),

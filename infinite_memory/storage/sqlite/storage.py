@@ -12,7 +12,6 @@ import apsw
 from attrs import evolve
 
 from infinite_memory.errors import StoreDamaged
-from infinite_memory.files.locks import FileLock
 from infinite_memory.model.access.key import AccessKey
 from infinite_memory.model.archive.copying import CopyMark
 from infinite_memory.model.codec import from_micros
@@ -36,13 +35,7 @@ from infinite_memory.storage.sqlite.access_keys import read_access_keys
 from infinite_memory.storage.sqlite.commit import CommitWriter, encode_commit
 from infinite_memory.storage.sqlite.database import Database, Snapshot
 from infinite_memory.storage.sqlite.feed import read_changes, read_pending, was_erased
-from infinite_memory.storage.sqlite.files.lease import (
-    SqliteLease,
-    begin_lease,
-    find_holder,
-    read_upkeep,
-    write_upkeep,
-)
+from infinite_memory.storage.sqlite.files.lease import LeaseFiles, SqliteLease
 from infinite_memory.storage.sqlite.files.marker import read_copy_mark, write_copy_mark
 from infinite_memory.storage.sqlite.journal import read_journal
 from infinite_memory.storage.sqlite.links import read_links
@@ -283,35 +276,24 @@ class SqliteStorage:
         """Empty the log into the database, whose erased bytes SQLite overwrites with zeros."""
         return self._database.scrub()
 
+    def _leases(self) -> LeaseFiles:
+        return LeaseFiles(self._database.places, self._database.alone)
+
     def try_lease(self, holder: str) -> SqliteLease | None:
         """Return the lease if nobody holds it; see `SupportsLease`."""
-        places = self._database.places
-        lock = FileLock(places.upkeep_lock)
-        if not lock.try_acquire():
-            return None
-        try:
-            with self._database.alone():
-                return begin_lease(lock, places.upkeep, holder)
-        except BaseException:  # whatever refuses or interrupts it
-            lock.release()
-            raise
+        return self._leases().take(holder)
 
     def lease_holder(self) -> str | None:
         """Return who holds the lease; see `SupportsLease`."""
-        return find_holder(self._database.places.upkeep_lock, self._database.places.upkeep)
+        return self._leases().holder()
 
     def upkeep_notes(self) -> dict[str, str]:
         """Return the notes of the jobs; see `SupportsLease`."""
-        return dict(read_upkeep(self._database.places.upkeep).notes)
+        return self._leases().notes()
 
     def note_upkeep(self, notes: Mapping[str, str]) -> None:
         """Add notes; see `SupportsLease`."""
-        file = self._database.places.upkeep
-        with self._database.alone():
-            known = read_upkeep(file)
-            merged = {**known.notes, **notes}
-            kept = {name: text for name, text in merged.items() if text}
-            write_upkeep(file, evolve(known, notes=kept))
+        self._leases().note(notes)
 
     def verify(self, walked: Walked | None = None) -> Verification:
         """Check everything that is stored; see `SupportsVerify.verify`."""

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,9 @@ from attrs import evolve, field, frozen
 from infinite_memory.errors import StorageUnavailable
 from infinite_memory.files.atomic import write_atomically
 from infinite_memory.files.locks import FileLock, is_locked
+from infinite_memory.storage.sqlite.files.paths import Places
 
-__all__ = ["SqliteLease", "UpkeepFile", "begin_lease", "find_holder", "read_upkeep", "write_upkeep"]
+__all__ = ["LeaseFiles", "SqliteLease", "read_upkeep"]
 
 _MAX_BYTES = 1 << 20
 
@@ -47,27 +49,59 @@ class SqliteLease:
         self._lock.release()
 
 
-def begin_lease(lock: FileLock, file: Path, holder: str) -> SqliteLease:
-    """Return a new lease; the caller holds `lock`, and the lock of the writers.
+class LeaseFiles:
+    """The lease of a store, and the notes of its jobs; see `SupportsLease`."""
 
-    Raises:
-        StorageUnavailable: the file cannot be used.
-    """
-    known = read_upkeep(file)
-    number = known.number + 1
-    write_upkeep(file, evolve(known, number=number, holder=holder))
-    return SqliteLease(lock, number)
+    def __init__(self, places: Places, alone: Callable[[], AbstractContextManager[None]]) -> None:
+        """Use the files at `places`; `alone` holds the lock of the writers."""
+        self._lock = places.upkeep_lock
+        self._file = places.upkeep
+        self._alone = alone
 
+    def take(self, holder: str) -> SqliteLease | None:
+        """Return the lease if nobody holds it.
 
-def find_holder(lock: Path, file: Path) -> str | None:
-    """Return who holds the lease, None if nobody does.
+        Raises:
+            StorageUnavailable: a file cannot be used.
+        """
+        lock = FileLock(self._lock)
+        if not lock.try_acquire():
+            return None
+        try:
+            with self._alone():
+                known = read_upkeep(self._file)
+                number = known.number + 1
+                _write_upkeep(self._file, evolve(known, number=number, holder=holder))
+        except BaseException:  # whatever refuses or interrupts it
+            lock.release()
+            raise
+        return SqliteLease(lock, number)
 
-    Raises:
-        StorageUnavailable: a file cannot be used.
-    """
-    if not lock.exists() or not is_locked(lock):
-        return None
-    return read_upkeep(file).holder or "another process"
+    def holder(self) -> str | None:
+        """Return who holds the lease, None if nobody does.
+
+        Raises:
+            StorageUnavailable: a file cannot be used.
+        """
+        if not self._lock.exists() or not is_locked(self._lock):
+            return None
+        return read_upkeep(self._file).holder or "another process"
+
+    def notes(self) -> dict[str, str]:
+        """Return the notes of the jobs."""
+        return dict(read_upkeep(self._file).notes)
+
+    def note(self, notes: Mapping[str, str]) -> None:
+        """Add notes, and remove those with an empty text.
+
+        Raises:
+            StorageUnavailable: the file cannot be used.
+        """
+        with self._alone():
+            known = read_upkeep(self._file)
+            merged = {**known.notes, **notes}
+            kept = {name: text for name, text in merged.items() if text}
+            _write_upkeep(self._file, evolve(known, notes=kept))
 
 
 def read_upkeep(file: Path) -> UpkeepFile:
@@ -100,7 +134,7 @@ def _decode(value: Any) -> UpkeepFile:
     return UpkeepFile(number=number, holder=holder, notes=notes)
 
 
-def write_upkeep(file: Path, content: UpkeepFile) -> None:
+def _write_upkeep(file: Path, content: UpkeepFile) -> None:
     """Replace the file; the caller holds the lock of the writers.
 
     Raises:
