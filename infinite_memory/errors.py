@@ -23,6 +23,7 @@ Every error derives from `InfiniteMemoryError` and from the built-in error that 
     │   ├── ArchiveDamaged                     it differs from what was written, or is cut short
     │   ├── ArchiveTooNew                      a newer version of this package wrote it
     │   └── WrongPassphrase                    it is encrypted, with another passphrase
+    ├── SummariserError (RuntimeError)         the model that writes summaries cannot be asked
     └── EmbedderError (RuntimeError)           the embedding model cannot be loaded or run
 
 A message shows the offending value and names the way out.
@@ -54,6 +55,7 @@ __all__ = [
     "StorageUnavailable",
     "StoreClosed",
     "StoreDamaged",
+    "SummariserError",
     "UnknownScope",
     "WrongPassphrase",
     "install_hint",
@@ -205,3 +207,7 @@ class WrongPassphrase(ArchiveError):
 
 class EmbedderError(InfiniteMemoryError, RuntimeError):
     """The embedding model cannot be loaded or run."""
+
+
+class SummariserError(InfiniteMemoryError, RuntimeError):
+    """The model that writes summaries cannot be asked, or gave no usable answer."""

@@ -23,6 +23,7 @@ from infinite_memory.protocols.storage import (
     SupportsVerify,
     limit_to_brief_calls,
 )
+from infinite_memory.protocols.summariser import Summariser
 from infinite_memory.protocols.whole_store import (
     Replacement,
     SupportsCopyMark,
@@ -37,6 +38,7 @@ __all__ = [
     "Search",
     "SearchFactory",
     "Storage",
+    "Summariser",
     "SupportsBriefCalls",
     "SupportsCopyMark",
     "SupportsDamage",

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-__all__ = ["chinese_stop_words", "simplify", "standard_forms", "stop_words"]
+__all__ = ["chinese_stop_words", "cue_words", "simplify", "standard_forms", "stop_words"]
 
 
 @cache
@@ -19,6 +19,12 @@ def stop_words() -> frozenset[str]:
 def chinese_stop_words() -> frozenset[str]:
     """Return the Chinese words that do not show the subject of a text, simplified."""
     return frozenset(word for line in _read_lines("chinese_stopwords.txt") for word in line.split())
+
+
+@cache
+def cue_words() -> str:
+    """Return words that stand in decisions and conclusions, in several languages, as a text."""
+    return " ".join(_read_lines("cues.txt"))
 
 
 @cache
