@@ -244,7 +244,6 @@ _HOMES = {
         "StoreClosed",
         "StoreDamaged",
         "SummariserError",
-        "SummariserError",
         "UnknownScope",
         "WrongPassphrase",
     ),

@@ -11,6 +11,7 @@ from infinite_memory.upkeep.jobs.index import INDEX
 from infinite_memory.upkeep.jobs.limit import LIMIT
 from infinite_memory.upkeep.jobs.link_duplicates import LINK_DUPLICATES
 from infinite_memory.upkeep.jobs.retire import RETIRE
+from infinite_memory.upkeep.jobs.summarise import SUMMARISE
 
 __all__ = ["JOBS"]
 
@@ -19,6 +20,7 @@ JOBS: tuple[Job, ...] = (
     EMBED,
     LINK_DUPLICATES,
     RETIRE,
+    SUMMARISE,
     ARCHIVE,
     LIMIT,
     INDEX,
