@@ -13,6 +13,7 @@ from infinite_memory.model.entry import Operation
 from infinite_memory.operations.journal import with_entry
 from infinite_memory.operations.services import Services
 from infinite_memory.operations.writes.after_commit import AfterCommit
+from infinite_memory.operations.writes.quoting_summaries import erase_late_summaries
 from infinite_memory.protocols import SupportsIndex
 from infinite_memory.upkeep.context import JobContext
 from infinite_memory.upkeep.job import Job, Plan
@@ -74,14 +75,16 @@ def _commit(job: Job, context: JobContext, plan: Plan) -> int | None:
     )
     services.storage.commit(commit)
     if plan.commit.erases:
-        _finish_erasing(services)
+        _finish_erasing(services, [erase.id for erase in plan.commit.erases])
     # Others may have committed since, but hardly this many.
     newest = services.storage.journal(limit=_RECENT_ENTRIES)
     return next((entry.number for entry in newest if entry.action == commit.entry), None)
 
 
-def _finish_erasing(services: Services) -> None:
-    """Remove the bytes of erased memories from the files and from the index."""
+def _finish_erasing(services: Services, ids: Sequence[str]) -> None:
+    """Erase late summaries of erased memories, and remove all bytes from files and index."""
+    with AfterCommit("erasing the summaries that were stored meanwhile"):
+        erase_late_summaries(services, ids)
     with AfterCommit("removing the bytes of erased memories from the files"):
         services.storage.scrub()
     with AfterCommit("removing the bytes of erased memories from the index"):

@@ -8,12 +8,16 @@ from infinite_memory.errors import Conflict, StoreDamaged
 from infinite_memory.model.commit import Commit, Erase, Put
 from infinite_memory.model.entry import Operation
 from infinite_memory.model.ids import check_id
-from infinite_memory.model.memory import Status
+from infinite_memory.model.memory import Memory, Status
 from infinite_memory.model.receipt import Outcome, Receipt, Searchable
 from infinite_memory.operations.journal import with_entry
 from infinite_memory.operations.retry import attempts
 from infinite_memory.operations.services import Services
 from infinite_memory.operations.writes.after_commit import AfterCommit
+from infinite_memory.operations.writes.quoting_summaries import (
+    erase_late_summaries,
+    find_quoting_summaries,
+)
 from infinite_memory.operations.writes.receipts import receipt_of
 from infinite_memory.operations.writes.revise import get_record, not_found
 from infinite_memory.protocols import SupportsIndex
@@ -32,7 +36,9 @@ def forget(services: Services, memory_id: str, *, hard: bool) -> Receipt:
 
     Forgetting a forgotten memory changes nothing. A soft forget can be reverted with `revise`. A
     hard forget of an erased memory returns `unchanged`, after it has finished the work of a hard
-    forget that was interrupted: of several concurrent calls exactly one returns `erased`. If the
+    forget that was interrupted: of several concurrent calls exactly one returns `erased`. A hard
+    forget also erases every summary that quotes the memory, directly or through another summary,
+    and the receipt names them, except summaries in scopes that this handle does not show. If the
     bytes of the memory cannot be removed from the files at the moment, the memory is erased anyway,
     and the receipt names the pending step.
 
@@ -74,17 +80,22 @@ def _erase(services: Services, memory_id: str) -> Receipt:
             if last:
                 raise
     # Also if the memory was erased before: that call may have ended before this step.
+    late: list[Memory] = []
+    with AfterCommit("erasing the summaries that were stored meanwhile") as of_summaries:
+        late = erase_late_summaries(services, [memory_id])
     scrubbed = True
     with AfterCommit("removing its bytes from the files of the store") as in_files:
         scrubbed = services.storage.scrub()
     with AfterCommit("removing its bytes from the index") as in_index:
         if isinstance(services.index, SupportsIndex):
             services.index.discard()
-    failures = [step.failure for step in (in_files, in_index) if step.failure is not None]
+    steps = (of_summaries, in_files, in_index)
+    failures = [step.failure for step in steps if step.failure is not None]
     pending = [f"{failure}; forget it once more to finish this" for failure in failures]
     if not scrubbed:
         pending.append(_STILL_READ)
-    return evolve(receipt, pending=tuple(pending))
+    erased = (*receipt.erased, *map(_describe_summary, late))
+    return evolve(receipt, erased=erased, pending=tuple(pending))
 
 
 def _erase_once(services: Services, memory_id: str) -> Receipt:
@@ -99,24 +110,39 @@ def _erase_once(services: Services, memory_id: str) -> Receipt:
         record = storage.get([check_id(memory_id)]).get(memory_id)
         revisions = len(storage.history(memory_id))
     except StoreDamaged:
-        commit = Commit(erases=(Erase(id=memory_id),))
-        storage.commit(with_entry(services, Operation.ERASE, commit))
+        quoting = _commit_erasure(services, Erase(id=memory_id))
         # The memory is unreadable, so the receipt cannot describe it.
-        return _receipt_of_unknown(
-            services, memory_id, Outcome.ERASED, f"memory {memory_id}, which was damaged"
-        )
+        parts = [f"memory {memory_id}, which was damaged", *map(_describe_summary, quoting)]
+        return _receipt_of_unknown(services, memory_id, Outcome.ERASED, *parts)
     if record is None:
         if memory_id not in storage.erased([memory_id]):
             raise not_found(memory_id)
         return _receipt_of_unknown(services, memory_id, Outcome.UNCHANGED)
     erase = Erase(id=memory_id, expected=record.memory.revision)
-    storage.commit(with_entry(services, Operation.ERASE, Commit(erases=(erase,))))
+    quoting = _commit_erasure(services, erase)
     parts = [f"memory {memory_id}", f"{revisions} revision{'s' if revisions > 1 else ''}"]
     count = sum(len(embedding.vectors) for embedding in record.embeddings)
     if count:
         parts.append(f"{count} vector{'s' if count > 1 else ''}")
+    parts += map(_describe_summary, quoting)
     receipt = receipt_of(record.memory, Outcome.ERASED, Searchable.NOT)
     return evolve(receipt, erased=tuple(parts))
+
+
+def _commit_erasure(services: Services, erase: Erase) -> list[Memory]:
+    """Erase a memory and the summaries that quote it in one commit; return the summaries.
+
+    Raises:
+        Conflict: another client changed or erased one of them at the same moment.
+    """
+    quoting = find_quoting_summaries(services, [erase.id])
+    erases = (erase, *(Erase(id=memory.id, expected=memory.revision) for memory in quoting))
+    services.storage.commit(with_entry(services, Operation.ERASE, Commit(erases=erases)))
+    return quoting
+
+
+def _describe_summary(summary: Memory) -> str:
+    return f"summary {summary.id}, which quoted it"
 
 
 def _receipt_of_unknown(

@@ -30,6 +30,7 @@ from infinite_memory.storage.hash_chain import EntryDamaged
 from infinite_memory.storage.keys import list_keys
 from infinite_memory.storage.paging import check_limit
 from infinite_memory.storage.preconditions import check_commit
+from infinite_memory.storage.quoting import quoting_summaries
 
 __all__ = ["ConfinedStorage"]
 
@@ -48,6 +49,9 @@ class ConfinedStorage:
     memory cannot have a taken id, and the numbers of the journal, which therefore have gaps.
 
     A damaged memory does not exist here, since its scope is unknown.
+
+    A summary may be outside while a memory that it quotes is inside, if one of them was moved. The
+    commit that erases the memory then erases the summary too, which nothing here reveals.
     """
 
     def __init__(self, inner: Storage, scopes: Iterable[str]) -> None:
@@ -60,6 +64,7 @@ class ConfinedStorage:
         self.confinement = Confinement(scopes)
         self._lock = threading.Lock()
         self._erased_here: set[str] = set()
+        self._erased_outside: set[str] = set()
         self._scopes_at: tuple[int, frozenset[str]] = (-1, frozenset())
 
     @property
@@ -79,9 +84,12 @@ class ConfinedStorage:
         """
         check_commit(commit)
         self._check_active_model(commit.active_model)
-        translated = self._translate(commit)
+        quoting = self._quoting_summaries(commit)
+        translated = self._translate(commit, list(quoting))
+        outside = {i for i, m in quoting.items() if not self.confinement.allows(m.scope)}
         with self._lock:
-            self._erased_here |= {erase.id for erase in translated.erases}
+            self._erased_here |= {erase.id for erase in translated.erases} - outside
+            self._erased_outside |= outside
         try:
             return self._inner.commit(translated)
         except (Conflict, RecordDamaged) as error:
@@ -273,12 +281,21 @@ class ConfinedStorage:
                 " embed them with a handle that is not confined to scopes"
             )
 
-    def _translate(self, commit: Commit) -> Commit:
+    def _quoting_summaries(self, commit: Commit) -> dict[str, Memory]:
+        """Return the summaries, in any scope, that the commit must erase besides its erases."""
+        erased = {erase.id for erase in commit.erases}
+        if not erased:
+            return {}
+        quoting = quoting_summaries(self._inner, erased - self._outside(list(erased)))
+        return {i: summary for i, summary in quoting.items() if i not in erased}
+
+    def _translate(self, commit: Commit, quoting: Collection[str] = ()) -> Commit:
         ids = list(dict.fromkeys(mentioned_ids(commit)))
         translation = Translation(
             confinement=self.confinement,
             scopes=self._inner.scopes() if needs_scopes(commit) else {},
             outside=self._outside(ids),
+            quoting=quoting,
         )
         return translation.translate(commit)
 
@@ -349,12 +366,22 @@ class ConfinedStorage:
 
     def _visible(self, entries: Sequence[Entry]) -> Iterator[Entry]:
         """Yield the `entries` that touch memories and scopes inside, and nothing outside."""
+        entries = list(map(self._hide_summaries, entries))
         existing = self._existing(
             {memory_id for entry in entries for memory_id in touched_ids(entry.action)}
         )
         for entry in entries:
             if self._is_visible(entry, existing):
                 yield entry
+
+    def _hide_summaries(self, entry: Entry) -> Entry:
+        """Return the entry without the summaries outside that a commit of this object erased."""
+        steps = entry.action.memories
+        with self._lock:
+            shown = [step for step in steps if step.after or step.id not in self._erased_outside]
+        if len(shown) == len(steps):
+            return entry
+        return evolve(entry, action=evolve(entry.action, memories=tuple(shown)))
 
     def _is_visible(self, entry: Entry, existing: Collection[str]) -> bool:
         ids, names = set(touched_ids(entry.action)), set(touched_scopes(entry.action))

@@ -8,7 +8,7 @@ from attrs import evolve, frozen
 
 from infinite_memory.errors import Conflict, IdTaken
 from infinite_memory.model.commit import Commit, Erase, Expect, Put
-from infinite_memory.model.entry import Action, ScopeStep
+from infinite_memory.model.entry import Action, MemoryStep, ScopeStep
 from infinite_memory.model.link import LinkKey
 from infinite_memory.model.scope import Scope
 from infinite_memory.storage.confined.confinement import (
@@ -43,12 +43,14 @@ class Translation:
 
     `scopes` has every scope of the storage below, and `outside` the ids of the memories that the
     commit mentions and that exist outside. A memory outside is treated as if it did not exist,
-    except that a new memory cannot have its id.
+    except that a new memory cannot have its id. `quoting` are the ids of further summaries, most
+    likely outside, that quote a memory which the commit erases: they are erased with it.
     """
 
     confinement: Confinement
     scopes: Mapping[str, Scope]
     outside: Collection[str]
+    quoting: Collection[str] = ()
 
     def translate(self, commit: Commit) -> Commit:
         """Return the commit for the storage below, without writes to memories outside.
@@ -64,7 +66,10 @@ class Translation:
         # Every field is listed, so that a field which is not handled here cannot pass.
         return Commit(
             expect=self._expectation(commit.expect),
-            erases=[erase for erase in commit.erases if self._may_erase(erase)],
+            erases=[
+                *(erase for erase in commit.erases if self._may_erase(erase)),
+                *(Erase(id=summary_id) for summary_id in self.quoting),
+            ],
             puts=[self._checked_put(put) for put in commit.puts],
             attaches=[attach for attach in commit.attaches if attach.id not in self.outside],
             detaches=[detach for detach in commit.detaches if detach.id not in self.outside],
@@ -154,7 +159,13 @@ class Translation:
         return unused - {scope.parent for scope in hidden}
 
     def _unmask_action(self, action: Action) -> Action:
-        """Return `action` with the scopes as they are stored, so that an undo restores them."""
+        """Return `action` with the scopes as they are stored, so that an undo restores them.
+
+        It also names the further summaries that are erased.
+        """
+        if self.quoting:
+            erased = [MemoryStep(id=memory_id, before=0, after=0) for memory_id in self.quoting]
+            action = evolve(action, memories=(*action.memories, *erased))
         if not action.scopes:
             return action
         steps = tuple(
