@@ -25,7 +25,7 @@ _NOISE = timedelta(weeks=1)
 _AGES: Mapping[Retention, Ages] = {
     Retention.KEEP_ALL: Ages(),
     Retention.MODERATE: Ages(
-        conversation=timedelta(weeks=12), unused=timedelta(weeks=52), noise=_NOISE
+        conversation=timedelta(weeks=26), unused=timedelta(weeks=52), noise=_NOISE
     ),
     Retention.AGGRESSIVE: Ages(
         conversation=timedelta(weeks=4), unused=timedelta(weeks=12), noise=_NOISE
