@@ -1,0 +1,34 @@
+"""The tool that runs the upkeep: for an operator, with a dry run and a way back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from mcp import Client
+from talking import call, refusal, text
+
+from infinite_memory import MemoryStore
+
+pytestmark = pytest.mark.anyio
+Connect = Callable[[], Client]
+TEXT = "The ferry to Bergen leaves the harbour at nine"
+
+
+async def test_the_upkeep_says_what_it_did_and_how_to_take_it_back(
+    connect: Connect, store: MemoryStore
+) -> None:
+    for memory_id in ("first", "second"):
+        store.remember(TEXT, id=memory_id, kind="message")
+    async with connect() as client:
+        would = await text(client, "optimize_memory", job="link-duplicates", dry_run=True)
+        assert would.startswith("link-duplicates: would make 1 link.")
+        done = await call(client, "optimize_memory", job="link-duplicates")
+        (job,) = done["jobs"]
+        assert (done["dry_run"], job["steps"][0]["action"]) == (False, "link")
+        again = await text(client, "optimize_memory", job="link-duplicates")
+        assert again == "link-duplicates: found nothing to do."
+        assert "undone" in (await text(client, "undo", entry=job["entry"])).lower()
+        assert "the nearest is 'archive'" in await refusal(client, "optimize_memory", job="archiv")
+        assert "compact" in await text(client, "optimize_memory")
+        assert await text(client, "optimize_memory") == "Nothing is due."
