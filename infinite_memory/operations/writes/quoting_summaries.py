@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from infinite_memory.model.commit import Commit, Erase
 from infinite_memory.model.entry import Operation
 from infinite_memory.model.memory import Memory
 from infinite_memory.operations.journal import with_entry
+from infinite_memory.operations.load_memories import load_memories
 from infinite_memory.operations.services import Services
 from infinite_memory.storage.quoting import quoting_summaries
 
-__all__ = ["erase_late_summaries", "find_quoting_summaries"]
+__all__ = ["erase_late_summaries", "erase_unfounded_summaries", "find_quoting_summaries"]
 
 _REASON = "a summary that quotes an erased memory"
 
@@ -32,8 +33,29 @@ def erase_late_summaries(services: Services, ids: Iterable[str]) -> list[Memory]
     summaries and the commit.
     """
     summaries = find_quoting_summaries(services, ids)
-    if summaries:
-        erases = tuple([Erase(id=summary.id) for summary in summaries])
-        commit = Commit(erases=erases)
-        services.storage.commit(with_entry(services, Operation.ERASE, commit, reason=_REASON))
+    _erase(services, [summary.id for summary in summaries])
     return summaries
+
+
+def erase_unfounded_summaries(services: Services, summaries: Iterable[Memory]) -> frozenset[str]:
+    """Erase those of the summaries that have a source which is gone or in another scope.
+
+    Return their ids. A call after new summaries were stored closes the gap between reading their
+    sources and the commit: an erasure in it found no summary to erase.
+    """
+    checked = list(summaries)
+    ids = {source for summary in checked for source in summary.sources}
+    scopes = {memory_id: memory.scope for memory_id, memory in load_memories(services, ids).items()}
+    unfounded = [
+        summary.id
+        for summary in checked
+        if any(scopes.get(source) != summary.scope for source in summary.sources)
+    ]
+    _erase(services, unfounded)
+    return frozenset(unfounded)
+
+
+def _erase(services: Services, ids: Sequence[str]) -> None:
+    if ids:
+        commit = Commit(erases=tuple([Erase(id=memory_id) for memory_id in ids]))
+        services.storage.commit(with_entry(services, Operation.ERASE, commit, reason=_REASON))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 
 from attrs import frozen
@@ -18,11 +18,14 @@ from infinite_memory.protocols import Storage
 __all__ = [
     "MADE_BY",
     "MOST_SOURCES",
+    "WRITTEN_BY",
     "Material",
+    "find_summaries",
     "links_to_sources",
     "load_conversation",
     "load_month",
     "make_summary",
+    "month_of",
     "next_month",
 ]
 
@@ -31,6 +34,11 @@ MADE_BY = "upkeep"
 
 MOST_SOURCES = 500
 """The most memories that one summary is made from; a longer conversation has several."""
+
+WRITTEN_BY = "summarised_by"
+"""The name in the context of a summary for who wrote it; other summaries are never replaced."""
+
+_STATUSES = frozenset({Status.CURRENT, Status.ARCHIVED})
 
 _FEWEST_MESSAGES = 4
 _FEWEST_CHARS = 400
@@ -42,13 +50,12 @@ _ID_DIGITS = 32
 class Material:
     """Memories of one scope to summarise, in the order of time: a conversation, or a month.
 
-    `conversation_id` is None for a month. `is_whole` says that no further memories belong to it.
+    `conversation_id` is None for a month.
     """
 
     scope: str
     sources: tuple[Memory, ...]
     conversation_id: str | None = None
-    is_whole: bool = True
 
     @property
     def summary_id(self) -> str:
@@ -68,51 +75,52 @@ class Material:
         return self.sources[-1].happened_at
 
 
-def load_conversation(storage: Storage, scope: str, conversation_id: str) -> Material | None:
-    """Return the current memories of a conversation, None if there is too little of it.
+def load_conversation(storage: Storage, scope: str, conversation_id: str) -> list[Material]:
+    """Return a conversation in parts of at most `MOST_SOURCES` memories, without short parts.
 
-    Of a long conversation the first `MOST_SOURCES` are taken; once they are archived, the rest
-    follows.
+    A part is the same before and after its messages are archived.
     """
     criteria = Criteria(
-        scopes=frozenset({scope}),
-        conversation_id=conversation_id,
-        statuses=frozenset({Status.CURRENT}),
+        scopes=frozenset({scope}), conversation_id=conversation_id, statuses=_STATUSES
     )
     memories = [memory for memory in _read(storage, criteria) if memory.kind is not Kind.SUMMARY]
-    sources = memories[:MOST_SOURCES]
-    chars = sum(len(memory.text) for memory in sources)
-    if len(sources) < _FEWEST_MESSAGES or chars < _FEWEST_CHARS:
-        return None
-    return Material(
-        scope=scope,
-        sources=tuple(sources),
-        conversation_id=conversation_id,
-        is_whole=len(sources) == len(memories),
-    )
+    return [
+        Material(scope=scope, sources=part, conversation_id=conversation_id)
+        for part in _cut_parts(memories, fewest=_FEWEST_MESSAGES)
+    ]
 
 
-def load_month(storage: Storage, scope: str, month: datetime) -> Material | None:
-    """Return the current memories of a scope in a month of UTC that belong to no conversation.
+def load_month(storage: Storage, scope: str, month: datetime) -> list[Material]:
+    """Return the memories of a scope in a month of UTC that belong to no conversation, in parts.
 
-    None if there is too little. `month` is any moment in it.
+    `month` is any moment in it. The parts are as in `load_conversation`.
     """
-    start = month.astimezone(UTC).replace(day=1, hour=0, minute=0, second=0, microsecond=0)
+    start = month_of(month)
     criteria = Criteria(
-        scopes=frozenset({scope}),
-        since=start,
-        until=next_month(start),
-        statuses=frozenset({Status.CURRENT}),
+        scopes=frozenset({scope}), since=start, until=next_month(start), statuses=_STATUSES
     )
-    sources = [
+    memories = [
         memory
         for memory in _read(storage, criteria)
         if memory.conversation_id is None and memory.kind is not Kind.SUMMARY
-    ][:MOST_SOURCES]
-    chars = sum(len(memory.text) for memory in sources)
-    if len(sources) < _FEWEST_OF_MONTH or chars < _FEWEST_CHARS:
-        return None
-    return Material(scope=scope, sources=tuple(sources))
+    ]
+    return [
+        Material(scope=scope, sources=part)
+        for part in _cut_parts(memories, fewest=_FEWEST_OF_MONTH)
+    ]
+
+
+def _cut_parts(memories: Sequence[Memory], *, fewest: int) -> Iterator[tuple[Memory, ...]]:
+    for start in range(0, len(memories), MOST_SOURCES):
+        part = tuple(memories[start : start + MOST_SOURCES])
+        if len(part) >= fewest and sum(len(memory.text) for memory in part) >= _FEWEST_CHARS:
+            yield part
+
+
+def month_of(moment: datetime) -> datetime:
+    """Return the beginning of the month of UTC that holds a moment."""
+    utc = moment.astimezone(UTC)
+    return utc.replace(day=1, hour=0, minute=0, second=0, microsecond=0)
 
 
 def next_month(start: datetime) -> datetime:
@@ -122,6 +130,29 @@ def next_month(start: datetime) -> datetime:
 
 _PAGE = 1000
 _MOST_READ = 5000
+
+
+def find_summaries(storage: Storage, material: Material) -> list[Memory]:
+    """Return the current summaries, written by the upkeep or for it, that share a source.
+
+    All are in the scope of the material.
+    """
+    month = month_of(material.begins)
+    is_month = material.conversation_id is None
+    criteria = Criteria(
+        scopes=frozenset({material.scope}),
+        kinds=frozenset({Kind.SUMMARY}),
+        conversation_id=material.conversation_id,
+        since=month if is_month else None,
+        until=next_month(month) if is_month else None,
+        statuses=frozenset({Status.CURRENT}),
+    )
+    ids = {memory.id for memory in material.sources}
+    return [
+        summary
+        for summary in _read(storage, criteria)
+        if WRITTEN_BY in summary.context and not ids.isdisjoint(summary.sources)
+    ]
 
 
 def _read(storage: Storage, criteria: Criteria) -> list[Memory]:
@@ -156,7 +187,7 @@ def make_summary(
         scope=material.scope,
         context={
             "period": {"from": iso(material.begins) or "", "to": iso(material.ends) or ""},
-            "summarised_by": made_by,
+            WRITTEN_BY: made_by,
         },
         conversation_id=material.conversation_id,
         origin=origin,
