@@ -103,8 +103,8 @@ class EndpointSummariser:
         try:
             connection.request("POST", path, json.dumps(question).encode(), headers)
             self._wait_for_answer(connection, deadline)
-            response = connection.getresponse()
-            body = self._read_body(response, deadline)
+            with connection.getresponse() as response:
+                body = self._read_body(response, deadline)
         except (OSError, HTTPException, ValueError) as error:
             # Not the text of the error, which may quote a header with the key.
             reason = getattr(error, "strerror", None) or type(error).__name__
