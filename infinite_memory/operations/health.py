@@ -70,7 +70,8 @@ class Health(PlainData):
     reads them. `pending` counts memories that are found by words alone. `clients` are the handles
     that are open on this store in this process. `last_backup` is the time of the newest backup of
     this store in the folder of the backups, None without one and for a handle of some scopes.
-    `worker` is None: there is no worker yet.
+    `worker` says which process does the upkeep in the background, None if none does, and for a
+    handle of some scopes or one that may only read.
     """
 
     status: HealthStatus

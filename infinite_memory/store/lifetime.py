@@ -19,6 +19,7 @@ from infinite_memory.operations.services import Services
 from infinite_memory.protocols import limit_to_brief_calls
 from infinite_memory.storage.forks import crossed_fork
 from infinite_memory.store.shared_models import SharedModels
+from infinite_memory.upkeep.health import check_upkeep
 
 __all__ = ["Group", "Lifetime", "OpenStore"]
 
@@ -137,9 +138,14 @@ class OpenStore:
         """
         services = self._services
         last_backup, findings = check_backups(services)
-        return check_health(
-            services, self._lifetime.clients(), last_backup=last_backup, others=findings
+        worker, upkeep = check_upkeep(services)
+        health = check_health(
+            services,
+            self._lifetime.clients(),
+            last_backup=last_backup,
+            others=[*findings, *upkeep],
         )
+        return evolve(health, worker=worker)
 
     def metrics(self) -> Metrics:
         """Return how often and how long the store was called, with percentiles and errors.

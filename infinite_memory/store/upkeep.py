@@ -5,19 +5,18 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 
-from infinite_memory.archive.access import refuse_narrow_handles
 from infinite_memory.model.checks import check_flag, check_labels
 from infinite_memory.observe.recorder import measure_calls
 from infinite_memory.operations.calls import count_call
 from infinite_memory.store.lifetime import Group
-from infinite_memory.upkeep.optimize import may_work, optimize
+from infinite_memory.upkeep.optimize import optimize
 from infinite_memory.upkeep.report import UpkeepReport
 from infinite_memory.upkeep.worker import OnReport, Worker
 
 __all__ = ["Upkeep"]
 
 
-@measure_calls("upkeep.", without=("work",))
+@measure_calls("upkeep.", without=("work", "work_once"))
 class Upkeep(Group):
     """The upkeep of a store: jobs that archive, summarise, link, back up and compact.
 
@@ -44,24 +43,27 @@ class Upkeep(Group):
 
         One process of all that have the store open does it, the one that holds the lease; any other
         waits for the lease. Jobs make way for calls in this process, and end within a second of
-        `stop`. `on_report` is called with the report of each run that did something. A handle of
-        some scopes, or one that may only read, returns at once.
-        """
-        services = self._services
-        if may_work(services):
-            Worker(services, stop, on_report=on_report).run()
-
-    @count_call
-    def work_once(self) -> UpkeepReport | None:
-        """Do what is due once, as the worker does; return None if another process is the worker.
-
-        Heavy jobs wait for the quiet hour.
+        `stop`. `on_report` is called with the report of each run that did something.
 
         Raises:
             AccessDenied: this handle does not show the whole store, or may only read.
+            InvalidInput: the storage, which was plugged in, gives no lease.
+        """
+        Worker(self._services, stop, on_report=on_report).run()
+
+    def work_once(
+        self, stop: threading.Event | None = None, *, on_report: OnReport | None = None
+    ) -> UpkeepReport | None:
+        """Do what is due once, as the worker does; return None if another process is the worker.
+
+        Heavy jobs wait for the quiet hour. `stop` ends the work within a second once it is set.
+        `on_report` is called with the report of each run that did something.
+
+        Raises:
+            AccessDenied: this handle does not show the whole store, or may only read.
+            InvalidInput: the storage, which was plugged in, gives no lease.
             StorageError: the store cannot be used.
         """
-        services = self._services
-        refuse_narrow_handles(services)
-        reports = Worker(services, threading.Event()).run_once()
+        worker = Worker(self._services, stop or threading.Event(), on_report=on_report)
+        reports = worker.run_once()
         return None if reports is None else UpkeepReport(dry_run=False, jobs=tuple(reports))

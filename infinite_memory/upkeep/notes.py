@@ -10,7 +10,14 @@ from infinite_memory.errors import StorageError
 from infinite_memory.operations.services import Services
 from infinite_memory.protocols import SupportsLease
 
-__all__ = ["last_run", "last_run_note", "read_notes", "write_notes"]
+__all__ = [
+    "last_run",
+    "last_run_note",
+    "read_notes",
+    "waiting_note",
+    "waiting_since",
+    "write_notes",
+]
 
 _log = logging.getLogger(__name__)
 
@@ -39,7 +46,22 @@ def last_run_note(job: str) -> str:
 
 def last_run(notes: Mapping[str, str], job: str) -> datetime | None:
     """Return when a job last ran, None if there is no readable note."""
+    return _moment(notes.get(last_run_note(job), ""))
+
+
+def waiting_note(job: str) -> str:
+    """Return the name of the note that says since when a job waits for its first quiet hour."""
+    return f"{job}/waits"
+
+
+def waiting_since(notes: Mapping[str, str], job: str) -> datetime | None:
+    """Return since when a job waits for its first quiet hour, None without a readable note."""
+    return _moment(notes.get(waiting_note(job), ""))
+
+
+def _moment(text: str) -> datetime | None:
     try:
-        return datetime.fromisoformat(notes[last_run_note(job)])
-    except (KeyError, ValueError):
+        moment = datetime.fromisoformat(text)
+    except ValueError:
         return None
+    return None if moment.tzinfo is None else moment

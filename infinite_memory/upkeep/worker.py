@@ -7,24 +7,33 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import datetime
+from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
-from attrs import evolve
+from attrs import evolve, frozen
 
-from infinite_memory.errors import InfiniteMemoryError, StorageError, StoreClosed
+from infinite_memory.errors import (
+    AccessDenied,
+    InfiniteMemoryError,
+    InvalidInput,
+    StorageError,
+    StoreClosed,
+)
 from infinite_memory.model.entry import Actor
 from infinite_memory.operations.services import Services
 from infinite_memory.protocols import Lease, SupportsLease
 from infinite_memory.upkeep.context import JobContext
-from infinite_memory.upkeep.notes import read_notes
-from infinite_memory.upkeep.optimize import available_jobs
+from infinite_memory.upkeep.job import Job
+from infinite_memory.upkeep.notes import read_notes, write_notes
+from infinite_memory.upkeep.optimize import available_jobs, may_work
 from infinite_memory.upkeep.report import JobReport
 from infinite_memory.upkeep.run import run_job
-from infinite_memory.upkeep.schedule import due_jobs, is_quiet
+from infinite_memory.upkeep.schedule import due_jobs, is_quiet, notes_of_waiting
 
-__all__ = ["WORKER", "OnReport", "Worker"]
+__all__ = ["WORKER", "OnReport", "Pace", "Worker"]
 
 WORKER = "worker"
 """The client that the journal names for what the worker does."""
@@ -33,13 +42,30 @@ OnReport = Callable[[JobReport], None]
 """Called with the report of each run that did something or was given up."""
 
 _log = logging.getLogger(__name__)
-_FIRST_SECONDS = 5.0
-_LOOK_SECONDS = 60.0
-# A lease on a server lasts for 12 s: whoever waits for it looks often enough to have it within 15.
-_RENEW_SECONDS = 3.0
-_PAUSE_SECONDS = 0.02
-_LONGEST_PAUSE_SECONDS = 1.0
+_LONGEST_WAIT_SECONDS = 3600.0
+_STEP_SECONDS = 0.02
 _NICENESS = 10
+_MOST_DOUBLINGS = 20
+
+
+@frozen(kw_only=True)
+class Pace:
+    """How often the worker looks, in seconds.
+
+    `first` is the time from the lease to the first look, `look` that between two looks, and `more`
+    that after a run that was bounded and has more to do. Every `renew` seconds the holder renews
+    the lease, and others try to get it: a lease on a server lasts for 12 s, and is to be had within
+    15. `make_way` is the longest time that a job waits at a step for calls of people.
+    """
+
+    first: float = 5.0
+    look: float = 60.0
+    more: float = 5.0
+    renew: float = 3.0
+    make_way: float = 1.0
+
+
+_PACE = Pace()
 
 
 class Worker:
@@ -51,16 +77,32 @@ class Worker:
         stop: threading.Event,
         *,
         on_report: OnReport | None = None,
-        first_seconds: float = _FIRST_SECONDS,
+        jobs: Sequence[Job] | None = None,
+        pace: Pace = _PACE,
     ) -> None:
-        """Work on the store of `services` until `stop` is set.
+        """Work on the store of `services` until `stop` is set; `jobs` are by default all.
 
-        The first look at the jobs comes `first_seconds` after the lease is held.
+        Raises:
+            AccessDenied: the handle does not show the whole store, or may only read.
+            InvalidInput: the storage, which was plugged in, gives no lease.
         """
+        if not may_work(services):
+            raise AccessDenied(
+                "the upkeep works on the whole store, and this store was opened for some scopes or"
+                " for reading only: open it without scopes"
+            )
+        if not isinstance(services.storage, SupportsLease):
+            raise InvalidInput(
+                "this storage has no lease, so nothing is done in the background: call"
+                " store.upkeep.optimize() now and then"
+            )
+        self._storage: SupportsLease = services.storage
         self._services = evolve(services, actor=_worker_of(services.actor))
         self._stop = stop
         self._on_report = on_report
-        self._first_seconds = first_seconds
+        self._jobs = available_jobs(services) if jobs is None else jobs
+        self._pace = pace
+        self._failures: dict[str, _Failures] = {}
 
     def run(self) -> None:
         """Wait for the lease, then look for due jobs once a minute, until `stop` is set.
@@ -70,6 +112,7 @@ class Worker:
         _lower_priority()
         while not self._stop.is_set():
             try:
+                self._services.calls.check()
                 with self._lease() as lost:
                     if lost is not None:
                         self._work(lost)
@@ -77,7 +120,7 @@ class Worker:
                 return
             except StorageError as error:
                 _log.warning("the upkeep waits, since the store cannot be used: %s", error)
-            self._stop.wait(_RENEW_SECONDS)
+            self._stop.wait(self._pace.renew)
 
     def run_once(self) -> list[JobReport] | None:
         """Run what is due once; return the reports, None if another process holds the lease.
@@ -90,43 +133,75 @@ class Worker:
 
     def _work(self, lost: _Lost) -> None:
         """Run due jobs until the lease is lost or `stop` is set."""
-        pause = self._first_seconds
-        while not self._stop.wait(min(pause, _RENEW_SECONDS)) and not lost.is_set():
-            pause -= _RENEW_SECONDS
+        pace = self._pace
+        pause = pace.first
+        while not self._stop.wait(min(pause, pace.renew)) and not lost.is_set():
+            self._services.calls.check()
+            pause -= pace.renew
             if pause <= 0:
-                for _ in self._run_due(lost):
-                    pass
-                pause = _LOOK_SECONDS
+                reports = list(self._run_due(lost))
+                has_more = any(report.more for report in reports)
+                pause = pace.more if has_more else pace.look
 
     def _run_due(self, lost: _Lost) -> Iterator[JobReport]:
         services = self._services
-        settings = services.config.upkeep
-        zone = services.config.time_zone
-        quiet = is_quiet(
-            services.clock(), None if zone is None else ZoneInfo(zone), settings.quiet_hour
-        )
-        notes = read_notes(services)
-        for job in due_jobs(available_jobs(services), notes, services.clock(), quiet=quiet):
+        now, notes = services.clock(), read_notes(services)
+        if waiting := notes_of_waiting(self._jobs, notes, now):
+            write_notes(services, waiting)
+        for job in due_jobs(self._jobs, notes, now, quiet=self._is_quiet(now)):
             if self._should_stop(lost):
                 return
+            if not self._waits_after_failure(job):
+                yield self._run(job, lost)
+
+    def _is_quiet(self, now: datetime) -> bool:
+        config = self._services.config
+        zone = None if config.time_zone is None else ZoneInfo(config.time_zone)
+        return is_quiet(now, zone, config.upkeep.quiet_hour)
+
+    def _run(self, job: Job, lost: _Lost) -> JobReport:
+        """Run a job as a call of the store, so that closing the store waits for it."""
+        services = self._services
+        with services.calls.running():
             context = JobContext(
                 services,
                 notes=read_notes(services),
                 stop=lambda: self._should_stop(lost),
                 lease=lost.number,
             )
-            report = run_job(job, context, dry_run=False)
-            if report.steps or report.done or report.failure:
-                if self._on_report is not None:
-                    self._on_report(report)
-                _log.info("%s", _describe(report))
-            yield report
+            try:
+                report = run_job(job, context, dry_run=False)
+            # A job may call a plug-in of the user, which can raise anything.
+            except Exception as error:  # noqa: BLE001 -- the boundary to a plug-in, see above
+                _log.exception("the job %s failed", job.name)
+                report = JobReport(job=job.name, failure=f"{type(error).__name__}: {error}")
+        self._note_outcome(report)
+        if report.steps or report.done or report.failure:
+            _log.info("%s", _describe(report))
+            if self._on_report is not None:
+                self._on_report(report)
+        return report
+
+    def _note_outcome(self, report: JobReport) -> None:
+        """Let a job that fails again and again wait for longer and longer."""
+        if report.failure is None:
+            self._failures.pop(report.job, None)
+            return
+        before = self._failures.get(report.job)
+        number = 1 if before is None else before.number + 1
+        doubled = self._pace.look * 2.0 ** min(number, _MOST_DOUBLINGS)
+        wait = min(doubled, _LONGEST_WAIT_SECONDS)
+        self._failures[report.job] = _Failures(number, time.monotonic() + wait)
+
+    def _waits_after_failure(self, job: Job) -> bool:
+        failures = self._failures.get(job.name)
+        return failures is not None and time.monotonic() < failures.until
 
     def _should_stop(self, lost: _Lost) -> bool:
         """Return whether to end; wait for calls of people first, a second at most."""
-        deadline = time.monotonic() + _LONGEST_PAUSE_SECONDS
+        deadline = time.monotonic() + self._pace.make_way
         while self._services.recorder.is_busy and time.monotonic() < deadline:
-            if self._stop.wait(_PAUSE_SECONDS):
+            if self._stop.wait(_STEP_SECONDS):
                 break
         return self._stop.is_set() or lost.is_set()
 
@@ -137,20 +212,14 @@ class Worker:
         Raises:
             StorageError: the store cannot be used.
         """
-        storage = self._services.storage
-        lease = (
-            storage.try_lease(_describe_holder(self._services.actor))
-            if isinstance(storage, SupportsLease)
-            else None
-        )
+        lease = self._storage.try_lease(_describe_holder(self._services.actor))
         if lease is None:
             yield None
             return
         lost = _Lost(lease.number)
         ended = threading.Event()
-        beat = threading.Thread(
-            target=_renew, args=(lease, lost, ended), name="upkeep-lease", daemon=True
-        )
+        arguments = (lease, lost, ended, self._pace.renew)
+        beat = threading.Thread(target=_renew, args=arguments, name="upkeep-lease", daemon=True)
         beat.start()
         try:
             yield lost
@@ -158,6 +227,13 @@ class Worker:
             ended.set()
             beat.join()
             _release(lease)
+
+
+class _Failures(NamedTuple):
+    """How often a job failed in a row, and the monotonic time in seconds until which it waits."""
+
+    number: int
+    until: float
 
 
 class _Lost(threading.Event):
@@ -168,9 +244,9 @@ class _Lost(threading.Event):
         self.number = number
 
 
-def _renew(lease: Lease, lost: _Lost, ended: threading.Event) -> None:
+def _renew(lease: Lease, lost: _Lost, ended: threading.Event, seconds: float) -> None:
     """Renew a lease every few seconds; a job may take longer than a lease lasts."""
-    while not ended.wait(_RENEW_SECONDS):
+    while not ended.wait(seconds):
         try:
             if not lease.renew():
                 lost.set()

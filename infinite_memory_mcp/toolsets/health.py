@@ -63,7 +63,7 @@ def _health_lines(health: Health) -> Iterator[str]:
     # One client may have several handles.
     names = ", ".join(dict.fromkeys(escape_label(actor.client) for actor in health.clients))
     yield f"clients in this process: {names}"
-    yield "background worker: none yet"
+    yield f"background worker: {'none' if health.worker is None else escape_label(health.worker)}"
     yield f"last backup: {iso(health.last_backup) or 'none yet'}"
 
 

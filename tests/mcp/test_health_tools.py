@@ -24,7 +24,7 @@ async def test_health_says_what_works_and_what_does_not_exist_yet(connect: Conne
         said = (await text(client, "health_check")).splitlines()
     assert (data["status"], data["memories"], data["worker"]) == ("ok", 1, None)
     assert said[0] == "status: ok"
-    assert said[-2:] == ["background worker: none yet", "last backup: none yet"]
+    assert said[-2:] == ["background worker: none", "last backup: none yet"]
     for finding in data["findings"]:
         assert f"{finding['about']}: {finding['state']}: {finding['sentence']}" in said
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
-from threading import Event
 
 import pytest
 from store_names import GROUPS, public_names
@@ -11,6 +11,14 @@ from store_names import GROUPS, public_names
 from infinite_memory import Conflict, InvalidInput, MemoryStore, NotFound, StoreClosed
 from infinite_memory.store.lifetime import Group
 from infinite_memory.testing.embedders import HashingEmbedder
+
+
+def stopped() -> threading.Event:
+    """Return a stop that is asked for already."""
+    stop = threading.Event()
+    stop.set()
+    return stop
+
 
 OLD, NEW = HashingEmbedder(32), HashingEmbedder(64)
 
@@ -33,7 +41,7 @@ CALLS: dict[str, Callable[[MemoryStore], object]] = {
     "scopes.update": lambda store: store.scopes.update("Global", description="everything"),
     "scopes.delete": lambda store: store.scopes.delete("Apollo"),
     "upkeep.optimize": lambda store: store.upkeep.optimize(),
-    "upkeep.work": lambda store: store.upkeep.work(Event()),
+    "upkeep.work": lambda store: store.upkeep.work(stopped()),
     "upkeep.work_once": lambda store: store.upkeep.work_once(),
     "ids.resolve": lambda store: store.ids.resolve("12345678"),
     "ids.shorten": lambda store: store.ids.shorten(["12345678"]),

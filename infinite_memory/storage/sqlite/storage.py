@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import closing, contextmanager
 from datetime import datetime
+from functools import cached_property
 from pathlib import Path
 
 import apsw
@@ -35,7 +36,7 @@ from infinite_memory.storage.sqlite.access_keys import read_access_keys
 from infinite_memory.storage.sqlite.commit import CommitWriter, encode_commit
 from infinite_memory.storage.sqlite.database import Database, Snapshot
 from infinite_memory.storage.sqlite.feed import read_changes, read_pending, was_erased
-from infinite_memory.storage.sqlite.files.lease import LeaseFiles, SqliteLease
+from infinite_memory.storage.sqlite.files.lease import Leases, SqliteLease
 from infinite_memory.storage.sqlite.files.marker import read_copy_mark, write_copy_mark
 from infinite_memory.storage.sqlite.journal import read_journal
 from infinite_memory.storage.sqlite.links import read_links
@@ -276,24 +277,25 @@ class SqliteStorage:
         """Empty the log into the database, whose erased bytes SQLite overwrites with zeros."""
         return self._database.scrub()
 
-    def _leases(self) -> LeaseFiles:
-        return LeaseFiles(self._database.places, self._database.alone)
+    @cached_property
+    def _leases(self) -> Leases:
+        return Leases(self._database.places, self._database.alone)
 
     def try_lease(self, holder: str) -> SqliteLease | None:
         """Return the lease if nobody holds it; see `SupportsLease`."""
-        return self._leases().take(holder)
+        return self._leases.take(holder)
 
     def lease_holder(self) -> str | None:
         """Return who holds the lease; see `SupportsLease`."""
-        return self._leases().holder()
+        return self._leases.holder()
 
     def upkeep_notes(self) -> dict[str, str]:
         """Return the notes of the jobs; see `SupportsLease`."""
-        return self._leases().notes()
+        return self._leases.notes()
 
     def note_upkeep(self, notes: Mapping[str, str]) -> None:
         """Add notes; see `SupportsLease`."""
-        self._leases().note(notes)
+        self._leases.add_notes(notes)
 
     def verify(self, walked: Walked | None = None) -> Verification:
         """Check everything that is stored; see `SupportsVerify.verify`."""

@@ -1,6 +1,7 @@
 """The lease of the upkeep: a lock on a file, and a file with its number and the notes of the jobs.
 
-Both files are derived: without them the next lease begins, and the jobs begin at the start.
+Both files may be lost: the next lease has a greater number all the same, and jobs begin at the
+start.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from infinite_memory.files.atomic import write_atomically
 from infinite_memory.files.locks import FileLock, is_locked
 from infinite_memory.storage.sqlite.files.paths import Places
 
-__all__ = ["LeaseFiles", "SqliteLease", "read_upkeep"]
+__all__ = ["Leases", "SqliteLease", "UpkeepFile", "read_upkeep"]
 
 _MAX_BYTES = 1 << 20
 
@@ -36,24 +37,27 @@ class UpkeepFile:
 class SqliteLease:
     """A lease that is held as long as its process holds the lock; see `Lease`."""
 
-    def __init__(self, lock: FileLock, number: int) -> None:
+    def __init__(self, lock: FileLock, file: Path, number: int) -> None:
         self._lock = lock
+        self._file = file
         self.number = number
 
     def renew(self) -> bool:
-        """Return whether the lease is still held."""
-        return self._lock.is_open
+        """Return whether the lease is still held.
+
+        It is not if the file with its number was lost or removed: no commit would be accepted.
+        """
+        return self._lock.is_open and read_upkeep(self._file).number == self.number
 
     def release(self) -> None:
         """Give the lease up; twice does nothing."""
         self._lock.release()
 
 
-class LeaseFiles:
-    """The lease of a store, and the notes of its jobs; see `SupportsLease`."""
+class Leases:
+    """The lease of a store, and the notes of its jobs; `alone` is the lock of the writers."""
 
-    def __init__(self, places: Places, alone: Callable[[], AbstractContextManager[None]]) -> None:
-        """Use the files at `places`; `alone` holds the lock of the writers."""
+    def __init__(self, places: Places, alone: Callable[[], AbstractContextManager[object]]) -> None:
         self._lock = places.upkeep_lock
         self._file = places.upkeep
         self._alone = alone
@@ -70,12 +74,14 @@ class LeaseFiles:
         try:
             with self._alone():
                 known = read_upkeep(self._file)
-                number = known.number + 1
+                # The seconds since 1970 are more than all the leases there ever were, should the
+                # file have been lost.
+                number = max(known.number + 1, int(time.time()))
                 _write_upkeep(self._file, evolve(known, number=number, holder=holder))
         except BaseException:  # whatever refuses or interrupts it
             lock.release()
             raise
-        return SqliteLease(lock, number)
+        return SqliteLease(lock, self._file, number)
 
     def holder(self) -> str | None:
         """Return who holds the lease, None if nobody does.
@@ -88,10 +94,14 @@ class LeaseFiles:
         return read_upkeep(self._file).holder or "another process"
 
     def notes(self) -> dict[str, str]:
-        """Return the notes of the jobs."""
+        """Return the notes of the jobs.
+
+        Raises:
+            StorageUnavailable: the file cannot be read.
+        """
         return dict(read_upkeep(self._file).notes)
 
-    def note(self, notes: Mapping[str, str]) -> None:
+    def add_notes(self, notes: Mapping[str, str]) -> None:
         """Add notes, and remove those with an empty text.
 
         Raises:
@@ -105,7 +115,7 @@ class LeaseFiles:
 
 
 def read_upkeep(file: Path) -> UpkeepFile:
-    """Return the content of the file; if it cannot be read, a number that nobody has yet.
+    """Return the content of the file; that of none if it is damaged or missing.
 
     Raises:
         StorageUnavailable: the system refuses to read it.
@@ -122,8 +132,7 @@ def read_upkeep(file: Path) -> UpkeepFile:
     try:
         return _decode(json.loads(content))
     except (ValueError, TypeError, KeyError, RecursionError):
-        # The seconds since 1970 are more than all the leases there ever were.
-        return UpkeepFile(number=int(time.time()))
+        return UpkeepFile()
 
 
 def _decode(value: Any) -> UpkeepFile:
