@@ -189,18 +189,18 @@ def test_a_finished_conversation_is_summarised_and_archived_and_undone_for_good(
     assert run(store, "summarise").steps == ()
 
 
-def test_what_is_said_later_in_a_conversation_is_summarised_by_itself(
+def test_what_is_said_later_in_a_conversation_is_summarised_with_what_was_said_before(
     open_store: Open, clock: Clock
 ) -> None:
     store = open_store(retention="aggressive")
     first = tell_talk(store)
     clock.now += timedelta(weeks=5)
-    assert len(run(store, "summarise").steps) == 1
+    (earlier,) = run(store, "summarise").steps
     second = tell_talk(store, id=None, happened_at=clock.now)
     clock.now += timedelta(weeks=5)
     (step,) = run(store, "summarise").steps
-    assert set(store.get(step.other or "").sources) == set(second)
-    assert not set(first) & set(second)
+    assert set(store.get(step.other or "").sources) == {*first, *second}
+    assert str(store.get(earlier.other or "").status) == "superseded"
 
 
 def test_a_month_of_notes_is_summarised_and_its_notes_stay(open_store: Open, clock: Clock) -> None:
