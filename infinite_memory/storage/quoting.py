@@ -20,9 +20,9 @@ def quoting_summaries(storage: Storage, ids: Iterable[str]) -> dict[str, Memory]
     A summary names its sources in `Memory.sources`, even if they were erased meanwhile, or has a
     link "derived_from" to them, or both. All summaries of the storage are read.
     """
-    summaries = {summary.id: summary for summary in _read_summaries(storage)}
     quoting: dict[str, Memory] = {}
     seen = level = frozenset(ids)
+    summaries = {summary.id: summary for summary in _read_summaries(storage)} if level else {}
     while level and summaries:
         linked = {
             link.source

@@ -24,7 +24,7 @@ __all__ = ["run_job"]
 
 _log = logging.getLogger(__name__)
 _ATTEMPTS = 5
-_RECENT_ENTRIES = 100
+_RECENT_ENTRIES = 20
 
 
 def run_job(job: Job, context: JobContext, *, dry_run: bool) -> JobReport:
