@@ -63,6 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         lambda: open_store(evolve(settings, client=memory.client)),
         # The spool belongs to the store of the home folder.
         ingests=flags.store is None,
+        works=flags.scopes is None and not flags.read_only,
     ) as memory:
         try:
             server = infinite_memory_mcp.build_server(
@@ -103,7 +104,10 @@ def _serve_http(settings: Settings, flags: argparse.Namespace) -> int:
     )
     # Whole: the keys belong to the whole store, and every client is confined.
     whole = evolve(settings, scopes=None)
-    with infinite_memory_mcp.LazyStore(lambda: open_store(whole, level=HTTP_LOG_LEVEL)) as memory:
+    with infinite_memory_mcp.LazyStore(
+        lambda: open_store(whole, level=HTTP_LOG_LEVEL),
+        works=flags.scopes is None and not flags.read_only,
+    ) as memory:
         return infinite_memory_mcp.serve_http(memory, listener, options)
 
 

@@ -41,19 +41,23 @@ class LazyStore:
         *,
         quiet_seconds: float = _QUIET_SECONDS,
         ingests: bool = False,
+        works: bool = False,
         client: str | None = None,
         key_name: str | None = None,
         recorder: Recorder | None = None,
     ) -> None:
         """Open with `opener`, in the background after `quiet_seconds` without a request.
 
-        `ingests` also takes in, in the background, the notes of hooks in the home folder.
+        `ingests` also takes in, in the background, the notes of hooks in the home folder. `works`
+        does the upkeep in the background, unless `upkeep.worker` of the configuration is False.
         `client` is the name in the journal, not the name that a client gives itself. `key_name`
         names the access key of the clients. `recorder` records the calls of the tools.
         """
         self.key_name = key_name
         self.recorder = Recorder() if recorder is None else recorder
         self._ingests = ingests
+        self._works = works
+        self._worker: threading.Thread | None = None
         self._opener = opener
         self.client = CLIENT if client is None else client
         self._is_named = client is not None
@@ -144,6 +148,10 @@ class LazyStore:
         if timer is not None:
             timer.cancel()
         self._calls.end(_LAST_STEP_SECONDS)
+        with self._scheduling:
+            worker = self._worker
+        if worker is not None:
+            worker.join(max(0.0, deadline - time.monotonic()))
         # A reader in the background would keep the database from being checkpointed. An earlier
         # timer than the last may have started it.
         if self._working.acquire(timeout=max(0.0, deadline - time.monotonic())):
@@ -181,6 +189,17 @@ class LazyStore:
         except OSError as error:
             _log.warning("what hooks have noted could not be taken in: %s", error)
 
+    def _start_worker(self, store: MemoryStore) -> None:
+        """Do the upkeep in a thread, once for the lifetime of the server."""
+        with self._scheduling:
+            is_wanted = self._works and store.config.upkeep.worker and not self._closed.is_set()
+            if is_wanted and self._worker is None:
+                # A daemon: a job that does not end in time must not keep the process.
+                self._worker = threading.Thread(
+                    target=store.upkeep.work, args=(self._closed,), name="upkeep", daemon=True
+                )
+                self._worker.start()
+
     def _make_ready(self) -> None:
         try:
             with self._scheduling:
@@ -190,6 +209,7 @@ class LazyStore:
             if self._ingests:
                 self._ingest(store)
             store.models.catch_up(limit=_EVERYTHING, stop=self._closed.is_set)
+            self._start_worker(store)
         except StoreClosed:
             return
         except InfiniteMemoryError as error:

@@ -130,6 +130,9 @@ SECTIONS: Mapping[str, Mapping[str, CommandRow]] = {
             "optimize --dry-run",
             "upkeep",
         ),
+        "worker": CommandRow(
+            "Do the upkeep here, in place of the servers.", "worker --once", "upkeep"
+        ),
         "embed": CommandRow("Embed the memories that have no vector yet.", "embed", "models"),
     },
     "The installation": {

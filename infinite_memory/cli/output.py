@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Line",
     "emit_json",
+    "emit_json_line",
     "emit_lines",
     "emit_table",
     "escape_controls",
@@ -67,6 +68,11 @@ def emit_json(value: object) -> None:
     document = json.dumps(value, ensure_ascii=False, indent=2) + "\n"
     # A byte that is no character, as in a path, becomes \udcXX, which JSON reads back unchanged.
     _write(document.encode(errors="backslashreplace"))
+
+
+def emit_json_line(value: object) -> None:
+    """Write a JSON document on a line of its own, in UTF-8 for any encoding of the terminal."""
+    _write((json.dumps(value, ensure_ascii=False) + "\n").encode(errors="backslashreplace"))
 
 
 def emit_lines(lines: Iterable[Line]) -> None:

@@ -74,6 +74,7 @@ ROWS: Mapping[str, list[Row]] = {
     "hook": [("SessionStart",), ("Stop",)],
     "copy": [("zz-from", "zz-to")],
     "optimize": [(), ("--dry-run",), ("--job", "archive")],
+    "worker": [("--once",)],
     "backup": [(), ("list",), ("verify", "zz"), ("delete", "zz.imarchive")],
     "restore": [("zz.imarchive",), ("zz.imarchive", "--overwrite")],
     "export": [
@@ -166,7 +167,9 @@ def test_an_id_that_is_taken_is_refused_at_once(homes: dict[bool, Path], tmp_pat
     assert told.strip() == "5\n\nError: id 'zz-id-1' is taken: choose another id"
 
 
-@pytest.mark.parametrize("command", ["copy", "doctor", "keys", "bundle", "backup", "restore"])
+@pytest.mark.parametrize(
+    "command", ["copy", "doctor", "keys", "bundle", "backup", "restore", "worker"]
+)
 def test_what_looks_at_whole_stores_refuses_the_limit(command: str, home: Path) -> None:
     told = printed(home, command, ROWS[command][0], as_json=False)
     assert told.startswith("2\n")

@@ -1,25 +1,33 @@
-"""`infinite-memory optimize`: run the jobs of the upkeep that are due."""
+"""`infinite-memory optimize` and `worker`: run the jobs of the upkeep that are due."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from types import FrameType
 
 import click
 
 from infinite_memory.cli.exits import ExitCode
 from infinite_memory.cli.opening import open_store
-from infinite_memory.cli.options import common_options, wants_json
-from infinite_memory.cli.output import Line, emit_json, emit_lines
+from infinite_memory.cli.options import common_options, refuse_scopes, wants_json
+from infinite_memory.cli.output import Line, emit_json, emit_json_line, emit_lines, remark
 from infinite_memory.cli.render import one_line
+from infinite_memory.cli.waiting import end_waiting
 from infinite_memory.store import MemoryStore
 from infinite_memory.upkeep.describe import describe_report, shown_steps
 from infinite_memory.upkeep.jobs import JOBS
-from infinite_memory.upkeep.report import UpkeepReport
+from infinite_memory.upkeep.report import JobReport, UpkeepReport
 
-__all__ = ["optimize_command"]
+__all__ = ["optimize_command", "worker_command"]
 
 _UNDO = "infinite-memory undo {}"
 _LINE_CHARS = 400
+# A job that does not end in time is given up, which loses nothing: it commits whole or not at all.
+_LONGEST_END_SECONDS = 0.9
 
 
 @click.command("optimize")
@@ -46,6 +54,66 @@ def optimize_command(context: click.Context, /, *, dry_run: bool, jobs: Sequence
         else:
             emit_report(store, report)
     return ExitCode.NO if any(job.failure is not None for job in report.jobs) else ExitCode.DONE
+
+
+@click.command("worker")
+@click.option("--once", is_flag=True, help="Do what is due now, and end.")
+@common_options
+@click.pass_context
+def worker_command(context: click.Context, /, *, once: bool) -> int:
+    """Do the upkeep here until a signal, in place of the servers.
+
+    Of all processes that have the store open one does the upkeep; this one waits for its turn, but
+    with --once it says who does it, and ends. Heavy jobs wait for the quiet hour. Prints what each
+    job did, with --json a line of JSON each. SIGTERM and SIGINT end it within a second, with 0.
+    Exits with 1 if --once gave a job up.
+    """
+    refuse_scopes(context, "worker")
+    with _stopped_by_signals() as stop, open_store(context) as store:
+        end_waiting()
+        emit = _emit_each(context, store)
+        if once:
+            report = store.upkeep.work_once(stop, on_report=emit)
+            failed = [job for job in report.jobs if job.failure] if report else []
+            if report is None:
+                remark(f"{store.health().worker or 'Another process'} does the upkeep.")
+            elif not any(job.steps or job.done or job.failure for job in report.jobs):
+                remark("There is nothing to do now.")
+            return ExitCode.NO if failed else ExitCode.DONE
+        holder = store.health().worker
+        waits = "" if holder is None else f" once {holder} has ended"
+        remark(f"This process does the upkeep{waits}. Ctrl-C ends it.")
+        store.upkeep.work(stop, on_report=emit)
+    return ExitCode.DONE
+
+
+def _emit_each(context: click.Context, store: MemoryStore) -> Callable[[JobReport], None]:
+    def emit(report: JobReport) -> None:
+        if wants_json(context):
+            emit_json_line(report.to_dict())
+        else:
+            emit_report(store, UpkeepReport(dry_run=False, jobs=(report,)))
+
+    return emit
+
+
+@contextmanager
+def _stopped_by_signals() -> Iterator[threading.Event]:
+    """Give an event that SIGTERM and SIGINT set; the process then ends within a second."""
+    stop = threading.Event()
+
+    def end(_number: int, _frame: FrameType | None) -> None:
+        stop.set()
+        timer = threading.Timer(_LONGEST_END_SECONDS, os._exit, (ExitCode.DONE,))
+        timer.daemon = True
+        timer.start()
+
+    before = {number: signal.signal(number, end) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def emit_report(store: MemoryStore, report: UpkeepReport) -> None:

@@ -74,9 +74,8 @@ class Leases:
         try:
             with self._alone():
                 known = read_upkeep(self._file)
-                # The seconds since 1970 are more than all the leases there ever were, should the
-                # file have been lost.
-                number = max(known.number + 1, int(time.time()))
+                # Should the file have been lost: the time is later than at every earlier lease.
+                number = max(known.number + 1, time.time_ns())
                 _write_upkeep(self._file, evolve(known, number=number, holder=holder))
         except BaseException:  # whatever refuses or interrupts it
             lock.release()
@@ -137,6 +136,8 @@ def read_upkeep(file: Path) -> UpkeepFile:
 
 def _decode(value: Any) -> UpkeepFile:
     number, holder, notes = value["number"], value["holder"], value["notes"]
+    if not isinstance(notes, dict):
+        raise TypeError("the notes have another type")
     texts = [holder, *notes, *notes.values()]
     if type(number) is not int or not all(isinstance(text, str) for text in texts):
         raise ValueError("a value has another type")
