@@ -122,6 +122,8 @@ class _AsyncUpkeep(_Awaited[Upkeep]):
     """`Upkeep`, awaited."""
 
     optimize = _awaited(Upkeep.optimize)
+    summaries_wanted = _awaited(Upkeep.summaries_wanted)
+    store_summary = _awaited(Upkeep.store_summary)
     work = _awaited(Upkeep.work)
     work_once = _awaited(Upkeep.work_once)
 

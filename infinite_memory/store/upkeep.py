@@ -5,12 +5,15 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 
-from infinite_memory.model.checks import check_flag, check_labels
+from infinite_memory.model.checks import check_count, check_flag, check_labels
+from infinite_memory.model.receipt import Receipt
 from infinite_memory.observe.recorder import measure_calls
 from infinite_memory.operations.calls import count_call
 from infinite_memory.store.lifetime import Group
 from infinite_memory.upkeep.optimize import optimize
 from infinite_memory.upkeep.report import UpkeepReport
+from infinite_memory.upkeep.summaries.storing import store_summary
+from infinite_memory.upkeep.summaries.wanted import WantedSummary, find_wanted
 from infinite_memory.upkeep.worker import OnReport, Worker
 
 __all__ = ["Upkeep"]
@@ -37,6 +40,44 @@ class Upkeep(Group):
         """
         names = None if jobs is None else check_labels(jobs, "jobs")
         return optimize(self._services, dry_run=check_flag(dry_run, "dry_run"), jobs=names)
+
+    @count_call
+    def summaries_wanted(
+        self, *, limit: int = 3, max_chars: int = 12_000
+    ) -> tuple[WantedSummary, ...]:
+        """Return at most `limit` finished conversations and months to be summarised, newest first.
+
+        Those without a summary come first, then those that only the built-in summariser has
+        summarised. Their texts have at most `max_chars` characters together; they are data, which
+        others told. Store what you write with `store_summary`.
+
+        Raises:
+            InvalidInput: a value cannot be used.
+        """
+        return find_wanted(
+            self._services,
+            limit=check_count(limit, "limit", low=1, high=20),
+            max_chars=check_count(max_chars, "max_chars", low=500, high=1_000_000),
+        )
+
+    @count_call
+    def store_summary(
+        self, text: str, *, sources: Sequence[str], title: str | None = None
+    ) -> Receipt:
+        """Store a summary of the memories `sources`, which are in one scope, as is the summary.
+
+        It replaces the summaries of the upkeep that have no further sources: they become
+        superseded, and are named by `superseded` of the receipt. If `sources` are all of a finished
+        conversation, its messages are archived, as the upkeep would. It is one change, and undone
+        as one. The same text of the same sources is stored once.
+
+        Raises:
+            InvalidInput: a value cannot be used, or the sources are in several scopes, forgotten,
+                or summaries.
+            NotFound: a source does not exist.
+            Conflict: other clients kept changing the sources.
+        """
+        return store_summary(self._services, text, sources=sources, title=title)
 
     def work(self, stop: threading.Event, *, on_report: OnReport | None = None) -> None:
         """Do the upkeep in this thread until `stop` is set, at low priority.

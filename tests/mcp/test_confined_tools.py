@@ -74,6 +74,11 @@ ROWS: Mapping[str, Sequence[Mapping[str, Any]]] = {
         {"scope": "ALL", "cursor": CURSOR},
     ],
     "optimize_memory": [{"dry_run": True}, {}, {"job": "zz-job"}],
+    "summaries_wanted": [{}, {"limit": 5, "max_tokens": 500}],
+    "store_summary": [
+        *({"text": "Apollo is due in June", "sources": [memory_id]} for memory_id in IDS),
+        *({"text": "Apollo is due", "sources": ["in-1", memory_id]} for memory_id in IDS),
+    ],
     "backup_memory": [{}],
     "list_backups": [{}],
     "delete_backup": [{"name": "zz.imarchive"}],

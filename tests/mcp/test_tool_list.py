@@ -32,6 +32,7 @@ NAMES = [
 ADMIN = ["create_memory_scope", "memory_history", "memory_log", "undo"]
 ADMIN += ["health_check", "get_metrics", "verify_memory"]
 ADMIN += ["backup_memory", "list_backups", "restore_memory", "delete_backup", "optimize_memory"]
+ADMIN += ["summaries_wanted", "store_summary"]
 
 
 def never() -> Any:

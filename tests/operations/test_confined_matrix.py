@@ -11,6 +11,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -39,6 +40,10 @@ LONG_AGO = datetime(1987, 7, 7, tzinfo=UTC)
 # Of a memory outside, and of a moment outside.
 CURSOR = encode_position((-(2**40), "zz-id-1"))
 ENTRIES = (*range(1, 40), 10**6)
+
+
+def _summarise(store: MemoryStore, sources: list[str]) -> Any:
+    return store.upkeep.store_summary("Apollo is due in June", sources=sources)
 
 
 def conditions() -> Iterator[Mapping[str, Any]]:
@@ -186,6 +191,14 @@ ROWS: Mapping[str, list[Call]] = {
         lambda s: s.upkeep.optimize(dry_run=True),
         lambda s: (s.upkeep.optimize(), s.journal.entries()),
         lambda s: s.upkeep.optimize(jobs=["zz-job"]),
+    ],
+    "upkeep.summaries_wanted": [
+        lambda s: s.upkeep.summaries_wanted(),
+        lambda s: s.upkeep.summaries_wanted(limit=20, max_chars=500),
+    ],
+    "upkeep.store_summary": [
+        *(partial(_summarise, sources=[memory_id]) for memory_id in IDS),
+        *(partial(_summarise, sources=["in-1", memory_id]) for memory_id in IDS),
     ],
     "upkeep.work": [lambda s: s.upkeep.work(threading.Event())],
     "upkeep.work_once": [lambda s: s.upkeep.work_once()],

@@ -41,6 +41,8 @@ CALLS: dict[str, Callable[[MemoryStore], object]] = {
     "scopes.update": lambda store: store.scopes.update("Global", description="everything"),
     "scopes.delete": lambda store: store.scopes.delete("Apollo"),
     "upkeep.optimize": lambda store: store.upkeep.optimize(),
+    "upkeep.summaries_wanted": lambda store: store.upkeep.summaries_wanted(),
+    "upkeep.store_summary": lambda store: store.upkeep.store_summary("all of it", sources=["a"]),
     "upkeep.work": lambda store: store.upkeep.work(stopped()),
     "upkeep.work_once": lambda store: store.upkeep.work_once(),
     "ids.resolve": lambda store: store.ids.resolve("12345678"),

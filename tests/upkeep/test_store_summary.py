@@ -1,0 +1,199 @@
+"""A connected assistant is handed material, and its summary takes the place of the built-in one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from infinite_memory import Config, InvalidInput, MemoryStore, NotFound, Outcome
+from infinite_memory.config import Upkeep
+from infinite_memory.storage.inmemory import InMemoryStorage
+from infinite_memory.testing.embedders import HashingEmbedder
+
+BEGIN = datetime(2024, 3, 4, 9, tzinfo=UTC)
+LATER = datetime(2026, 1, 10, tzinfo=UTC)
+
+
+class Clock:
+    """Stands still until a test sets it."""
+
+    def __init__(self) -> None:
+        self.now = BEGIN
+
+    def __call__(self) -> datetime:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def storage() -> InMemoryStorage:
+    return InMemoryStorage()
+
+
+def open_store(storage: InMemoryStorage, clock: Clock, **options: Any) -> MemoryStore:
+    upkeep = options.pop("upkeep", Upkeep())
+    return MemoryStore.open(
+        "memory://",
+        config=Config(time_zone="UTC", upkeep=upkeep),
+        storage=storage,
+        embedder=HashingEmbedder(),
+        clock=clock,
+        **options,
+    )
+
+
+@pytest.fixture
+def store(storage: InMemoryStorage, clock: Clock) -> Iterator[MemoryStore]:
+    with open_store(storage, clock) as opened:
+        yield opened
+
+
+def talk(store: MemoryStore, name: str, *, count: int = 8, **fields: Any) -> list[str]:
+    ids = [f"{name}-{number}" for number in range(count)]
+    for number, memory_id in enumerate(ids):
+        store.remember(
+            f"Message {number} of {name}: we decided to ship part {number} on June {number + 1}.",
+            id=memory_id,
+            kind="message",
+            conversation_id=name,
+            speaker="Ada",
+            happened_at=BEGIN + timedelta(minutes=number),
+            **fields,
+        )
+    return ids
+
+
+def test_a_finished_conversation_is_handed_out_with_dates_and_speakers(
+    store: MemoryStore, clock: Clock
+) -> None:
+    ids = talk(store, "plans")
+    assert store.upkeep.summaries_wanted() == ()
+    clock.now = LATER
+    (wanted,) = store.upkeep.summaries_wanted()
+    assert (wanted.scope, wanted.conversation_id, wanted.present) == ("Global", "plans", None)
+    assert wanted.sources == tuple(ids)
+    assert [(text.id, text.speaker, text.happened_at) for text in wanted.texts] == [
+        (memory_id, "Ada", BEGIN + timedelta(minutes=number))
+        for number, memory_id in enumerate(ids)
+    ]
+    assert wanted.texts[3].text == store.get("plans-3").text
+
+
+def test_what_is_handed_out_fits_in_the_budget(store: MemoryStore, clock: Clock) -> None:
+    store.remember("x" * 5000, id="long", conversation_id="plans", happened_at=BEGIN)
+    talk(store, "plans")
+    talk(store, "other", count=300)
+    clock.now = LATER
+    for max_chars in (500, 2000, 12_000):
+        wanted = store.upkeep.summaries_wanted(max_chars=max_chars)
+        assert len(wanted) == 2
+        assert sum(len(text.text) for item in wanted for text in item.texts) <= max_chars
+        assert all(len(item.sources) >= len(item.texts) > 0 for item in wanted)
+
+
+def test_the_summary_of_an_assistant_is_stored_with_its_sources_which_are_archived(
+    store: MemoryStore, storage: InMemoryStorage, clock: Clock
+) -> None:
+    ids = talk(store, "plans")
+    store.revise(ids[2], revision=1, important=True)
+    clock.now = LATER
+    receipt = store.upkeep.store_summary("They ship in June 2024.", sources=ids, title="Shipping")
+    assert (receipt.outcome, receipt.superseded, receipt.pending) == (Outcome.STORED, (), ())
+    summary = store.get(receipt.id)
+    assert (summary.kind, summary.origin, summary.scope) == ("summary", "assistant", "Global")
+    assert (summary.title, summary.sources) == ("Shipping", tuple(ids))
+    assert {link.target for link in storage.links([summary.id])} == set(ids)
+    assert [str(store.get(i).status) for i in ids[1:4]] == ["archived", "current", "archived"]
+    assert store.upkeep.summaries_wanted() == ()
+    (report,) = store.upkeep.optimize(jobs=["summarise"]).jobs
+    assert report.steps == ()
+    again = store.upkeep.store_summary("They ship in June 2024.", sources=ids)
+    assert (again.outcome, again.id) == (Outcome.UNCHANGED, receipt.id)
+    store.undo()
+    assert {str(store.get(memory_id).status) for memory_id in ids} == {"current"}
+
+
+def test_a_summary_of_an_assistant_replaces_the_built_in_one(
+    store: MemoryStore, clock: Clock
+) -> None:
+    ids = talk(store, "plans")
+    clock.now = LATER
+    (report,) = store.upkeep.optimize(jobs=["summarise"]).jobs
+    built_in = report.steps[0].other
+    (wanted,) = store.upkeep.summaries_wanted()
+    assert (wanted.present, wanted.sources) == (built_in, tuple(ids))
+    receipt = store.upkeep.store_summary("They ship in June 2024.", sources=wanted.sources)
+    assert receipt.superseded == (built_in,)
+    assert str(store.get(str(built_in)).status) == "superseded"
+    assert store.upkeep.summaries_wanted() == ()
+    store.undo()
+    assert str(store.get(str(built_in)).status) == "current"
+
+
+def test_a_summary_that_a_person_wrote_is_never_replaced(store: MemoryStore, clock: Clock) -> None:
+    ids = talk(store, "plans")
+    store.remember("my own words", id="mine", kind="summary", sources=ids, conversation_id="plans")
+    clock.now = LATER
+    assert store.upkeep.store_summary("They ship in June.", sources=ids).superseded == ()
+    assert str(store.get("mine").status) == "current"
+
+
+def test_some_memories_of_no_finished_conversation_can_be_summarised_and_stay(
+    store: MemoryStore,
+) -> None:
+    ids = talk(store, "plans", count=3)
+    store.upkeep.store_summary("They ship in June.", sources=ids)
+    assert {str(store.get(memory_id).status) for memory_id in ids} == {"current"}
+
+
+def test_sources_that_cannot_be_used_are_refused(store: MemoryStore) -> None:
+    store.scopes.create("work")
+    for memory_id, scope in (("a", "Global"), ("b", "work"), ("gone", "Global")):
+        store.remember(f"note {memory_id}", id=memory_id, scope=scope)
+    store.forget("gone")
+    store.remember("short", id="sum", kind="summary", sources=["a"])
+    refuse = store.upkeep.store_summary
+    with pytest.raises(NotFound, match="nobody"):
+        refuse("x", sources=["a", "nobody"])
+    with pytest.raises(InvalidInput, match="several scopes"):
+        refuse("x", sources=["a", "b"])
+    with pytest.raises(InvalidInput, match="forgotten"):
+        refuse("x", sources=["gone"])
+    with pytest.raises(InvalidInput, match="a summary itself"):
+        refuse("x", sources=["sum"])
+    with pytest.raises(InvalidInput, match="give 1 to 500"):
+        refuse("x", sources=[])
+    with pytest.raises(InvalidInput, match="empty"):
+        refuse("  ", sources=["a"])
+    assert len(store.journal.entries()) == 6
+
+
+def test_private_scopes_are_handed_out_only_if_that_is_switched_on(
+    store: MemoryStore, storage: InMemoryStorage, clock: Clock
+) -> None:
+    store.scopes.create("vault", sensitivity="private")
+    talk(store, "secrets", scope="vault")
+    clock.now = LATER
+    assert store.upkeep.summaries_wanted() == ()
+    with open_store(storage, clock, upkeep={"private_scopes": True}) as other:
+        assert [wanted.scope for wanted in other.upkeep.summaries_wanted()] == ["vault"]
+
+
+def test_a_handle_of_some_scopes_is_handed_those_alone(
+    store: MemoryStore, storage: InMemoryStorage, clock: Clock
+) -> None:
+    for name in ("work", "home"):
+        store.scopes.create(name)
+        talk(store, f"talk-{name}", scope=name)
+    clock.now = LATER
+    with open_store(storage, clock, scopes=["work"]) as work:
+        assert [wanted.scope for wanted in work.upkeep.summaries_wanted()] == ["work"]
+        with pytest.raises(NotFound):
+            work.upkeep.store_summary("x", sources=["talk-home-1"])
