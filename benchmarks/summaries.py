@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import random
+import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -34,6 +35,8 @@ _DRAWS = 5
 _MAX_SENTENCE_CHARS = 300
 _BOOTSTRAP = 2000
 _HITS = 5
+# What the summariser adds to a sentence: "yesterday [2024-03-03]".
+_RESOLVED = re.compile(r" \[\d{4}-\d\d-\d\d(?: to \d{4}-\d\d-\d\d)?\]")
 Sources = Sequence[Memory]
 Summaries = Mapping[str, str]
 
@@ -90,6 +93,7 @@ def take(sources: Sources, max_chars: int, order: Callable[[int], Sequence[int]]
 def keeps(summary: str, memory: Memory) -> bool:
     """Return whether at least half of the text of a memory is in a summary, word for word."""
     sentences = sentences_of(memory)
+    summary = _RESOLVED.sub("", summary)
     kept = sum(len(sentence) for sentence in sentences if sentence in summary)
     return 2 * kept >= sum(map(len, sentences))
 

@@ -9,17 +9,18 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from attrs import define, field
 
-from infinite_memory import Config, InfiniteMemoryError, MemoryStore, NotFound
+from infinite_memory import Config, Conflict, MemoryStore
 from infinite_memory.config import Retention, Upkeep
 from infinite_memory.model.codec import to_json
 from infinite_memory.model.criteria import Criteria
+from infinite_memory.model.entry import Operation
 from infinite_memory.model.memory import Kind, Memory, Status
 from infinite_memory.protocols import Storage
 from infinite_memory.storage.inmemory import InMemoryStorage
@@ -123,10 +124,13 @@ class _Life:
         self.erased.add(f"word{memory.id.rpartition('-')[2]}x")
 
     def _undo(self) -> None:
-        try:
-            self.handles[""].undo()
-        except (NotFound, InfiniteMemoryError):
-            return
+        """Undo the last run of the upkeep, if nothing has been changed on it since."""
+        whole = self.handles[""]
+        for entry in whole.journal.entries(limit=20):
+            if entry.action.operation is Operation.UPKEEP:
+                with suppress(Conflict):
+                    whole.undo(entry.number)
+                return
 
     def check(self) -> None:
         memories = self.memories()

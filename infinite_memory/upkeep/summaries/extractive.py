@@ -1,9 +1,9 @@
 """The built-in summariser: it quotes the sentences that say most, on this machine alone.
 
-Sentences are ranked by their centrality in the graph of similar sentences (LexRank, Erkan and
-Radev, 2004), with a bonus for cue words, numbers and names (Edmundson, 1969; Kupiec, Pedersen and
-Chen, 1995), and chosen one after the other so that none repeats another (maximal marginal
-relevance, Carbonell and Goldstein, 1998). Equal sources give equal summaries.
+Sentences are chosen one after the other by what they add for their length: the weights of their
+terms that no chosen sentence has (coverage of concepts under a budget: Gillick and Favre, 2009;
+Lin and Bilmes, 2011). What decisions, numbers, dates and names say counts more (cue phrases and
+location: Edmundson, 1969; Kupiec, Pedersen and Chen, 1995). Equal sources give equal summaries.
 """
 
 from __future__ import annotations
@@ -16,20 +16,23 @@ from numpy.typing import NDArray
 
 from infinite_memory.model.memory import Memory
 from infinite_memory.model.timestamps import in_zone
+from infinite_memory.text.analyzer import terms
 from infinite_memory.text.highlights import cut_sentences
-from infinite_memory.upkeep.summaries.sentences import Sentence, weigh, weighted_terms
+from infinite_memory.upkeep.summaries.sentences import Sentence, resolve_dates, term_values, weigh
 
 __all__ = ["NAME", "ExtractiveSummariser"]
 
 NAME = "extractive"
 
 _MAX_SENTENCE_CHARS = 300
-# The similarities of more sentences than this are not computed: the heaviest are compared.
+# Of more sentences than this the heaviest are compared.
 _MOST_SENTENCES = 600
-_DAMPING = 0.85
-_ITERATIONS = 30
-# Maximal marginal relevance: the share of relevance, against the similarity to what is chosen.
-_RELEVANCE = 0.7
+# A term that a chosen sentence has still counts a little.
+_KNOWN_SHARE = 0.1
+# What is told first counts more, up to twice as much as what is told last.
+_LOCATION = 1.0
+# Every sentence costs some characters besides its own, such as the name of its speaker.
+_COST_CHARS = 20
 _CUT = "…"
 
 
@@ -42,23 +45,34 @@ class ExtractiveSummariser:
 
     def summarise(self, sources: Sequence[Memory], *, max_chars: int) -> str:
         """Return the chosen sentences in their order, each day and each speaker named once."""
-        sentences = list(_cut(sources))
+        sentences = list(self._cut(sources))
         if not sentences:
             return ""
-        weights = np.array([weigh(sentence) for sentence in sentences])
+        names = frozenset(terms(" ".join({memory.speaker or "" for memory in sources})))
+        weights = np.array([weigh(sentence, names) for sentence in sentences])
+        if not weights.any():
+            return ""
+        weights *= 1 + _LOCATION * np.linspace(1, 0, len(weights))
         kept = np.sort(np.argsort(-weights, kind="stable")[:_MOST_SENTENCES])
         sentences, weights = [sentences[i] for i in kept], weights[kept]
-        similarities = _similarities(sentences)
-        relevance = _centrality(similarities) * weights
         chosen: list[int] = []
-        for candidate in _by_marginal_relevance(relevance, similarities):
+        for candidate in _by_coverage(sentences, weights, names):
             longer = sorted([*chosen, candidate])
             if len(self._write([sentences[i] for i in longer], sources)) <= max_chars:
                 chosen = longer
         if not chosen:
-            best = sentences[int(np.argmax(relevance))]
+            best = sentences[int(np.argmax(weights))]
             return f"{best.text[: max(0, max_chars - 1)].rstrip()}{_CUT}"
         return self._write([sentences[i] for i in chosen], sources)
+
+    def _cut(self, sources: Sequence[Memory]) -> Iterator[Sentence]:
+        """Yield the sentences of the sources, in order."""
+        for number, memory in enumerate(sources):
+            text = memory.text
+            for start, end in cut_sentences(text, (0, len(text)), max_chars=_MAX_SENTENCE_CHARS):
+                sentence = " ".join(text[start:end].split())
+                quote = resolve_dates(sentence, memory.happened_at, self.zone)
+                yield Sentence(source=number, text=sentence, quote=quote)
 
     def _write(self, sentences: Sequence[Sentence], sources: Sequence[Memory]) -> str:
         lines: list[str] = []
@@ -67,7 +81,7 @@ class ExtractiveSummariser:
         for sentence in sentences:
             memory = sources[sentence.source]
             if sentence.source == source:
-                lines[-1] += f" {sentence.text}"
+                lines[-1] += f" {sentence.quote}"
                 continue
             source = sentence.source
             today = in_zone(memory.happened_at, self.zone).date().isoformat()
@@ -75,48 +89,20 @@ class ExtractiveSummariser:
                 day = today
                 lines.append(today)
             speaker = f"{memory.speaker}: " if memory.speaker else ""
-            lines.append(f"{speaker}{sentence.text}")
+            lines.append(f"{speaker}{sentence.quote}")
         return "\n".join(lines)
 
 
-def _cut(sources: Sequence[Memory]) -> Iterator[Sentence]:
-    """Yield the sentences of the sources, in order."""
-    for number, memory in enumerate(sources):
-        text = memory.text
-        for start, end in cut_sentences(text, (0, len(text)), max_chars=_MAX_SENTENCE_CHARS):
-            yield Sentence(source=number, text=" ".join(text[start:end].split()))
-
-
-def _similarities(sentences: Sequence[Sentence]) -> NDArray[np.float64]:
-    """Return the cosines of the sentences, by the weights of their terms; shape (n, n)."""
-    vectors = weighted_terms(sentences)
-    similarities: NDArray[np.float64] = vectors @ vectors.T
-    return similarities
-
-
-def _centrality(similarities: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the stationary probabilities of a walk over similar sentences, times their number."""
-    count = len(similarities)
-    totals = similarities.sum(axis=1, keepdims=True)
-    steps = np.divide(
-        similarities, totals, out=np.full_like(similarities, 1 / count), where=totals > 0
-    )
-    ranks = np.full(count, 1 / count)
-    for _ in range(_ITERATIONS):
-        ranks = (1 - _DAMPING) / count + _DAMPING * (ranks @ steps)
-    return ranks * count
-
-
-def _by_marginal_relevance(
-    relevance: NDArray[np.float64], similarities: NDArray[np.float64]
+def _by_coverage(
+    sentences: Sequence[Sentence], weights: NDArray[np.float64], names: frozenset[str]
 ) -> Iterator[int]:
-    """Yield the sentences, most relevant first, those later that repeat an earlier one."""
-    scaled = relevance / relevance.max()
-    repeated = np.zeros(len(scaled))
-    is_left = np.ones(len(scaled), dtype=bool)
-    for _ in range(len(scaled)):
-        scores = np.where(is_left, _RELEVANCE * scaled - (1 - _RELEVANCE) * repeated, -np.inf)
-        best = int(np.argmax(scores))
-        is_left[best] = False
-        repeated = np.maximum(repeated, similarities[best])
+    """Yield the sentences, first those that add most for their length to those before them."""
+    values = term_values(sentences, names)
+    costs = np.array([len(sentence.quote) + _COST_CHARS for sentence in sentences])
+    is_left = weights > 0
+    while is_left.any():
+        gains = np.where(is_left, weights * values.sum(axis=1) / costs, -np.inf)
+        best = int(np.argmax(gains))
         yield best
+        is_left[best] = False
+        values[:, values[best] > 0] *= _KNOWN_SHARE

@@ -1,27 +1,32 @@
-"""How much a sentence says, and how alike two sentences are."""
+"""How much a sentence says, and what its terms are worth."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Sequence
+from datetime import datetime, timedelta
 from functools import cache
 
 import numpy as np
 from attrs import frozen
 from numpy.typing import NDArray
 
+from infinite_memory.model.timestamps import in_zone
 from infinite_memory.text.analyzer import terms
 from infinite_memory.text.question_terms import has_subject
+from infinite_memory.text.relative_time import is_relative
 from infinite_memory.text.word_lists import cue_words
+from infinite_memory.times import find_range
 
-__all__ = ["Sentence", "weigh", "weighted_terms"]
+__all__ = ["Sentence", "resolve_dates", "term_values", "weigh"]
 
 # A name: a word with a capital inside a sentence, or several; an identifier or a path.
 _NAME = re.compile(r"(?<=[a-z,;:] )[A-Z][\w'-]+|\b[A-Z][\w'-]+ [A-Z][\w'-]+|\w+[_./]\w+|`[^`]+`")
 _NUMBER = re.compile(r"\d")
 _QUESTION = re.compile(r"[?？]\s*$")
 
+_MICROSECOND = timedelta(microseconds=1)
 _CUE_BONUS = 1.0
 _NUMBER_BONUS = 0.5
 _NAME_BONUS = 0.4
@@ -32,53 +37,70 @@ _FEW_TERMS_SHARE = 0.3
 
 @frozen(kw_only=True)
 class Sentence:
-    """A sentence of the source with this number."""
+    """A sentence of the source with this number; `quote` is how a summary writes it."""
 
     source: int
     text: str
+    quote: str
 
 
-def weigh(sentence: Sentence) -> float:
+def resolve_dates(text: str, happened_at: datetime, zone: str | None) -> str:
+    """Return a sentence with the days that its relative time means, as "yesterday [2024-03-03]"."""
+    if not is_relative(text):
+        return text
+    reading = find_range(text, now=happened_at, zone=zone)
+    if reading is None or not is_relative(reading.words):
+        return text
+    start, end = reading.range.start, reading.range.end
+    if start is None or end is None:
+        return text
+    first = in_zone(start, zone).date()
+    last = in_zone(end - _MICROSECOND, zone).date()
+    days = f"{first}" if first == last else f"{first} to {last}"
+    after = reading.span[1]
+    return f"{text[:after]} [{days}]{text[after:]}"
+
+
+def weigh(sentence: Sentence, names: frozenset[str]) -> float:
     """Return the weight of a sentence by what stands in it; 0 for one that says nothing.
 
     A decision or a conclusion, a number or a date, and a name add to it; a question, and a sentence
-    of a few words, have a share of it.
+    of a few words, have a share of it. The terms `names`, those of the speakers, are no names here:
+    "Thanks, Melanie" says nothing of Melanie.
     """
     text = sentence.text
     if not has_subject(text):
         return 0.0
-    found = terms(text)
+    found = frozenset(terms(text)) - names
     weight = 1.0
     if not _cue_terms().isdisjoint(found):
         weight += _CUE_BONUS
-    if _NUMBER.search(text):
+    if _NUMBER.search(text) or is_relative(text):
         weight += _NUMBER_BONUS
-    if _NAME.search(text):
+    if any(not names.issuperset(terms(name)) for name in _NAME.findall(text)):
         weight += _NAME_BONUS
     if _QUESTION.search(text):
         weight *= _QUESTION_SHARE
-    if len(set(found)) < _FEW_TERMS:
+    if len(found) < _FEW_TERMS:
         weight *= _FEW_TERMS_SHARE
     return weight
 
 
-def weighted_terms(sentences: Sequence[Sentence]) -> NDArray[np.float64]:
-    """Return unit vectors of the terms, shape (sentences, terms).
+def term_values(sentences: Sequence[Sentence], names: frozenset[str]) -> NDArray[np.float64]:
+    """Return what each term of a sentence is worth, shape (sentences, terms); 0 where it is not.
 
-    A term weighs 1 + ln(its number in the sentence), times ln(1 + sentences / those with the term)
-    (Spärck Jones, 1972).
+    A term is worth ln(1 + sentences / those with the term) (Spärck Jones, 1972), times
+    1 + ln(those with the term). The terms `names`, those of the speakers, are worth nothing.
     """
-    counts = [Counter(terms(sentence.text)) for sentence in sentences]
-    holding = Counter(term for count in counts for term in count)
-    columns = {term: column for column, term in enumerate(holding)}
-    vectors = np.zeros((len(sentences), max(1, len(columns))))
-    for row, count in enumerate(counts):
-        for term, number in count.items():
+    found = [frozenset(terms(sentence.text)) - names for sentence in sentences]
+    holding = Counter(term for one in found for term in one)
+    columns = {term: column for column, term in enumerate(sorted(holding))}
+    values = np.zeros((len(sentences), max(1, len(columns))))
+    for row, held in enumerate(found):
+        for term in held:
             rarity = np.log(1 + len(sentences) / holding[term])
-            vectors[row, columns[term]] = (1 + np.log(number)) * rarity
-    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    unit: NDArray[np.float64] = np.divide(vectors, lengths, out=vectors, where=lengths > 0)
-    return unit
+            values[row, columns[term]] = rarity * (1 + np.log(holding[term]))
+    return values
 
 
 @cache
