@@ -73,6 +73,13 @@ def test_every_key_has_a_variable_of_its_own() -> None:
     [
         ({"default_scop": "x"}, "no setting 'default_scop'; the nearest is 'default_scope'"),
         ({"limits": {"max_text": 1}}, "nearest is 'limits.max_text_bytes'"),
+        (
+            {"upkeep": {"scopes": {"a.b": {"keepdays": 3}}}},
+            "upkeep.scopes.a.b: there is no setting 'keepdays'; the nearest is 'keep_days'",
+        ),
+        ({"upkeep": {"scopes": {"a.b": {"keep_days": 0}}}}, "upkeep.scopes.a.b.keep_days = 0"),
+        ({"upkeep": {"scopes": {"a": {"erase": True}}}}, "erase needs keep_days, the age"),
+        ({"upkeep": {"retention": "moderat"}}, "'keep_all', 'moderate' or 'aggressive'"),
         ({"limits": 5}, "no setting 'limits'"),
         ({"limits": {"max_text_bytes": -1}}, "limits.max_text_bytes = -1: .*greater than"),
         ({"time_zone": "Mars/Olympus"}, "'Mars/Olympus': no such time zone"),

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from infinite_memory.config.section import Section
 from infinite_memory.config.sections import Config
+from infinite_memory.config.upkeep import ScopeRules
 from infinite_memory.errors import ConfigurationError
 from infinite_memory.model.address import masked
 
@@ -167,11 +168,27 @@ def _validate(values: _Layer) -> Config:
     try:
         return Config.model_validate(nested)
     except ValidationError as error:
-        key = ".".join(str(place) for place in error.errors()[0]["loc"])
-        value, origin = values.get(key, (None, "the configuration"))
-        raise ConfigurationError(
-            f"{origin}: {key} = {_show_value(value)}: {_reason(error)}"
-        ) from error
+        raise ConfigurationError(_describe_problem(values, error)) from error
+
+
+def _describe_problem(values: _Layer, error: ValidationError) -> str:
+    """Return where the first value that cannot be used stands, and why not."""
+    problem = error.errors()[0]
+    *outer, name = [str(place) for place in problem["loc"]]
+    key = ".".join([*outer, name])
+    setting = next((known for known in values if f"{key}.".startswith(f"{known}.")), None)
+    if setting is None:
+        # The settings of a section contradict each other; one of them may be a secret.
+        origins = (origin for known, (_, origin) in values.items() if known.startswith(f"{key}."))
+        return f"{next(origins, 'the configuration')}: {key}: {_reason(error)}"
+    value, origin = values[setting]
+    if setting == key:
+        return f"{origin}: {key} = {_show_value(value)}: {_reason(error)}"
+    if problem["type"] == "extra_forbidden":
+        near = get_close_matches(name, ScopeRules.model_fields, n=1, cutoff=0.0)[0]
+        place = ".".join(outer)
+        return f"{origin}: {place}: there is no setting {name!r:.100}; the nearest is {near!r}"
+    return f"{origin}: {key} = {_show_value(problem['input'])}: {_reason(error)}"
 
 
 def _show_value(value: object) -> str:
