@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from attrs import evolve
 
-from infinite_memory.errors import Conflict, InfiniteMemoryError
+from infinite_memory.errors import Conflict, InfiniteMemoryError, ReadOnly
 from infinite_memory.model.codec import iso
 from infinite_memory.model.entry import Operation
 from infinite_memory.operations.journal import with_entry
@@ -32,9 +32,14 @@ def run_job(job: Job, context: JobContext, *, dry_run: bool) -> JobReport:
 
     A run that others keep changing memories under, or that fails, changes nothing: the report says
     why, and the job is due again.
+
+    Raises:
+        ReadOnly: this handle may only read, and there is something to change.
     """
     try:
         return _run(job, context, dry_run=dry_run)
+    except ReadOnly:
+        raise
     except InfiniteMemoryError as error:
         _log.warning("the job %s was given up: %s", job.name, error)
         return JobReport(job=job.name, failure=str(error))
@@ -54,8 +59,8 @@ def _run(job: Job, context: JobContext, *, dry_run: bool) -> JobReport:
             if attempt == _ATTEMPTS - 1:
                 raise
     done = () if plan.work is None else tuple(plan.work())
-    # A job with more to do stays due.
-    ran = {} if plan.more else {last_run_note(job.name): str(iso(context.now))}
+    # A job with more to do stays due, and so does one that was told to stop.
+    ran = {} if plan.more or context.stop() else {last_run_note(job.name): str(iso(context.now))}
     write_notes(context.services, {**ran, **plan.notes})
     return _report(job, plan, done=(*prepared, *done), entry=entry)
 

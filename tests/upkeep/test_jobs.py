@@ -15,7 +15,7 @@ from attrs import evolve
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from infinite_memory import Config, InvalidInput, MemoryStore
+from infinite_memory import Config, InvalidInput, MemoryStore, ReadOnly
 from infinite_memory.config import Retention
 from infinite_memory.model.entry import Operation
 from infinite_memory.model.link import LinkType
@@ -24,8 +24,11 @@ from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.testing.embedders import HashingEmbedder
 from infinite_memory.upkeep import jobs as all_jobs
+from infinite_memory.upkeep.context import JobContext
 from infinite_memory.upkeep.job import MAX_CHANGES
+from infinite_memory.upkeep.notes import last_run, read_notes
 from infinite_memory.upkeep.report import JobReport, StepAction
+from infinite_memory.upkeep.run import run_job
 
 BEGIN = datetime(2024, 1, 1, tzinfo=UTC)
 YEAR = timedelta(days=365)
@@ -250,8 +253,10 @@ def test_a_summary_that_quotes_an_erased_memory_is_erased_with_it(
     ids = tell_talk(store, scope="chat")
     clock.now += timedelta(weeks=5)
     (step,) = run(store, "summarise").steps
-    # Archiving changed the messages; the time to live counts from there.
-    clock.now += timedelta(days=61)
+    clock.now += timedelta(days=24)
+    assert run(store, "archive").steps == ()
+    # Archiving changed the messages, and does not prolong their life.
+    clock.now += timedelta(days=2)
     erased = {step.memory_id for step in run(store, "archive").steps}
     assert erased == {*ids, step.other}
     assert state(store) == {}
@@ -457,6 +462,68 @@ def test_without_a_rule_that_erases_nothing_is_ever_erased_and_all_of_it_is_undo
         for entry in [e for e in store.journal if e.action.operation is Operation.UPKEEP]:
             store.undo(entry.number)
         assert {memory_id: store.get(memory_id).status for memory_id in told} == before
+
+
+@pytest.mark.parametrize("job", [job.name for job in all_jobs.JOBS])
+def test_a_dry_run_says_what_the_run_does_and_changes_nothing(
+    job: str, open_store: Open, clock: Clock, tmp_path: Path
+) -> None:
+    rules = {
+        "inbox": {"keep_days": 30},
+        "screen": {"keep_days": 30, "erase": True},
+        "attic": {"retired": True},
+        "small": {"max_memories": 1},
+    }
+    store = open_store(scopes=rules)
+    for scope in ("Global", *rules):
+        tell_talk(store, scope=scope, conversation_id=f"talk-{scope}")
+        store.remember("The ferry leaves at nine every day", scope=scope, id=f"{scope}-first")
+        clock.now += timedelta(hours=2)
+        store.remember("The ferry leaves at nine every day", scope=scope, id=f"{scope}-again")
+    clock.now += 2 * YEAR
+    before = (state(store), store.journal.entries(), sorted(tmp_path.rglob("*.jsonl")))
+    dry = run(store, job, dry_run=True)
+    assert before == (state(store), store.journal.entries(), sorted(tmp_path.rglob("*.jsonl")))
+    done = run(store, job)
+    assert (done.steps, done.more) == (dry.steps, dry.more)
+    assert bool(done.entry) is bool(dry.steps)
+    assert bool(dry.steps) is (
+        job in {"link-duplicates", "retire", "summarise", "archive", "limit"}
+    )
+    if done.entry is not None and job != "archive":
+        store.undo(done.entry)
+        assert state(store) == before[0]
+
+
+@pytest.mark.parametrize("scopes", ["*", "Global"])
+def test_a_handle_that_may_only_read_says_what_would_be_done_and_refuses_to_do_it(
+    scopes: str, open_store: Open, clock: Clock
+) -> None:
+    store = open_store()
+    store.remember("The heron fishes at the pond", id="heron")
+    clock.now += 2 * YEAR
+    with store.confine(scopes=scopes, read_only=True) as handle:
+        assert [step.memory_id for step in run(handle, "archive", dry_run=True).steps] == ["heron"]
+        with pytest.raises(ReadOnly, match="for reading only: nothing was changed"):
+            handle.upkeep.optimize()
+    assert statuses(store) == {"heron": "current"}
+
+
+def test_a_job_that_is_told_to_stop_is_still_due_and_a_limit_archives_no_wrong_memory(
+    open_store: Open, clock: Clock
+) -> None:
+    store = open_store(retention="keep_all", max_memories=1)
+    for number in range(3):
+        store.remember(f"Note {number} about the harbour")
+    services = store._services
+    stopped = JobContext(services, notes=read_notes(services), stop=lambda: True)
+    for job in all_jobs.JOBS:
+        run_job(job, stopped, dry_run=False)
+    assert set(statuses(store).values()) == {"current"}
+    assert [last_run(read_notes(services), job.name) for job in all_jobs.JOBS] == [None] * len(
+        all_jobs.JOBS
+    )
+    assert len(run(store, "limit").steps) == 2
 
 
 def test_a_job_that_does_not_exist_is_refused_with_the_nearest(open_store: Open) -> None:

@@ -41,10 +41,11 @@ def _plan(context: JobContext) -> Plan:
     changes = Changes(context)
     more = False
     for limit in _exceeded(context):
-        if context.stop():
-            return Plan()
         verdict = Verdict(StepAction.ARCHIVE, limit.reason)
         chosen = _least_valuable(context, limit)
+        if context.stop():
+            # Not all memories were looked at: there may be less valuable ones.
+            return Plan(more=True)
         room = chosen[:MAX_CHANGES]
         more = more or len(room) < len(chosen) or not changes.has_room(len(room))
         if changes.has_room(len(room)):

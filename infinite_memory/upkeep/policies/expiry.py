@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from infinite_memory.config import ScopeRules
@@ -10,16 +11,34 @@ from infinite_memory.model.messages import format_count
 from infinite_memory.upkeep.policies.verdict import Verdict, last_touched
 from infinite_memory.upkeep.report import StepAction
 
-__all__ = ["judge_expired"]
+__all__ = ["judge_expired", "told_at"]
 
 
-def judge_expired(memory: Memory, rules: ScopeRules, now: datetime) -> Verdict | None:
+def told_at(revisions: Sequence[Memory]) -> datetime:
+    """Return when a memory happened or got its text, whichever is later.
+
+    `revisions` are all of its revisions, oldest first.
+    """
+    memory = revisions[-1]
+    stored_at = memory.stored_at
+    for revision in reversed(revisions):
+        if revision.text != memory.text:
+            break
+        stored_at = revision.stored_at
+    return max(memory.happened_at, stored_at)
+
+
+def judge_expired(
+    memory: Memory, rules: ScopeRules, now: datetime, *, since: datetime | None = None
+) -> Verdict | None:
     """Return the verdict of the rule `keep_days`, None where it does not apply.
 
     The rule is for every memory of its scope, whatever it is. With `erase` it is also for memories
-    that are archived, superseded or forgotten already.
+    that are archived, superseded or forgotten already. The age counts from `since`, by default from
+    the last change; with `erase` give `told_at`, so that archiving does not prolong a life.
     """
-    if rules.keep_days is None or now - last_touched(memory) < timedelta(days=rules.keep_days):
+    begin = last_touched(memory) if since is None else since
+    if rules.keep_days is None or now - begin < timedelta(days=rules.keep_days):
         return None
     reason = f"older than the {format_count(rules.keep_days, 'day')} that {memory.scope} keeps"
     if rules.erase:
