@@ -15,7 +15,6 @@ import argparse
 import hashlib
 import os
 import shutil
-import signal
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -23,17 +22,14 @@ from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
-from typing import Any, NoReturn
 
 from attrs import define, field, frozen
 
 from benchmarks.soak.report import bound, conclude, scratch
 from infinite_memory.archive import backup as backup_module
 from infinite_memory.archive.backup import verify_file, write_backup
-from infinite_memory.archive.part_file import PartFile
 from infinite_memory.config import Config
 from infinite_memory.errors import InfiniteMemoryError
-from infinite_memory.files.locks import FileLock
 from infinite_memory.model.archive.backup import RestoreMode
 from infinite_memory.model.commit import Commit
 from infinite_memory.protocols import Replacement
@@ -42,7 +38,7 @@ from infinite_memory.store import MemoryStore
 from infinite_memory.testing.embedders import HashingEmbedder
 from infinite_memory.testing.storage_contract.base import put
 from tests.harness.everything import dump, fill
-from tests.harness.kills import Writer, find_losses
+from tests.harness.kills import Writer, find_losses, killed, replace_parts
 
 __all__ = ["SABOTAGES", "SORTS", "Outcome", "run"]
 
@@ -109,12 +105,12 @@ class _Soak:
 
     def kill_restore(self, mode: RestoreMode) -> None:
         home = self.new_home(mode)
-        with _killed(
+        was_killed = _killed(
             lambda: _restore(home, self.archive, mode),
             self.random.uniform(0, _LONGEST_SHARE * self.seconds[mode]),
             self.broken,
-        ) as was_killed:
-            self.kills[mode] += was_killed
+        )
+        self.kills[mode] += was_killed
         old, new = self.digests[mode]
         try:
             state = {old: "old", new: "new"}.get(digest_of(home), "mixed")
@@ -146,8 +142,8 @@ class _Soak:
                 os.write(reported, f"{made.name}\n".encode())
 
         try:
-            with _killed(back_up, self.random.uniform(0, 0.6), self.broken) as was_killed:
-                self.kills["backup"] += was_killed
+            was_killed = _killed(back_up, self.random.uniform(0, 0.6), self.broken)
+            self.kills["backup"] += was_killed
         finally:
             writer.kill()
         os.close(reported)
@@ -199,31 +195,21 @@ def _restore(home: Path, archive: Path, mode: str) -> None:
         store.backups.restore(archive, mode=mode)
 
 
-@contextmanager
-def _killed(work: Callable[[], object], seconds: float, broken: str | None) -> Iterator[bool]:
-    """Do `work` in a process that is killed after so long; give whether it was still at work."""
-    process = os.fork()
-    if process == 0:
-        _work(work, broken)
-    time.sleep(seconds)
-    os.kill(process, signal.SIGKILL)
-    _, status = os.waitpid(process, 0)
-    yield os.WIFSIGNALED(status)
+def _killed(work: Callable[[], object], seconds: float, broken: str | None) -> bool:
+    """Do `work` in a process that is killed after so long; return whether it was still at work."""
 
-
-def _work(work: Callable[[], object], broken: str | None) -> NoReturn:
-    try:
+    def sabotaged() -> None:
         _sabotage(broken)
         work()
-    finally:
-        os._exit(0)
+
+    return killed(sabotaged, lambda: time.sleep(seconds))
 
 
 def _sabotage(broken: str | None) -> None:
     if broken == "in-place":
         SqliteStorage.replacement = _replace_in_place  # type: ignore[method-assign]
     elif broken == "no-rename":
-        backup_module.writing_part = _write_in_place
+        backup_module.writing_part = replace_parts
 
 
 class _InPlace:
@@ -237,16 +223,6 @@ class _InPlace:
 @contextmanager
 def _replace_in_place(storage: SqliteStorage) -> Iterator[Replacement]:
     yield _InPlace(storage)
-
-
-@contextmanager
-def _write_in_place(path: Path) -> Iterator[Any]:
-    lock = FileLock(path)
-    lock.try_acquire()
-    part = PartFile(path, lock)
-    part.finish = lambda: None  # type: ignore[method-assign]
-    yield part
-    lock.release()
 
 
 def run(folder: Path, *, kills: int, seed: int = 1, broken: str | None = None) -> Outcome:

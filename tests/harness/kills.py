@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 from typing import NoReturn
@@ -13,13 +15,23 @@ from zlib import crc32
 
 from attrs import frozen
 
+from infinite_memory.archive.part_file import PartFile
 from infinite_memory.errors import StorageError
+from infinite_memory.files.locks import FileLock
 from infinite_memory.model.commit import Commit, Put
 from infinite_memory.model.memory import Memory
 from infinite_memory.protocols import Storage
 from infinite_memory.testing.storage_contract.base import make_memory
 
-__all__ = ["SABOTAGES", "Batch", "Opener", "Writer", "find_losses"]
+__all__ = [
+    "SABOTAGES",
+    "Batch",
+    "Opener",
+    "Writer",
+    "find_losses",
+    "killed",
+    "replace_parts",
+]
 
 Opener = Callable[[Path], Storage]
 """Opens the store in a folder."""
@@ -51,15 +63,46 @@ class Batch:
         ]
 
 
+def killed(work: Callable[[], object], wait: Callable[[], object]) -> bool:
+    """Do `work` in a process that is killed after `wait`; return whether it was still at work."""
+    process = os.fork()
+    if process == 0:
+        try:
+            work()
+        finally:
+            os._exit(0)
+    wait()
+    os.kill(process, signal.SIGKILL)
+    _, status = os.waitpid(process, 0)
+    return os.WIFSIGNALED(status)
+
+
+@contextmanager
+def replace_parts(path: Path) -> Iterator[PartFile]:
+    """Give a file that is written under its final name, in place of `writing_part`."""
+    lock = FileLock(path)
+    lock.try_acquire()
+    part = PartFile(path, lock)
+    part.finish = lambda: None  # type: ignore[method-assign]
+    yield part
+    lock.release()
+
+
 class Writer:
     """A forked process that commits batch after batch, and reports each once it is durable.
 
     Now and then it scrubs, which checkpoints, or reads. The process that forks must not have the
-    store open.
+    store open. It rests for `rest_seconds` after each batch.
     """
 
     def __init__(
-        self, number: int, home: Path, opener: Opener, *, sabotage: str | None = None
+        self,
+        number: int,
+        home: Path,
+        opener: Opener,
+        *,
+        sabotage: str | None = None,
+        rest_seconds: float = 0.0,
     ) -> None:
         self.number = number
         self.error: str | None = None
@@ -67,7 +110,7 @@ class Writer:
         self.process = os.fork()
         if self.process == 0:
             os.close(read_end)
-            _write_for_ever(number, home, opener, write_end, sabotage)
+            _write_for_ever(number, home, opener, write_end, sabotage, rest_seconds)
         os.close(write_end)
         self._pipe = read_end
 
@@ -93,7 +136,12 @@ class Writer:
 
 
 def _write_for_ever(
-    number: int, home: Path, opener: Opener, pipe: int, sabotage: str | None
+    number: int,
+    home: Path,
+    opener: Opener,
+    pipe: int,
+    sabotage: str | None,
+    rest_seconds: float,
 ) -> NoReturn:
     """Work until killed; whatever is raised is reported, since nobody else would see it."""
     try:
@@ -103,6 +151,7 @@ def _write_for_ever(
             batch = Batch(number, turn)
             _store(storage, batch, pipe, sabotage)
             _do_something_else(storage, batch, random)
+            time.sleep(rest_seconds)
     except (StorageError, RuntimeError, LookupError, ValueError, OSError) as error:
         message = f"error {type(error).__name__}: {error}".replace("\n", " ")
         os.write(pipe, f"{message}\n".encode())
