@@ -24,7 +24,7 @@ from infinite_memory.upkeep.scan import RollingScan
 
 __all__ = ["ARCHIVE"]
 
-_MOST_READ = 5000
+_MOST_READ = 2500
 _NOTE = "archive/position"
 
 
