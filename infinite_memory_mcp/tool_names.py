@@ -53,16 +53,27 @@ _TOOLS: Mapping[str, tuple[str, ...]] = {
     "get_metrics": ("get_cache_stats", "memory_metrics", "get_performance_stats"),
     "list_memory_scopes": ("list_memory_projects", "list_projects", "list_banks", "list_entities"),
 }
+_COMMANDS: Mapping[str, str] = {
+    "export_memories": "infinite-memory export FILE",
+    "export_memory": "infinite-memory export FILE",
+    "import_memories": "infinite-memory import PATH",
+    "import_memory": "infinite-memory import PATH",
+}
+"""The commands that mean a tool which there is not here: they read and write the user's files."""
+
 _BY_NAME = {name: ours for ours, names in _TOOLS.items() for name in names}
 
 
 def suggest_call(
     name: str, arguments: Mapping[str, Any], tools: Mapping[str, list[str]]
 ) -> str | None:
-    """Return the calls of our tools that mean a call of another server's tool, None for no tool.
+    """Return what to do in place of a call of another server's tool, None if nothing means it.
 
-    `tools` are the names of the arguments of each tool that is offered.
+    It is a call of one of our tools, or several, or a command for the user. `tools` are the names
+    of the arguments of each tool that is offered.
     """
+    if name in _COMMANDS:
+        return f"it is a command, ask the user to run `{_COMMANDS[name]}`"
     ours = _BY_NAME.get(name)
     if ours is None or ours not in tools:
         return None
@@ -72,7 +83,7 @@ def suggest_call(
     ]
     more = len(calls) - _MAX_CALLS
     rest = f"; and so on, {more} more" if more > 0 else ""
-    return f"{'; then '.join(calls[:_MAX_CALLS])}{rest}"
+    return f"call {'; then '.join(calls[:_MAX_CALLS])}{rest}"
 
 
 def _complete(ours: str, values: Mapping[str, Any], known: list[str]) -> dict[str, Any]:

@@ -72,8 +72,8 @@ def check_request(
     """Refuse a request for an unknown tool, prompt or resource, and parameters of a wrong shape.
 
     `withheld` maps the names of the tools that are not in the `offer` to the reason and the way
-    out. `suggest` returns the call of a tool that means a call of another server's tool, None for
-    no such tool.
+    out. `suggest` returns what to do in place of a call of another server's tool, None if nothing
+    means it.
 
     Raises:
         MCPError: the request is invalid (code -32602).
@@ -132,7 +132,7 @@ def _check_call(
     if name not in tools:
         call = suggest(name, arguments if isinstance(arguments, Mapping) else {})
         if call is not None:
-            raise _refusal(f"there is no tool {name!r:.100} here: call {call}")
+            raise _refusal(f"there is no tool {name!r:.100} here: {call}")
         raise _refusal(
             f"there is no tool {name!r:.100}: the nearest is {suggest_name(name, tools)!r},"
             f" all are {', '.join(tools)}"

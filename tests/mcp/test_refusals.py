@@ -101,6 +101,18 @@ async def test_what_the_server_has_none_of_is_refused_by_name(
 
 
 @pytest.mark.parametrize(
+    ("tool", "command"),
+    [("export_memories", "infinite-memory export"), ("import_memories", "infinite-memory import")],
+)
+async def test_a_tool_that_is_a_command_here_names_the_command(
+    tool: str, command: str, connect: Callable[[], Client]
+) -> None:
+    async with connect() as client:
+        with pytest.raises(MCPError, match=f"it is a command, ask the user to run `{command} "):
+            await client.call_tool(tool, {})
+
+
+@pytest.mark.parametrize(
     ("method", "params", "said"),
     [
         ("tools/call", None, "name None is not a string"),
