@@ -15,7 +15,7 @@ __all__ = ["Retention", "ScopeRules", "Summaries", "Upkeep"]
 
 
 class Retention(StrEnum):
-    """How much the upkeep archives: nothing, what is old and unused, or earlier."""
+    """How much the upkeep archives: nothing, old and unused memories, or more of them."""
 
     KEEP_ALL = "keep_all"
     MODERATE = "moderate"
@@ -34,7 +34,7 @@ def _endpoint(url: str | None) -> str | None:
 
 
 class ScopeRules(Section):
-    """The rules of the upkeep for one scope.
+    """The rules of the upkeep for a scope.
 
     - `retention`: in place of `upkeep.retention`.
     - `include`: False leaves the scope out of every job, True includes a private scope.
@@ -59,7 +59,7 @@ class ScopeRules(Section):
 
 
 class Upkeep(Section):
-    """What the upkeep does with a store that grows and ages.
+    """The upkeep of a store that grows and ages.
 
     - `worker`: whether a server does the upkeep in the background.
     - `retention`: "keep_all", "moderate" or "aggressive". `min_age_weeks`: nothing younger is
@@ -84,7 +84,7 @@ class Upkeep(Section):
     scopes: Annotated[Mapping[str, ScopeRules], BeforeValidator(_parse_mapping)] = {}
 
     def rules_of(self, scope: str) -> ScopeRules:
-        """Return the rules of a scope, those without an effect if it has none."""
+        """Return the rules of a scope, without an effect if it has none."""
         return self.scopes.get(scope, ScopeRules())
 
 
@@ -92,7 +92,7 @@ class Summaries(Section):
     """Who writes summaries: the built-in summariser, or a model behind an endpoint.
 
     - `endpoint`: the base URL of a service with the API of OpenAI, such as
-      "http://127.0.0.1:11434/v1"; None means the built-in one, which works on this machine alone.
+      "http://127.0.0.1:11434/v1"; None means the built-in summariser, which is local.
     - `model`: the name of the model there. `api_key`: sent as a bearer token.
     - `timeout_seconds`: how long an answer is waited for.
     """

@@ -1,4 +1,4 @@
-"""The lease of the upkeep: one process of all that have a store open does the work."""
+"""The lease of the upkeep: a single process of all that have a store open does the work."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["Lease", "SupportsLease"]
 
 
 class Lease(Protocol):
-    """The right to do the upkeep, held by one process of the store at a time."""
+    """The right to do the upkeep, held by a single process at a time."""
 
     @property
     def number(self) -> int:
@@ -31,7 +31,7 @@ class Lease(Protocol):
 
 @runtime_checkable
 class SupportsLease(Protocol):
-    """A storage that gives the lease to one process at a time.
+    """A storage that gives the lease to a single process at a time.
 
     A dead process loses it: at once on the same machine, within 15 s on a server. Without this
     power nothing is done in the background; upkeep that somebody asks for needs no lease, since a
@@ -55,7 +55,7 @@ class SupportsLease(Protocol):
         """
 
     def note_upkeep(self, notes: Mapping[str, str]) -> None:
-        """Add notes, or replace those with the same name; an empty text removes a note.
+        """Add notes, or replace notes of the same name; an empty text removes a note.
 
         Raises:
             StorageUnavailable: they cannot be written.

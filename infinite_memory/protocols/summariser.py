@@ -15,10 +15,10 @@ class Summariser(Protocol):
 
     @property
     def name(self) -> str:
-        """What made a summary, as the summary says it: "extractive", or the name of a model."""
+        """The author of a summary, as the summary says it: "extractive", or the name of a model."""
 
     def summarise(self, sources: Sequence[Memory], *, max_chars: int) -> str:
-        """Return a summary of `sources`, which are in the order of time, of one scope.
+        """Return a summary of `sources`, which are in the order of time, of a single scope.
 
         It has at most `max_chars` characters, and is empty if the sources say nothing. Conclusions,
         decisions, names and dates come before anything else.

@@ -15,7 +15,7 @@ _PAGE = 500
 
 
 def quoting_summaries(storage: Storage, ids: Iterable[str]) -> dict[str, Memory]:
-    """Return by id the summaries made from the memories `ids`, and the summaries made from those.
+    """Return by id the summaries made from the memories `ids`, directly or through summaries.
 
     A summary names its sources in `Memory.sources`, even if they were erased meanwhile, or has a
     link "derived_from" to them, or both. All summaries of the storage are read.

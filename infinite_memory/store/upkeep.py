@@ -24,15 +24,15 @@ class Upkeep(Group):
     """The upkeep of a store: jobs that archive, summarise, link, back up and compact.
 
     Nothing that a person stored is deleted or rewritten, unless a rule of the configuration says
-    `erase`. Each run of a job is one entry of the journal, and undone as one.
+    `erase`. A run of a job is a single entry of the journal, and has a single undo.
     """
 
     @count_call
     def optimize(self, *, dry_run: bool = False, jobs: Sequence[str] | None = None) -> UpkeepReport:
-        """Run the jobs that are due now, or the named `jobs`, and return what each did.
+        """Run the jobs that are due now, or the named `jobs`, and return their reports.
 
         A job does a bounded part of its work; the report says if more is left. `dry_run` changes
-        nothing and returns what would be done. A handle of some scopes works on those alone.
+        nothing and returns the same report. A handle of some scopes works on them alone.
 
         Raises:
             InvalidInput: there is no job of that name.
@@ -64,7 +64,7 @@ class Upkeep(Group):
     def store_summary(
         self, text: str, *, sources: Sequence[str], title: str | None = None
     ) -> Receipt:
-        """Store a summary of the memories `sources`, which are in one scope, as is the summary.
+        """Store a summary of the memories `sources`, which are in a single scope, as is the summary.
 
         It replaces the summaries of the upkeep that have no further sources: they become
         superseded, and are named by `superseded` of the receipt. If `sources` are all of a finished
@@ -82,9 +82,9 @@ class Upkeep(Group):
     def work(self, stop: threading.Event, *, on_report: OnReport | None = None) -> None:
         """Do the upkeep in this thread until `stop` is set, at low priority.
 
-        One process of all that have the store open does it, the one that holds the lease; any other
-        waits for the lease. Jobs make way for calls in this process, and end within a second of
-        `stop`. `on_report` is called with the report of each run that did something.
+        Of all processes that have the store open, the holder of the lease does it; the rest
+        wait for the lease. Jobs make way for calls in this process, and end within a second of
+        `stop`. `on_report` is called with the report of a run that did something.
 
         Raises:
             AccessDenied: this handle does not show the whole store, or may only read.
@@ -98,7 +98,7 @@ class Upkeep(Group):
         """Do what is due once, as the worker does; return None if another process is the worker.
 
         Heavy jobs wait for the quiet hour. `stop` ends the work within a second once it is set.
-        `on_report` is called with the report of each run that did something.
+        `on_report` is called with the report of a run that did something.
 
         Raises:
             AccessDenied: this handle does not show the whole store, or may only read.

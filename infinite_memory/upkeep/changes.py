@@ -49,7 +49,7 @@ class Changes:
         )
 
     def _all(self) -> Mapping[str, tuple[Memory, Verdict]]:
-        """Return the verdicts, with one on each summary that quotes an erased memory."""
+        """Return the verdicts, and verdicts on the summaries that quote an erased memory."""
         erased = [m.id for m, v in self._verdicts.values() if v.action is StepAction.ERASE]
         quoting = find_quoting_summaries(self.context.services, erased)
         reason = "a summary that quotes an erased memory"

@@ -1,4 +1,4 @@
-"""What a job sees of an open store."""
+"""The view that a job has of an open store."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def _never() -> bool:
 class JobContext:
     """The store, the time and the settings of one run of the upkeep.
 
-    `services` are the parts of the store, `now` is the time of the run, `notes` are those that the
-    jobs left. `stop` returns whether to end soon; a job asks it between batches of at most a tenth
-    of a second, and then returns what it has. `lease` is the fencing number of the worker, None
-    without one.
+    `services` are the parts of the store, `now` is the time of the run, `notes` are the notes of
+    the jobs. `stop` returns whether to end soon; a job asks it between batches of at most a tenth
+    of a second, and then returns its result so far. `lease` is the fencing number of the worker,
+    None without a lease.
     """
 
     def __init__(

@@ -39,9 +39,9 @@ def shown_steps(report: UpkeepReport) -> list[UpkeepStep]:
 def describe_report(
     report: UpkeepReport, short_ids: Mapping[str, str], *, undo: str
 ) -> Iterator[str]:
-    """Yield the lines of a report: a line for each job that has something to say, and its steps.
+    """Yield the lines of a report: a line for every job that has something to say, and its steps.
 
-    `short_ids` has a short name for each id of `shown_steps`; `undo` is the call that undoes the
+    `short_ids` has a short name for every id of `shown_steps`; `undo` is the call that undoes the
     entry of the journal whose number stands in place of {}.
     """
     lines = [line for job in report.jobs for line in _describe_job(job, report, short_ids, undo)]

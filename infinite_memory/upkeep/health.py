@@ -1,4 +1,4 @@
-"""Who does the upkeep of a store, and when each job last ran."""
+"""Who does the upkeep of a store, and when its jobs last ran."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["check_upkeep"]
 def check_upkeep(services: Services) -> tuple[str | None, list[Diagnosis]]:
     """Return who holds the lease of the worker, None if nobody does, and a finding about it.
 
-    A handle of some scopes, and one that may only read, learn neither.
+    A handle of some scopes, or for reading alone, learns neither.
     """
     storage = services.storage
     if not isinstance(storage, SupportsLease):

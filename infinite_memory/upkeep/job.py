@@ -1,4 +1,4 @@
-"""A job of the upkeep, and the plan of one run of it."""
+"""A job of the upkeep, and the plan of a run."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ Work: TypeAlias = Callable[[], Sequence[str]]
 
 @frozen(kw_only=True)
 class Plan:
-    """What one run of a job does. A dry run makes the same plan, and shows it.
+    """The plan of a run of a job. A dry run makes the same plan, and shows it.
 
     `commit` is everything that the run changes, one entry of the journal, without the entry;
     `steps` describe it; `replaced_links` are the present links that it replaces. `prepare` is work
     that must succeed before the commit, such as an export, and `work` comes after it, such as a
-    backup; `intends` has a sentence for each part of both. `notes` are kept for the next run, see
+    backup; `intends` has a sentence for every part of both. `notes` are kept for the next run, see
     `SupportsLease.note_upkeep`. `more` says that the bound was reached: the job stays due.
     """
 
@@ -47,10 +47,10 @@ class Plan:
 
 @frozen(kw_only=True)
 class Job:
-    """A job: `plan` says what a run would do, and changes nothing.
+    """A job: `plan` returns the plan of a run, and changes nothing.
 
     The job is due when `every` has passed since its last run; a heavy job waits for the quiet hour.
-    A job works within one scope: nothing that it stores joins two scopes. It reads at most some
+    A job works within a scope: nothing that it stores joins two scopes. It reads at most some
     thousand records a run, and leaves a note of how far it came. `whole_store` keeps it from
     handles that show only some scopes.
     """

@@ -1,4 +1,4 @@
-"""What the upkeep does to a store, and what it reports."""
+"""The steps of the upkeep, and its reports."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["JobReport", "StepAction", "UpkeepReport", "UpkeepStep"]
 
 
 class StepAction(StrEnum):
-    """What a step of the upkeep does to a memory."""
+    """The effect of a step of the upkeep on a memory."""
 
     ERASE = "erase"
     """Erase it for good, because a rule with `erase` says so."""
@@ -24,9 +24,9 @@ class StepAction(StrEnum):
 
 @frozen(kw_only=True)
 class UpkeepStep(PlainData):
-    """One thing that a job does, or would do, and why.
+    """A change that a job makes, or would make, and its reason.
 
-    `memory_id` and `heading` are those of the memory; `other` is the id of the memory that a link
+    `memory_id` and `heading` belong to the memory; `other` is the id of the memory that a link
     leads to, or of the new summary.
     """
 
@@ -40,7 +40,7 @@ class UpkeepStep(PlainData):
 
 @frozen(kw_only=True)
 class JobReport(PlainData):
-    """What a run of a job did, or in a dry run would do.
+    """The result of a run of a job, or of a dry run.
 
     `steps` are the changes of memories, erasures first. `done` has a sentence for everything else.
     `entry` is the number of the journal entry that undoes the run, None if there is none. `more`

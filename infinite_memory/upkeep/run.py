@@ -1,4 +1,4 @@
-"""Run one job: plan it, and carry the plan out unless it is a dry run."""
+"""Run a job: plan it, and carry the plan out unless it is a dry run."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _RECENT_ENTRIES = 20
 
 
 def run_job(job: Job, context: JobContext, *, dry_run: bool) -> JobReport:
-    """Run a job once, and return what it did, or in a dry run what it would do.
+    """Run a job once, and return its report.
 
     A run that others keep changing memories under, or that fails, changes nothing: the report says
     why, and the job is due again.
@@ -66,7 +66,7 @@ def _run(job: Job, context: JobContext, *, dry_run: bool) -> JobReport:
 
 
 def _commit(job: Job, context: JobContext, plan: Plan) -> int | None:
-    """Commit what the plan changes, and return the number of its entry, None if there is none."""
+    """Commit the changes of the plan, and return the number of its entry, None if there is none."""
     if not plan.commit.changes:
         return None
     services = context.services

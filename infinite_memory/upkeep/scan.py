@@ -1,4 +1,4 @@
-"""A rolling scan: each run reads a bounded part of the store, and the next run goes on."""
+"""A rolling scan: a run reads a bounded part of the store, and the next run goes on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The worker: runs the jobs that are due, in one process of all that have the store open."""
+"""The worker: runs the jobs that are due, in a single process of all that have the store open."""
 
 from __future__ import annotations
 
@@ -267,7 +267,7 @@ def _release(lease: Lease) -> None:
 
 
 def _worker_of(actor: Actor) -> Actor:
-    """Return an actor of its own, so that an undo of the last change is never one of the upkeep."""
+    """Return a separate actor, so that an undo of the last change never reverses the upkeep."""
     process = f"{actor.machine} {os.getpid()}-{os.urandom(4).hex()}"
     return Actor(client=WORKER, process=process)
 

@@ -117,7 +117,7 @@ def _stopped_by_signals() -> Iterator[threading.Event]:
 
 
 def emit_report(store: MemoryStore, report: UpkeepReport) -> None:
-    """Print what the jobs did."""
+    """Print the report of the jobs."""
     ids = dict.fromkeys(step.memory_id for step in shown_steps(report))
     lines = describe_report(report, store.ids.shorten(list(ids)), undo=_UNDO)
     emit_lines(Line([(_on_one_line(line), "")]) for line in lines)

@@ -18,7 +18,7 @@ _REASON = "a summary that quotes an erased memory"
 
 
 def find_quoting_summaries(services: Services, ids: Iterable[str]) -> list[Memory]:
-    """Return the summaries made from the memories `ids`, and the summaries made from those.
+    """Return the summaries made from the memories `ids`, directly or through summaries.
 
     A commit that erases the memories must erase these summaries too. A handle of some scopes gets
     those in its scopes; its storage erases the others by itself.
@@ -29,7 +29,7 @@ def find_quoting_summaries(services: Services, ids: Iterable[str]) -> list[Memor
 def erase_late_summaries(services: Services, ids: Iterable[str]) -> list[Memory]:
     """Erase the summaries of the erased memories `ids` that were stored during the erasure.
 
-    Return those summaries. A call after each erasure closes the gap between the search for
+    Return the summaries. A call after an erasure closes the gap between the search for
     summaries and the commit.
     """
     summaries = find_quoting_summaries(services, ids)
@@ -38,7 +38,7 @@ def erase_late_summaries(services: Services, ids: Iterable[str]) -> list[Memory]
 
 
 def erase_unfounded_summaries(services: Services, summaries: Iterable[Memory]) -> frozenset[str]:
-    """Erase those of the summaries that have a source which is gone or in another scope.
+    """Erase the summaries with a source that is gone or in another scope.
 
     Return their ids. A call after new summaries were stored closes the gap between reading their
     sources and the commit: an erasure in it found no summary to erase.

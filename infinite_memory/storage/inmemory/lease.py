@@ -1,4 +1,4 @@
-"""The lease of a storage in memory, whose holders are threads of one process."""
+"""The lease of a storage in memory, whose holders are threads of a process."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Leases:
     lock: threading.Lock = field(factory=threading.Lock)
 
     def add_notes(self, notes: Mapping[str, str]) -> None:
-        """Add notes, and remove those with an empty text."""
+        """Add notes, and remove notes with an empty text."""
         with self.lock:
             merged = {**self.notes, **notes}
             self.notes = {name: text for name, text in merged.items() if text}

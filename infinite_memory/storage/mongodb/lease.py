@@ -38,7 +38,7 @@ _EXPIRES = {"$add": ["$$NOW", LEASE_SECONDS * 1000]}
 
 
 class MongoLease:
-    """A lease that lasts for some seconds after each renewal; see `Lease`."""
+    """A lease that lasts for some seconds after a renewal; see `Lease`."""
 
     def __init__(self, number: int, update: Callable[[int, Any], bool]) -> None:
         self.number = number
@@ -93,7 +93,7 @@ def find_holder(database: Database[_Document]) -> str | None:
 
 
 def lease_number_in(store: Mapping[str, Any]) -> int:
-    """Return the number of the latest lease in the store document, 0 without one."""
+    """Return the number of the latest lease in the store document, 0 without a lease."""
     number = (store.get(_LEASE) or {}).get("number", 0)
     return number if isinstance(number, int) else 0
 
@@ -111,7 +111,7 @@ def read_notes(database: Database[_Document]) -> dict[str, str]:
 
 
 def write_notes(database: Database[_Document], notes: Mapping[str, str]) -> None:
-    """Add notes; two processes that write at the same moment may lose one of a note."""
+    """Add notes; if two processes write at the same moment, a note may be lost."""
     merged = {**read_notes(database), **notes}
     pairs = [[name, text] for name, text in merged.items() if text]
     _metadata(database).update_one({"_id": _NOTES}, {"$set": {"notes": pairs}}, upsert=True)

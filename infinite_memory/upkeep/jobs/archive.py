@@ -1,4 +1,4 @@
-"""Archive what has expired, what nobody ever recalled, and messages that say nothing."""
+"""Archive expired memories, memories that nobody ever recalled, and messages that say nothing."""
 
 from __future__ import annotations
 

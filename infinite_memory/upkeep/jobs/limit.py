@@ -54,7 +54,7 @@ def _plan(context: JobContext) -> Plan:
 
 
 def _exceeded(context: JobContext) -> Iterator[_Limit]:
-    """Yield the limits that the store exceeds, those of single scopes first."""
+    """Yield the limits that the store exceeds, limits of single scopes first."""
     settings = context.settings
     size = context.services.storage.measure()
     counts = Counter[str]()
@@ -112,7 +112,7 @@ def _text_bytes(context: JobContext) -> int:
 
 @define
 class _Lowest:
-    """The memories of the lowest value among those that were pushed, at most `most`."""
+    """The pushed memories of the lowest value, at most `most`."""
 
     most: int
     _heap: list[tuple[float, str, Memory]] = field(factory=list)

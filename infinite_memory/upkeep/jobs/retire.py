@@ -58,7 +58,7 @@ def _plan(context: JobContext) -> Plan:
 
 
 def _current(context: JobContext, name: str) -> list[Memory] | None:
-    """Return one more current memory of a scope than a run changes, None without any."""
+    """Return the current memories of a scope, up to a memory more than a run changes, or None."""
     if name not in context.scopes:
         return None
     criteria = Criteria(scopes=frozenset({name}), statuses=frozenset({Status.CURRENT}))

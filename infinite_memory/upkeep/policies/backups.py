@@ -16,8 +16,8 @@ def choose_outdated(
 ) -> list[_Name]:
     """Return the scheduled backups to delete, given with the times at which they were made.
 
-    Of each of the last `daily` days and of each of the last `weekly` weeks that have a backup, the
-    newest is kept. Days and weeks are those of UTC, and weeks begin on Monday.
+    The newest backup is kept of each of the last `daily` days, and of the last `weekly` weeks, that
+    have a backup. Days and weeks are in UTC, and weeks begin on Monday.
     """
     newest_first = sorted(backups, key=lambda backup: backup[1], reverse=True)
     days: dict[object, _Name] = {}

@@ -14,7 +14,7 @@ __all__ = ["Verdict", "last_touched"]
 
 @frozen
 class Verdict:
-    """What is done with a memory, and the reason for people."""
+    """The decision on a memory, and the reason for people."""
 
     action: StepAction
     reason: str

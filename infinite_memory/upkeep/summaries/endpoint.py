@@ -45,7 +45,7 @@ class EndpointSummariser:
 
     `endpoint` is a base URL: what it sends goes to its `/chat/completions` and nowhere else. No
     redirect is followed, and no proxy of the environment is used. `stop` returns whether to give up
-    waiting for an answer. Days are those of `zone`.
+    waiting for an answer. Days are in the time zone `zone`.
     """
 
     endpoint: str

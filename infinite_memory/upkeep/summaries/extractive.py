@@ -38,13 +38,13 @@ _CUT = "…"
 
 @frozen(kw_only=True)
 class ExtractiveSummariser:
-    """Quotes the sentences that say most; see `Summariser`. Days are those of `zone`."""
+    """Quotes the sentences that say most; see `Summariser`. Days are in `zone`."""
 
     zone: str | None = None
     name: str = NAME
 
     def summarise(self, sources: Sequence[Memory], *, max_chars: int) -> str:
-        """Return the chosen sentences in their order, each day and each speaker named once."""
+        """Return the chosen sentences in their order, by day and speaker."""
         sentences = list(self._cut(sources))
         if not sentences:
             return ""

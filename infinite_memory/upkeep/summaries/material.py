@@ -1,4 +1,4 @@
-"""What can be summarised: finished conversations, and months of a scope."""
+"""The material of summaries: finished conversations, and months of a scope."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _ID_DIGITS = 32
 
 @frozen(kw_only=True)
 class Material:
-    """Memories of one scope to summarise, in the order of time: a conversation, or a month.
+    """Memories of a scope to summarise, in the order of time: a conversation, or a month.
 
     `conversation_id` is None for a month.
     """
@@ -124,7 +124,7 @@ def month_of(moment: datetime) -> datetime:
 
 
 def next_month(start: datetime) -> datetime:
-    """Return the beginning of the month after the one that begins at `start`."""
+    """Return the beginning of the month after the month that begins at `start`."""
     return (start + timedelta(days=31)).replace(day=1)
 
 

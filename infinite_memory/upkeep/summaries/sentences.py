@@ -62,7 +62,7 @@ def resolve_dates(text: str, happened_at: datetime, zone: str | None) -> str:
 
 
 def weigh(sentence: Sentence, names: frozenset[str]) -> float:
-    """Return the weight of a sentence by what stands in it; 0 for one that says nothing.
+    """Return the weight of a sentence by its words and signs; 0 if it says nothing.
 
     A decision or a conclusion, a number or a date, and a name add to it; a question, and a sentence
     of a few words, have a share of it. The terms `names`, those of the speakers, are no names here:

@@ -101,7 +101,7 @@ class Leases:
         return dict(read_upkeep(self._file).notes)
 
     def add_notes(self, notes: Mapping[str, str]) -> None:
-        """Add notes, and remove those with an empty text.
+        """Add notes, and remove notes with an empty text.
 
         Raises:
             StorageUnavailable: the file cannot be used.
