@@ -64,7 +64,7 @@ class Upkeep(Group):
     def store_summary(
         self, text: str, *, sources: Sequence[str], title: str | None = None
     ) -> Receipt:
-        """Store a summary of the memories `sources`, which are in a single scope, as is the summary.
+        """Store a summary of the memories `sources`, all of a single scope, in that scope.
 
         It replaces the summaries of the upkeep that have no further sources: they become
         superseded, and are named by `superseded` of the receipt. If `sources` are all of a finished
