@@ -6,15 +6,12 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import cached_property
 
-from infinite_memory.config import ScopeRules, Upkeep
+from infinite_memory.config import Upkeep
 from infinite_memory.model.scope import Scope, Sensitivity
+from infinite_memory.operations.embed import never
 from infinite_memory.operations.services import Services
 
 __all__ = ["JobContext"]
-
-
-def _never() -> bool:
-    return False
 
 
 class JobContext:
@@ -31,7 +28,7 @@ class JobContext:
         services: Services,
         *,
         notes: Mapping[str, str],
-        stop: Callable[[], bool] = _never,
+        stop: Callable[[], bool] = never,
         lease: int | None = None,
     ) -> None:
         self.services = services
@@ -54,12 +51,8 @@ class JobContext:
             if self._may_touch(scope)
         }
 
-    def rules_of(self, scope: str) -> ScopeRules:
-        """Return the rules of a scope."""
-        return self.settings.rules_of(scope)
-
     def _may_touch(self, scope: Scope) -> bool:
-        include = self.rules_of(scope.name).include
+        include = self.settings.rules_of(scope.name).include
         if include is not None:
             return include
         return scope.sensitivity is Sensitivity.NORMAL or self.settings.private_scopes

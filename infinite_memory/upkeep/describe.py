@@ -52,7 +52,7 @@ def describe_report(
         verb = "would change nothing" if report.dry_run else "found nothing to do"
         yield f"{names}: {verb}."
     else:
-        yield "Nothing is due."
+        yield "Nothing is due; name a job to run it now."
 
 
 def _describe_job(

@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, TypeAlias
 from attrs import field, frozen
 
 from infinite_memory.model.commit import Commit
-from infinite_memory.model.link import Link
 from infinite_memory.upkeep.report import UpkeepStep
 
 if TYPE_CHECKING:
     from infinite_memory.upkeep.context import JobContext
 
-__all__ = ["MAX_CHANGES", "Job", "Plan", "Work"]
+__all__ = ["MADE_BY", "MAX_CHANGES", "Job", "Plan", "Work"]
+
+MADE_BY = "upkeep"
+"""Who made the links of the upkeep, as they say it."""
 
 MAX_CHANGES = 1000
 """The most memories that one run of a job changes; the next run goes on."""
@@ -29,7 +31,7 @@ class Plan:
     """The plan of a run of a job. A dry run makes the same plan, and shows it.
 
     `commit` is everything that the run changes, one entry of the journal, without the entry;
-    `steps` describe it; `replaced_links` are the present links that it replaces. `prepare` is work
+    `steps` describe it. `prepare` is work
     that must succeed before the commit, such as an export, and `work` comes after it, such as a
     backup; `intends` has a sentence for every part of both. `notes` are kept for the next run, see
     `SupportsLease.note_upkeep`. `more` says that the bound was reached: the job stays due.
@@ -37,7 +39,6 @@ class Plan:
 
     steps: Sequence[UpkeepStep] = ()
     commit: Commit = field(factory=Commit)
-    replaced_links: Sequence[Link] = ()
     prepare: Work | None = None
     work: Work | None = None
     intends: Sequence[str] = ()

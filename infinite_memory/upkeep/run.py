@@ -75,7 +75,6 @@ def _commit(job: Job, context: JobContext, plan: Plan) -> int | None:
         services,
         Operation.UPKEEP,
         evolve(plan.commit, expect=expected),
-        links=plan.replaced_links,
         reason=job.summary,
     )
     services.storage.commit(commit)

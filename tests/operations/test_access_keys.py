@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from stopped_clock import StoppedClock
 
 from infinite_memory import (
     AccessDenied,
@@ -39,23 +40,13 @@ NOW = datetime(2026, 6, 5, 9, tzinfo=UTC)
 PUBLIC = "the access key is not accepted: check it, or ask the operator of this server for another"
 
 
-class Clock:
-    """Stands still, and can be set."""
-
-    def __init__(self) -> None:
-        self.now = NOW
-
-    def __call__(self) -> datetime:
-        return self.now
+@pytest.fixture
+def clock() -> StoppedClock:
+    return StoppedClock(NOW)
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-def store(clock: Clock) -> Iterator[MemoryStore]:
+def store(clock: StoppedClock) -> Iterator[MemoryStore]:
     with MemoryStore.open("memory://", embedder=HashingEmbedder(), clock=clock) as opened:
         yield opened
 
@@ -161,7 +152,7 @@ def test_what_cannot_be_used_is_refused_and_changes_nothing(
     assert (store.keys.list(), list(store.journal)) == ([], [])
 
 
-def test_the_name_of_an_active_key_is_taken(store: MemoryStore, clock: Clock) -> None:
+def test_the_name_of_an_active_key_is_taken(store: MemoryStore, clock: StoppedClock) -> None:
     first = store.keys.create("Laptop", expires_at=NOW + timedelta(days=1))
     with pytest.raises(Conflict, match=f"{first.key.id} is named 'Laptop'.*revoke that key first"):
         store.keys.create("laptop")
@@ -178,7 +169,7 @@ def test_the_name_of_an_active_key_is_taken(store: MemoryStore, clock: Clock) ->
 
 
 def test_every_refusal_tells_the_operator_why_and_nobody_else(
-    store: MemoryStore, clock: Clock
+    store: MemoryStore, clock: StoppedClock
 ) -> None:
     new = store.keys.create("laptop", expires_at=NOW + timedelta(days=1))
     other = store.keys.create("phone")
@@ -219,7 +210,7 @@ def test_an_unknown_id_costs_the_same_comparison(
 
 
 def test_a_key_is_revoked_by_its_id_or_its_name_and_again_without_effect(
-    store: MemoryStore, clock: Clock
+    store: MemoryStore, clock: StoppedClock
 ) -> None:
     first, second = store.keys.create("laptop"), store.keys.create("phone")
     clock.now += timedelta(hours=1)
@@ -238,7 +229,7 @@ def test_a_key_is_revoked_by_its_id_or_its_name_and_again_without_effect(
 
 
 def test_of_several_keys_with_a_name_the_active_one_is_revoked(
-    store: MemoryStore, clock: Clock
+    store: MemoryStore, clock: StoppedClock
 ) -> None:
     store.keys.create("laptop", expires_at=NOW + timedelta(days=1))
     clock.now += timedelta(days=2)

@@ -14,6 +14,7 @@ import pytest
 from attrs import evolve
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from stopped_clock import StoppedClock
 
 from infinite_memory import Config, InvalidInput, MemoryStore, ReadOnly
 from infinite_memory.config import Retention
@@ -45,23 +46,15 @@ TALK = [
 ]
 
 
-class Clock:
-    """A clock that stands still until it is moved."""
-
-    def __init__(self) -> None:
-        self.now = BEGIN
-
-    def __call__(self) -> datetime:
-        return self.now
-
-
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
+def clock() -> StoppedClock:
+    return StoppedClock(BEGIN)
 
 
 @pytest.fixture(params=["memory", "sqlite"])
-def open_store(request: pytest.FixtureRequest, tmp_path: Path, clock: Clock) -> Iterator[Open]:
+def open_store(
+    request: pytest.FixtureRequest, tmp_path: Path, clock: StoppedClock
+) -> Iterator[Open]:
     """Open a store whose upkeep has the given settings; again the same store."""
     home = tmp_path / "home"
     home.mkdir()
@@ -120,8 +113,14 @@ def statuses(store: MemoryStore) -> Mapping[str, str]:
     return {memory_id: str(memory.status) for memory_id, memory in state(store).items()}
 
 
+def statuses_of(store: MemoryStore, scope: str) -> list[str]:
+    """Return the statuses of all memories of a scope."""
+    counted = store.browse(scope=scope, inherited="none", statuses=[], limit=100).memories
+    return [str(memory.status) for memory in counted]
+
+
 def test_old_and_unused_memories_are_archived_found_exhaustively_and_brought_back(
-    open_store: Open, clock: Clock
+    open_store: Open, clock: StoppedClock
 ) -> None:
     store = open_store()
     store.remember("The heron fishes at the pond", id="unused")
@@ -153,7 +152,7 @@ def test_old_and_unused_memories_are_archived_found_exhaustively_and_brought_bac
 
 
 def test_a_finished_conversation_is_summarised_and_archived_and_undone_for_good(
-    open_store: Open, clock: Clock
+    open_store: Open, clock: StoppedClock
 ) -> None:
     store = open_store()
     ids = tell_talk(store)
@@ -193,7 +192,7 @@ def test_a_finished_conversation_is_summarised_and_archived_and_undone_for_good(
 
 
 def test_what_is_said_later_in_a_conversation_is_summarised_with_what_was_said_before(
-    open_store: Open, clock: Clock
+    open_store: Open, clock: StoppedClock
 ) -> None:
     store = open_store(retention="aggressive")
     first = tell_talk(store)
@@ -206,7 +205,9 @@ def test_what_is_said_later_in_a_conversation_is_summarised_with_what_was_said_b
     assert str(store.get(earlier.other or "").status) == "superseded"
 
 
-def test_a_month_of_notes_is_summarised_and_its_notes_stay(open_store: Open, clock: Clock) -> None:
+def test_a_month_of_notes_is_summarised_and_its_notes_stay(
+    open_store: Open, clock: StoppedClock
+) -> None:
     store = open_store()
     for number in range(14):
         store.remember(f"Bed {number} of the garden got {number * 3} litres of water today")
@@ -218,7 +219,7 @@ def test_a_month_of_notes_is_summarised_and_its_notes_stay(open_store: Open, clo
 
 
 def test_noise_is_archived_and_short_answers_that_say_something_stay(
-    open_store: Open, clock: Clock
+    open_store: Open, clock: StoppedClock
 ) -> None:
     store = open_store()
     for number in range(6):
@@ -229,7 +230,9 @@ def test_noise_is_archived_and_short_answers_that_say_something_stay(
     assert sorted(step.memory_id for step in report.steps) == [f"ok-{n}" for n in range(6)]
 
 
-def test_a_time_to_live_erases_only_where_its_rule_says_so(open_store: Open, clock: Clock) -> None:
+def test_a_time_to_live_erases_only_where_its_rule_says_so(
+    open_store: Open, clock: StoppedClock
+) -> None:
     rules = {"diary": {"keep_days": 30, "erase": True}, "inbox": {"keep_days": 30}}
     store = open_store(retention="keep_all", scopes=rules)
     for scope in ("diary", "inbox", "work"):
@@ -247,7 +250,7 @@ def test_a_time_to_live_erases_only_where_its_rule_says_so(open_store: Open, clo
 
 
 def test_a_summary_that_quotes_an_erased_memory_is_erased_with_it(
-    open_store: Open, clock: Clock
+    open_store: Open, clock: StoppedClock
 ) -> None:
     store = open_store(retention="aggressive", scopes={"chat": {"keep_days": 60, "erase": True}})
     ids = tell_talk(store, scope="chat")
@@ -266,7 +269,7 @@ def test_a_summary_that_quotes_an_erased_memory_is_erased_with_it(
     "limits", [{"max_memories": 10}, {"scopes": {"Global": {"max_memories": 10}}}]
 )
 def test_beyond_a_limit_the_least_valuable_memories_are_archived(
-    limits: dict[str, Any], open_store: Open, clock: Clock
+    limits: dict[str, Any], open_store: Open, clock: StoppedClock
 ) -> None:
     store = open_store(retention="keep_all", **limits)
     for number in range(15):
@@ -280,8 +283,23 @@ def test_beyond_a_limit_the_least_valuable_memories_are_archived(
     assert run(store, "limit").steps == ()
 
 
+def test_what_a_limit_of_a_scope_archives_counts_for_the_limit_of_the_store(
+    open_store: Open, clock: StoppedClock
+) -> None:
+    store = open_store(
+        retention="keep_all", max_memories=8, scopes={"harbour": {"max_memories": 3}}
+    )
+    for number in range(10):
+        clock.now += timedelta(days=1)
+        scope = "harbour" if number >= 5 else "garden"
+        store.remember(f"Note {number} about {scope}", id=f"n{number}", scope=scope)
+    first = run(store, "limit")
+    assert ([step.memory_id for step in first.steps], first.more) == (["n5", "n6"], True)
+    assert run(store, "limit").steps == ()
+
+
 def test_a_limit_in_megabytes_counts_the_texts_of_current_memories(
-    open_store: Open, clock: Clock
+    open_store: Open, clock: StoppedClock
 ) -> None:
     store = open_store(retention="keep_all", max_megabytes=1)
     for number in range(3):
@@ -292,7 +310,7 @@ def test_a_limit_in_megabytes_counts_the_texts_of_current_memories(
 
 
 def test_near_duplicates_are_linked_within_their_scope_and_never_merged(
-    open_store: Open, clock: Clock
+    open_store: Open, clock: StoppedClock
 ) -> None:
     store = open_store()
     text = "The ferry to Bergen leaves the harbour at nine"
@@ -314,7 +332,7 @@ def test_near_duplicates_are_linked_within_their_scope_and_never_merged(
 
 
 def test_a_retired_scope_is_exported_and_then_archived(
-    open_store: Open, clock: Clock, tmp_path: Path
+    open_store: Open, clock: StoppedClock, tmp_path: Path
 ) -> None:
     store = open_store(scopes={"old job": {"retired": True}})
     store.remember("The door code is 1234", id="code", scope="old job", kind="fact")
@@ -334,8 +352,37 @@ def test_a_retired_scope_is_exported_and_then_archived(
     assert statuses(store)["code"] == "current"
 
 
+def test_what_comes_into_a_retired_scope_after_its_export_is_exported_too(
+    open_store: Open, clock: StoppedClock, tmp_path: Path
+) -> None:
+    store = open_store(retention="keep_all", scopes={"old": {"retired": True}})
+    drafts = [{"text": f"Paper {number}", "scope": "old"} for number in range(2 * MAX_CHANGES)]
+    store.remember_many(drafts)
+    exports = tmp_path / "home" / "export"
+    clock.now += timedelta(hours=1)
+    assert run(store, "retire").more
+    clock.now += timedelta(hours=1)
+    store.remember("A late paper", scope="old")
+    clock.now += timedelta(hours=1)
+    while run(store, "retire").more:
+        pass
+    assert set(statuses_of(store, "old")) == {"archived"}
+    assert len([path for path in exports.iterdir() if "A late paper" in path.read_text()]) == 1
+    assert len(list(exports.iterdir())) == 2
+
+
+def test_a_scope_that_cannot_be_exported_is_not_archived(open_store: Open, tmp_path: Path) -> None:
+    store = open_store(scopes={"old": {"retired": True}})
+    store.remember("The door code is 1234", scope="old")
+    (tmp_path / "home" / "export").write_text("in the way")
+    (report,) = store.upkeep.optimize(jobs=["retire"]).jobs
+    assert report.failure is not None
+    assert "cannot be made" in report.failure
+    assert statuses_of(store, "old") == ["current"]
+
+
 def test_private_scopes_are_left_alone_unless_they_are_switched_on(
-    open_store: Open, clock: Clock
+    open_store: Open, clock: StoppedClock
 ) -> None:
     store = open_store(retention="aggressive")
     store.scopes.create("diary", sensitivity="private")
@@ -349,7 +396,7 @@ def test_private_scopes_are_left_alone_unless_they_are_switched_on(
 
 
 def test_a_run_changes_a_bounded_number_and_the_next_goes_on(
-    open_store: Open, clock: Clock
+    open_store: Open, clock: StoppedClock
 ) -> None:
     store = open_store()
     store.remember_many({"text": f"Note {n} about nothing"} for n in range(MAX_CHANGES + 200))
@@ -362,7 +409,7 @@ def test_a_run_changes_a_bounded_number_and_the_next_goes_on(
 
 
 def test_scheduled_backups_are_made_and_the_outdated_ones_deleted(
-    open_store: Open, clock: Clock, tmp_path: Path
+    open_store: Open, clock: StoppedClock, tmp_path: Path
 ) -> None:
     store = open_store(daily_backups=2, weekly_backups=1)
     store.remember("The ferry leaves at ten")
@@ -379,7 +426,7 @@ def test_scheduled_backups_are_made_and_the_outdated_ones_deleted(
 
 
 def test_waiting_texts_are_embedded_and_changes_read_into_the_index(
-    open_store: Open, clock: Clock
+    open_store: Open, clock: StoppedClock
 ) -> None:
     store = open_store()
     store.remember("word " * 20_000)
@@ -428,7 +475,7 @@ def test_without_a_rule_that_erases_nothing_is_ever_erased_and_all_of_it_is_undo
     days: int,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
-    clock = Clock()
+    clock = StoppedClock(BEGIN)
     upkeep = {
         "retention": retention,
         "scopes": rules,
@@ -466,7 +513,7 @@ def test_without_a_rule_that_erases_nothing_is_ever_erased_and_all_of_it_is_undo
 
 @pytest.mark.parametrize("job", [job.name for job in all_jobs.JOBS])
 def test_a_dry_run_says_what_the_run_does_and_changes_nothing(
-    job: str, open_store: Open, clock: Clock, tmp_path: Path
+    job: str, open_store: Open, clock: StoppedClock, tmp_path: Path
 ) -> None:
     rules = {
         "inbox": {"keep_days": 30},
@@ -497,7 +544,7 @@ def test_a_dry_run_says_what_the_run_does_and_changes_nothing(
 
 @pytest.mark.parametrize("scopes", ["*", "Global"])
 def test_a_handle_that_may_only_read_says_what_would_be_done_and_refuses_to_do_it(
-    scopes: str, open_store: Open, clock: Clock
+    scopes: str, open_store: Open, clock: StoppedClock
 ) -> None:
     store = open_store()
     store.remember("The heron fishes at the pond", id="heron")
@@ -510,7 +557,7 @@ def test_a_handle_that_may_only_read_says_what_would_be_done_and_refuses_to_do_i
 
 
 def test_a_job_that_is_told_to_stop_is_still_due_and_a_limit_archives_no_wrong_memory(
-    open_store: Open, clock: Clock
+    open_store: Open, clock: StoppedClock
 ) -> None:
     store = open_store(retention="keep_all", max_memories=1)
     for number in range(3):

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from stopped_clock import StoppedClock
 
 from infinite_memory import Config, InvalidInput, MemoryStore, NotFound, Outcome
 from infinite_memory.config import Upkeep
@@ -17,19 +18,9 @@ BEGIN = datetime(2024, 3, 4, 9, tzinfo=UTC)
 LATER = datetime(2026, 1, 10, tzinfo=UTC)
 
 
-class Clock:
-    """Stands still until a test sets it."""
-
-    def __init__(self) -> None:
-        self.now = BEGIN
-
-    def __call__(self) -> datetime:
-        return self.now
-
-
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
+def clock() -> StoppedClock:
+    return StoppedClock(BEGIN)
 
 
 @pytest.fixture
@@ -37,7 +28,7 @@ def storage() -> InMemoryStorage:
     return InMemoryStorage()
 
 
-def open_store(storage: InMemoryStorage, clock: Clock, **options: Any) -> MemoryStore:
+def open_store(storage: InMemoryStorage, clock: StoppedClock, **options: Any) -> MemoryStore:
     upkeep = options.pop("upkeep", Upkeep())
     return MemoryStore.open(
         "memory://",
@@ -50,7 +41,7 @@ def open_store(storage: InMemoryStorage, clock: Clock, **options: Any) -> Memory
 
 
 @pytest.fixture
-def store(storage: InMemoryStorage, clock: Clock) -> Iterator[MemoryStore]:
+def store(storage: InMemoryStorage, clock: StoppedClock) -> Iterator[MemoryStore]:
     with open_store(storage, clock) as opened:
         yield opened
 
@@ -71,7 +62,7 @@ def talk(store: MemoryStore, name: str, *, count: int = 8, **fields: Any) -> lis
 
 
 def test_a_finished_conversation_is_handed_out_with_dates_and_speakers(
-    store: MemoryStore, clock: Clock
+    store: MemoryStore, clock: StoppedClock
 ) -> None:
     ids = talk(store, "plans")
     assert store.upkeep.summaries_wanted() == ()
@@ -86,7 +77,7 @@ def test_a_finished_conversation_is_handed_out_with_dates_and_speakers(
     assert wanted.texts[3].text == store.get("plans-3").text
 
 
-def test_what_is_handed_out_fits_in_the_budget(store: MemoryStore, clock: Clock) -> None:
+def test_what_is_handed_out_fits_in_the_budget(store: MemoryStore, clock: StoppedClock) -> None:
     store.remember("x" * 5000, id="long", conversation_id="plans", happened_at=BEGIN)
     talk(store, "plans")
     talk(store, "other", count=300)
@@ -99,7 +90,7 @@ def test_what_is_handed_out_fits_in_the_budget(store: MemoryStore, clock: Clock)
 
 
 def test_the_summary_of_an_assistant_is_stored_with_its_sources_which_are_archived(
-    store: MemoryStore, storage: InMemoryStorage, clock: Clock
+    store: MemoryStore, storage: InMemoryStorage, clock: StoppedClock
 ) -> None:
     ids = talk(store, "plans")
     store.revise(ids[2], revision=1, important=True)
@@ -121,7 +112,7 @@ def test_the_summary_of_an_assistant_is_stored_with_its_sources_which_are_archiv
 
 
 def test_a_summary_of_an_assistant_replaces_the_built_in_one(
-    store: MemoryStore, clock: Clock
+    store: MemoryStore, clock: StoppedClock
 ) -> None:
     ids = talk(store, "plans")
     clock.now = LATER
@@ -137,7 +128,9 @@ def test_a_summary_of_an_assistant_replaces_the_built_in_one(
     assert str(store.get(str(built_in)).status) == "current"
 
 
-def test_a_summary_that_a_person_wrote_is_never_replaced(store: MemoryStore, clock: Clock) -> None:
+def test_a_summary_that_a_person_wrote_is_never_replaced(
+    store: MemoryStore, clock: StoppedClock
+) -> None:
     ids = talk(store, "plans")
     store.remember("my own words", id="mine", kind="summary", sources=ids, conversation_id="plans")
     clock.now = LATER
@@ -176,7 +169,7 @@ def test_sources_that_cannot_be_used_are_refused(store: MemoryStore) -> None:
 
 
 def test_private_scopes_are_handed_out_only_if_that_is_switched_on(
-    store: MemoryStore, storage: InMemoryStorage, clock: Clock
+    store: MemoryStore, storage: InMemoryStorage, clock: StoppedClock
 ) -> None:
     store.scopes.create("vault", sensitivity="private")
     talk(store, "secrets", scope="vault")
@@ -187,7 +180,7 @@ def test_private_scopes_are_handed_out_only_if_that_is_switched_on(
 
 
 def test_a_handle_of_some_scopes_is_handed_those_alone(
-    store: MemoryStore, storage: InMemoryStorage, clock: Clock
+    store: MemoryStore, storage: InMemoryStorage, clock: StoppedClock
 ) -> None:
     for name in ("work", "home"):
         store.scopes.create(name)

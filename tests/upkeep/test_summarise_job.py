@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from stopped_clock import StoppedClock
 
 from infinite_memory import Config, MemoryStore, Status
 from infinite_memory.model.criteria import Criteria
@@ -23,19 +24,9 @@ LONG_AGO = datetime(2024, 3, 4, 9, tzinfo=UTC)
 NOW = datetime(2026, 1, 10, tzinfo=UTC)
 
 
-class Clock:
-    """Stands still until a test sets it."""
-
-    def __init__(self) -> None:
-        self.now = LONG_AGO
-
-    def __call__(self) -> datetime:
-        return self.now
-
-
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
+def clock() -> StoppedClock:
+    return StoppedClock(LONG_AGO)
 
 
 @pytest.fixture(params=["memory", "sqlite"])
@@ -47,7 +38,9 @@ def storage(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Storage]
     made.close()
 
 
-def open_store(tmp_path: Path, storage: Storage, clock: Clock, **options: Any) -> MemoryStore:
+def open_store(
+    tmp_path: Path, storage: Storage, clock: StoppedClock, **options: Any
+) -> MemoryStore:
     home = tmp_path / "home"
     settings = {"upkeep": options.pop("upkeep", {}), "summaries": options.pop("summaries", {})}
     config = Config(home=home, time_zone="UTC", **settings)
@@ -57,7 +50,7 @@ def open_store(tmp_path: Path, storage: Storage, clock: Clock, **options: Any) -
 
 
 @pytest.fixture
-def store(tmp_path: Path, storage: Storage, clock: Clock) -> Iterator[MemoryStore]:
+def store(tmp_path: Path, storage: Storage, clock: StoppedClock) -> Iterator[MemoryStore]:
     with open_store(tmp_path, storage, clock) as opened:
         yield opened
 
@@ -93,7 +86,7 @@ def statuses(storage: Storage) -> dict[str, Status]:
 
 
 def test_a_finished_conversation_is_summarised_and_its_messages_are_archived(
-    store: MemoryStore, storage: Storage, clock: Clock
+    store: MemoryStore, storage: Storage, clock: StoppedClock
 ) -> None:
     talk(store, "plans", LONG_AGO)
     store.revise("plans-0003", revision=1, important=True)
@@ -125,7 +118,7 @@ def test_a_finished_conversation_is_summarised_and_its_messages_are_archived(
 
 
 def test_a_dry_run_shows_the_steps_of_the_run_and_changes_nothing(
-    store: MemoryStore, storage: Storage, clock: Clock
+    store: MemoryStore, storage: Storage, clock: StoppedClock
 ) -> None:
     talk(store, "plans", LONG_AGO)
     talk(store, "holidays", LONG_AGO + timedelta(days=3))
@@ -138,7 +131,7 @@ def test_a_dry_run_shows_the_steps_of_the_run_and_changes_nothing(
 
 
 def test_an_undo_of_the_run_restores_everything_and_it_is_not_done_again(
-    store: MemoryStore, storage: Storage, clock: Clock
+    store: MemoryStore, storage: Storage, clock: StoppedClock
 ) -> None:
     talk(store, "plans", LONG_AGO)
     clock.now = NOW
@@ -151,7 +144,7 @@ def test_an_undo_of_the_run_restores_everything_and_it_is_not_done_again(
 
 
 def test_a_second_run_finds_nothing_left_to_do(
-    store: MemoryStore, storage: Storage, clock: Clock
+    store: MemoryStore, storage: Storage, clock: StoppedClock
 ) -> None:
     talk(store, "plans", LONG_AGO)
     for number in range(5):
@@ -171,7 +164,7 @@ def test_a_second_run_finds_nothing_left_to_do(
 
 
 def test_a_conversation_that_goes_on_gets_a_summary_of_all_of_it_in_place_of_the_first(
-    store: MemoryStore, storage: Storage, clock: Clock
+    store: MemoryStore, storage: Storage, clock: StoppedClock
 ) -> None:
     talk(store, "plans", LONG_AGO)
     clock.now = NOW
@@ -212,7 +205,7 @@ def test_a_conversation_that_goes_on_gets_a_summary_of_all_of_it_in_place_of_the
 def test_the_retention_says_how_old_a_conversation_must_be(
     tmp_path: Path,
     storage: Storage,
-    clock: Clock,
+    clock: StoppedClock,
     upkeep: dict[str, Any],
     age_weeks: int,
     expected: int,
@@ -223,14 +216,14 @@ def test_the_retention_says_how_old_a_conversation_must_be(
         assert len(summarise(store).steps) == expected
 
 
-def test_a_short_exchange_is_left_as_it_is(store: MemoryStore, clock: Clock) -> None:
+def test_a_short_exchange_is_left_as_it_is(store: MemoryStore, clock: StoppedClock) -> None:
     talk(store, "hello", LONG_AGO, count=3)
     clock.now = NOW
     assert summarise(store).steps == ()
 
 
 def test_a_month_of_notes_is_summarised_and_its_notes_stay(
-    store: MemoryStore, storage: Storage, clock: Clock
+    store: MemoryStore, storage: Storage, clock: StoppedClock
 ) -> None:
     for number in range(14):
         store.remember(
@@ -248,7 +241,7 @@ def test_a_month_of_notes_is_summarised_and_its_notes_stay(
 
 
 def test_two_scopes_with_one_conversation_get_a_summary_each(
-    store: MemoryStore, storage: Storage, clock: Clock
+    store: MemoryStore, storage: Storage, clock: StoppedClock
 ) -> None:
     for name in ("work", "home"):
         store.scopes.create(name)
@@ -270,7 +263,7 @@ def test_two_scopes_with_one_conversation_get_a_summary_each(
 
 
 def test_private_scopes_are_summarised_only_if_that_is_switched_on(
-    tmp_path: Path, storage: Storage, clock: Clock
+    tmp_path: Path, storage: Storage, clock: StoppedClock
 ) -> None:
     with open_store(tmp_path, storage, clock) as store:
         store.scopes.create("vault", sensitivity="private")
@@ -283,7 +276,7 @@ def test_private_scopes_are_summarised_only_if_that_is_switched_on(
 
 
 def test_a_long_conversation_is_summarised_in_parts_that_stay_the_same(
-    store: MemoryStore, storage: Storage, clock: Clock
+    store: MemoryStore, storage: Storage, clock: StoppedClock
 ) -> None:
     store.remember_many(
         {
@@ -306,7 +299,7 @@ def test_a_long_conversation_is_summarised_in_parts_that_stay_the_same(
 
 
 def test_two_stores_that_plan_the_same_make_one_summary(
-    tmp_path: Path, storage: Storage, clock: Clock, store: MemoryStore
+    tmp_path: Path, storage: Storage, clock: StoppedClock, store: MemoryStore
 ) -> None:
     talk(store, "plans", LONG_AGO)
     clock.now = NOW
@@ -318,7 +311,7 @@ def test_two_stores_that_plan_the_same_make_one_summary(
 
 
 def test_a_handle_of_some_scopes_summarises_those_alone(
-    tmp_path: Path, storage: Storage, clock: Clock, store: MemoryStore
+    tmp_path: Path, storage: Storage, clock: StoppedClock, store: MemoryStore
 ) -> None:
     for name in ("work", "home"):
         store.scopes.create(name)
@@ -330,7 +323,7 @@ def test_a_handle_of_some_scopes_summarises_those_alone(
 
 
 def test_a_hard_forget_of_a_message_takes_its_summary_with_it(
-    store: MemoryStore, storage: Storage, clock: Clock
+    store: MemoryStore, storage: Storage, clock: StoppedClock
 ) -> None:
     talk(store, "plans", LONG_AGO)
     clock.now = NOW

@@ -38,19 +38,23 @@ class _Limit:
 
 
 def _plan(context: JobContext) -> Plan:
-    changes = Changes(context)
-    more = False
-    for limit in _exceeded(context):
-        verdict = Verdict(StepAction.ARCHIVE, limit.reason)
+    """Return the plan for the first exceeded limit under which there is something to archive.
+
+    What one limit archives counts for the next, which is therefore left to the next run.
+    """
+    limits = _exceeded(context)
+    for limit in limits:
         chosen = _least_valuable(context, limit)
         if context.stop():
             # Not all memories were looked at: there may be less valuable ones.
             return Plan(more=True)
-        room = chosen[:MAX_CHANGES]
-        more = more or len(room) < len(chosen) or not changes.has_room(len(room))
-        if changes.has_room(len(room)):
-            changes.add((memory, verdict) for memory in room)
-    return Plan(steps=changes.steps(), commit=changes.commit(), more=more)
+        if chosen:
+            changes = Changes(context)
+            verdict = Verdict(StepAction.ARCHIVE, limit.reason)
+            changes.add((memory, verdict) for memory in chosen[:MAX_CHANGES])
+            more = len(chosen) > MAX_CHANGES or next(limits, None) is not None
+            return Plan(steps=changes.steps(), commit=changes.commit(), more=more)
+    return Plan()
 
 
 def _exceeded(context: JobContext) -> Iterator[_Limit]:

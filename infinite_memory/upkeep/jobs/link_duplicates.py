@@ -12,14 +12,11 @@ from infinite_memory.model.link import Link, LinkType
 from infinite_memory.model.memory import Memory, Status
 from infinite_memory.operations.load_memories import load_memories
 from infinite_memory.upkeep.context import JobContext
-from infinite_memory.upkeep.job import MAX_CHANGES, Job, Plan
+from infinite_memory.upkeep.job import MADE_BY, MAX_CHANGES, Job, Plan
 from infinite_memory.upkeep.policies.duplicates import are_near_duplicates, is_long_enough
 from infinite_memory.upkeep.report import StepAction, UpkeepStep
 
-__all__ = ["LINK_DUPLICATES", "MADE_BY"]
-
-MADE_BY = "upkeep"
-"""Who made a link, as the link says it."""
+__all__ = ["LINK_DUPLICATES"]
 
 _MOST_READ = 500
 _NEAREST = 3

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
+from infinite_memory.errors import StorageUnavailable
 from infinite_memory.exchange.exporting import ExportRequest, run_export
 from infinite_memory.exchange.folder_export import file_name
 from infinite_memory.exchange.selection import choose_memories
+from infinite_memory.model.codec import iso
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.exchange import ExportFormat
 from infinite_memory.model.memory import Memory, Status
@@ -30,31 +32,41 @@ def _plan(context: JobContext) -> Plan:
     if not waiting:
         return Plan()
     name, memories = next(iter(waiting.items()))
-    path = _export_path(context, name)
+    retired = memories[:MAX_CHANGES]
+    known = _known_export(context, name, retired)
+    exported_at, path = (context.now, _new_path(context, name)) if known is None else known
     changes = Changes(context)
     verdict = Verdict(StepAction.ARCHIVE, f"the scope {name} is retired; it is in {path}")
-    changes.add((memory, verdict) for memory in memories[:MAX_CHANGES])
-
-    def export() -> Sequence[str]:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        selection = choose_memories(context.services, {"scope": [name]}, private=True)
-        # A run that begins again after a conflict replaces the file of its first attempt.
-        request = ExportRequest(
-            path=path, format=ExportFormat.JSONL, selection=selection, force=True
-        )
-        exported = run_export(context.services, request)
-        return (f"Exported {exported.memories:,} memories of {name} into {path}.",)
-
-    # The note is of an export that is there: a run that goes on needs no second one.
-    is_exported = context.notes.get(_note(name)) == str(path)
+    changes.add((memory, verdict) for memory in retired)
+    is_last = len(memories) <= MAX_CHANGES
     return Plan(
-        prepare=None if is_exported else export,
-        intends=() if is_exported else (f"Export {name} into {path}.",),
+        prepare=None if known is not None else lambda: _export(context, name, path),
+        intends=() if known is not None else (f"Export {name} into {path}.",),
         steps=changes.steps(),
         commit=changes.commit(),
-        notes={_note(name): str(path) if len(memories) > MAX_CHANGES else ""},
-        more=len(memories) > MAX_CHANGES or len(waiting) > 1,
+        notes={_note(name): "" if is_last else f"{iso(exported_at)} {path}"},
+        more=not is_last or len(waiting) > 1,
     )
+
+
+def _export(context: JobContext, name: str, path: Path) -> Sequence[str]:
+    """Export a scope, whatever its sensitivity.
+
+    Raises:
+        StorageUnavailable: the file cannot be written.
+    """
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise StorageUnavailable(
+            f"the folder {path.parent} cannot be made ({error.strerror}), and {name} was not"
+            " retired: look at what is there, and at its permissions"
+        ) from error
+    selection = choose_memories(context.services, {"scope": [name]}, private=True)
+    # A run that begins again after a conflict replaces the file of its first attempt.
+    request = ExportRequest(path=path, format=ExportFormat.JSONL, selection=selection, force=True)
+    exported = run_export(context.services, request)
+    return (f"Exported {exported.memories:,} memories of {name} into {path}.",)
 
 
 def _current(context: JobContext, name: str) -> list[Memory] | None:
@@ -66,14 +78,24 @@ def _current(context: JobContext, name: str) -> list[Memory] | None:
     return list(page.memories) or None
 
 
-def _export_path(context: JobContext, name: str) -> Path:
-    """Return where a scope is exported: the place of an export that goes on, or a new file."""
-    known = context.notes.get(_note(name))
-    if known and Path(known).is_file():
-        return Path(known)
+def _new_path(context: JobContext, name: str) -> Path:
     stem = file_name(name).removesuffix(".md")
     folder = context.services.config.home / "export"
     return folder / f"{stem}-{context.now:%Y%m%dT%H%M%SZ}.jsonl"
+
+
+def _known_export(
+    context: JobContext, name: str, memories: Sequence[Memory]
+) -> tuple[datetime, Path] | None:
+    """Return the export of an earlier run that holds all `memories` as they are, or None."""
+    time, _, path = context.notes.get(_note(name), "").partition(" ")
+    try:
+        exported_at = datetime.fromisoformat(time)
+    except ValueError:
+        return None
+    # What was stored at the same moment may have come after it.
+    has_all = all(memory.stored_at < exported_at for memory in memories)
+    return (exported_at, Path(path)) if has_all and Path(path).is_file() else None
 
 
 def _note(name: str) -> str:

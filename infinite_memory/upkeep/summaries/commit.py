@@ -11,7 +11,8 @@ from infinite_memory.model.commit import Commit, Put
 from infinite_memory.model.link import Link, LinkType
 from infinite_memory.model.memory import Memory, Status
 from infinite_memory.operations.services import Services
-from infinite_memory.upkeep.summaries.material import MADE_BY, links_to_sources
+from infinite_memory.upkeep.job import MADE_BY
+from infinite_memory.upkeep.summaries.material import links_to_sources
 
 __all__ = ["are_unchanged", "summary_commit"]
 

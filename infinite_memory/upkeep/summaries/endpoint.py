@@ -16,6 +16,7 @@ from attrs import field, frozen
 from infinite_memory.errors import SummariserError
 from infinite_memory.model.memory import Memory
 from infinite_memory.model.timestamps import in_zone
+from infinite_memory.operations.embed import never
 
 __all__ = ["EndpointSummariser"]
 
@@ -35,10 +36,6 @@ _INSTRUCTIONS = (
 )
 
 
-def _never() -> bool:
-    return False
-
-
 @frozen(kw_only=True)
 class EndpointSummariser:
     """Lets the model `name` at `endpoint` write a summary; see `Summariser`.
@@ -53,7 +50,7 @@ class EndpointSummariser:
     api_key: str | None = field(default=None, repr=False)
     timeout_seconds: float = 60.0
     zone: str | None = None
-    stop: Callable[[], bool] = _never
+    stop: Callable[[], bool] = never
 
     def summarise(self, sources: Sequence[Memory], *, max_chars: int) -> str:
         """Return the answer of the model, cut at `max_chars`.

@@ -14,9 +14,9 @@ from infinite_memory.model.link import Link, LinkType
 from infinite_memory.model.memory import Kind, Memory, Origin, Status
 from infinite_memory.model.timestamps import in_zone
 from infinite_memory.protocols import Storage
+from infinite_memory.upkeep.job import MADE_BY
 
 __all__ = [
-    "MADE_BY",
     "MOST_SOURCES",
     "WRITTEN_BY",
     "Material",
@@ -28,9 +28,6 @@ __all__ = [
     "month_of",
     "next_month",
 ]
-
-MADE_BY = "upkeep"
-"""Who made the links of a summary, as they say it."""
 
 MOST_SOURCES = 500
 """The most memories that one summary is made from; a longer conversation has several."""
