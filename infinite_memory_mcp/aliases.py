@@ -29,6 +29,7 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     "text": (
         *("content", "contents", "memory", "fact", "facts", "note", "data", "observation"),
         *("value", "body", "statement", "information", "episode_body", "thing_to_remember"),
+        "summary",
     ),
     "query": (
         *("q", "question", "search", "search_query", "search_term", "keywords", "topic"),
@@ -79,6 +80,8 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     ),
     "offset": ("skip",),
     "cursor": ("next", "page_token"),
+    "sources": ("source_ids", "ids", "memory_ids"),
+    "job": ("job_name", "task"),
     "changes": ("updates", "profile", "data"),
     "user": ("user_id", "user_name", "username"),
 }

@@ -229,12 +229,10 @@ def _expected(kind: type[Arguments], name: str) -> str:
     """Return in words which values an argument takes."""
     field = kind.model_fields[name]
     types = {field.annotation, *get_args(field.annotation)}
-    if "limit" in name:
-        return "a whole number from 1 to 100"
+    if bounds := _find_bounds(kind, name):
+        return f"a whole number from {bounds[0]} to {bounds[1]}"
     if bool in types:
         return "true or false"
-    if name == "max_tokens":
-        return f"a whole number from {_MIN_TOKENS} to {_MAX_TOKENS}"
     if int in types:
         return "a whole number"
     if float in types:
@@ -244,6 +242,15 @@ def _expected(kind: type[Arguments], name: str) -> str:
     if any(str(inner).startswith("dict[") for inner in types):
         return 'an object such as {"project": "apollo"}'
     return "a text"
+
+
+def _find_bounds(kind: type[Arguments], name: str) -> tuple[int, int] | None:
+    """Return the smallest and the greatest whole number of an argument, None without both."""
+    schema = kind.model_json_schema()["properties"][name]
+    for option in (schema, *schema.get("anyOf", ())):
+        if option.get("type") == "integer" and {"minimum", "maximum"} <= option.keys():
+            return option["minimum"], option["maximum"]
+    return None
 
 
 def _shorten_schema(schema: Any) -> Any:

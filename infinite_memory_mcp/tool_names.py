@@ -67,10 +67,10 @@ _BY_NAME = {name: ours for ours, names in _TOOLS.items() for name in names}
 def suggest_call(
     name: str, arguments: Mapping[str, Any], tools: Mapping[str, list[str]]
 ) -> str | None:
-    """Return what to do in place of a call of another server's tool, None if nothing means it.
+    """Return the way out for a call of a foreign tool, None if nothing here means it.
 
-    It is a call of one of our tools, or several, or a command for the user. `tools` are the names
-    of the arguments of each tool that is offered.
+    It is a call of our tools, or several, or a command for the user. `tools` are the names of the
+    arguments of every offered tool.
     """
     if name in _COMMANDS:
         return f"it is a command, ask the user to run `{_COMMANDS[name]}`"

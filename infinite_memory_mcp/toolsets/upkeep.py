@@ -40,9 +40,9 @@ class OptimizeMemory(Arguments):
 
 
 def optimize_memory(store: MemoryStore, arguments: OptimizeMemory) -> Answer:
-    """Do the upkeep that is due: archive what is old and unused, link, back up, compact.
+    """Do the upkeep that is due: archive old and unused memories, link, back up, compact.
 
-    Nothing is erased unless the user's configuration says so; undo takes each job back.
+    Nothing is erased unless the user's configuration says so; undo takes a job back.
     """
     jobs = None if arguments.job is None else [arguments.job]
     report = store.upkeep.optimize(dry_run=arguments.dry_run, jobs=jobs)

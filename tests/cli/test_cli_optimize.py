@@ -92,7 +92,7 @@ def test_a_run_is_undone_by_the_command_that_it_printed(run: Run, ask: Ask, tmp_
 def test_what_was_done_is_not_due_again(run: Run, ask: Ask) -> None:
     run("remember", "The ferry leaves at ten")
     assert {job["job"] for job in ask("optimize")["jobs"]} >= {"archive", "index", "compact"}
-    assert run("optimize").stdout == "Nothing is due.\n"
+    assert run("optimize").stdout == "Nothing is due; name a job to run it now.\n"
     assert "archive: found nothing to do." in run("optimize", "--job", "archive").stdout
     said = run("optimize", "--dry-run", "--job", "archive", "--job", "limit").stdout
     assert "archive, limit: would change nothing." in said

@@ -31,4 +31,4 @@ async def test_the_upkeep_says_what_it_did_and_how_to_take_it_back(
         assert "undone" in (await text(client, "undo", entry=job["entry"])).lower()
         assert "the nearest is 'archive'" in await refusal(client, "optimize_memory", job="archiv")
         assert "compact" in await text(client, "optimize_memory")
-        assert await text(client, "optimize_memory") == "Nothing is due."
+        assert await text(client, "optimize_memory") == "Nothing is due; name a job to run it now."
