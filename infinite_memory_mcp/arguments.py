@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from enum import StrEnum
-from typing import Annotated, Any, ClassVar, TypeVar, get_args
+from typing import Annotated, Any, ClassVar, Self, TypeVar, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic.fields import FieldInfo
@@ -54,6 +54,11 @@ class Arguments(BaseModel):
     destroying: ClassVar[frozenset[str]] = frozenset()
     empty_clears: ClassVar[bool] = False
     fallbacks: ClassVar[Mapping[str, str]] = {}
+
+    def in_folder(self, folder: str | None) -> Self:
+        """Return the arguments for a client that works in `folder`, None if that is unknown."""
+        del folder
+        return self
 
 
 def _decode_json(value: Any) -> Any:

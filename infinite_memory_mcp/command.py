@@ -64,6 +64,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # The spool belongs to the store of the home folder.
         ingests=flags.store is None,
         works=flags.scopes is None and not flags.read_only,
+        # A client starts its own server in the folder that it works in.
+        folder=settings.folder,
     ) as memory:
         try:
             server = infinite_memory_mcp.build_server(

@@ -45,15 +45,18 @@ class LazyStore:
         client: str | None = None,
         key_name: str | None = None,
         recorder: Recorder | None = None,
+        folder: str | None = None,
     ) -> None:
         """Open with `opener`, in the background after `quiet_seconds` without a request.
 
         `ingests` also takes in, in the background, the notes of hooks in the home folder. `works`
         does the upkeep in the background, unless `upkeep.worker` of the configuration is False.
         `client` is the name in the journal, not the name that a client gives itself. `key_name`
-        names the access key of the clients. `recorder` records the calls of the tools.
+        names the access key of the clients. `recorder` records the calls of the tools. `folder` is
+        the folder that the client works in, None if it is unknown.
         """
         self.key_name = key_name
+        self.folder = folder
         self.recorder = Recorder() if recorder is None else recorder
         self._ingests = ingests
         self._works = works

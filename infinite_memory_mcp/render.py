@@ -182,7 +182,7 @@ def render_page(memories: Iterable[Memory], cursor: str | None, view: View = PLA
     blocks = [render_memory(n, memory, view=view) for n, memory in enumerate(memories, 1)]
     if not blocks:
         return (
-            "Nothing is stored there. list_memory_scopes shows what exists;"
+            "Nothing is stored there. search_by_scope without a scope shows what exists;"
             " scope ALL sees all but private ones."
         )
     more = (

@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 
 from attrs import field, frozen
 
@@ -27,7 +28,7 @@ __all__ = [
     "package_version",
 ]
 
-ALL_TOOLSETS = ("core", "profile", "admin")
+ALL_TOOLSETS = ("core", "profile", "projects", "admin")
 DEFAULT_TOOLSETS = ("core", "profile")
 CLIENT = "infinite-memory-mcp"
 """The client in the journal, where a client does not give its name."""
@@ -47,13 +48,22 @@ def package_version() -> str:
         return "0+source"
 
 
+def _working_folder() -> str | None:
+    """Return the folder that this process was started in, None if it is gone."""
+    try:
+        return str(Path.cwd())
+    except OSError:
+        return None
+
+
 @frozen(kw_only=True)
 class Settings:
     """The flags of the command and the environment of the process.
 
     The configuration is read when the store is opened, not before, so that the assistant is told of
     an error in it and the server does not exit. `scopes` confines the server to these scopes; None
-    opens all. `client` is the name of the client in the journal. The repr omits fields that may
+    opens all. `client` is the name of the client in the journal, and
+    `folder` the one that it works in. The repr omits fields that may
     hold a password.
     """
 
@@ -62,6 +72,7 @@ class Settings:
     log_level: str | None = None
     scopes: tuple[str, ...] | None = None
     client: str = CLIENT
+    folder: str | None = field(factory=_working_folder)
     environment: Mapping[str, str] = field(factory=lambda: dict(os.environ), repr=False)
 
     def config(self) -> infinite_memory.Config:

@@ -155,7 +155,7 @@ def _run_tool(
         budget = getattr(values, "max_tokens", budget)
         with memory.call(client) as store:
             rates.admit(store.config.limits, getattr(values, "conversation_id", None))
-            values = resolve_ids(values, store.ids.resolve)
+            values = resolve_ids(values, store.ids.resolve).in_folder(memory.folder)
             answer = _add_notes(spec.run(store, values), notes)
         if answer.data.get("searchable") == Searchable.WORDS:
             memory.embed_when_quiet()

@@ -51,7 +51,7 @@ _TOOLS: Mapping[str, tuple[str, ...]] = {
     ),
     "restore_memory": ("restore_memories", "restore_backup", "import_backup"),
     "get_metrics": ("get_cache_stats", "memory_metrics", "get_performance_stats"),
-    "list_memory_scopes": ("list_memory_projects", "list_projects", "list_banks", "list_entities"),
+    "search_by_scope": ("list_memory_projects", "list_projects", "list_banks", "list_entities"),
 }
 _COMMANDS: Mapping[str, str] = {
     "export_memories": "infinite-memory export FILE",

@@ -46,6 +46,7 @@ LAYERS = [
     "infinite_memory.conversations",
     "infinite_memory.archive",
     "infinite_memory.exchange",
+    "infinite_memory.projects",
     "infinite_memory.upkeep",
     "infinite_memory.store",
     "infinite_memory.testing",

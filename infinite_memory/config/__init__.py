@@ -8,6 +8,7 @@ from infinite_memory.config.loading import (
     keys,
     load,
 )
+from infinite_memory.config.projects import Chunking, Projects, RepositoryRules
 from infinite_memory.config.sections import (
     CPU_PROVIDER,
     DEFAULT_HOME,
@@ -25,10 +26,13 @@ __all__ = [
     "DEFAULT_HOME",
     "PASSPHRASE_VARIABLE",
     "Audit",
+    "Chunking",
     "Config",
     "Effective",
     "Limits",
     "Logging",
+    "Projects",
+    "RepositoryRules",
     "Retention",
     "ScopeRules",
     "SearchDefaults",

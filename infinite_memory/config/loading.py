@@ -11,6 +11,7 @@ from typing import Any
 from attrs import frozen
 from pydantic import ValidationError
 
+from infinite_memory.config.projects import RepositoryRules
 from infinite_memory.config.section import Section
 from infinite_memory.config.sections import Config
 from infinite_memory.config.upkeep import ScopeRules
@@ -32,6 +33,11 @@ PASSPHRASE_VARIABLE = "INFINITE_MEMORY_PASSPHRASE"
 """The variable with the passphrase of backups, which is no setting: it must stand in no file."""
 
 _MAX_FILE_BYTES = 1 << 20
+# The settings whose values are sections by name.
+_ITEMS: Mapping[str, type[Section]] = {
+    "upkeep.scopes": ScopeRules,
+    "projects.repositories": RepositoryRules,
+}
 
 
 @frozen(kw_only=True)
@@ -185,7 +191,7 @@ def _describe_problem(values: _Layer, error: ValidationError) -> str:
     if setting == key:
         return f"{origin}: {key} = {_show_value(value)}: {_reason(error)}"
     if problem["type"] == "extra_forbidden":
-        near = get_close_matches(name, ScopeRules.model_fields, n=1, cutoff=0.0)[0]
+        near = get_close_matches(name, _ITEMS[setting].model_fields, n=1, cutoff=0.0)[0]
         place = ".".join(outer)
         return f"{origin}: {place}: there is no setting {name!r:.100}; the nearest is {near!r}"
     return f"{origin}: {key} = {_show_value(problem['input'])}: {_reason(error)}"

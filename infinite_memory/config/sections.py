@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
+from infinite_memory.config.projects import Chunking, Projects
 from infinite_memory.config.section import Section
 from infinite_memory.config.upkeep import Summaries, Upkeep
 from infinite_memory.model.address import Address, find_problem, is_folder
@@ -172,3 +173,5 @@ class Config(Section):
     audit: Audit = Audit()
     upkeep: Upkeep = Upkeep()
     summaries: Summaries = Summaries()
+    projects: Projects = Projects()
+    chunking: Chunking = Chunking()

@@ -14,7 +14,12 @@ from infinite_memory.model.scope import Sensitivity, find_spelling
 from infinite_memory.operations.scopes import create_scope
 from infinite_memory.operations.services import Services
 
-__all__ = ["ProjectScope", "existing_project_scope", "find_project_scope"]
+__all__ = [
+    "ProjectScope",
+    "create_project_scope",
+    "existing_project_scope",
+    "find_project_scope",
+]
 
 
 def _do_nothing() -> None:
@@ -52,27 +57,32 @@ def find_project_scope(services: Services, folder: str) -> ProjectScope:
         return ProjectScope(scope=spelling)
     if services.config.strict_scopes:
         return ProjectScope()
-    return ProjectScope(scope=name, create=lambda: _create(services, name))
+    return ProjectScope(scope=name, create=lambda: create_project_scope(services, name))
 
 
-def _create(services: Services, name: str) -> None:
+def create_project_scope(
+    services: Services, name: str, *, sensitivity: Sensitivity = Sensitivity.NORMAL
+) -> None:
+    """Create the scope of a repository under `Projects`, unless it exists."""
     scopes = services.storage.scopes()
     if find_spelling(name, scopes) is not None:
         return
     # Another process may create them at the same moment.
     with suppress(Conflict):
         if find_spelling(PROJECTS, scopes) is None:
-            _create_scope(services, PROJECTS, None)
+            _create_scope(services, PROJECTS, None, Sensitivity.NORMAL)
     with suppress(Conflict):
-        _create_scope(services, name, PROJECTS)
+        _create_scope(services, name, PROJECTS, sensitivity)
 
 
-def _create_scope(services: Services, name: str, parent: str | None) -> None:
+def _create_scope(
+    services: Services, name: str, parent: str | None, sensitivity: Sensitivity
+) -> None:
     create_scope(
         services,
         name,
         description="",
         parent=parent,
         keywords=(),
-        sensitivity=Sensitivity.NORMAL,
+        sensitivity=sensitivity,
     )

@@ -6,12 +6,21 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-__all__ = ["PROJECTS", "find_repository", "name_project_scope"]
+__all__ = [
+    "PREFIX",
+    "PROJECTS",
+    "find_repository",
+    "find_work_tree",
+    "name_of_url",
+    "name_project_scope",
+]
 
 PROJECTS = "Projects"
 """The parent of the scopes of projects."""
 
-_PREFIX = "repo/"
+PREFIX = "repo/"
+"""Begins the name of every scope of a repository."""
+
 _MAX_NAME_CHARS = 128
 _MAX_FILE_BYTES = 1 << 20
 _SECTION = re.compile(r'\[\s*remote\s+"(?P<name>[^"]+)"\s*\]')
@@ -35,8 +44,19 @@ def name_project_scope(folder: Path) -> str | None:
         return None
     remotes = dict(_read_remotes(git / "config"))
     urls = [remotes[name] for name in ("origin", *sorted(remotes)) if name in remotes]
-    names = filter(None, map(_name_of_url, urls))
+    names = filter(None, map(name_of_url, urls))
     return next(names, None)
+
+
+def find_work_tree(folder: Path) -> Path | None:
+    """Return the folder that holds `folder` and the `.git` of its repository, or None."""
+    for parent in (folder, *folder.parents):
+        try:
+            if (parent / ".git").exists():
+                return parent
+        except OSError:
+            return None
+    return None
 
 
 def find_repository(folder: Path) -> Path | None:
@@ -90,7 +110,7 @@ def _read_remotes(config: Path) -> Iterator[tuple[str, str]]:
             yield remote, url["url"].strip().strip('"')
 
 
-def _name_of_url(url: str) -> str | None:
+def name_of_url(url: str) -> str | None:
     """Return the scope of a remote by its URL, None for a path on this machine."""
     match = _SCHEME.fullmatch(url) or _SSH.fullmatch(url)
     if match is None or url.startswith("file:"):
@@ -101,5 +121,5 @@ def _name_of_url(url: str) -> str | None:
     parts = [match["host"].lower(), *parts]
     if len(parts) < 2 or not all(map(_PART.fullmatch, parts)) or len(match["host"]) < 2:
         return None
-    name = f"{_PREFIX}{'/'.join(parts)}"
+    name = f"{PREFIX}{'/'.join(parts)}"
     return name if len(name) <= _MAX_NAME_CHARS else None

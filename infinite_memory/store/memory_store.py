@@ -19,7 +19,7 @@ from infinite_memory.model.receipt import Receipt
 from infinite_memory.model.record import Page, Usage
 from infinite_memory.model.verification import Verification
 from infinite_memory.observe.recorder import measure_calls
-from infinite_memory.operations.briefing.brief import DEFAULT_TOKENS, brief
+from infinite_memory.operations.briefing.brief import DEFAULT_TOKENS
 from infinite_memory.operations.briefing.values import Briefing
 from infinite_memory.operations.calls import count_call
 from infinite_memory.operations.retrieval.browse import browse
@@ -33,6 +33,7 @@ from infinite_memory.operations.verification.store import verify
 from infinite_memory.operations.writes.forget import forget
 from infinite_memory.operations.writes.remember import Progress, remember, remember_many
 from infinite_memory.operations.writes.revise import get_record, revise
+from infinite_memory.projects.session_context import brief_scope
 from infinite_memory.protocols import Embedder, SearchFactory, Storage
 from infinite_memory.store.backups import Backups
 from infinite_memory.store.bulk import Bulk
@@ -46,6 +47,7 @@ from infinite_memory.store.lifetime import Lifetime, OpenStore
 from infinite_memory.store.models import EmbeddingModels
 from infinite_memory.store.opening import open_lifetime
 from infinite_memory.store.profile import Profiles
+from infinite_memory.store.projects import Projects
 from infinite_memory.store.scopes import Scopes
 from infinite_memory.store.times import Times
 from infinite_memory.store.upkeep import Upkeep
@@ -80,6 +82,7 @@ class MemoryStore(OpenStore):
         self.backups = Backups(lifetime)
         self.exchange = Exchange(lifetime)
         self.upkeep = Upkeep(lifetime)
+        self.projects = Projects(lifetime)
 
     @classmethod
     def open(
@@ -365,15 +368,13 @@ class MemoryStore(OpenStore):
             InvalidInput: the budget is not between 200 and 100,000.
             UnknownScope: there is no such scope.
         """
-        return brief(self._services, scope, budget=budget)
+        return brief_scope(self._services, scope, budget=budget)
 
     def usage(self, memory_id: str) -> Usage | None:
         """Return how often a memory was recalled, and when last; None if it never was.
 
         `search`, unless exhaustive, and `recall_by_time` are recalls, stored some seconds later.
-
-        Raises:
-            NotFound: there is no such memory.
+        Raises NotFound without a memory of that id.
         """
         return usage(self._services, memory_id)
 
@@ -392,8 +393,6 @@ class MemoryStore(OpenStore):
 
         Nothing is changed, and a damaged record is never repaired. `mend` rebuilds vectors and the
         index from undamaged records. `progress` is called with (memories checked, all memories).
-
-        Raises:
-            StorageUnavailable: the store cannot be read at the moment.
+        Raises StorageUnavailable if the store cannot be read at the moment.
         """
         return verify(self._services, mend=mend, progress=progress)

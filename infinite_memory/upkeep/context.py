@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import cached_property
 
-from infinite_memory.config import Upkeep
+from infinite_memory.config import ScopeRules, Upkeep
 from infinite_memory.model.scope import Scope, Sensitivity
 from infinite_memory.operations.embed import never
 from infinite_memory.operations.services import Services
@@ -50,6 +50,14 @@ class JobContext:
             for name, scope in self.services.storage.scopes().items()
             if self._may_touch(scope)
         }
+
+    def rules_of(self, scope: str) -> ScopeRules:
+        """Return the rules of a scope; a repository may have its time to live in its own rules."""
+        rules = self.settings.rules_of(scope)
+        days = self.services.config.projects.rules_of(scope).retention_days
+        if rules.keep_days is not None or days is None:
+            return rules
+        return rules.model_copy(update={"keep_days": days})
 
     def _may_touch(self, scope: Scope) -> bool:
         include = self.settings.rules_of(scope.name).include

@@ -128,6 +128,10 @@ OVERVIEW = (
         answers=object_schema("memories", "by_scope", "size_bytes"),
         reads=True,
     ),
+)
+"""The tool that counts memories."""
+
+ARRANGING = (
     ToolSpec(
         run=list_memory_scopes,
         arguments=NoArguments,
@@ -135,10 +139,6 @@ OVERVIEW = (
         answers=object_schema("scopes"),
         reads=True,
     ),
-)
-"""The tools that show scopes and counts."""
-
-ARRANGING = (
     ToolSpec(
         run=create_memory_scope,
         arguments=CreateMemoryScope,
@@ -147,4 +147,4 @@ ARRANGING = (
         repeatable=True,
     ),
 )
-"""The tools that create scopes."""
+"""The tools that list and create scopes."""

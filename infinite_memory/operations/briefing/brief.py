@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 
 from attrs import evolve
@@ -13,6 +13,7 @@ from infinite_memory.model.memory import GLOBAL, Kind, Memory, Status, shorten
 from infinite_memory.model.scope import Scope, Sensitivity, find_spelling, visible_from
 from infinite_memory.operations.briefing.text import write_briefing
 from infinite_memory.operations.briefing.values import (
+    Additions,
     Briefing,
     BriefingItem,
     BriefingPart,
@@ -41,7 +42,12 @@ _DUE_WITHIN = timedelta(days=7)
 _MOST_HOLDING, _MOST_EVENTS, _MOST_REMINDERS, _MOST_MESSAGES = 400, 60, 400, 8
 
 
-def brief(services: Services, scope: str | None, *, budget: int) -> Briefing:
+_NOTHING = Additions()
+
+
+def brief(
+    services: Services, scope: str | None, *, budget: int, additions: Additions = _NOTHING
+) -> Briefing:
     """Return the briefing for a scope; see `MemoryStore.briefing`.
 
     Raises:
@@ -57,11 +63,17 @@ def brief(services: Services, scope: str | None, *, budget: int) -> Briefing:
     else:
         name = known_scope(scope, scopes, services.confinement).name
     visible = frozenset(_open_scopes(name, visible_from(name, scopes), scopes))
-    memories = {
+    holding = _holding(services, visible, name, now)
+    # The sort is stable.
+    holding.sort(key=lambda memory: memory.id not in additions.first)
+    memories: dict[BriefingPart, Sequence[Memory]] = {
         BriefingPart.DUE: _due(services, visible, now),
         BriefingPart.USER: load_profile_facts(services) if GLOBAL in visible else [],
-        BriefingPart.HOLDS: _holding(services, visible, name, now),
-        BriefingPart.RECENT: _recent(services, visible, now),
+        BriefingPart.OPEN: additions.memories.get(BriefingPart.OPEN, ()),
+        BriefingPart.HOLDS: holding,
+        BriefingPart.SESSIONS: additions.memories.get(BriefingPart.SESSIONS, ()),
+        BriefingPart.PATTERNS: additions.memories.get(BriefingPart.PATTERNS, ()),
+        BriefingPart.RECENT: _recent(services, visible, now, _EVENTS - set(additions.told)),
         BriefingPart.CONVERSATION: _last_messages(services, visible),
     }
     shown = [memory for listed in memories.values() for memory in listed]
@@ -70,7 +82,9 @@ def brief(services: Services, scope: str | None, *, budget: int) -> Briefing:
     sections = [
         BriefingSection(
             part=part,
-            items=tuple(_item(memory, part, short_ids[memory.id]) for memory in listed),
+            items=tuple(
+                _item(memory, part, short_ids[memory.id], additions.texts) for memory in listed
+            ),
         )
         for part, listed in memories.items()
         if listed
@@ -82,6 +96,7 @@ def brief(services: Services, scope: str | None, *, budget: int) -> Briefing:
         budget=budget,
         zone=services.config.time_zone,
         searchable=scope is not None and name != services.config.default_scope,
+        headline=additions.headline,
     )
 
 
@@ -93,15 +108,21 @@ def _open_scopes(name: str, seen: Iterable[str], scopes: dict[str, Scope]) -> It
             yield each_name
 
 
-def _item(memory: Memory, part: BriefingPart, short_id: str) -> BriefingItem:
+def _item(
+    memory: Memory,
+    part: BriefingPart,
+    short_id: str,
+    texts: Mapping[tuple[BriefingPart, str], str],
+) -> BriefingItem:
     at = memory.happened_at
     if part is BriefingPart.DUE:
         at = _due_at(memory) or at
     elif part is BriefingPart.HOLDS:
         at = memory.held_from
     text = shorten(memory.text, _TEXT_CHARS)
-    if memory.title:
+    if memory.title and not memory.text.startswith(memory.title.rstrip("…")):
         text = shorten(f"{memory.title}: {memory.text}", _TEXT_CHARS)
+    text = shorten(texts.get((part, memory.id), text), _TEXT_CHARS)
     return BriefingItem(
         id=memory.id,
         short_id=short_id,
@@ -151,11 +172,13 @@ def _holding(services: Services, visible: frozenset[str], own: str, now: datetim
     )
 
 
-def _recent(services: Services, visible: frozenset[str], now: datetime) -> list[Memory]:
+def _recent(
+    services: Services, visible: frozenset[str], now: datetime, kinds: frozenset[Kind]
+) -> list[Memory]:
     """Return the notes and events of the last days, newest first."""
     criteria = Criteria(
         scopes=visible,
-        kinds=_EVENTS,
+        kinds=kinds,
         statuses=_CURRENT,
         since=now - _RECENT,
         until=now + timedelta(microseconds=1),

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 
-from attrs import frozen
+from attrs import field, frozen
 
-from infinite_memory.model.memory import Kind
+from infinite_memory.model.memory import Kind, Memory
 from infinite_memory.plain import PlainData
 
-__all__ = ["Briefing", "BriefingItem", "BriefingPart", "BriefingSection"]
+__all__ = ["Additions", "Briefing", "BriefingItem", "BriefingPart", "BriefingSection"]
 
 
 class BriefingPart(StrEnum):
@@ -18,7 +19,10 @@ class BriefingPart(StrEnum):
 
     DUE = "due"
     USER = "user"
+    OPEN = "open"
     HOLDS = "holds"
+    SESSIONS = "sessions"
+    PATTERNS = "patterns"
     RECENT = "recent"
     CONVERSATION = "conversation"
 
@@ -64,3 +68,20 @@ class Briefing(PlainData):
     tokens: int
     text: str
     sections: tuple[BriefingSection, ...] = ()
+
+
+@frozen(kw_only=True)
+class Additions:
+    """What the briefing for a repository has beside that of any scope.
+
+    `headline` is a sentence on the repository; `memories` are those of the parts that only it has,
+    with the text that is shown of each in `texts`, by part and id. `told` are the kinds that these
+    parts tell, which the recent memories then leave out, and `first` the ids that come first of all
+    that holds.
+    """
+
+    headline: str = ""
+    memories: Mapping[BriefingPart, Sequence[Memory]] = field(factory=dict)
+    texts: Mapping[tuple[BriefingPart, str], str] = field(factory=dict)
+    told: Collection[Kind] = ()
+    first: Collection[str] = ()

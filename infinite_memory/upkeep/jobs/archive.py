@@ -54,8 +54,9 @@ def _add_all(changes: Changes, scan: RollingScan, judge: _Judge) -> bool:
 
 def _expiry_scans(context: JobContext) -> Iterator[tuple[RollingScan, _Judge]]:
     """Yield a scan for each scope with a time to live: it reads what is old enough alone."""
-    for name, rules in context.settings.scopes.items():
-        if rules.keep_days is None or name not in context.scopes:
+    for name in context.scopes:
+        rules = context.rules_of(name)
+        if rules.keep_days is None:
             continue
         criteria = Criteria(
             scopes=frozenset({name}),

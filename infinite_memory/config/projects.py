@@ -1,0 +1,96 @@
+"""The settings of project memory."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field
+
+from infinite_memory.config.section import Section
+from infinite_memory.model.scope import Sensitivity, fold_name
+
+__all__ = ["Chunking", "Projects", "RepositoryRules"]
+
+_PREFIX = "repo/"
+
+
+def _parse_mapping(value: object) -> object:
+    """Return a mapping; a variable of the environment holds it as a JSON object."""
+    return json.loads(value) if isinstance(value, str) else value
+
+
+def _parse_patterns(value: object) -> tuple[str, ...]:
+    """Return a list of patterns; in a variable of the environment there are commas between them."""
+    listed = value.split(",") if isinstance(value, str) else value
+    if not isinstance(listed, list | tuple) or not all(isinstance(item, str) for item in listed):
+        raise ValueError('give a list of patterns, such as ["*.env", "secrets/*"]')
+    patterns = tuple(dict.fromkeys(item.strip() for item in listed))
+    if any(not item or item.strip("*?/") == "" for item in patterns):
+        raise ValueError("a pattern names something, such as *.env; it cannot stand for every file")
+    return patterns
+
+
+_Patterns = Annotated[tuple[str, ...], BeforeValidator(_parse_patterns)]
+
+
+class RepositoryRules(Section):
+    """The rules of a repository.
+
+    - `enabled`: whether anything of it is stored. `sensitivity`: that of its scope, when it is
+      created.
+    - `retention_days`: its memories are archived at that age.
+    - `exclude`: patterns of files, beside those of `projects.exclude`, whose names and contents
+      are never stored.
+    """
+
+    enabled: bool = True
+    sensitivity: Sensitivity | None = None
+    retention_days: Annotated[int, Field(ge=1, le=100_000)] | None = None
+    exclude: _Patterns = ()
+
+
+class Chunking(Section):
+    """When a session is cut into chunks.
+
+    - `minutes`: the length of work on a single topic after which the next pause is a cut.
+    - `files`: the number of changed files after which the next request is a cut.
+    - `pause_minutes`: a pause so long is a cut.
+    - `topic_distance`: how far a request must be from the topic before it, as 1 minus the cosine
+      of their embeddings, to be a jump.
+    - `fewest_events`: a shorter piece is joined to the piece before it, unless the repository
+      changes.
+    """
+
+    minutes: Annotated[float, Field(ge=1, le=1440)] = 10
+    files: Annotated[int, Field(ge=1, le=1000)] = 3
+    pause_minutes: Annotated[float, Field(ge=1, le=100_000)] = 45
+    topic_distance: Annotated[float, Field(ge=0, le=2)] = 0.75
+    fewest_events: Annotated[int, Field(ge=1, le=1000)] = 2
+
+
+class Projects(Section):
+    """The memory of what was done in repositories.
+
+    - `sessions`: whether the sessions that hooks note are cut into chunks.
+    - `exclude`: patterns of files whose names and contents are never stored in chunks.
+    - `repositories`: rules by the name of a repository, "HOST/OWNER/NAME".
+    """
+
+    sessions: bool = True
+    exclude: _Patterns = ("*.env", ".env.*", "*.key", "*.pem", "*.p12", "id_rsa*", "id_ed25519*")
+    repositories: Annotated[Mapping[str, RepositoryRules], BeforeValidator(_parse_mapping)] = {}
+
+    def rules_of(self, scope: str) -> RepositoryRules:
+        """Return the rules of the repository with that scope, with every pattern it excludes."""
+        wanted = _fold(scope)
+        rules = next(
+            (rules for name, rules in self.repositories.items() if _fold(name) == wanted),
+            RepositoryRules(),
+        )
+        return rules.model_copy(update={"exclude": (*self.exclude, *rules.exclude)})
+
+
+def _fold(name: str) -> str:
+    return fold_name(name).removeprefix(_PREFIX)

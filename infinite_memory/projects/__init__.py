@@ -1,0 +1,1 @@
+"""Projects: what a coding assistant should have remembered about a repository."""

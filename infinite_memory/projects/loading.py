@@ -1,0 +1,133 @@
+"""Load chunks: those of a repository, of a session, and those that are linked to one."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from datetime import datetime, timedelta
+
+from infinite_memory.model.criteria import Criteria
+from infinite_memory.model.link import LinkType
+from infinite_memory.model.memory import Kind, Status
+from infinite_memory.operations.load_memories import load_memories
+from infinite_memory.operations.retrieval.browse import load_page
+from infinite_memory.operations.services import Services
+from infinite_memory.projects.chunk import CHUNK_KINDS, Chunk, WorkOutcome, chunk_of
+
+__all__ = ["IN_FORCE", "KEPT", "find_open", "load_chunks", "load_session", "load_thread"]
+
+IN_FORCE = frozenset({Status.CURRENT})
+KEPT = frozenset({Status.CURRENT, Status.ARCHIVED})
+"""The statuses of chunks that are remembered; old work is archived, and still happened."""
+
+_MOST = 2000
+_PAGE = 500
+_AROUND = timedelta(days=2)
+_MAX_THREAD = 12
+_STEPS = 2
+_DONE = (WorkOutcome.SUCCESS, WorkOutcome.ABANDONED)
+
+
+def load_chunks(
+    services: Services,
+    scopes: Collection[str],
+    *,
+    kinds: Collection[Kind] = CHUNK_KINDS,
+    statuses: Collection[Status] = KEPT,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    most: int = _MOST,
+) -> list[Chunk]:
+    """Return the newest chunks in the scopes, newest first, `most` at most."""
+    if not scopes:
+        return []
+    criteria = Criteria(
+        scopes=frozenset(scopes),
+        kinds=frozenset(kinds),
+        statuses=frozenset(statuses),
+        since=since,
+        until=until,
+    )
+    chunks: list[Chunk] = []
+    after: str | None = None
+    while len(chunks) < most:
+        size = min(_PAGE, most - len(chunks))
+        page = load_page(services.storage, criteria, size, after)
+        chunks += map(chunk_of, page.memories)
+        after = page.next
+        if after is None:
+            break
+    return chunks
+
+
+def load_session(services: Services, chunk: Chunk) -> list[Chunk]:
+    """Return the chunks of the session of a chunk, in the order of time."""
+    if chunk.session is None:
+        return [chunk]
+    near = load_chunks(
+        services,
+        {chunk.scope},
+        since=chunk.happened_at - _AROUND,
+        until=chunk.happened_at + _AROUND,
+    )
+    return [other for other in reversed(near) if other.session == chunk.session]
+
+
+def load_thread(services: Services, chunk: Chunk) -> list[Chunk]:
+    """Return how a piece of work went, in the order of time: problem, investigation, solution.
+
+    The thread of a chunk are the chunks that are linked to it, and those of its session that
+    changed or read one of its files; all of its scope.
+    """
+    thread = {chunk.id: chunk}
+    thread.update({other.id: other for other in _load_linked(services, chunk)})
+    files = set(chunk.files)
+    for other in load_session(services, chunk):
+        if files & set(other.files):
+            thread.setdefault(other.id, other)
+    in_order = sorted(thread.values(), key=lambda item: (item.happened_at, item.id))
+    if len(in_order) <= _MAX_THREAD:
+        return in_order
+    middle = [item.id for item in in_order].index(chunk.id)
+    start = max(0, min(middle - _MAX_THREAD // 2, len(in_order) - _MAX_THREAD))
+    return in_order[start : start + _MAX_THREAD]
+
+
+def _load_linked(services: Services, chunk: Chunk) -> Sequence[Chunk]:
+    """Return the chunks that links of related work lead to, in both directions."""
+    known: dict[str, Chunk] = {chunk.id: chunk}
+    border = {chunk.id}
+    for _ in range(_STEPS):
+        ids = {
+            memory_id
+            for link in services.storage.links(border)
+            if link.type is LinkType.CONTEXT
+            for memory_id in (link.source, link.target)
+        } - known.keys()
+        border = set(sorted(ids)[:_MAX_THREAD])
+        if not border:
+            break
+        for memory in load_memories(services, sorted(border)).values():
+            if memory.scope == chunk.scope and memory.status in KEPT and memory.kind in CHUNK_KINDS:
+                known[memory.id] = chunk_of(memory)
+        border &= known.keys()
+    del known[chunk.id]
+    return list(known.values())
+
+
+def find_open(chunks: Sequence[Chunk], since: datetime) -> list[Chunk]:
+    """Return the unfinished work since a moment, newest first; the chunks come newest first.
+
+    A chunk is unfinished if it failed, is in progress or is an unsolved problem, and nothing that
+    was done later on its files succeeded or was abandoned.
+    """
+    unfinished = []
+    done: set[str] = set()
+    for chunk in chunks:
+        if chunk.happened_at < since:
+            break
+        if chunk.is_open:
+            if chunk.status in IN_FORCE and not done & set(chunk.files):
+                unfinished.append(chunk)
+        elif chunk.outcome in _DONE or chunk.kind is Kind.SOLUTION:
+            done.update(chunk.files)
+    return unfinished

@@ -1,0 +1,156 @@
+"""Repositories as scopes: the scope that a name, an address or a folder stands for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from difflib import get_close_matches
+from pathlib import Path
+
+from infinite_memory.conversations.project_scope import create_project_scope
+from infinite_memory.conversations.repository import (
+    PREFIX,
+    find_work_tree,
+    name_of_url,
+    name_project_scope,
+)
+from infinite_memory.errors import InvalidInput, UnknownScope
+from infinite_memory.model.checks import check_label
+from infinite_memory.model.scope import Scope, Sensitivity, find_spelling, fold_name
+from infinite_memory.operations.scopes import check_scope_name
+from infinite_memory.operations.services import Services
+
+__all__ = [
+    "known_repository",
+    "list_repositories",
+    "name_repository",
+    "prepare_repository",
+    "scope_of_folder",
+]
+
+_LOCAL = f"{PREFIX}local/"
+_MAX_SHOWN = 5
+_MAX_CHARS = 1024
+_NAMED = re.compile(r"[\w-]+(?:\.[\w-]+)+(?:/[\w.~+%-]+){2,}")
+_NOT_IN_NAMES = re.compile(r"[^\w.~+%-]+")
+
+
+def scope_of_folder(folder: Path) -> str:
+    """Return the scope of the repository that holds a folder: "repo/HOST/OWNER/NAME".
+
+    Without a remote on a server, or without a repository, it is "repo/local/PARENT/NAME", by the
+    names of the folder and of the folder around it.
+    """
+    named = name_project_scope(folder)
+    if named is not None:
+        return named
+    top = find_work_tree(folder) or folder
+    parts = [_NOT_IN_NAMES.sub("-", part) for part in top.parts[1:]][-2:]
+    return f"{_LOCAL}{'/'.join(parts) or 'root'}"
+
+
+def name_repository(services: Services, repository: object) -> str:
+    """Return the name of the scope that `repository` stands for, whether it exists or not.
+
+    It may be the name of a scope, "HOST/OWNER/NAME", the address of a remote, a folder with a
+    full path or "~", or the end of the name of a repository that is known, such as its last part.
+
+    Raises:
+        InvalidInput: it is none of these, or the end of several names.
+    """
+    given = check_label(repository, "repository", max_chars=_MAX_CHARS)
+    if given.startswith(("/", "~", "./")) or given in (".", "..") or Path(given).is_absolute():
+        return scope_of_folder(_folder(given))
+    scopes = services.storage.scopes()
+    for name in (given, f"{PREFIX}{given}"):
+        spelling = find_spelling(name, scopes)
+        if spelling is not None:
+            return spelling
+    address = name_of_url(given) if ":" in given else None
+    if address is None and given.startswith(PREFIX):
+        address = check_scope_name(given)
+    if address is None and _NAMED.fullmatch(given):
+        address = check_scope_name(f"{PREFIX}{given}")
+    if address is not None:
+        return find_spelling(address, scopes) or address
+    return _find_by_ending(given, scopes)
+
+
+def known_repository(services: Services, repository: object) -> str:
+    """Return the name of the scope of a repository in which something was stored.
+
+    Raises:
+        InvalidInput: `repository` cannot be used.
+        UnknownScope: nothing is stored of it; the message names the nearest.
+    """
+    name = name_repository(services, repository)
+    scopes = services.storage.scopes()
+    if name not in scopes:
+        raise UnknownScope(f"nothing is stored of {name!r:.160}{_name_nearest(name, scopes)}")
+    return name
+
+
+def prepare_repository(services: Services, repository: object) -> str:
+    """Return the scope of a repository, after creating it under `Projects` if it is new.
+
+    Raises:
+        InvalidInput: `repository` cannot be used, or is not enabled in the configuration.
+        UnknownScope: there is no such scope, and scopes are strict.
+    """
+    name = name_repository(services, repository)
+    rules = services.config.projects.rules_of(name)
+    if not rules.enabled:
+        raise InvalidInput(
+            f"the repository {name!r} is not enabled: set projects.repositories.NAME.enabled in the"
+            " configuration; nothing was stored"
+        )
+    scopes = services.storage.scopes()
+    if name in scopes or services.confinement is not None:
+        return name
+    if services.config.strict_scopes:
+        raise UnknownScope(f"there is no scope {name!r}, and scopes are strict: create it first")
+    create_project_scope(services, name, sensitivity=rules.sensitivity or Sensitivity.NORMAL)
+    return name
+
+
+def list_repositories(services: Services) -> list[str]:
+    """Return the scopes of repositories that are neither private nor inactive."""
+    return sorted(
+        name
+        for name, scope in services.storage.scopes().items()
+        if fold_name(name).startswith(PREFIX)
+        and scope.active
+        and scope.sensitivity is Sensitivity.NORMAL
+    )
+
+
+def _folder(given: str) -> Path:
+    try:
+        return Path(given).expanduser().absolute()
+    except RuntimeError as error:
+        raise InvalidInput(f"repository {given!r:.200} names no folder: {error}") from error
+
+
+def _find_by_ending(given: str, scopes: Mapping[str, Scope]) -> str:
+    ending = f"/{fold_name(given)}"
+    known = [name for name in scopes if fold_name(name).startswith(PREFIX)]
+    names = sorted(name for name in known if fold_name(name).endswith(ending))
+    if len(names) == 1:
+        return names[0]
+    if names:
+        shown = ", ".join(name.removeprefix(PREFIX) for name in names[:_MAX_SHOWN])
+        raise InvalidInput(f"repository {given!r:.100} may be {shown}: give the whole name")
+    raise InvalidInput(
+        f"repository {given!r:.100} is not known{_name_nearest(given, scopes)}; give"
+        " HOST/OWNER/NAME, such as github.com/octo/apollo, the address of its remote, or its folder"
+    )
+
+
+def _name_nearest(name: str, scopes: Mapping[str, Scope]) -> str:
+    public = {
+        scope.name.removeprefix(PREFIX): scope.name
+        for scope in scopes.values()
+        if fold_name(scope.name).startswith(PREFIX) and scope.sensitivity is Sensitivity.NORMAL
+    }
+    near = get_close_matches(name.removeprefix(PREFIX)[:100], public, n=1, cutoff=0.0)
+    return f": the nearest is {near[0]!r}" if near else ""

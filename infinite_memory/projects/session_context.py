@@ -1,0 +1,167 @@
+"""The briefing for a repository: what an assistant should know when it begins to work on it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import timedelta
+from pathlib import PurePosixPath
+
+from infinite_memory.conversations.repository import PREFIX
+from infinite_memory.model.checks import check_count
+from infinite_memory.model.memory import Kind, Memory, shorten
+from infinite_memory.model.messages import format_count
+from infinite_memory.model.scope import find_spelling, fold_name
+from infinite_memory.operations.briefing.brief import brief
+from infinite_memory.operations.briefing.values import Additions, Briefing, BriefingPart
+from infinite_memory.operations.load_memories import load_memories
+from infinite_memory.operations.services import Services
+from infinite_memory.projects.chunk import CHUNK_KINDS, Chunk
+from infinite_memory.projects.loading import find_open, load_chunks
+from infinite_memory.projects.patterns import Pattern, PatternKind, find_patterns
+from infinite_memory.projects.repositories import name_repository
+
+__all__ = [
+    "DEFAULT_DAYS",
+    "brief_scope",
+    "build_session_context",
+    "count_technologies",
+    "group_sessions",
+]
+
+DEFAULT_DAYS = 14
+"""How many days back the sessions of a briefing go."""
+
+_CLUSTERED = 400
+_TITLE_CHARS = 70
+_MAX_OPEN, _MAX_SESSIONS, _MAX_PATTERNS = 8, 6, 3
+_MAX_TITLES = 4
+_MAX_TECHNOLOGIES = 5
+_OPEN_DAYS = 90
+_TOLD = CHUNK_KINDS - {Kind.DECISION, Kind.LESSON}
+
+
+def build_session_context(
+    services: Services, repository: str | None, *, recent_days: int, budget: int
+) -> Briefing:
+    """Return the briefing for a repository; see `Projects.build_session_context`.
+
+    Raises:
+        InvalidInput: a value cannot be used.
+    """
+    check_count(recent_days, "recent_days", low=1, high=3650)
+    if repository is None:
+        return brief(services, None, budget=budget)
+    name = name_repository(services, repository)
+    scope = find_spelling(name, services.storage.scopes())
+    # Nothing is stored of it yet: the user and the default scope are worth knowing all the same.
+    return brief_scope(services, scope, budget=budget, recent_days=recent_days)
+
+
+def brief_scope(
+    services: Services, scope: str | None, *, budget: int, recent_days: int = DEFAULT_DAYS
+) -> Briefing:
+    """Return the briefing for a scope, with what only a repository has if it is that of one.
+
+    Raises:
+        InvalidInput: the budget cannot be used.
+        UnknownScope: there is no such scope.
+    """
+    known = None if scope is None else find_spelling(scope, services.storage.scopes())
+    if known is None or not fold_name(known).startswith(PREFIX):
+        return brief(services, scope, budget=budget)
+    additions = _add(services, known, recent_days)
+    return brief(services, known, budget=budget, additions=additions)
+
+
+def _add(services: Services, scope: str, recent_days: int) -> Additions:
+    chunks = load_chunks(services, {scope})
+    if not chunks:
+        return Additions()
+    now = services.clock()
+    unfinished = find_open(chunks, now - timedelta(days=_OPEN_DAYS))[:_MAX_OPEN]
+    sessions = group_sessions(chunks)
+    since = now - timedelta(days=recent_days)
+    recent = [group for group in sessions if group[0].happened_at >= since][:_MAX_SESSIONS]
+    patterns = find_patterns(services, chunks[:_CLUSTERED], scope=scope).of(PatternKind.PROBLEM)
+    shown = {
+        BriefingPart.OPEN: {chunk.id: _describe_open(chunk) for chunk in unfinished},
+        BriefingPart.SESSIONS: {group[0].id: _describe_session(group) for group in recent},
+        BriefingPart.PATTERNS: {
+            pattern.examples[0].id: _describe_pattern(pattern)
+            for pattern in patterns[:_MAX_PATTERNS]
+        },
+    }
+    memories = load_memories(
+        services, [memory_id for texts in shown.values() for memory_id in texts]
+    )
+    in_play = [*unfinished, *(recent[0] if recent else ())]
+    return Additions(
+        headline=_headline(chunks, sessions),
+        memories={part: _existing(texts, memories) for part, texts in shown.items()},
+        texts={
+            (part, memory_id): text
+            for part, texts in shown.items()
+            for memory_id, text in texts.items()
+        },
+        told=_TOLD,
+        first=_concerning(chunks, {file for chunk in in_play for file in chunk.files}),
+    )
+
+
+def group_sessions(chunks: Iterable[Chunk]) -> list[list[Chunk]]:
+    """Return the chunks by session, both in their order; those without one are joined by day."""
+    sessions: dict[str, list[Chunk]] = {}
+    for chunk in chunks:
+        sessions.setdefault(chunk.session or f"{chunk.happened_at:%Y-%m-%d}", []).append(chunk)
+    return list(sessions.values())
+
+
+def count_technologies(chunks: Iterable[Chunk]) -> list[str]:
+    """Return the kinds of files that were worked on, the most frequent first."""
+    counts = Counter(
+        suffix
+        for chunk in chunks
+        for suffix in {PurePosixPath(file).suffix.lower() for file in chunk.files}
+        if suffix
+    )
+    ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return [suffix for suffix, _ in ranked[:_MAX_TECHNOLOGIES]]
+
+
+def _existing(ids: Iterable[str], memories: Mapping[str, Memory]) -> list[Memory]:
+    return [memories[memory_id] for memory_id in ids if memory_id in memories]
+
+
+def _headline(chunks: Sequence[Chunk], sessions: Sequence[Sequence[Chunk]]) -> str:
+    last = chunks[0].happened_at.date().isoformat()
+    worked = f"Worked on in {format_count(len(sessions), 'session')}, the last on {last}"
+    technologies = count_technologies(chunks)
+    return f"{worked}; files: {', '.join(technologies)}." if technologies else f"{worked}."
+
+
+def _describe_open(chunk: Chunk) -> str:
+    state = "unsolved" if chunk.outcome is None else chunk.outcome.value.replace("_", " ")
+    text = chunk.summary if chunk.summary == chunk.content else f"{chunk.summary}: {chunk.content}"
+    return f"[{state}] {text}"
+
+
+def _describe_session(group: Sequence[Chunk]) -> str:
+    titles = [chunk.summary for chunk in reversed(group)]
+    more = len(titles) - _MAX_TITLES
+    rest = f"; and {more} more" if more > 0 else ""
+    return f"{'; '.join(shorten(title, _TITLE_CHARS) for title in titles[:_MAX_TITLES])}{rest}"
+
+
+def _describe_pattern(pattern: Pattern) -> str:
+    fix = "" if pattern.fix is None else f"; the last fix: {pattern.fix.summary}"
+    return f"{pattern.count} times ({pattern.trend}): {pattern.name}{fix}"
+
+
+def _concerning(chunks: Iterable[Chunk], files: Collection[str]) -> frozenset[str]:
+    """Return the decisions and lessons on files in play."""
+    return frozenset(
+        chunk.id
+        for chunk in chunks
+        if chunk.kind in (Kind.DECISION, Kind.LESSON) and set(files) & set(chunk.files)
+    )

@@ -1,0 +1,248 @@
+"""Store a chunk: check it, keep excluded files out, and link it to related memories."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, get_type_hints
+
+from attrs import frozen
+
+from infinite_memory.errors import InvalidInput, NotFound
+from infinite_memory.model.checks import (
+    check_choice,
+    check_field,
+    check_label,
+    check_labels,
+    check_text,
+)
+from infinite_memory.model.commit import Commit
+from infinite_memory.model.draft import Draft
+from infinite_memory.model.entry import Operation
+from infinite_memory.model.ids import check_id
+from infinite_memory.model.link import Link, LinkType
+from infinite_memory.model.memory import Kind, shorten
+from infinite_memory.model.receipt import Outcome, Receipt
+from infinite_memory.operations.journal import with_entry
+from infinite_memory.operations.load_memories import load_memories
+from infinite_memory.operations.services import Services
+from infinite_memory.operations.writes.after_commit import AfterCommit
+from infinite_memory.operations.writes.remember import remember
+from infinite_memory.projects.checkout import Checkout, open_checkout, relative_path
+from infinite_memory.projects.chunk import (
+    CHUNK_KINDS,
+    PARTS,
+    ChunkDetails,
+    Difficulty,
+    WorkOutcome,
+)
+from infinite_memory.projects.exclusion import Exclusion
+from infinite_memory.projects.repositories import name_repository, prepare_repository
+
+__all__ = ["check_kind", "draft_of", "store_chunk"]
+
+_FIELDS = tuple(get_type_hints(ChunkDetails))
+_LABELS = ("branch", "commit", "component", "session")
+_KEPT = ("tags", "happened_at", "supersedes", "important", "id", "origin")
+_MAX_SUMMARY_CHARS = 200
+_HEADING_CHARS = 100
+_MAX_PATH_CHARS = 1024
+_MAX_MINUTES = 60 * 24 * 366
+# How the parts of a kind stand in the text of its memory, so that a search finds them.
+_SHOWN = ("problem", "solution", "rationale", "alternatives", "consequences", "impact", "error")
+
+
+def check_kind(kind: object) -> Kind:
+    """Return the kind of a chunk.
+
+    Raises:
+        InvalidInput: a chunk cannot be of that kind.
+    """
+    checked = check_choice(kind, Kind, "type")
+    if checked not in CHUNK_KINDS:
+        names = ", ".join(sorted(CHUNK_KINDS))
+        raise InvalidInput(f"type {checked.value!r} is no type of a chunk: give one of {names}")
+    return checked
+
+
+def store_chunk(
+    services: Services,
+    content: str,
+    *,
+    kind: str,
+    repository: str,
+    details: Mapping[str, Any],
+) -> Receipt:
+    """Store a chunk; see `Projects.store_chunk`.
+
+    Raises:
+        InvalidInput: a value cannot be used.
+        NotFound: a related memory does not exist.
+        Conflict: the id belongs to another memory.
+    """
+    related = check_labels(details.get("related") or (), "related")
+    _check_related(services, related)
+    # Everything is checked before the scope is created.
+    name = name_repository(services, repository)
+    draft_of(services, content, kind=kind, scope=name, details=details)
+    scope = prepare_repository(services, repository)
+    draft = draft_of(services, content, kind=kind, scope=scope, details=details)
+    receipt = remember(services, draft, create_scope=True)
+    if related and receipt.outcome is Outcome.STORED:
+        with AfterCommit("linking the related memories"):
+            link_related(services, receipt.id, related)
+    return receipt
+
+
+def draft_of(
+    services: Services, content: str, *, kind: str, scope: str, details: Mapping[str, Any]
+) -> Draft:
+    """Return the draft of a chunk in the scope of a repository, without excluded files.
+
+    Raises:
+        InvalidInput: a value cannot be used.
+    """
+    for name in details:
+        check_field(name, _FIELDS, lack="a chunk has no field")
+    checked_kind = check_kind(kind)
+    exclusion = Exclusion(services.config.projects.rules_of(scope).exclude)
+    reader = _Reader(services, scope, exclusion, details)
+    text = reader.redact(check_text(content, "content", max_bytes=reader.max_bytes))
+    parts = reader.parts()
+    context = {**reader.work(), **parts}
+    summary = reader.label("summary", _MAX_SUMMARY_CHARS)
+    if summary is None and (subject := parts.get("decision") or parts.get("problem")):
+        summary = shorten(subject, _HEADING_CHARS)
+    return Draft(
+        text=compose_text(text, parts),
+        kind=checked_kind,
+        title=summary,
+        scope=scope,
+        context={name: value for name, value in context.items() if value not in (None, [], {})},
+        **{name: details[name] for name in _KEPT if details.get(name) is not None},
+    )
+
+
+def compose_text(content: str, parts: Mapping[str, str]) -> str:
+    """Return the text of the memory: the content, then the parts that it does not hold."""
+    lines = [content]
+    for name in _SHOWN:
+        part = parts.get(name)
+        if part is not None and part not in content:
+            lines.append(f"{name.capitalize()}: {part}")
+    return "\n".join(lines)
+
+
+@frozen
+class _Reader:
+    """Reads the fields of a chunk that a caller gave."""
+
+    services: Services
+    scope: str
+    exclusion: Exclusion
+    details: Mapping[str, Any]
+
+    @property
+    def max_bytes(self) -> int:
+        return self.services.config.limits.max_text_bytes
+
+    def redact(self, text: str) -> str:
+        return self.exclusion.redact(text)
+
+    def label(self, name: str, max_chars: int = 256) -> str | None:
+        value = self.details.get(name)
+        if value is None:
+            return None
+        return self.redact(check_label(value, name, max_chars=max_chars))
+
+    def choice(self, name: str, kinds: type[Any]) -> str | None:
+        value = self.details.get(name)
+        return None if value is None else str(check_choice(value, kinds, name))
+
+    def parts(self) -> dict[str, str]:
+        parts = {}
+        for name in PARTS:
+            value = self.details.get(name)
+            if name == "alternatives" and value is not None and not isinstance(value, str):
+                value = "; ".join(check_labels(value, name, max_chars=4096)) or None
+            if value is None or (isinstance(value, str) and not value.strip()):
+                continue
+            parts[name] = self.redact(check_text(value, name, max_bytes=self.max_bytes))
+        return parts
+
+    def work(self) -> dict[str, Any]:
+        """Return the context of the work: where it was done, with which files, and how it went."""
+        checkout = open_checkout(self.details.get("folder"))
+        if checkout is not None and not checkout.is_of(self.scope):
+            checkout = None
+        labels = {name: self.label(name) for name in _LABELS}
+        files = self._files(checkout)
+        blobs: dict[str, str] = {}
+        if checkout is not None:
+            commit, branch = checkout.head()
+            blobs = checkout.hashes(files, labels["commit"])
+            labels["commit"] = labels["commit"] or commit
+            labels["branch"] = labels["branch"] or branch
+        return {
+            **labels,
+            "files": files,
+            "blobs": blobs,
+            "tools": list(check_labels(self.details.get("tools") or (), "tools")),
+            "outcome": self.choice("outcome", WorkOutcome),
+            "difficulty": self.choice("difficulty", Difficulty),
+            "minutes": self._minutes(),
+        }
+
+    def _files(self, checkout: Checkout | None) -> list[str]:
+        given = check_labels(self.details.get("files") or (), "files", max_chars=_MAX_PATH_CHARS)
+        folder = None if checkout is None else checkout.folder
+        paths = [relative_path(path, folder) for path in given]
+        return self.exclusion.keep(dict.fromkeys(paths))
+
+    def _minutes(self) -> float | None:
+        minutes = self.details.get("minutes")
+        if minutes is None:
+            return None
+        is_number = isinstance(minutes, int | float) and not isinstance(minutes, bool)
+        if not is_number or not math.isfinite(minutes) or not 0 <= minutes <= _MAX_MINUTES:
+            raise InvalidInput(
+                f"minutes {minutes!r:.100} cannot be used: give the minutes spent, 0 or more"
+            )
+        return round(float(minutes), 2)
+
+
+def _check_related(services: Services, related: Sequence[str]) -> None:
+    ids = [check_id(memory_id) for memory_id in related]
+    memories = load_memories(services, ids)
+    missing = [memory_id for memory_id in ids if memory_id not in memories]
+    if missing:
+        raise NotFound(f"there is no memory with the id {missing[0]!r}: leave it out of related")
+
+
+def link_related(
+    services: Services, memory_id: str, related: Iterable[str], reason: str = "related work"
+) -> None:
+    """Link a chunk to memories of its own scope; links never join two scopes."""
+    ids = [other for other in dict.fromkeys(related) if other != memory_id]
+    memories = load_memories(services, [memory_id, *ids])
+    source = memories.get(memory_id)
+    if source is None:
+        return
+    links = [
+        Link(
+            source=memory_id,
+            target=other,
+            type=LinkType.CONTEXT,
+            made_by=services.actor.client,
+            reason=reason,
+            made_at=services.clock(),
+        )
+        for other in ids
+        if other in memories and memories[other].scope == source.scope
+    ]
+    if links:
+        commit = Commit(links=links)
+        present = services.storage.links([memory_id])
+        services.storage.commit(
+            with_entry(services, Operation.LINK, commit, links=present, reason=reason)
+        )

@@ -1,0 +1,191 @@
+"""`store.projects`: what a coding assistant should have remembered about a repository."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Unpack
+
+from infinite_memory.model.memory import Kind
+from infinite_memory.model.receipt import Receipt
+from infinite_memory.observe.recorder import measure_calls
+from infinite_memory.operations.briefing.brief import DEFAULT_TOKENS
+from infinite_memory.operations.briefing.values import Briefing
+from infinite_memory.operations.calls import count_call
+from infinite_memory.projects.chunk import ChunkDetails, DecisionDetails, LessonDetails
+from infinite_memory.projects.finding import (
+    ProblemQuery,
+    RelatedWork,
+    WorkMatch,
+    find_similar_problems,
+    suggest_related_work,
+)
+from infinite_memory.projects.history import Decision, ProjectHistory, get_decisions, get_history
+from infinite_memory.projects.patterns import Patterns, identify_patterns
+from infinite_memory.projects.session_context import DEFAULT_DAYS, build_session_context
+from infinite_memory.projects.storing import store_chunk
+from infinite_memory.store.lifetime import Group
+
+__all__ = ["Projects"]
+
+
+@measure_calls("projects.")
+class Projects(Group):
+    """The work on repositories: chunks of sessions, decisions, lessons, and what recurs in them.
+
+    A repository is a scope, "repo/HOST/OWNER/NAME", under `Projects`. As `repository`, methods take
+    that name, "HOST/OWNER/NAME", the address of a remote, a folder of a checkout, or the last part
+    of a name that is known. Two clones of a remote, and a worktree, are one repository.
+    """
+
+    @count_call
+    def store_chunk(
+        self, content: str, *, kind: str, repository: str, **details: Unpack[ChunkDetails]
+    ) -> Receipt:
+        """Store a piece of work: a problem, solution, code_change, discussion, decision or lesson.
+
+        The names and contents of the files that the configuration excludes are replaced before
+        anything is stored. With a `folder` the chunk knows its branch, its commit and the hashes of
+        its files. `related` ids of the same repository are linked, in an entry of their own.
+
+        Raises:
+            InvalidInput: a value cannot be used, or the repository is not enabled.
+            NotFound: a related memory does not exist.
+            Conflict: the id belongs to another memory.
+        """
+        return store_chunk(
+            self._services, content, kind=kind, repository=repository, details=details
+        )
+
+    @count_call
+    def store_decision(
+        self, decision: str, *, rationale: str, repository: str, **details: Unpack[DecisionDetails]
+    ) -> Receipt:
+        """Store a decision on the architecture, with its reason; see `store_chunk`.
+
+        `supersedes` names earlier decisions that it replaces, which stay as history.
+        """
+        fields = {**details, "decision": decision, "rationale": rationale}
+        return store_chunk(
+            self._services, decision, kind=Kind.DECISION, repository=repository, details=fields
+        )
+
+    @count_call
+    def store_lesson(
+        self, problem: str, solution: str, *, repository: str, **details: Unpack[LessonDetails]
+    ) -> Receipt:
+        """Store a lesson learned: a problem, and what to do about it; see `store_chunk`."""
+        fields = {**details, "problem": problem, "solution": solution}
+        content = f"{problem}\nSolution: {solution}"
+        return store_chunk(
+            self._services, content, kind=Kind.LESSON, repository=repository, details=fields
+        )
+
+    def search_similar_problems(
+        self,
+        query: str,
+        *,
+        repository: str | None = None,
+        timeframe: str | None = None,
+        files: Sequence[str] = (),
+        recency: float = 0.0,
+        min_score: float | None = None,
+        limit: int = 5,
+        folder: str | None = None,
+    ) -> tuple[WorkMatch, ...]:
+        """Return problems, solutions and lessons that are similar, each with how the work went.
+
+        Without a `repository` all open ones are searched. `timeframe` is in words, such as "last
+        month". `files` in play raise what was done on them; `recency` in [0, 1] is how much the age
+        counts. With a `folder` of a checkout, matches say whether their files are as they were.
+
+        Raises:
+            InvalidInput: a value cannot be used.
+            UnknownScope: nothing is stored of the repository.
+        """
+        request = ProblemQuery(
+            text=query,
+            repository=repository,
+            timeframe=timeframe,
+            files=files,
+            recency=recency,
+            min_score=min_score,
+            limit=limit,
+            folder=folder,
+        )
+        return find_similar_problems(self._services, request)
+
+    def get_history(self, repository: str, *, limit: int = 20) -> ProjectHistory:
+        """Return what was done in a repository, newest first.
+
+        Raises:
+            InvalidInput: a value cannot be used.
+            UnknownScope: nothing is stored of the repository.
+        """
+        return get_history(self._services, repository, limit=limit)
+
+    def get_decisions(
+        self,
+        repository: str | None = None,
+        *,
+        component: str | None = None,
+        folder: str | None = None,
+    ) -> tuple[Decision, ...]:
+        """Return decisions: those in force first, then superseded ones, newest first in each.
+
+        A decision concerns a `component` by its component, a tag, or a folder or name of its files.
+
+        Raises:
+            InvalidInput: a value cannot be used.
+            UnknownScope: nothing is stored of the repository.
+        """
+        return get_decisions(self._services, repository, component=component, folder=folder)
+
+    def suggest_related_work(
+        self,
+        task: str,
+        repository: str,
+        *,
+        files: Sequence[str] = (),
+        limit: int = 8,
+        folder: str | None = None,
+    ) -> RelatedWork:
+        """Return what is worth knowing for a task: unfinished work, decisions, similar work.
+
+        Raises:
+            InvalidInput: a value cannot be used.
+            UnknownScope: nothing is stored of the repository.
+        """
+        return suggest_related_work(
+            self._services, task, repository, files=files, limit=limit, folder=folder
+        )
+
+    def identify_patterns(
+        self, repository: str | None = None, *, timeframe: str | None = None
+    ) -> Patterns:
+        """Return what recurs: problems with their fixes, files changed together, tools, outcomes.
+
+        Raises:
+            InvalidInput: the timeframe cannot be read.
+            UnknownScope: nothing is stored of the repository.
+        """
+        return identify_patterns(self._services, repository, timeframe)
+
+    def build_session_context(
+        self,
+        repository: str | None = None,
+        *,
+        recent_days: int = DEFAULT_DAYS,
+        budget: int = DEFAULT_TOKENS,
+    ) -> Briefing:
+        """Return what to know at the start of work on a repository, in `budget` tokens.
+
+        It is the briefing of its scope: the user, what is due, unfinished work, decisions and
+        lessons in force, recent sessions, and what recurs. Nothing of another repository is in it,
+        except what is stored in `Global` or `Projects`.
+
+        Raises:
+            InvalidInput: a value cannot be used.
+        """
+        return build_session_context(
+            self._services, repository, recent_days=recent_days, budget=budget
+        )

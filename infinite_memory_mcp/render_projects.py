@@ -1,0 +1,147 @@
+"""Render project memory as text for an assistant: chunks, decisions and patterns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from infinite_memory.conversations.repository import PREFIX
+from infinite_memory.model.memory import shorten
+from infinite_memory.model.messages import format_count
+from infinite_memory_mcp.budget import estimate_tokens, fit_count
+from infinite_memory_mcp.quotation import escape_label, quote_lines
+from infinite_memory_mcp.render import NOTICE
+from infinite_memory_mcp.tool import Answer
+from infinite_memory_mcp.view import View, view_of_ids
+
+if TYPE_CHECKING:
+    from infinite_memory.projects.checkout import Freshness
+    from infinite_memory.projects.chunk import Chunk
+    from infinite_memory.projects.finding import WorkMatch
+    from infinite_memory.projects.history import Decision, ProjectHistory
+    from infinite_memory.projects.patterns import Pattern, Patterns
+    from infinite_memory.store import MemoryStore
+
+__all__ = ["render_decisions", "render_history", "render_matches", "render_patterns"]
+
+_HEAD_TOKENS = 150
+_MAX_TEXT_CHARS = 900
+_THREAD_CHARS = 160
+_MAX_FILES = 5
+_READ_ON = " A text that ends in … is cut: retrieve_memory with its id in ids shows it whole."
+
+
+def render_matches(
+    store: MemoryStore, matches: Sequence[WorkMatch], noun: str, budget: int
+) -> Answer:
+    """Return matches as an answer, each with how the work went."""
+    ids = [chunk.id for match in matches for chunk in (match.chunk, *match.thread)]
+    view = view_of_ids(store, ids)
+    entries = [_render_match(number, match, view) for number, match in enumerate(matches, 1)]
+    text = _join(f"{format_count(len(matches), noun)}, best first.", entries, budget)
+    return Answer(text=text, data={"matches": [match.to_dict() for match in matches]})
+
+
+def render_history(store: MemoryStore, history: ProjectHistory, budget: int) -> Answer:
+    """Return the history of a repository as an answer."""
+    view = view_of_ids(store, [chunk.id for chunk in history.chunks])
+    entries = [_render_chunk("-", chunk, view) for chunk in history.chunks]
+    more = " There are earlier ones: raise limit." if history.more else ""
+    count = format_count(len(entries), "piece of work", "pieces of work")
+    head = f"{count} in {escape_label(history.scope)}, newest first.{more}"
+    return Answer(text=_join(head, entries, budget), data=history.to_dict())
+
+
+def render_decisions(store: MemoryStore, decisions: Sequence[Decision], budget: int) -> Answer:
+    """Return decisions as an answer, those in force first."""
+    ids = [i for decision in decisions for i in (decision.chunk.id, *decision.superseded_by)]
+    view = view_of_ids(store, ids)
+    entries = [_render_decision(decision, view) for decision in decisions]
+    in_force = sum(decision.in_force for decision in decisions)
+    head = f"{format_count(len(decisions), 'decision')}, {in_force:,} in force; those come first."
+    data = {"decisions": [decision.to_dict() for decision in decisions]}
+    return Answer(text=_join(head, entries, budget), data=data)
+
+
+def render_patterns(store: MemoryStore, patterns: Patterns, budget: int) -> Answer:
+    """Return patterns as an answer."""
+    ids = [example.id for pattern in patterns.patterns for example in pattern.examples]
+    ids += [pattern.fix.id for pattern in patterns.patterns if pattern.fix is not None]
+    view = view_of_ids(store, ids)
+    entries = [_render_pattern(pattern, view) for pattern in patterns.patterns]
+    where = "all repositories" if patterns.scope is None else escape_label(patterns.scope)
+    count = format_count(len(entries), "pattern")
+    head = f"{count} in {format_count(patterns.chunks, 'piece of work', 'pieces of work')}"
+    return Answer(text=_join(f"{head} of {where}.", entries, budget), data=patterns.to_dict())
+
+
+def _join(head: str, entries: Sequence[str], budget: int) -> str:
+    """Return the answer with as many entries as fit in the budget."""
+    if not entries:
+        return f"Nothing was found: {head}"
+    count = fit_count([estimate_tokens(entry) + 2 for entry in entries], budget - _HEAD_TOKENS)
+    shown = list(entries[: max(count, 1)])
+    left = len(entries) - len(shown)
+    cut = _READ_ON if any("…" in entry for entry in shown) else ""
+    rest = [f"[{left:,} more are not shown: raise max_tokens or ask for less.]"] if left else []
+    return "\n\n".join([f"{head} {NOTICE}{cut}", *shown, *rest])
+
+
+def _render_match(number: int, match: WorkMatch, view: View) -> str:
+    reason = f"{escape_label(match.reason)}" if match.reason else f"score {match.score:.2f}"
+    entry = _render_chunk(f"{number}.", match.chunk, view, reason, match.freshness)
+    steps = [chunk for chunk in match.thread if chunk.id != match.chunk.id]
+    if not steps:
+        return entry
+    lines = [
+        f"   {view.format_date(chunk.happened_at)} {chunk.kind} id {view.shorten(chunk.id)}:"
+        f" {escape_label(shorten(chunk.summary, _THREAD_CHARS))}"
+        for chunk in match.thread
+    ]
+    return "\n".join([entry, "   How the work went:", *lines])
+
+
+def _render_decision(decision: Decision, view: View) -> str:
+    state = "in force"
+    if not decision.in_force:
+        by = view.join_ids(decision.superseded_by)
+        state = f"SUPERSEDED by {by}" if by else "no longer in force"
+    return _render_chunk("-", decision.chunk, view, state, decision.freshness)
+
+
+def _render_chunk(
+    mark: str, chunk: Chunk, view: View, remark: str = "", freshness: Freshness | None = None
+) -> str:
+    columns = [view.format_date(chunk.happened_at), str(chunk.kind), f"id {view.shorten(chunk.id)}"]
+    columns += [remark] if remark else []
+    columns += [chunk.outcome.value.replace("_", " ")] if chunk.outcome is not None else []
+    columns += [escape_label(chunk.scope.removeprefix(PREFIX))]
+    columns += [_name_files(chunk.files)] if chunk.files else []
+    columns += [_describe_freshness(freshness)] if freshness is not None else []
+    text = chunk.content
+    if not text.startswith(chunk.summary.rstrip("…")):
+        text = f"{chunk.summary}\n{text}"
+    if len(text) > _MAX_TEXT_CHARS:
+        text = f"{text[:_MAX_TEXT_CHARS].rstrip()}…"
+    return f"{mark} {' · '.join(columns)}\n{quote_lines(text)}"
+
+
+def _name_files(files: Sequence[str]) -> str:
+    more = f" and {len(files) - _MAX_FILES} more" if len(files) > _MAX_FILES else ""
+    return f"files {', '.join(map(escape_label, files[:_MAX_FILES]))}{more}"
+
+
+def _describe_freshness(freshness: Freshness) -> str:
+    changed = (*freshness.drifted, *freshness.missing)
+    names = f" ({', '.join(map(escape_label, changed[:_MAX_FILES]))})" if changed else ""
+    return f"{freshness.state.value}{names}"
+
+
+def _render_pattern(pattern: Pattern, view: View) -> str:
+    ids = view.join_ids([example.id for example in pattern.examples])
+    name = escape_label(shorten(pattern.name, _THREAD_CHARS))
+    line = f"- {pattern.kind}: {name} · {pattern.count:,} times, {pattern.trend} · e.g. {ids}"
+    if pattern.fix is None:
+        return line
+    fix = escape_label(shorten(pattern.fix.summary, _THREAD_CHARS))
+    return f"{line}\n  the last fix, id {view.shorten(pattern.fix.id)}: {fix}"
