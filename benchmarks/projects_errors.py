@@ -1,0 +1,88 @@
+"""How often the solution of an error is found again when another project meets the error.
+
+    python -m benchmarks.projects_errors [--misses] [CASES]
+
+CASES is a file of JSON lines, by default that of the tests: an error with what solved it, and the
+same error as it was met again, with other paths, numbers and names. All solutions are stored in one
+scope, so that each is a distractor for the others. Then the question is the error met again: as it
+was pasted, and normalised, with the hits ranked by `rank_solutions`. The wording of the rules was
+settled on the half "tuning" alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.environment import describe_environment
+from benchmarks.labelled_sets import rows
+from infinite_memory import MemoryStore
+from infinite_memory.projects.errors import find_error, normalize_error, rank_solutions
+
+CASES = Path(__file__).parent.parent / "tests" / "projects" / "errors" / "cases.jsonl"
+_CANDIDATES = 50
+
+
+def store_solutions(store: MemoryStore, cases: Sequence[Mapping[str, Any]]) -> None:
+    """Store the error of each case with its solution, under the id of the case."""
+    store.remember_many(
+        {
+            "id": case["id"],
+            "kind": "solution",
+            "scope": "Global",
+            "text": f"{case['stored']['problem']}\n\n{case['stored']['solution']}",
+            "context": {"error": normalize_error(case["stored"]["problem"])},
+        }
+        for case in cases
+    )
+
+
+def search_plainly(store: MemoryStore, asked: str) -> list[str]:
+    """Return the ids that the search finds, best first."""
+    return [hit.memory.id for hit in store.search(asked)]
+
+
+def search_by_signature(store: MemoryStore, asked: str) -> list[str]:
+    """Return the ids that the search finds by the normalised error, ranked by their errors."""
+    hits = store.search(normalize_error(asked), limit=_CANDIDATES, threshold=0.0)
+    candidates = [
+        (hit.memory.id, find_error(str(hit.memory.context["error"])), hit.score) for hit in hits
+    ]
+    return [memory_id for memory_id, _ in rank_solutions(find_error(asked), candidates)]
+
+
+METHODS = {"search": search_plainly, "by signature": search_by_signature}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("cases", type=Path, nargs="?", default=CASES, metavar="CASES")
+    parser.add_argument(
+        "--misses", action="store_true", help="name what was not found, and instead"
+    )
+    arguments = parser.parse_args()
+    cases = list(rows(arguments.cases))
+    print(describe_environment())
+    ranks: dict[tuple[str, str], list[int]] = defaultdict(list)
+    with MemoryStore.open("memory://") as store:
+        store_solutions(store, cases)
+        for case in cases:
+            for method, search in METHODS.items():
+                found = search(store, case["asked"])
+                rank = found.index(case["id"]) + 1 if case["id"] in found else 0
+                ranks[case["split"], method].append(rank)
+                if arguments.misses and rank != 1:
+                    print(f"{case['split']}, {method}: {case['id']} at {rank}, first {found[:3]}")
+    print("\n| half | method | errors | first | in the first 3 |\n|---|---|---|---|---|")
+    for (split, method), found_at in sorted(ranks.items(), reverse=True):
+        first = sum(rank == 1 for rank in found_at)
+        third = sum(1 <= rank <= 3 for rank in found_at)
+        shares = f"{first / len(found_at):.1%} | {third / len(found_at):.1%}"
+        print(f"| {split} | {method} | {len(found_at)} | {shares} |")
+
+
+if __name__ == "__main__":
+    main()

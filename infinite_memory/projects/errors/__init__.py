@@ -1,0 +1,15 @@
+"""Errors: what stays the same when one is met again, and which past solution fits it."""
+
+from __future__ import annotations
+
+from infinite_memory.projects.errors.normalize import normalize_error
+from infinite_memory.projects.errors.ranking import compare_errors, rank_solutions
+from infinite_memory.projects.errors.signature import ErrorSignature, find_error
+
+__all__ = [
+    "ErrorSignature",
+    "compare_errors",
+    "find_error",
+    "normalize_error",
+    "rank_solutions",
+]

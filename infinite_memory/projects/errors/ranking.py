@@ -1,0 +1,79 @@
+"""How alike two errors are, and which past solution fits an error best."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+
+from infinite_memory.projects.errors.signature import ErrorSignature
+from infinite_memory.text.analyzer import terms
+
+__all__ = ["compare_errors", "rank_solutions"]
+
+_NAME, _MESSAGE, _TEXT, _FRAMES = 0.25, 0.40, 0.25, 0.10
+_SEARCH = 0.5
+
+
+def compare_errors(
+    first: ErrorSignature,
+    second: ErrorSignature,
+    *,
+    rarity: Mapping[str, float] | None = None,
+) -> float:
+    """Return how alike two errors are, from 0 to 1; the order does not matter.
+
+    It is 0.25 name + 0.4 message + 0.25 text + 0.1 frames, each from 0 to 1. The name counts 1 if
+    both are the same and a half if one is unknown. The others are the geometric mean of the shares
+    of the terms that the other has too; a term weighs its `rarity`, by default 1. If one has no
+    frames, the frames are left out, and the rest is the whole.
+    """
+    is_unknown = first.name is None or second.name is None
+    name = 0.5 if is_unknown else float(first.name == second.name)
+    parts = [
+        (_NAME, name),
+        (_MESSAGE, _overlap(terms(first.message), terms(second.message), rarity)),
+        (_TEXT, _overlap(terms(first.text), terms(second.text), rarity)),
+    ]
+    if first.frames and second.frames:
+        parts.append((_FRAMES, _overlap(first.frames, second.frames, None)))
+    return sum(weight * part for weight, part in parts) / sum(weight for weight, _ in parts)
+
+
+def rank_solutions(
+    signature: ErrorSignature | None,
+    candidates: Sequence[tuple[str, ErrorSignature | None, float]],
+) -> list[tuple[str, float]]:
+    """Return the candidates with new scores from 0 to 1, best first.
+
+    A candidate is an id, the signature of the error that it solved, and its score in the search.
+    The new score is the mean of that score, divided by the best of all, and of `compare_errors`,
+    in which a term that few of the candidates have weighs more. Without a signature that part is 0.
+    """
+    best = max((score for _, _, score in candidates), default=0.0) or 1.0
+    rarity = _rarity([solved for _, solved, _ in candidates if solved is not None])
+    ranked = []
+    for solution_id, solved, score in candidates:
+        likeness = 0.0
+        if signature is not None and solved is not None:
+            likeness = compare_errors(signature, solved, rarity=rarity)
+        ranked.append((solution_id, _SEARCH * score / best + (1 - _SEARCH) * likeness))
+    return sorted(ranked, key=lambda pair: -pair[1])
+
+
+def _rarity(signatures: Sequence[ErrorSignature]) -> dict[str, float]:
+    counts = Counter(term for signature in signatures for term in set(terms(signature.text)))
+    return {term: math.log(1 + len(signatures) / count) for term, count in counts.items()}
+
+
+def _overlap(
+    first: Collection[str], second: Collection[str], rarity: Mapping[str, float] | None
+) -> float:
+    shared, one, other = (
+        _weigh(names, rarity) for names in (set(first) & set(second), set(first), set(second))
+    )
+    return shared / math.sqrt(one * other) if shared else 0.0
+
+
+def _weigh(names: Collection[str], rarity: Mapping[str, float] | None) -> float:
+    return sum(1.0 if rarity is None else rarity.get(name, 1.0) for name in names)
