@@ -1,12 +1,13 @@
 """How often the solution of an error is found again when another project meets the error.
 
-    python -m benchmarks.projects_errors [--misses] [CASES]
+    python -m benchmarks.projects_errors [--misses] [--log-lines N] [CASES]
 
 CASES is a file of JSON lines, by default that of the tests: an error with what solved it, and the
 same error as it was met again, with other paths, numbers and names. All solutions are stored in one
-scope, so that each is a distractor for the others. Then the question is the error met again: as it
-was pasted, and normalised, with the hits ranked by `rank_solutions`. The wording of the rules was
-settled on the half "tuning" alone.
+scope, so that each is a distractor for the others. Then the question is the error met again: once
+as it was pasted, and once its signature, with the hits ranked by `rank_solutions`. The rules were
+settled on the half "tuning" alone. With `--log-lines`, N lines of a log that went well stand before
+and after the error, as a person pastes them who does not know which line matters.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import argparse
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from random import Random
 from typing import Any
 
 from benchmarks.environment import describe_environment
@@ -24,6 +26,29 @@ from infinite_memory.projects.errors import find_error, normalize_error, rank_so
 
 CASES = Path(__file__).parent.parent / "tests" / "projects" / "errors" / "cases.jsonl"
 _CANDIDATES = 50
+_LOG = (
+    "2025-03-01 09:{minute:02}:11,482 INFO [{name}-{number}] GET /{other}/{number} 200 in 12 ms",
+    "09:{minute:02}:12 DEBUG {name}: loaded {number} rows for {other} from the cache",
+    "[{name}] step {minute}/60: copying {other}/{name}.json",
+    "   Compiling {name} v0.{minute}.1 ({other})",
+    "ok  {other}/{name}  0.{number}s",
+    "{name}_1  | {other} is ready to accept connections on port {number}",
+    "    at async {name}.{other} (/srv/{name}/{other}.js:{number}:{minute})",
+    '  File "/srv/{name}/{other}.py", line {number}, in {name}_{other}',
+    "Warning: option --{name} is deprecated, use --{other} instead",
+)
+_NAMES = (
+    "orders",
+    "users",
+    "mail",
+    "index",
+    "report",
+    "session",
+    "worker",
+    "cart",
+    "search",
+    "api",
+)
 
 
 def store_solutions(store: MemoryStore, cases: Sequence[Mapping[str, Any]]) -> None:
@@ -46,15 +71,31 @@ def search_plainly(store: MemoryStore, asked: str) -> list[str]:
 
 
 def search_by_signature(store: MemoryStore, asked: str) -> list[str]:
-    """Return the ids that the search finds by the normalised error, ranked by their errors."""
-    hits = store.search(normalize_error(asked), limit=_CANDIDATES, threshold=0.0)
+    """Return the ids that the search finds by the signature, ranked by their errors."""
+    signature = find_error(asked)
+    query = signature.text if signature else asked
+    hits = store.search(query, limit=_CANDIDATES, threshold=0.0)
     candidates = [
         (hit.memory.id, find_error(str(hit.memory.context["error"])), hit.score) for hit in hits
     ]
-    return [memory_id for memory_id, _ in rank_solutions(find_error(asked), candidates)]
+    return [memory_id for memory_id, _ in rank_solutions(signature, candidates)]
 
 
 METHODS = {"search": search_plainly, "by signature": search_by_signature}
+
+
+def surround(asked: str, number: int, random: Random) -> str:
+    """Return the error between as many lines of a log."""
+    lines = [
+        random.choice(_LOG).format(
+            minute=random.randrange(60),
+            name=random.choice(_NAMES),
+            other=random.choice(_NAMES),
+            number=random.randrange(10_000),
+        )
+        for _ in range(2 * number)
+    ]
+    return "\n".join([*lines[:number], asked, *lines[number:]])
 
 
 def main() -> None:
@@ -63,15 +104,18 @@ def main() -> None:
     parser.add_argument(
         "--misses", action="store_true", help="name what was not found, and instead"
     )
+    parser.add_argument("--log-lines", type=int, default=0, metavar="N", help="around each error")
     arguments = parser.parse_args()
+    random = Random(5)
     cases = list(rows(arguments.cases))
     print(describe_environment())
     ranks: dict[tuple[str, str], list[int]] = defaultdict(list)
     with MemoryStore.open("memory://") as store:
         store_solutions(store, cases)
         for case in cases:
+            asked = surround(case["asked"], arguments.log_lines, random)
             for method, search in METHODS.items():
-                found = search(store, case["asked"])
+                found = search(store, asked)
                 rank = found.index(case["id"]) + 1 if case["id"] in found else 0
                 ranks[case["split"], method].append(rank)
                 if arguments.misses and rank != 1:

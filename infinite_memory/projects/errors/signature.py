@@ -2,7 +2,8 @@
 
 They are found by the shape of the lines. A name is a class (`KeyError`), a code (`E0382`) or a
 constant (`ERR_REQUIRE_ESM`). The message is the line with the name, or else the first that says
-that something failed.
+that something failed. Of a long text, such as a log, the lines that say nothing of a failure are
+left out, except those beside one that does.
 """
 
 from __future__ import annotations
@@ -19,6 +20,10 @@ __all__ = ["ErrorSignature", "find_error"]
 
 _MAX_FRAMES = 4
 _MAX_MESSAGE = 400
+_SHORT = 8
+"""A text of no more lines is kept whole."""
+_MAX_FAILING = 8
+_MAX_TEXT = 2_000
 
 # At the same place in another run, a frame has the same function: the innermost group.
 _FRAMES = (
@@ -39,11 +44,12 @@ _CLASS_NAME = re.compile(
 )
 _LEADING_CLASS = re.compile(r"^(?P<name>[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]+)+)(?=:)")
 _FAILS = re.compile(
-    r"\b(?:error|errors|exception|fatal|panic|panicked|fail|failed|failure|emerg|denied|cannot"
-    r"|can't|couldn't|could not|unable|not found|no such|not exist|invalid|undefined|missing"
-    r"|refused|refusing|rejected|aborted|killed|terminated|unbound|too \w+)\b",
+    r"\b(?:error|errors|exception|fatal|panic|panicked|fail|failed|failure|denied|cannot|can't"
+    r"|couldn't|could not|unable|not found|no such|not exist|invalid|undefined|missing|already"
+    r"|blocked|refused|refusing|rejected|aborted|killed|terminated|unbound|too \w+)\b",
     re.IGNORECASE,
 )
+_DENIES = re.compile(r"\b(?:no|not|never|without)\b", re.IGNORECASE)
 _LABEL = re.compile(r"\b(?:error|fatal|panic|emerg|exception)\b[^\w\s]", re.IGNORECASE)
 
 
@@ -53,7 +59,7 @@ class ErrorSignature(PlainData):
 
     `name` is the class or the code, None if there is none. `message` is the normalised line that
     says what failed, `frames` are up to four functions of the stack, the innermost first. `text` is
-    the whole error as `normalize_error` returns it.
+    what to search for: the normalised lines that tell of the failure and those beside them.
     """
 
     name: str | None
@@ -69,19 +75,27 @@ def find_error(text: str) -> ErrorSignature | None:
     the message. The normalised text has the same signature.
     """
     normalized = normalize_error(text)
-    lines = normalized.split("\n")
-    messages = [line for line in lines if _frame_of(line) is None] or lines
     if not normalized:
         return None
-    frames = [frame for line in lines if (frame := _frame_of(line))]
-    if _PYTHON in normalized:
-        frames.reverse()
-    message, name = _headline(messages, is_last=_PYTHON in normalized or _CAUSE in normalized)
+    lines = normalized.split("\n")
+    frames = [_frame_of(line) for line in lines]
+    ratings = [
+        _rate(line) if frame is None else 0 for line, frame in zip(lines, frames, strict=True)
+    ]
+    is_last = _PYTHON in normalized or _CAUSE in normalized
+    headline = _headline(ratings, is_last=is_last)
+    names = map(_name_in, [lines[headline], *lines])
+    message = lines[headline]
+    if message.endswith((":", "(")):
+        message = " ".join(lines[headline : headline + 2])
+    # The innermost frame is beside the message: above it in Python, below it elsewhere.
+    stack = [(abs(place - headline), frame) for place, frame in enumerate(frames) if frame]
+    stack.sort(key=lambda pair: pair[0])
     return ErrorSignature(
-        name=name,
+        name=next(filter(None, names), None),
         message=message[:_MAX_MESSAGE],
-        frames=tuple(frames[:_MAX_FRAMES]),
-        text=normalized,
+        frames=tuple(frame for _, frame in stack[:_MAX_FRAMES]),
+        text=_condense(lines, ratings, headline)[:_MAX_TEXT],
     )
 
 
@@ -89,28 +103,31 @@ def _frame_of(line: str) -> str | None:
     return next((match["frame"] for frame in _FRAMES if (match := frame.match(line))), None)
 
 
-def _headline(lines: Sequence[str], *, is_last: bool) -> tuple[str, str | None]:
-    """Return the line that says best what failed, and the name in it."""
-    ratings = [_rate(line) for line in lines]
+def _headline(ratings: Sequence[int], *, is_last: bool) -> int:
+    """Return the place of the line that says best what failed."""
     best = max(ratings)
-    index = ratings.index(best)
-    if is_last:
-        index = len(ratings) - 1 - ratings[::-1].index(best)
-    line = lines[index]
-    name = _name_in(line)
-    if name is None:
-        name = next(filter(None, map(_name_in, lines)), None)
-    if line.endswith((":", "(")) and index + 1 < len(lines):
-        line = f"{line} {lines[index + 1]}"
-    return line, name
+    places = [place for place, rating in enumerate(ratings) if rating == best]
+    return places[-1] if is_last else places[0]
+
+
+def _condense(lines: Sequence[str], ratings: Sequence[int], headline: int) -> str:
+    """Return the lines of a failure and those beside them."""
+    if len(lines) <= _SHORT:
+        return "\n".join(lines)
+    failing = [place for place, rating in enumerate(ratings) if rating]
+    failing.sort(key=lambda place: (-ratings[place], abs(place - headline)))
+    kept = {
+        beside
+        for place in [headline, *failing[:_MAX_FAILING]]
+        for beside in (place - 1, place, place + 1)
+    }
+    return "\n".join(line for place, line in enumerate(lines) if place in kept)
 
 
 def _rate(line: str) -> int:
-    if _name_in(line):
-        return 3
-    if _LABEL.search(line):
-        return 2
-    return 1 if _FAILS.search(line) else 0
+    """Return how surely a line says what failed, from 0 to 4."""
+    signs = (_name_in(line), _LABEL.search(line), _FAILS.search(line), _DENIES.search(line))
+    return next((4 - place for place, sign in enumerate(signs) if sign), 0)
 
 
 def _name_in(line: str) -> str | None:
