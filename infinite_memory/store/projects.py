@@ -22,6 +22,7 @@ from infinite_memory.projects.finding import (
 from infinite_memory.projects.history import Decision, ProjectHistory, get_decisions, get_history
 from infinite_memory.projects.patterns import Patterns, identify_patterns
 from infinite_memory.projects.session_context import DEFAULT_DAYS, build_session_context
+from infinite_memory.projects.solutions import find_past_solutions
 from infinite_memory.projects.storing import store_chunk
 from infinite_memory.store.lifetime import Group
 
@@ -113,6 +114,33 @@ class Projects(Group):
             folder=folder,
         )
         return find_similar_problems(self._services, request)
+
+    def find_past_solutions(
+        self,
+        error_message: str,
+        *,
+        context: str | None = None,
+        repository: str | None = None,
+        limit: int = 3,
+        folder: str | None = None,
+    ) -> tuple[WorkMatch, ...]:
+        """Return how an error was solved before, in any open repository, best first.
+
+        Paths, line numbers, addresses, ids and times of the message or the stack trace do not
+        count, so that the same error in another place matches. `context` is what the person says
+        of it. What was solved in `repository` comes a little earlier.
+
+        Raises:
+            InvalidInput: a value cannot be used.
+        """
+        return find_past_solutions(
+            self._services,
+            error_message,
+            context=context,
+            repository=repository,
+            limit=limit,
+            folder=folder,
+        )
 
     def get_history(self, repository: str, *, limit: int = 20) -> ProjectHistory:
         """Return what was done in a repository, newest first.

@@ -146,6 +146,15 @@ class SearchSimilarProblems(ProjectArguments):
     max_tokens: Tokens = DEFAULT_TOKENS
 
 
+class FindPastSolutions(ProjectArguments):
+    """The arguments of `find_past_solutions`."""
+
+    error_message: str = Field(description="The message or the whole stack trace")
+    context: str | None = None
+    limit: Limit = 3
+    max_tokens: Tokens = DEFAULT_TOKENS
+
+
 class GetProjectHistory(ProjectArguments):
     """The arguments of `get_project_history`."""
 
@@ -238,6 +247,18 @@ def search_similar_problems(store: MemoryStore, arguments: SearchSimilarProblems
         folder=arguments.folder,
     )
     return render_matches(store, matches, "similar problem", arguments.max_tokens)
+
+
+def find_past_solutions(store: MemoryStore, arguments: FindPastSolutions) -> Answer:
+    """Find how this error was solved before, in any repository: paste the message whole."""
+    matches = store.projects.find_past_solutions(
+        arguments.error_message,
+        context=arguments.context,
+        repository=arguments.repository,
+        limit=arguments.limit,
+        folder=arguments.folder,
+    )
+    return render_matches(store, matches, "past solution", arguments.max_tokens)
 
 
 def get_project_history(store: MemoryStore, arguments: GetProjectHistory) -> Answer:
@@ -333,6 +354,13 @@ PROJECTS = (
         run=search_similar_problems,
         arguments=SearchSimilarProblems,
         title="Find similar problems",
+        answers=_MATCHES,
+        reads=True,
+    ),
+    ToolSpec(
+        run=find_past_solutions,
+        arguments=FindPastSolutions,
+        title="Find past solutions",
         answers=_MATCHES,
         reads=True,
     ),

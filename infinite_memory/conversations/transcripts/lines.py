@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from typing import IO, Any
 
-__all__ = ["read_objects"]
+__all__ = ["read_numbered", "read_objects"]
 
 _MAX_LINE_BYTES = 8 << 20
 _CHUNK_BYTES = 1 << 20
@@ -23,10 +24,25 @@ def read_objects(path: Path, position: int) -> Iterator[tuple[dict[str, Any], in
     Raises:
         OSError: the file cannot be read.
     """
+    for _, value, end in _read(path, position):
+        yield value, end
+
+
+def read_numbered(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the objects of a file with the number of their line, from 1; see `read_objects`.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    for number, value, _ in _read(path, 0):
+        yield number, value
+
+
+def _read(path: Path, position: int) -> Iterator[tuple[int, dict[str, Any], int]]:
     with path.open("rb") as file:
         size = file.seek(0, 2)
         file.seek(position if position <= size else 0)
-        while True:
+        for number in count(1):
             line = file.readline(_MAX_LINE_BYTES)
             if not line:
                 return
@@ -36,7 +52,7 @@ def read_objects(path: Path, position: int) -> Iterator[tuple[dict[str, Any], in
                 continue
             value = _parse(line)
             if value is not None:
-                yield value, file.tell()
+                yield number, value, file.tell()
 
 
 def _skip_line(file: IO[bytes]) -> bool:

@@ -1,0 +1,1 @@
+"""The events of the sessions of coding assistants, read from their files."""
