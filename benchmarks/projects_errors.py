@@ -36,6 +36,11 @@ _LOG = (
     "    at async {name}.{other} (/srv/{name}/{other}.js:{number}:{minute})",
     '  File "/srv/{name}/{other}.py", line {number}, in {name}_{other}',
     "Warning: option --{name} is deprecated, use --{other} instead",
+    "{other}.py:{number}: DeprecationWarning: {name}() will be removed in version {minute}",
+    "{minute} passed, 0 failed, 0 errors in {number} ms",
+    "INFO PROJ-{number}: {name} deployed with NODE_ENV=production and HTTP_PORT={number}",
+    "DEBUG no changes in {name}, not writing {other}.json",
+    "INFO {name}: error handler of {other} registered",
 )
 _NAMES = (
     "orders",

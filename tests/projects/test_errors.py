@@ -177,6 +177,23 @@ def test_of_a_long_log_only_the_failure_is_searched_for() -> None:
     assert signature.text == f"INFO loaded z\n{error}\nINFO loaded a"
 
 
+def test_what_a_log_says_again_and_again_is_routine() -> None:
+    passed = "\n".join(
+        f"suite {n} of {chr(97 + n)}: 12 passed, 0 failed, 0 errors" for n in range(9)
+    )
+    ticket = "INFO ABC-1234: begin with NODE_ENV=production, without cache"
+    signature = find(f"{passed}\n{ticket}\n{passed}\nUnable to reach the queue\n{passed}")
+    assert signature.message == "Unable to reach the queue"
+    assert signature.name is None
+
+
+def test_a_failure_that_a_log_repeats_is_still_found() -> None:
+    log = "\n".join(
+        f"worker {chr(97 + n)}: KeyError: 'size'\nworker begins again" for n in range(20)
+    )
+    assert find(log).name == "KeyError"
+
+
 def test_the_cause_is_the_message_of_a_chain() -> None:
     chain = "a.BeanError: no bean\n\tat a.B.c(B.java:1)\nCaused by: b.DiskError\n\tat d.E.f(E.java)"
     assert find(chain).name == "DiskError"

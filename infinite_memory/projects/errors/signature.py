@@ -3,12 +3,13 @@
 They are found by the shape of the lines. A name is a class (`KeyError`), a code (`E0382`) or a
 constant (`ERR_REQUIRE_ESM`). The message is the line with the name, or else the first that says
 that something failed. Of a long text, such as a log, the lines that say nothing of a failure are
-left out, except those beside one that does.
+left out, except those beside one that does. A line whose words are in many lines is routine.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 
 from attrs import frozen
@@ -39,7 +40,7 @@ _CODE_NAME = re.compile(
     r"\b(?P<name>[A-Z]{1,5}-?\d{3,5}|E[A-Z]{5,}|[A-Z]{2,}(?:_[A-Z0-9]+)+)\b(?!\.\w)"
 )
 _CLASS_NAME = re.compile(
-    r"(?:^|[\s(:.\\])(?P<name>[A-Z]\w*[a-z]\w*?(?:Error|Exception|Warning|Failure|Violation|Denied))"
+    r"(?:^|[\s(:.\\])(?P<name>[A-Z]\w*[a-z]\w*?(?:Error|Exception|Failure|Violation|Denied))"
     r"(?![\w.])"
 )
 _LEADING_CLASS = re.compile(r"^(?P<name>[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]+)+)(?=:)")
@@ -51,6 +52,12 @@ _FAILS = re.compile(
 )
 _DENIES = re.compile(r"\b(?:no|not|never|without)\b", re.IGNORECASE)
 _LABEL = re.compile(r"\b(?:error|fatal|panic|emerg|exception)\b[^\w\s]", re.IGNORECASE)
+
+# The level of a line in a log that went well.
+_LOGGED = re.compile(r"(?:\S+ ){0,4}?[\[(<]?(?:TRACE|DEBUG|INFO|NOTICE)\b")
+_WORDS = re.compile(r"[^\W\d_]{2,}+")
+_ROUTINE = 4
+"""A word in as many lines is one of the log, not of the failure."""
 
 
 @frozen(kw_only=True)
@@ -79,9 +86,7 @@ def find_error(text: str) -> ErrorSignature | None:
         return None
     lines = normalized.split("\n")
     frames = [_frame_of(line) for line in lines]
-    ratings = [
-        _rate(line) if frame is None else 0 for line, frame in zip(lines, frames, strict=True)
-    ]
+    ratings = _rate_all(lines, frames)
     is_last = _PYTHON in normalized or _CAUSE in normalized
     headline = _headline(ratings, is_last=is_last)
     names = map(_name_in, [lines[headline], *lines])
@@ -124,8 +129,24 @@ def _condense(lines: Sequence[str], ratings: Sequence[int], headline: int) -> st
     return "\n".join(line for place, line in enumerate(lines) if place in kept)
 
 
+def _rate_all(lines: Sequence[str], frames: Sequence[str | None]) -> list[int]:
+    """Return how surely each line says what failed, from 0 to 4."""
+    ratings = [0 if frame else _rate(line) for line, frame in zip(lines, frames, strict=True)]
+    if len(lines) <= _SHORT:
+        return ratings
+    words = [set(_WORDS.findall(line)) for line in lines]
+    counts = Counter(word for of_line in words for word in of_line)
+    special = [
+        rating if sum(counts[word] >= _ROUTINE for word in of_line) * 2 < len(of_line) else 0
+        for rating, of_line in zip(ratings, words, strict=True)
+    ]
+    # The same failure, again and again, is still the failure.
+    return special if any(special) else ratings
+
+
 def _rate(line: str) -> int:
-    """Return how surely a line says what failed, from 0 to 4."""
+    if _LOGGED.match(line):
+        return 0
     signs = (_name_in(line), _LABEL.search(line), _FAILS.search(line), _DENIES.search(line))
     return next((4 - place for place, sign in enumerate(signs) if sign), 0)
 
@@ -134,5 +155,8 @@ def _name_in(line: str) -> str | None:
     found = [match["name"] for match in _CLASS_NAME.finditer(line)]
     if found:
         return found[0]
-    match = _LEADING_CLASS.search(line) or _CODE_NAME.search(line)
+    if match := _LEADING_CLASS.search(line):
+        return match["name"]
+    # A constant or the number of a ticket is no error by itself.
+    match = _CODE_NAME.search(line) if _FAILS.search(line) else None
     return match["name"] if match else None
