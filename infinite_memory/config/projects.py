@@ -55,19 +55,16 @@ class Chunking(Section):
     """When a session is cut into chunks.
 
     - `minutes`: the length of work on a single topic after which the next pause is a cut.
-    - `files`: the number of changed files after which the next request is a cut.
+    - `files`: after so many changed files, a request that is mostly about other files is a cut.
     - `pause_minutes`: a pause so long is a cut.
     - `topic_distance`: how far a request must be from the topic before it, as 1 minus the cosine
       of their embeddings, to be a jump.
-    - `fewest_events`: a shorter piece is joined to the piece before it, unless the repository
-      changes.
     """
 
     minutes: Annotated[float, Field(ge=1, le=1440)] = 10
     files: Annotated[int, Field(ge=1, le=1000)] = 3
     pause_minutes: Annotated[float, Field(ge=1, le=100_000)] = 45
-    topic_distance: Annotated[float, Field(ge=0, le=2)] = 0.75
-    fewest_events: Annotated[int, Field(ge=1, le=1000)] = 2
+    topic_distance: Annotated[float, Field(ge=0, le=2)] = 0.4
 
 
 class Projects(Section):

@@ -1,0 +1,1 @@
+"""Cut a session into pieces of work."""

@@ -1,0 +1,240 @@
+"""Take in session files: cut them into pieces of work, and store each piece as a chunk."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from datetime import timedelta
+from pathlib import Path
+
+from attrs import evolve, frozen
+
+from infinite_memory.conversations.events.event import Event
+from infinite_memory.conversations.events.reading import (
+    SessionFile,
+    find_session_files,
+    read_session,
+)
+from infinite_memory.errors import Conflict, InfiniteMemoryError, InvalidInput, NotFound
+from infinite_memory.model.draft import Draft
+from infinite_memory.model.ids import import_id
+from infinite_memory.model.memory import Memory, Origin, Status
+from infinite_memory.operations.load_memories import load_memories
+from infinite_memory.operations.services import Services
+from infinite_memory.operations.writes.forget import forget
+from infinite_memory.operations.writes.remember import remember
+from infinite_memory.operations.writes.revise import revise
+from infinite_memory.plain import PlainData
+from infinite_memory.projects.checkout import open_checkout
+from infinite_memory.projects.chunking.cutting import CutPiece, cut_session
+from infinite_memory.projects.chunking.describing import describe_piece, exclude_files
+from infinite_memory.projects.exclusion import Exclusion
+from infinite_memory.projects.loading import KEPT, load_chunks
+from infinite_memory.projects.repositories import prepare_repository, scope_of_folder
+from infinite_memory.projects.storing import draft_of
+
+__all__ = ["IngestedSessions", "SessionChunk", "ingest_sessions"]
+
+_log = logging.getLogger(__name__)
+_AROUND = timedelta(days=1)
+
+
+@frozen(kw_only=True)
+class SessionChunk(PlainData):
+    """A chunk of a session: `id` of its memory, what became of it, and why its piece ended.
+
+    `outcome` is "stored", "revised" if the session had gone on since, "unchanged", "kept" if a
+    person changed or forgot it since, or "new" in a dry run.
+    """
+
+    id: str
+    outcome: str
+    scope: str
+    kind: str
+    summary: str
+    reason: str
+    events: int
+
+
+@frozen(kw_only=True)
+class IngestedSessions(PlainData):
+    """The chunks of session files, in the order of the files and of time.
+
+    `skipped` are sentences on files, or on repositories that are not enabled.
+    """
+
+    files: int
+    chunks: tuple[SessionChunk, ...] = ()
+    skipped: tuple[str, ...] = ()
+
+    def count(self, outcome: str) -> int:
+        """Return the number of chunks with an outcome."""
+        return sum(chunk.outcome == outcome for chunk in self.chunks)
+
+
+def ingest_sessions(
+    services: Services,
+    paths: Iterable[Path],
+    *,
+    dry_run: bool = False,
+    stop: Callable[[], bool] | None = None,
+) -> IngestedSessions:
+    """Store the chunks of session files; see `Projects.ingest_sessions`.
+
+    Raises:
+        NotFound: there is nothing at a path.
+        StorageError: the chunks cannot be stored at the moment.
+    """
+    result = IngestedSessions(files=0)
+    for path in paths:
+        if not path.exists():
+            raise NotFound(f"there is nothing at {path}: give a session file or a folder of them")
+        for file in find_session_files(path):
+            if stop is not None and stop():
+                return result
+            result = _add_file(services, result, file, dry_run=dry_run)
+    return result
+
+
+def _add_file(
+    services: Services, result: IngestedSessions, file: SessionFile, *, dry_run: bool
+) -> IngestedSessions:
+    try:
+        events = read_session(file)
+    except OSError as error:
+        sentence = f"{file.path}: {error.strerror or error}"
+        return evolve(result, skipped=(*result.skipped, sentence))
+    chunks, skipped = _ingest_events(services, file.client, events, dry_run=dry_run)
+    return IngestedSessions(
+        files=result.files + 1,
+        chunks=(*result.chunks, *chunks),
+        skipped=tuple(dict.fromkeys([*result.skipped, *skipped])),
+    )
+
+
+def _ingest_events(
+    services: Services, client: str, events: Sequence[Event], *, dry_run: bool
+) -> tuple[list[SessionChunk], list[str]]:
+    cuts = cut_session(events, services.config.chunking, services.embedder.embed)
+    chunks: list[SessionChunk] = []
+    skipped: list[str] = []
+    done = 0
+    for cut in cuts:
+        earlier = events[:done]
+        done += len(cut.piece.events)
+        scope = scope_of_folder(Path(describe_piece(cut, earlier).folder))
+        if not services.config.projects.rules_of(scope).enabled:
+            skipped.append(f"{scope} is not enabled")
+            continue
+        draft = _draft_of(services, client, cut, earlier, scope)
+        try:
+            outcome = "new" if dry_run else _store(services, draft, scope)
+        except (Conflict, InvalidInput) as error:
+            skipped.append(f"a piece of {cut.piece.events[0].session} in {scope}: {error}")
+            continue
+        chunks.append(_report(draft, cut, scope, outcome))
+    if not dry_run:
+        _forget_replaced(services, client, events, chunks)
+    return chunks, skipped
+
+
+def _report(draft: Draft, cut: CutPiece, scope: str, outcome: str) -> SessionChunk:
+    return SessionChunk(
+        id=draft.id or "",
+        outcome=outcome,
+        scope=scope,
+        kind=str(draft.kind),
+        summary=draft.title or "",
+        reason=cut.reason.value,
+        events=len(cut.piece.events),
+    )
+
+
+def _draft_of(
+    services: Services, client: str, cut: CutPiece, earlier: Sequence[Event], scope: str
+) -> Draft:
+    """Return the draft of a piece, whose id is that of its first event for ever."""
+    exclusion = Exclusion(services.config.projects.rules_of(scope).exclude)
+    events = exclude_files(cut.piece.events, exclusion)
+    described = describe_piece(evolve(cut, piece=type(cut.piece)(events)), earlier)
+    first, last = events[0], events[-1]
+    draft = draft_of(
+        services,
+        described.content,
+        kind=described.kind,
+        scope=scope,
+        details={**described.details, "id": _id_of(client, first)},
+    )
+    blobs = {}
+    commit = described.details.get("commit")
+    checkout = open_checkout(described.folder)
+    if commit and checkout is not None:
+        # As they are in the commit: the checkout may have gone on since.
+        blobs = checkout.hashes(described.details.get("files", ()), commit)
+    context = {**draft.context, "client": client, "last_event": last.name}
+    return evolve(draft, context={**context, "blobs": blobs} if blobs else context)
+
+
+def _id_of(client: str, first: Event) -> str:
+    return import_id(["chunk", client, first.session, first.name])
+
+
+def _store(services: Services, draft: Draft, scope: str) -> str:
+    """Store a chunk that is new, or bring one up to date whose session went on since."""
+    assert draft.id is not None
+    present = load_memories(services, [draft.id]).get(draft.id)
+    if present is None:
+        if services.storage.erased([draft.id]):
+            return "kept"
+        prepare_repository(services, scope)
+        remember(services, draft, similar=False, create_scope=True)
+        return "stored"
+    is_same = present.text == draft.text and present.context == dict(draft.context)
+    if is_same:
+        return "unchanged"
+    if not _is_ours(services, present):
+        return "kept"
+    changes = {
+        "text": draft.text,
+        "title": draft.title,
+        "kind": draft.kind,
+        "context": draft.context,
+    }
+    revise(services, present.id, revision=present.revision, changes=changes)
+    return "revised"
+
+
+def _is_ours(services: Services, memory: Memory) -> bool:
+    """Return whether nobody but the taking in of sessions has changed a memory."""
+    if memory.status is not Status.CURRENT or memory.origin is not Origin.TOOL:
+        return False
+    names = {revision.context.get("last_event") for revision in services.storage.history(memory.id)}
+    names.add(memory.context.get("last_event"))
+    # Each revision of ours ends with a further event; one of a person keeps the last.
+    return len(names) == memory.revision
+
+
+def _forget_replaced(
+    services: Services, client: str, events: Sequence[Event], chunks: Sequence[SessionChunk]
+) -> None:
+    """Forget chunks of the session whose events now belong to an earlier piece."""
+    if not events or not chunks:
+        return
+    ids = {_id_of(client, event) for event in events} - {chunk.id for chunk in chunks}
+    sessions = {event.session for event in events}
+    stored = load_chunks(
+        services,
+        {chunk.scope for chunk in chunks},
+        statuses=KEPT,
+        since=events[0].at - _AROUND,
+        until=events[-1].at + _AROUND,
+    )
+    for chunk in stored:
+        if chunk.id in ids and chunk.session in sessions:
+            memory = load_memories(services, [chunk.id]).get(chunk.id)
+            if memory is None or not _is_ours(services, memory):
+                continue
+            try:
+                forget(services, chunk.id, hard=False)
+            except InfiniteMemoryError as error:
+                _log.warning("%s was not forgotten: %s", chunk.id, error)
