@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from datetime import timedelta
+from itertools import pairwise
 
 from benchmarks.environment import describe_environment
 from infinite_memory import MemoryStore
@@ -25,12 +26,18 @@ _TEN_MINUTES = timedelta(minutes=10)
 
 
 def cut_at_commits(stream: Stream) -> set[int]:
-    """Return a cut after every commit."""
-    return {
-        number + 1
-        for number, event in enumerate(stream.events[:-1])
-        if event.kind is EventKind.COMMIT
-    }
+    """Return a cut after every commit: before the next message, or else the next event."""
+    cuts = set()
+    for number, event in enumerate(stream.events[:-1]):
+        if event.kind is EventKind.COMMIT:
+            rest = stream.events[number + 1 :]
+            to_request = next((i for i, other in enumerate(rest) if other.is_request), None)
+            to_commit = next(
+                (i for i, other in enumerate(rest) if other.kind is EventKind.COMMIT), len(rest)
+            )
+            is_near = to_request is not None and to_request < to_commit
+            cuts.add(number + 1 + (to_request if is_near and to_request is not None else 0))
+    return cuts
 
 
 def cut_every_ten_minutes(stream: Stream) -> set[int]:
@@ -70,7 +77,7 @@ def judge_kinds(streams: Iterable[Stream], embed: Embed | None) -> tuple[int, in
     pieces = kinds = outcomes = 0
     for stream in streams:
         bounds = [0, *sorted(stream.cuts), len(stream.events)]
-        labels = dict(zip(zip(bounds, bounds[1:], strict=False), stream.pieces, strict=False))
+        labels = dict(zip(pairwise(bounds), stream.pieces, strict=False))
         done = 0
         for cut in cut_session(stream.events, Chunking(), embed):
             span = (done, done + len(cut.piece.events))

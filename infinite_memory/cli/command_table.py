@@ -125,6 +125,11 @@ SECTIONS: Mapping[str, Mapping[str, CommandRow]] = {
             "import conversations.zip --scope chatgpt --dry-run",
             "exchange",
         ),
+        "ingest-session": CommandRow(
+            "Cut sessions of coding assistants into pieces of work, and store them.",
+            "ingest-session ~/.claude/projects --watch",
+            "projects.sessions",
+        ),
         "optimize": CommandRow(
             "Do the upkeep that is due: archive, link, back up, compact.",
             "optimize --dry-run",

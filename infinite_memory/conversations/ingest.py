@@ -27,10 +27,13 @@ from infinite_memory.operations.services import Services
 from infinite_memory.operations.writes.remember import remember_many
 from infinite_memory.storage.inmemory import InMemoryStorage
 
-__all__ = ["Stop", "ingest_spool"]
+__all__ = ["OnRead", "Stop", "ingest_spool"]
 
 Stop = Callable[[], bool]
 """Returns whether the work is to stop at the next opportunity."""
+
+OnRead = Callable[[SpoolLine], None]
+"""Called with a transcript whose new messages are stored."""
 
 _log = logging.getLogger(__name__)
 _BATCH = 64
@@ -39,7 +42,7 @@ _MILLISECOND, _MICROSECOND = timedelta(milliseconds=1), timedelta(microseconds=1
 _MAX_BYTES_OF_CHARACTER = 4
 
 
-def ingest_spool(services: Services, stop: Stop) -> Ingested:
+def ingest_spool(services: Services, stop: Stop, on_read: OnRead) -> Ingested:
     """Read the transcripts that hooks have noted; see `Conversations.ingest_spool`."""
     spool = Spool(services.config.home)
     # A confined handle may not have the scope of a session, a handle for a client may only read,
@@ -52,12 +55,12 @@ def ingest_spool(services: Services, stop: Stop) -> Ingested:
     if not lock.try_acquire():
         return Ingested()
     try:
-        return _ingest_claimed(services, spool, stop)
+        return _ingest_claimed(services, spool, stop, on_read)
     finally:
         lock.release()
 
 
-def _ingest_claimed(services: Services, spool: Spool, stop: Stop) -> Ingested:
+def _ingest_claimed(services: Services, spool: Spool, stop: Stop, on_read: OnRead) -> Ingested:
     files = spool.claim()
     positions = spool.positions()
     ingested = Ingested()
@@ -85,6 +88,7 @@ def _ingest_claimed(services: Services, spool: Spool, stop: Stop) -> Ingested:
             positions.pop(line.transcript, None)
             positions[line.transcript] = position
             spool.write_positions(positions)
+            on_read(line)
         new = 1 if count else 0
         ingested = evolve(
             ingested,

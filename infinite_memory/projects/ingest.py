@@ -11,10 +11,13 @@ from attrs import evolve, frozen
 
 from infinite_memory.conversations.events.event import Event
 from infinite_memory.conversations.events.reading import (
+    CLIENTS,
     SessionFile,
     find_session_files,
     read_session,
 )
+from infinite_memory.conversations.repository import find_work_tree
+from infinite_memory.conversations.spool import SpoolLine
 from infinite_memory.errors import Conflict, InfiniteMemoryError, InvalidInput, NotFound
 from infinite_memory.model.draft import Draft
 from infinite_memory.model.ids import import_id
@@ -33,7 +36,7 @@ from infinite_memory.projects.loading import KEPT, load_chunks
 from infinite_memory.projects.repositories import prepare_repository, scope_of_folder
 from infinite_memory.projects.storing import draft_of
 
-__all__ = ["IngestedSessions", "SessionChunk", "ingest_sessions"]
+__all__ = ["IngestedSessions", "SessionChunk", "ingest_noted", "ingest_sessions"]
 
 _log = logging.getLogger(__name__)
 _AROUND = timedelta(days=1)
@@ -96,15 +99,39 @@ def ingest_sessions(
     return result
 
 
+def ingest_noted(services: Services, line: SpoolLine) -> None:
+    """Store the chunks of a session that a hook has noted, if the configuration wants them.
+
+    Its messages are stored by then, so a failure is logged; the next note tries again.
+    """
+    if not services.config.projects.sessions or line.client not in CLIENTS:
+        return
+    file = SessionFile(path=Path(line.transcript), client=line.client)
+    try:
+        report = _add_file(services, IngestedSessions(files=0), file, only_checkouts=True)
+    except InfiniteMemoryError as error:
+        _log.warning("the work of %s was not stored: %s", line.transcript, error)
+        return
+    for sentence in report.skipped:
+        _log.info("left out of the work of %s: %s", line.transcript, sentence)
+
+
 def _add_file(
-    services: Services, result: IngestedSessions, file: SessionFile, *, dry_run: bool
+    services: Services,
+    result: IngestedSessions,
+    file: SessionFile,
+    *,
+    dry_run: bool = False,
+    only_checkouts: bool = False,
 ) -> IngestedSessions:
     try:
         events = read_session(file)
     except OSError as error:
         sentence = f"{file.path}: {error.strerror or error}"
         return evolve(result, skipped=(*result.skipped, sentence))
-    chunks, skipped = _ingest_events(services, file.client, events, dry_run=dry_run)
+    chunks, skipped = _ingest_events(
+        services, file.client, events, dry_run=dry_run, only_checkouts=only_checkouts
+    )
     return IngestedSessions(
         files=result.files + 1,
         chunks=(*result.chunks, *chunks),
@@ -113,8 +140,17 @@ def _add_file(
 
 
 def _ingest_events(
-    services: Services, client: str, events: Sequence[Event], *, dry_run: bool
+    services: Services,
+    client: str,
+    events: Sequence[Event],
+    *,
+    dry_run: bool,
+    only_checkouts: bool,
 ) -> tuple[list[SessionChunk], list[str]]:
+    """Store the pieces of a session; with `only_checkouts` those in a repository on this machine.
+
+    Return their chunks, and sentences on what is left out.
+    """
     cuts = cut_session(events, services.config.chunking, services.embedder.embed)
     chunks: list[SessionChunk] = []
     skipped: list[str] = []
@@ -122,7 +158,10 @@ def _ingest_events(
     for cut in cuts:
         earlier = events[:done]
         done += len(cut.piece.events)
-        scope = scope_of_folder(Path(describe_piece(cut, earlier).folder))
+        folder = Path(describe_piece(cut, earlier).folder)
+        if only_checkouts and find_work_tree(folder) is None:
+            continue
+        scope = scope_of_folder(folder)
         if not services.config.projects.rules_of(scope).enabled:
             skipped.append(f"{scope} is not enabled")
             continue

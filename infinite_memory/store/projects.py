@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Unpack
 
 from infinite_memory.model.memory import Kind
@@ -20,6 +22,7 @@ from infinite_memory.projects.finding import (
     suggest_related_work,
 )
 from infinite_memory.projects.history import Decision, ProjectHistory, get_decisions, get_history
+from infinite_memory.projects.ingest import IngestedSessions, ingest_sessions
 from infinite_memory.projects.patterns import Patterns, identify_patterns
 from infinite_memory.projects.session_context import DEFAULT_DAYS, build_session_context
 from infinite_memory.projects.solutions import find_past_solutions
@@ -80,6 +83,28 @@ class Projects(Group):
         return store_chunk(
             self._services, content, kind=Kind.LESSON, repository=repository, details=fields
         )
+
+    @count_call
+    def ingest_sessions(
+        self,
+        *paths: str | os.PathLike[str],
+        dry_run: bool = False,
+        stop: Callable[[], bool] | None = None,
+    ) -> IngestedSessions:
+        """Cut sessions of Claude Code, Codex and Gemini CLI into chunks, and store them.
+
+        A path is a session file or a folder, which is searched for them. The pieces of a session
+        become chunks of the repository that they worked on, with kind, title, files and outcome. A
+        second call stores nothing twice: a chunk whose session went on is revised, and one that a
+        person changed or forgot stays so. A `dry_run` stores nothing and returns the same report.
+        `stop` is asked between two files.
+
+        Raises:
+            NotFound: there is nothing at a path.
+            StorageError: the chunks cannot be stored at the moment; what is stored stays.
+        """
+        files = [Path(os.fspath(path)).expanduser() for path in paths]
+        return ingest_sessions(self._services, files, dry_run=dry_run, stop=stop)
 
     def search_similar_problems(
         self,

@@ -22,13 +22,13 @@ from infinite_memory_mcp.arguments import (
 from infinite_memory_mcp.budget import DEFAULT_TOKENS
 from infinite_memory_mcp.data import RECEIPT, object_schema, receipt_to_data
 from infinite_memory_mcp.render import render_receipt
-from infinite_memory_mcp.render_projects import (
+from infinite_memory_mcp.tool import Answer, ToolSpec
+from infinite_memory_mcp.toolsets.project_answers import (
     render_decisions,
     render_history,
     render_matches,
     render_patterns,
 )
-from infinite_memory_mcp.tool import Answer, ToolSpec
 from infinite_memory_mcp.view import receipt_ids, view_of_ids
 
 if TYPE_CHECKING:

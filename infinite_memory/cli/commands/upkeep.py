@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from types import FrameType
+from collections.abc import Callable, Sequence
 
 import click
 
@@ -16,6 +11,7 @@ from infinite_memory.cli.opening import open_store
 from infinite_memory.cli.options import common_options, refuse_scopes, wants_json
 from infinite_memory.cli.output import Line, emit_json, emit_json_line, emit_lines, remark
 from infinite_memory.cli.render import one_line
+from infinite_memory.cli.stopping import stopped_by_signals
 from infinite_memory.cli.waiting import end_waiting
 from infinite_memory.store import MemoryStore
 from infinite_memory.upkeep.describe import describe_report, shown_steps
@@ -26,8 +22,6 @@ __all__ = ["optimize_command", "worker_command"]
 
 _UNDO = "infinite-memory undo {}"
 _LINE_CHARS = 400
-# A job that does not end in time is given up, which loses nothing: it commits whole or not at all.
-_LONGEST_END_SECONDS = 0.9
 
 
 @click.command("optimize")
@@ -69,7 +63,7 @@ def worker_command(context: click.Context, /, *, once: bool) -> int:
     Exits with 1 if --once gave a job up.
     """
     refuse_scopes(context, "worker")
-    with _stopped_by_signals() as stop, open_store(context) as store:
+    with stopped_by_signals() as stop, open_store(context) as store:
         end_waiting()
         emit = _emit_each(context, store)
         if once:
@@ -95,25 +89,6 @@ def _emit_each(context: click.Context, store: MemoryStore) -> Callable[[JobRepor
             emit_report(store, UpkeepReport(dry_run=False, jobs=(report,)))
 
     return emit
-
-
-@contextmanager
-def _stopped_by_signals() -> Iterator[threading.Event]:
-    """Give an event that SIGTERM and SIGINT set; the process then ends within a second."""
-    stop = threading.Event()
-
-    def end(_number: int, _frame: FrameType | None) -> None:
-        stop.set()
-        timer = threading.Timer(_LONGEST_END_SECONDS, os._exit, (ExitCode.DONE,))
-        timer.daemon = True
-        timer.start()
-
-    before = {number: signal.signal(number, end) for number in (signal.SIGTERM, signal.SIGINT)}
-    try:
-        yield stop
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def emit_report(store: MemoryStore, report: UpkeepReport) -> None:

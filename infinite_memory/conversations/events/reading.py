@@ -13,7 +13,7 @@ from infinite_memory.conversations.events.event import Event
 from infinite_memory.conversations.events.gemini import read_gemini_events
 from infinite_memory.conversations.transcripts.lines import read_numbered
 
-__all__ = ["CLIENTS", "SessionFile", "find_session_files", "read_session"]
+__all__ = ["CLIENTS", "NAMES", "SessionFile", "find_session_files", "read_session"]
 
 CLIENTS: Mapping[str, Callable[[Path], Iterator[Event]]] = {
     "claude-code": read_claude_code_events,
@@ -24,7 +24,8 @@ CLIENTS: Mapping[str, Callable[[Path], Iterator[Event]]] = {
 
 _LOOKED_AT = 20
 _HEAD_BYTES = 4096
-_NAMES = ("*.jsonl", "*.json")
+NAMES = ("*.jsonl", "*.json")
+"""The patterns of the names of session files."""
 
 
 @frozen(kw_only=True)
@@ -44,7 +45,7 @@ def find_session_files(path: Path) -> list[SessionFile]:
     if path.is_file():
         candidates = [path]
     else:
-        candidates = [file for name in _NAMES for file in path.rglob(name) if file.is_file()]
+        candidates = [file for name in NAMES for file in path.rglob(name) if file.is_file()]
     files = []
     for candidate in candidates:
         client = recognise_client(candidate)

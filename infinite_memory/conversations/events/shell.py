@@ -38,7 +38,7 @@ def find_written(command: str) -> list[str]:
     text = command[:_MAX_CHARS]
     paths = [match["path"] for match in _REDIRECTED.finditer(text)]
     for match in _SED.finditer(text):
-        paths += [word for word in match["rest"].split() if _FILE.fullmatch(word)][-1:]
+        paths += match["rest"].split()[-1:]
     removed = {word for match in _RM.finditer(text) for word in match["rest"].split()}
     kept = [path.strip("\"'") for path in paths]
     return [

@@ -63,19 +63,7 @@ def brief(
     else:
         name = known_scope(scope, scopes, services.confinement).name
     visible = frozenset(_open_scopes(name, visible_from(name, scopes), scopes))
-    holding = _holding(services, visible, name, now)
-    # The sort is stable.
-    holding.sort(key=lambda memory: memory.id not in additions.first)
-    memories: dict[BriefingPart, Sequence[Memory]] = {
-        BriefingPart.DUE: _due(services, visible, now),
-        BriefingPart.USER: load_profile_facts(services) if GLOBAL in visible else [],
-        BriefingPart.OPEN: additions.memories.get(BriefingPart.OPEN, ()),
-        BriefingPart.HOLDS: holding,
-        BriefingPart.SESSIONS: additions.memories.get(BriefingPart.SESSIONS, ()),
-        BriefingPart.PATTERNS: additions.memories.get(BriefingPart.PATTERNS, ()),
-        BriefingPart.RECENT: _recent(services, visible, now, _EVENTS - set(additions.told)),
-        BriefingPart.CONVERSATION: _last_messages(services, visible),
-    }
+    memories = _collect(services, visible, name, now, additions)
     shown = [memory for listed in memories.values() for memory in listed]
     short_ids = shorten_ids(services, [memory.id for memory in shown])
     services.note_returned(shown)
@@ -98,6 +86,25 @@ def brief(
         searchable=scope is not None and name != services.config.default_scope,
         headline=additions.headline,
     )
+
+
+def _collect(
+    services: Services, visible: frozenset[str], name: str, now: datetime, additions: Additions
+) -> dict[BriefingPart, Sequence[Memory]]:
+    """Return the memories of every part, the most important first."""
+    holding = _holding(services, visible, name, now)
+    # The sort is stable.
+    holding.sort(key=lambda memory: memory.id not in additions.first)
+    return {
+        BriefingPart.DUE: _due(services, visible, now),
+        BriefingPart.USER: load_profile_facts(services) if GLOBAL in visible else [],
+        BriefingPart.OPEN: additions.memories.get(BriefingPart.OPEN, ()),
+        BriefingPart.HOLDS: holding,
+        BriefingPart.SESSIONS: additions.memories.get(BriefingPart.SESSIONS, ()),
+        BriefingPart.PATTERNS: additions.memories.get(BriefingPart.PATTERNS, ()),
+        BriefingPart.RECENT: _recent(services, visible, now, _EVENTS - set(additions.told)),
+        BriefingPart.CONVERSATION: _last_messages(services, visible),
+    }
 
 
 def _open_scopes(name: str, seen: Iterable[str], scopes: dict[str, Scope]) -> Iterator[str]:

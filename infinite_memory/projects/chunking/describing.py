@@ -128,7 +128,8 @@ def _judge(cut: CutPiece) -> tuple[Kind, WorkOutcome | None]:
         return Kind.PROBLEM, WorkOutcome.IN_PROGRESS
     is_finished = piece.is_committed or piece.is_verified or cut.reason is CutReason.TODO
     outcome = WorkOutcome.SUCCESS if is_finished else WorkOutcome.IN_PROGRESS
-    is_solution = piece.is_solved or _reports_error(piece)
+    # What fails only after an edit is a step of the change, not the problem that it solves.
+    is_solution = (piece.is_solved and piece.began_with_failure) or _reports_error(piece)
     return Kind.SOLUTION if is_solution else Kind.CODE_CHANGE, outcome
 
 

@@ -119,6 +119,12 @@ class Piece:
         return Piece(self.events[self.failure :]).is_verified and not self.ends_in_failure
 
     @property
+    def began_with_failure(self) -> bool:
+        """Whether a command failed before any file was changed, as when a fault is reproduced."""
+        edits = [n for n, event in enumerate(self.events) if event.kind is EventKind.EDIT]
+        return self.failure is not None and (not edits or self.failure < edits[0])
+
+    @property
     def ends_in_failure(self) -> bool:
         """Whether the last command failed."""
         for event in reversed(self.events):
