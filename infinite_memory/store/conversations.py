@@ -31,9 +31,10 @@ class Conversations(Group):
         Each message becomes a memory of kind message, with its conversation, in the scope of the
         repository that the session worked in, or in the default scope. Its pieces of work in a
         repository become chunks too, unless `projects.sessions` of the configuration is False. A
-        message that was taken in before is not stored again, even if it was revised, forgotten or erased since. One process
-        reads at a time; any other returns at once. A store that is confined to scopes, or that
-        ends with the process, takes nothing in. `stop` is asked from time to time.
+        message that was taken in before is not stored again, even if it was revised, forgotten or
+        erased since. One process reads at a time; any other returns at once. A store that is
+        confined to scopes, or that ends with the process, takes nothing in. `stop` is asked from
+        time to time.
 
         Raises:
             StorageError: the messages cannot be stored at the moment; they are kept.

@@ -74,7 +74,7 @@ def _find_message(arguments: str) -> str:
         words = shlex.split(arguments, comments=False)
     except ValueError:
         words = arguments.split()
-    for word, following in pairwise(words):
+    for word, following in pairwise([*words, ""]):
         if word == "--message" or re.fullmatch(r"-[a-zA-Z]*m", word):
             return following.strip()
         if word.startswith("--message="):

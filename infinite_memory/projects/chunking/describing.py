@@ -16,7 +16,7 @@ from infinite_memory.projects.chunk import Difficulty, WorkOutcome
 from infinite_memory.projects.chunking.cutting import CutPiece
 from infinite_memory.projects.chunking.piece import Piece, newly_completed
 from infinite_memory.projects.chunking.rules import CutReason
-from infinite_memory.projects.errors import find_error
+from infinite_memory.projects.errors import find_error, normalize_error
 from infinite_memory.projects.exclusion import EXCLUDED, Exclusion
 
 __all__ = ["DescribedPiece", "describe_piece", "exclude_files"]
@@ -150,10 +150,8 @@ def _describe(piece: Piece, commits: Sequence[Event], failures: Sequence[Event])
     for number, request in enumerate(piece.requests[:_MAX_REQUESTS]):
         yield f"{'Then asked' if number else 'Asked'}: {shorten(request, _REQUEST_CHARS)}"
     for event in failures[:_MAX_FAILURES]:
-        signature = find_error(event.output)
-        message = signature.message if signature is not None else event.output
         command = shorten(event.text, _COMMAND_CHARS)
-        yield f"Failed: {command}: {shorten(message, _REQUEST_CHARS)}"
+        yield f"Failed: {command}: {shorten(_headline(event.output), _REQUEST_CHARS)}"
     changed = sorted({file for _, file in piece.changed})
     if changed:
         yield f"Changed: {', '.join(changed[:20])}"
@@ -165,6 +163,15 @@ def _describe(piece: Piece, commits: Sequence[Event], failures: Sequence[Event])
     if not piece.requests and not changed and not commits and not answer:
         commands = [event.text for event in piece.events if event.text]
         yield f"Ran: {'; '.join(shorten(text, _COMMAND_CHARS) for text in commands[:5]) or '-'}"
+
+
+def _headline(output: str) -> str:
+    """Return the line of an output that says best what failed, as it was printed."""
+    signature = find_error(output)
+    if signature is None:
+        return output
+    lines = output.splitlines()
+    return next((line for line in lines if normalize_error(line) == signature.message), output)
 
 
 def _last_answer(piece: Piece) -> str:
