@@ -33,7 +33,7 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     ),
     "query": (
         *("q", "question", "search", "search_query", "search_term", "keywords", "topic"),
-        *("text", "content", "information_to_get", "prompt"),
+        *("text", "content", "information_to_get", "prompt", "problem", "error_message"),
     ),
     "id": ("memory_id", "content_hash", "hash", "uuid", "identifier", "data_id", "document_id"),
     "ids": (
@@ -84,6 +84,28 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     "job": ("job_name", "task"),
     "changes": ("updates", "profile", "data"),
     "user": ("user_id", "user_name", "username"),
+    "repository": (
+        *("repo", "repo_name", "repository_name", "project", "project_name", "scope", "folder"),
+        *("directory", "cwd", "path"),
+    ),
+    "content": ("text", "body", "description", "details", "notes", "message"),
+    "type": ("kind", "chunk_type", "category", "memory_type"),
+    "files": ("file_context", "file_paths", "paths", "files_touched", "files_changed", "file"),
+    "file_context": ("files", "file_paths", "paths", "current_files", "file"),
+    "session": ("session_id", "conversation_id"),
+    "commit": ("commit_hash", "git_commit", "sha"),
+    "minutes": ("time_spent", "time_spent_minutes", "duration", "duration_minutes"),
+    "tools": ("tools_used", "tool"),
+    "error": ("error_message", "exception"),
+    "error_message": ("error", "message", "exception", "traceback", "stack_trace", "query"),
+    "related": ("related_ids", "related_chunks", "related_memories"),
+    "decision": ("title", "text", "content", "summary"),
+    "rationale": ("reason", "reasoning", "why", "justification"),
+    "timeframe": ("when", "time_range", "time_period", "period", "time_expr"),
+    "min_relevance_score": ("min_score", "min_relevance", "threshold", "min_similarity"),
+    "current_task": ("task", "task_description", "query", "description", "text"),
+    "recent_days": ("days", "days_back"),
+    "budget": ("max_tokens", "token_budget"),
 }
 """The aliases of every argument, in the order in which they are tried."""
 
@@ -239,7 +261,7 @@ class _Reader:
                 return self._important(value)
             case "kind", str():
                 return self._kind(value, is_alias=is_alias)
-            case "context", _:
+            case "context", _ if "text" in self._known:
                 return self._context(value)
             case "mode" | "depth", _ if self._is_foreign_mode(ours, value):
                 self._leave_out(ours, value)

@@ -47,13 +47,15 @@ class Arguments(BaseModel):
 
     `destroying` are the arguments that no refusal suggests. An empty text means that an argument
     was left out, unless `empty_clears`. `fallbacks` names for an argument the tool to call without
-    it, if it is required, or with it, if this tool has no such argument.
+    it, if it is required, or with it, if this tool has no such argument. `spread` names an argument
+    that is an object of further arguments.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     destroying: ClassVar[frozenset[str]] = frozenset()
     empty_clears: ClassVar[bool] = False
     fallbacks: ClassVar[Mapping[str, str]] = {}
+    spread: ClassVar[str | None] = None
 
     def in_folder(self, folder: str | None) -> Self:
         """Return the arguments for a client that works in `folder`, None if that is unknown."""
@@ -126,13 +128,22 @@ def understand(
     Raises:
         InvalidInput: an argument is given twice, under two names.
     """
-    read, notes = understand_arguments(values, kind.model_fields, page_size)
+    read, notes = understand_arguments(_spread(kind, values), kind.model_fields, page_size)
     given = {
         name: value
         for name, value in read.items()
         if name not in kind.model_fields or not _is_left_out(kind, name, value)
     }
     return given, notes
+
+
+def _spread(kind: type[Arguments], values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the values with those in the object of further arguments; what is beside it wins."""
+    inner = _decode_json(values.get(kind.spread)) if kind.spread is not None else None
+    if not isinstance(inner, dict):
+        return values
+    beside = {name: value for name, value in values.items() if name != kind.spread}
+    return {**inner, **{name: value for name, value in beside.items() if value is not None}}
 
 
 def _is_left_out(kind: type[Arguments], name: str, value: Any) -> bool:
@@ -272,7 +283,7 @@ def _shorten_schema(schema: Any) -> Any:
     }
     options = [option for option in kept.pop("anyOf", ()) if option != {"type": "null"}]
     if len(options) == 1:
-        kept = {**options[0], **kept}
+        kept = {**_shorten_schema(options[0]), **kept}
     elif options:
         kept["anyOf"] = options
     return {name: _shorten_schema(value) for name, value in kept.items()}

@@ -121,7 +121,7 @@ def _inside(store: MemoryStore) -> list[Any]:
 
 
 # So many entries of the journal each step outside makes.
-_ENTRIES = (2, 2, 2, 2, 2, 2, 2, 0, 1, 0)
+_ENTRIES = (2, 2, 2, 2, 2, 2, 2, 0, 1, 3)
 
 
 def _outside(store: MemoryStore, storage: Storage) -> list[Any]:
@@ -192,7 +192,16 @@ def _outside(store: MemoryStore, storage: Storage) -> list[Any]:
         child,
         links,
         lambda: store.remember("zzquartz deadline in Global June", id="zz-global"),
-        lambda: None,
+        lambda: store.projects.store_chunk(
+            "zzquartz deadline of Apollo failed",
+            kind="problem",
+            repository="zz.example/octo/zzapollo",
+            id="zz-work",
+            files=["zz/app.py"],
+            tools=["zztool"],
+            outcome="failed",
+            component="zzpart",
+        ),
     ]
 
 

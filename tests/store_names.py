@@ -12,6 +12,7 @@ from infinite_memory.store.journal import Journal
 from infinite_memory.store.keys import AccessKeys
 from infinite_memory.store.models import EmbeddingModels
 from infinite_memory.store.profile import Profiles
+from infinite_memory.store.projects import Projects
 from infinite_memory.store.scopes import Scopes
 from infinite_memory.store.upkeep import Upkeep
 
@@ -27,6 +28,7 @@ GROUPS = {
     "keys": AccessKeys,
     "models": EmbeddingModels,
     "profile": Profiles,
+    "projects": Projects,
     "scopes": Scopes,
     "upkeep": Upkeep,
 }

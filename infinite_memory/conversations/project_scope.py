@@ -63,16 +63,21 @@ def find_project_scope(services: Services, folder: str) -> ProjectScope:
 def create_project_scope(
     services: Services, name: str, *, sensitivity: Sensitivity = Sensitivity.NORMAL
 ) -> None:
-    """Create the scope of a repository under `Projects`, unless it exists."""
+    """Create the scope of a repository under `Projects`, unless it exists.
+
+    A handle that is confined to scopes without `Projects` gives it no parent.
+    """
     scopes = services.storage.scopes()
     if find_spelling(name, scopes) is not None:
         return
+    confinement = services.confinement
+    parent = PROJECTS if confinement is None or confinement.allows(PROJECTS) else None
     # Another process may create them at the same moment.
     with suppress(Conflict):
-        if find_spelling(PROJECTS, scopes) is None:
+        if parent is not None and find_spelling(PROJECTS, scopes) is None:
             _create_scope(services, PROJECTS, None, Sensitivity.NORMAL)
     with suppress(Conflict):
-        _create_scope(services, name, PROJECTS, sensitivity)
+        _create_scope(services, name, parent, sensitivity)
 
 
 def _create_scope(

@@ -11,6 +11,7 @@ __all__ = [
     "PROJECTS",
     "find_repository",
     "find_work_tree",
+    "is_folder",
     "name_of_url",
     "name_project_scope",
 ]
@@ -57,6 +58,15 @@ def find_work_tree(folder: Path) -> Path | None:
         except OSError:
             return None
     return None
+
+
+def is_folder(repository: str) -> bool:
+    """Return whether a repository is given by a folder of this machine."""
+    return (
+        repository.startswith(("/", "~", "./", "../"))
+        or repository in (".", "..")
+        or Path(repository).is_absolute()
+    )
 
 
 def find_repository(folder: Path) -> Path | None:

@@ -67,7 +67,7 @@ class Checkout:
 
         Files that cannot be read are left out.
         """
-        names = [name for name in files if not PurePosixPath(name).is_absolute()]
+        names = [name for name in files if _is_within(name)]
         if commit is not None and _COMMIT.fullmatch(commit):
             return self._hashes_in(commit, names)
         hashes = {name: self._hash(name) for name in names}
@@ -81,12 +81,14 @@ class Checkout:
         return {match[2]: match[1] for match in matches}
 
     def _hash(self, name: str) -> str | None:
-        path = self.folder / name
         try:
-            if not path.is_file() or path.stat().st_size > _MAX_FILE_BYTES:
+            path = (self.folder / name).resolve()
+            # A symbolic link may lead to any file of the machine.
+            is_inside = path.is_relative_to(self.folder.resolve())
+            if not is_inside or not path.is_file() or path.stat().st_size > _MAX_FILE_BYTES:
                 return None
             content = path.read_bytes()
-        except (OSError, ValueError):
+        except (OSError, ValueError, RuntimeError):
             return None
         # The hash with which git names a file: SHA-1 of a header and the content.
         header = f"blob {len(content)}\0".encode()
@@ -107,6 +109,11 @@ class Checkout:
         except (OSError, subprocess.TimeoutExpired, ValueError):
             return None
         return done.stdout.decode(errors="replace") if done.returncode == 0 else None
+
+
+def _is_within(name: str) -> bool:
+    path = PurePosixPath(name)
+    return not path.is_absolute() and ".." not in path.parts
 
 
 def open_checkout(folder: str | None) -> Checkout | None:

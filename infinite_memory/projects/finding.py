@@ -42,11 +42,11 @@ __all__ = [
 ]
 
 PROBLEM_KINDS = frozenset({Kind.PROBLEM, Kind.SOLUTION, Kind.LESSON})
-_CANDIDATES = 50
+_CANDIDATES = 100
 _SHARED_FILES = 0.15
 _OPEN_SINCE = timedelta(days=365)
 _HALF_LIFE = timedelta(days=90)
-_MAX_LIMIT = 50
+_MAX_LIMIT = 100
 _OPEN_SHOWN, _DECISIONS_SHOWN = 3, 3
 
 

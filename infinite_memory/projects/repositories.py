@@ -11,6 +11,7 @@ from infinite_memory.conversations.project_scope import create_project_scope
 from infinite_memory.conversations.repository import (
     PREFIX,
     find_work_tree,
+    is_folder,
     name_of_url,
     name_project_scope,
 )
@@ -59,7 +60,7 @@ def name_repository(services: Services, repository: object) -> str:
         InvalidInput: it is none of these, or the end of several names.
     """
     given = check_label(repository, "repository", max_chars=_MAX_CHARS)
-    if given.startswith(("/", "~", "./")) or given in (".", "..") or Path(given).is_absolute():
+    if is_folder(given):
         return scope_of_folder(_folder(given))
     scopes = services.storage.scopes()
     for name in (given, f"{PREFIX}{given}"):
@@ -95,7 +96,8 @@ def prepare_repository(services: Services, repository: object) -> str:
 
     Raises:
         InvalidInput: `repository` cannot be used, or is not enabled in the configuration.
-        UnknownScope: there is no such scope, and scopes are strict.
+        UnknownScope: there is no such scope, and scopes are strict, or the store was not opened
+            for it.
     """
     name = name_repository(services, repository)
     rules = services.config.projects.rules_of(name)
@@ -105,8 +107,10 @@ def prepare_repository(services: Services, repository: object) -> str:
             " configuration; nothing was stored"
         )
     scopes = services.storage.scopes()
-    if name in scopes or services.confinement is not None:
+    if name in scopes:
         return name
+    if services.confinement is not None:
+        services.confinement.check(name)
     if services.config.strict_scopes:
         raise UnknownScope(f"there is no scope {name!r}, and scopes are strict: create it first")
     create_project_scope(services, name, sensitivity=rules.sensitivity or Sensitivity.NORMAL)
@@ -133,8 +137,14 @@ def _folder(given: str) -> Path:
 
 def _find_by_ending(given: str, scopes: Mapping[str, Scope]) -> str:
     ending = f"/{fold_name(given)}"
-    known = [name for name in scopes if fold_name(name).startswith(PREFIX)]
-    names = sorted(name for name in known if fold_name(name).endswith(ending))
+    # A private scope opens by its whole name alone, and is never named.
+    names = sorted(
+        name
+        for name, scope in scopes.items()
+        if scope.sensitivity is Sensitivity.NORMAL
+        and fold_name(name).startswith(PREFIX)
+        and fold_name(name).endswith(ending)
+    )
     if len(names) == 1:
         return names[0]
     if names:

@@ -21,7 +21,7 @@ from infinite_memory.projects.repositories import name_repository
 
 __all__ = ["find_past_solutions"]
 
-_MAX_LIMIT = 50
+_MAX_LIMIT = 100
 _MAX_BYTES = 1 << 20
 # What was solved in the present repository is more likely to be the same problem.
 _SAME_REPOSITORY = 0.05

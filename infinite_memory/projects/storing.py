@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, get_type_hints
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from infinite_memory.errors import InvalidInput, NotFound
 from infinite_memory.model.checks import (
@@ -28,6 +28,7 @@ from infinite_memory.operations.load_memories import load_memories
 from infinite_memory.operations.services import Services
 from infinite_memory.operations.writes.after_commit import AfterCommit
 from infinite_memory.operations.writes.remember import remember
+from infinite_memory.operations.writes.validation import check_fields
 from infinite_memory.projects.checkout import Checkout, open_checkout, relative_path
 from infinite_memory.projects.chunk import (
     CHUNK_KINDS,
@@ -39,11 +40,12 @@ from infinite_memory.projects.chunk import (
 from infinite_memory.projects.exclusion import Exclusion
 from infinite_memory.projects.repositories import name_repository, prepare_repository
 
-__all__ = ["check_kind", "draft_of", "store_chunk"]
+__all__ = ["check_kind", "check_part", "draft_of", "store_chunk"]
 
 _FIELDS = tuple(get_type_hints(ChunkDetails))
 _LABELS = ("branch", "commit", "component", "session")
-_KEPT = ("tags", "happened_at", "supersedes", "important", "id", "origin")
+_KEPT = ("happened_at", "supersedes", "important", "id", "origin")
+_CHECKED = ("tags", "happened_at", "important", "origin")
 _MAX_SUMMARY_CHARS = 200
 _HEADING_CHARS = 100
 _MAX_PATH_CHARS = 1024
@@ -65,6 +67,15 @@ def check_kind(kind: object) -> Kind:
     return checked
 
 
+def check_part(services: Services, value: object, name: str) -> str:
+    """Return a text without which a chunk says nothing, such as the reason of a decision.
+
+    Raises:
+        InvalidInput: it is blank, too long, or no text.
+    """
+    return check_text(value, name, max_bytes=services.config.limits.max_text_bytes)
+
+
 def store_chunk(
     services: Services,
     content: str,
@@ -80,14 +91,17 @@ def store_chunk(
         NotFound: a related memory does not exist.
         Conflict: the id belongs to another memory.
     """
-    related = check_labels(details.get("related") or (), "related")
-    _check_related(services, related)
+    related = _existing(services, details, "related")
     # Everything is checked before the scope is created.
     name = name_repository(services, repository)
-    draft_of(services, content, kind=kind, scope=name, details=details)
-    scope = prepare_repository(services, repository)
-    draft = draft_of(services, content, kind=kind, scope=scope, details=details)
-    receipt = remember(services, draft, create_scope=True)
+    draft = draft_of(services, content, kind=kind, scope=name, details=details)
+    _existing(services, details, "supersedes")
+    given = {field: details[field] for field in _CHECKED if details.get(field) is not None}
+    check_fields(given, services)
+    if draft.id is not None:
+        check_id(draft.id)
+    scope = prepare_repository(services, name)
+    receipt = remember(services, evolve(draft, scope=scope), create_scope=True)
     if related and receipt.outcome is Outcome.STORED:
         with AfterCommit("linking the related memories"):
             link_related(services, receipt.id, related)
@@ -119,6 +133,7 @@ def draft_of(
         title=summary,
         scope=scope,
         context={name: value for name, value in context.items() if value not in (None, [], {})},
+        tags=reader.tags(),
         **{name: details[name] for name in _KEPT if details.get(name) is not None},
     )
 
@@ -187,11 +202,18 @@ class _Reader:
             **labels,
             "files": files,
             "blobs": blobs,
-            "tools": list(check_labels(self.details.get("tools") or (), "tools")),
+            "tools": [self.redact(tool) for tool in self._labels("tools")],
             "outcome": self.choice("outcome", WorkOutcome),
             "difficulty": self.choice("difficulty", Difficulty),
             "minutes": self._minutes(),
         }
+
+    def tags(self) -> tuple[str, ...]:
+        """Return the tags, without those that name an excluded file."""
+        return tuple(tag for tag in self._labels("tags") if not self.exclusion.names_in(tag))
+
+    def _labels(self, name: str) -> tuple[str, ...]:
+        return check_labels(self.details.get(name) or (), name)
 
     def _files(self, checkout: Checkout | None) -> list[str]:
         given = check_labels(self.details.get("files") or (), "files", max_chars=_MAX_PATH_CHARS)
@@ -211,12 +233,14 @@ class _Reader:
         return round(float(minutes), 2)
 
 
-def _check_related(services: Services, related: Sequence[str]) -> None:
-    ids = [check_id(memory_id) for memory_id in related]
+def _existing(services: Services, details: Mapping[str, Any], name: str) -> Sequence[str]:
+    """Return the ids in a field, all of memories that exist."""
+    ids = [check_id(memory_id) for memory_id in check_labels(details.get(name) or (), name)]
     memories = load_memories(services, ids)
     missing = [memory_id for memory_id in ids if memory_id not in memories]
     if missing:
-        raise NotFound(f"there is no memory with the id {missing[0]!r}: leave it out of related")
+        raise NotFound(f"there is no memory with the id {missing[0]!r}: leave it out of {name}")
+    return ids
 
 
 def link_related(

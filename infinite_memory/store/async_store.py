@@ -25,6 +25,7 @@ from infinite_memory.store.keys import AccessKeys
 from infinite_memory.store.memory_store import MemoryStore
 from infinite_memory.store.models import EmbeddingModels
 from infinite_memory.store.profile import Profiles
+from infinite_memory.store.projects import Projects
 from infinite_memory.store.scopes import Scopes
 from infinite_memory.store.times import Times
 from infinite_memory.store.upkeep import Upkeep
@@ -221,6 +222,22 @@ class _AsyncConversations(_Awaited[Conversations]):
     project_scope = _awaited(Conversations.project_scope)
 
 
+class _AsyncProjects(_Awaited[Projects]):
+    """`Projects`, awaited."""
+
+    store_chunk = _awaited(Projects.store_chunk)
+    store_decision = _awaited(Projects.store_decision)
+    store_lesson = _awaited(Projects.store_lesson)
+    ingest_sessions = _awaited(Projects.ingest_sessions)
+    search_similar_problems = _awaited(Projects.search_similar_problems)
+    find_past_solutions = _awaited(Projects.find_past_solutions)
+    get_history = _awaited(Projects.get_history)
+    get_decisions = _awaited(Projects.get_decisions)
+    suggest_related_work = _awaited(Projects.suggest_related_work)
+    identify_patterns = _awaited(Projects.identify_patterns)
+    build_session_context = _awaited(Projects.build_session_context)
+
+
 class AsyncMemoryStore(_Awaited[MemoryStore]):
     """`MemoryStore` for programs that use asyncio: the same methods and groups, awaited.
 
@@ -251,6 +268,7 @@ class AsyncMemoryStore(_Awaited[MemoryStore]):
         self.backups = _AsyncBackups(store.backups, pool)
         self.exchange = _AsyncExchange(store.exchange, pool)
         self.upkeep = _AsyncUpkeep(store.upkeep, pool)
+        self.projects = _AsyncProjects(store.projects, pool)
 
     @classmethod
     def open(cls, *args: Any, threads: int = 8, **kwargs: Any) -> _Opening:

@@ -26,7 +26,7 @@ from infinite_memory.projects.ingest import IngestedSessions, ingest_sessions
 from infinite_memory.projects.patterns import Patterns, identify_patterns
 from infinite_memory.projects.session_context import DEFAULT_DAYS, build_session_context
 from infinite_memory.projects.solutions import find_past_solutions
-from infinite_memory.projects.storing import store_chunk
+from infinite_memory.projects.storing import check_part, store_chunk
 from infinite_memory.store.lifetime import Group
 
 __all__ = ["Projects"]
@@ -68,7 +68,8 @@ class Projects(Group):
 
         `supersedes` names earlier decisions that it replaces, which stay as history.
         """
-        fields = {**details, "decision": decision, "rationale": rationale}
+        reason = check_part(self._services, rationale, "rationale")
+        fields = {**details, "decision": decision, "rationale": reason}
         return store_chunk(
             self._services, decision, kind=Kind.DECISION, repository=repository, details=fields
         )
@@ -78,8 +79,10 @@ class Projects(Group):
         self, problem: str, solution: str, *, repository: str, **details: Unpack[LessonDetails]
     ) -> Receipt:
         """Store a lesson learned: a problem, and what to do about it; see `store_chunk`."""
-        fields = {**details, "problem": problem, "solution": solution}
-        content = f"{problem}\nSolution: {solution}"
+        met = check_part(self._services, problem, "problem")
+        fix = check_part(self._services, solution, "solution")
+        fields = {**details, "problem": met, "solution": fix}
+        content = f"{met}\nSolution: {fix}"
         return store_chunk(
             self._services, content, kind=Kind.LESSON, repository=repository, details=fields
         )

@@ -10,6 +10,7 @@ from mcp.server import MCPServer
 from mcp_types import Completion, CompletionArgument
 
 from infinite_memory.errors import InfiniteMemoryError
+from infinite_memory_mcp.features.project_resources import list_repositories
 from infinite_memory_mcp.jsonrpc import replace_surrogates
 from infinite_memory_mcp.lazy_store import LazyStore
 
@@ -40,6 +41,7 @@ _VALUES: Mapping[str, Callable[[MemoryStore], Iterable[str]]] = {
     "scope": _scopes,
     "topic": _topics,
     "id": _ids,
+    "repository": list_repositories,
 }
 """What an argument of that name may be."""
 

@@ -21,6 +21,13 @@ from infinite_memory.model.memory import Memory
 from infinite_memory.model.messages import format_count
 from infinite_memory_mcp.budget import DEFAULT_TOKENS, cut_text
 from infinite_memory_mcp.features.guide import BEST_PRACTICES
+from infinite_memory_mcp.features.project_resources import (
+    common_patterns,
+    lessons_learned,
+    repository_decisions,
+    repository_history,
+    repository_patterns,
+)
 from infinite_memory_mcp.jsonrpc import replace_surrogates
 from infinite_memory_mcp.lazy_store import LazyStore
 from infinite_memory_mcp.quotation import escape_label
@@ -90,7 +97,28 @@ RESOURCES: tuple[ResourceSpec, ...] = (
     ResourceSpec(uri="memory://stats/overview", title="What is stored", run=stats_overview),
     ResourceSpec(uri="memory://guide/best-practices", title="How to use it", run=best_practices),
     ResourceSpec(uri="memory://conversations/list", title="Conversations", run=conversations_list),
+    ResourceSpec(
+        uri="memory://global/common-patterns", title="Common patterns", run=common_patterns
+    ),
+    ResourceSpec(
+        uri="memory://global/lessons-learned", title="Lessons learned", run=lessons_learned
+    ),
     ResourceSpec(uri="memory://memory/{+id}", title="One memory", run=memory),
+    ResourceSpec(
+        uri="memory://conversations/{+repository}",
+        title="History of a repository",
+        run=repository_history,
+    ),
+    ResourceSpec(
+        uri="memory://decisions/{+repository}",
+        title="Decisions of a repository",
+        run=repository_decisions,
+    ),
+    ResourceSpec(
+        uri="memory://patterns/{+repository}",
+        title="Patterns of a repository",
+        run=repository_patterns,
+    ),
 )
 """All resources, in the order of the list."""
 

@@ -37,7 +37,7 @@ class CreateMemoryScope(Arguments):
 
 
 def get_memory_stats(store: MemoryStore, _arguments: NoArguments) -> Answer:
-    """Show how much is stored: counts by scope, kind and status, size, first and last date."""
+    """Count memories by scope, kind and status."""
     stats = store.stats()
     return Answer(text=_render_stats(stats), data=_stats_to_data(stats))
 

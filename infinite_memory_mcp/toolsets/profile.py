@@ -37,7 +37,7 @@ class UpdateUserProfile(Arguments):
 
 
 def get_user_profile(store: MemoryStore, arguments: GetUserProfile) -> Answer:
-    """Show who the user is: name, preferences, facts, contacts, notes. Use it at the start."""
+    """Show who the user is: name, preferences, facts, contacts, notes."""
     return _render_profile(store.profile.get(arguments.user))
 
 

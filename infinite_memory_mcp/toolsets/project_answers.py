@@ -22,7 +22,13 @@ if TYPE_CHECKING:
     from infinite_memory.projects.patterns import Pattern, Patterns
     from infinite_memory.store import MemoryStore
 
-__all__ = ["render_decisions", "render_history", "render_matches", "render_patterns"]
+__all__ = [
+    "render_chunks",
+    "render_decisions",
+    "render_history",
+    "render_matches",
+    "render_patterns",
+]
 
 _HEAD_TOKENS = 150
 _MAX_TEXT_CHARS = 900
@@ -44,12 +50,17 @@ def render_matches(
 
 def render_history(store: MemoryStore, history: ProjectHistory, budget: int) -> Answer:
     """Return the history of a repository as an answer."""
-    view = view_of_ids(store, [chunk.id for chunk in history.chunks])
-    entries = [_render_chunk("-", chunk, view) for chunk in history.chunks]
     more = " There are earlier ones: raise limit." if history.more else ""
-    count = format_count(len(entries), "piece of work", "pieces of work")
+    count = format_count(len(history.chunks), "piece of work", "pieces of work")
     head = f"{count} in {escape_label(history.scope)}, newest first.{more}"
-    return Answer(text=_join(head, entries, budget), data=history.to_dict())
+    text = render_chunks(store, history.chunks, head, budget)
+    return Answer(text=text, data=history.to_dict())
+
+
+def render_chunks(store: MemoryStore, chunks: Sequence[Chunk], head: str, budget: int) -> str:
+    """Return pieces of work below a head, as many as fit."""
+    view = view_of_ids(store, [chunk.id for chunk in chunks])
+    return _join(head, [_render_chunk("-", chunk, view) for chunk in chunks], budget)
 
 
 def render_decisions(store: MemoryStore, decisions: Sequence[Decision], budget: int) -> Answer:

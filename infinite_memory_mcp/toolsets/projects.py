@@ -2,24 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any
 
-from pydantic import Field, PrivateAttr
-
-from infinite_memory.conversations.repository import find_work_tree
-from infinite_memory.errors import InvalidInput
-from infinite_memory.projects.chunk import CHUNK_KINDS, Difficulty, WorkOutcome
-from infinite_memory_mcp.arguments import (
-    Arguments,
-    Labels,
-    Limit,
-    MemoryIds,
-    Object,
-    Tokens,
-    list_choices,
-)
-from infinite_memory_mcp.budget import DEFAULT_TOKENS
 from infinite_memory_mcp.data import RECEIPT, object_schema, receipt_to_data
 from infinite_memory_mcp.render import render_receipt
 from infinite_memory_mcp.tool import Answer, ToolSpec
@@ -29,6 +13,19 @@ from infinite_memory_mcp.toolsets.project_answers import (
     render_matches,
     render_patterns,
 )
+from infinite_memory_mcp.toolsets.project_arguments import (
+    BuildSessionContext,
+    FindPastSolutions,
+    GetArchitectureDecisions,
+    GetProjectHistory,
+    IdentifyPatterns,
+    SearchSimilarProblems,
+    StoreArchitectureDecision,
+    StoreConversationChunk,
+    StoreLessonLearned,
+    SuggestRelatedWork,
+    WorkArguments,
+)
 from infinite_memory_mcp.view import receipt_ids, view_of_ids
 
 if TYPE_CHECKING:
@@ -37,173 +34,15 @@ if TYPE_CHECKING:
 
 __all__ = ["PROJECTS", "SESSION_CONTEXT"]
 
-_TYPES = list_choices(*sorted(CHUNK_KINDS))
-_OUTCOMES = list_choices(*WorkOutcome)
-_DIFFICULTIES = list_choices(*Difficulty)
-_BRIEFING_TOKENS = 1500
-
-
-class ProjectArguments(Arguments):
-    """The arguments of a tool on a repository.
-
-    Without one it is that of the client's folder if `is_of_folder`, and otherwise every open one.
-    """
-
-    repository: str | None = Field(None, description="HOST/OWNER/NAME, URL or folder")
-    is_of_folder: ClassVar[bool] = True
-    _folder: str | None = PrivateAttr(None)
-
-    def in_folder(self, folder: str | None) -> Self:
-        """Return the arguments for a client that works in `folder`, which may be a checkout."""
-        if folder is None or find_work_tree(Path(folder)) is None:
-            return self
-        is_missing = self.is_of_folder and self.repository is None
-        values = self.model_copy(update={"repository": folder} if is_missing else {})
-        values._folder = folder
-        return values
-
-    @property
-    def folder(self) -> str | None:
-        """The checkout that the client works in, None if it works in none."""
-        return self._folder
-
-    @property
-    def repository_or_all(self) -> str | None:
-        """The repository, None for all that are open."""
-        return None if self.repository in ("ALL", "all") else self.repository
-
-    def name_repository(self) -> str:
-        """Return the repository.
-
-        Raises:
-            InvalidInput: none is given, and the client works in none.
-        """
-        if self.repository is None:
-            raise InvalidInput(
-                "the argument 'repository' is missing, and this server was not started in a"
-                " checkout: give HOST/OWNER/NAME, such as github.com/octo/apollo, or a folder"
-            )
-        return self.repository
-
-
-class _Work(ProjectArguments):
-    summary: str | None = Field(None, description="A line for scanning")
-    files: Labels = Field([], description="Paths that were changed")
-    outcome: str | None = Field(None, json_schema_extra=_OUTCOMES)
-    tags: Labels = Field([])
-    component: str | None = None
-    session: str | None = None
-    related: MemoryIds = Field([], description="Ids of related chunks")
-
-
-class StoreConversationChunk(_Work):
-    """The arguments of `store_conversation_chunk`."""
-
-    content: str = Field(description="What was done, why, and what came of it")
-    type: str = Field("discussion", json_schema_extra=_TYPES)
-    branch: str | None = None
-    commit: str | None = None
-    tools: Labels = Field([])
-    difficulty: str | None = Field(None, json_schema_extra=_DIFFICULTIES)
-    minutes: float | None = None
-    error: str | None = Field(None, description="The error message, for find_past_solutions")
-    before: str | None = None
-    after: str | None = None
-    impact: str | None = None
-    metadata: Object = Field({}, description="Instead: any of these arguments")
-    id: str | None = Field(None, description="Your own id makes a retry harmless")
-
-
-class StoreArchitectureDecision(_Work):
-    """The arguments of `store_architecture_decision`."""
-
-    decision: str
-    rationale: str
-    context: str | None = Field(None, description="The situation it was made in")
-    alternatives: Labels = Field([])
-    consequences: str | None = None
-    supersedes: MemoryIds = Field([], description="Ids of decisions it replaces")
-
-
-class StoreLessonLearned(_Work):
-    """The arguments of `store_lesson_learned`."""
-
-    problem: str
-    solution: str
-    error: str | None = Field(None, description="The error message")
-
-
-class SearchSimilarProblems(ProjectArguments):
-    """The arguments of `search_similar_problems`."""
-
-    query: str
-    is_of_folder: ClassVar[bool] = False
-    timeframe: str | None = Field(None, description='"last month"')
-    file_context: Labels = Field([], description="Files in play")
-    recency: float = Field(0.0, description="0 to 1: how much age counts")
-    min_relevance_score: float | None = None
-    limit: Limit = 5
-    max_tokens: Tokens = DEFAULT_TOKENS
-
-
-class FindPastSolutions(ProjectArguments):
-    """The arguments of `find_past_solutions`."""
-
-    error_message: str = Field(description="The message or the whole stack trace")
-    context: str | None = None
-    limit: Limit = 3
-    max_tokens: Tokens = DEFAULT_TOKENS
-
-
-class GetProjectHistory(ProjectArguments):
-    """The arguments of `get_project_history`."""
-
-    limit: Limit = 20
-    max_tokens: Tokens = DEFAULT_TOKENS
-
-
-class GetArchitectureDecisions(ProjectArguments):
-    """The arguments of `get_architecture_decisions`."""
-
-    component: str | None = None
-    max_tokens: Tokens = DEFAULT_TOKENS
-
-
-class SuggestRelatedWork(ProjectArguments):
-    """The arguments of `suggest_related_work`."""
-
-    current_task: str
-    files: Labels = Field([], description="Files in play")
-    limit: Limit = 8
-    max_tokens: Tokens = DEFAULT_TOKENS
-
-
-class IdentifyPatterns(ProjectArguments):
-    """The arguments of `identify_patterns`."""
-
-    timeframe: str | None = Field(None, description='"last month"')
-    max_tokens: Tokens = DEFAULT_TOKENS
-
-
-class BuildSessionContext(ProjectArguments):
-    """The arguments of `build_session_context`."""
-
-    recent_days: int = Field(14, ge=1, le=3650)
-    budget: int = Field(_BRIEFING_TOKENS, ge=200, le=100_000, description="Tokens")
-
 
 def store_conversation_chunk(store: MemoryStore, arguments: StoreConversationChunk) -> Answer:
     """Store a finished piece of work on a repository: a problem, a solution, a change."""
-    metadata = dict(arguments.metadata)
-    given = arguments.model_dump(exclude={"content", "type", "metadata", "repository"})
-    details = {name: value for name, value in given.items() if value not in (None, [], "")}
+    details = _work(arguments, "content", "type", "metadata")
     receipt = store.projects.store_chunk(
         arguments.content,
         kind=arguments.type,
         repository=arguments.name_repository(),
-        folder=arguments.folder,
-        origin="assistant",
-        **{**metadata, **details},
+        **details,
     )
     return _render_write(store, receipt)
 
@@ -297,9 +136,9 @@ def identify_patterns(store: MemoryStore, arguments: IdentifyPatterns) -> Answer
 
 
 def build_session_context(store: MemoryStore, arguments: BuildSessionContext) -> Answer:
-    """Call this first when you begin to work on a repository.
+    """Call this first when work on a repository begins.
 
-    Who the user is, open work, decisions and lessons in force, recent sessions, what is due.
+    The user, open work, decisions and lessons in force, recent sessions, what is due.
     """
     briefing = store.projects.build_session_context(
         arguments.repository, recent_days=arguments.recent_days, budget=arguments.budget
@@ -307,7 +146,7 @@ def build_session_context(store: MemoryStore, arguments: BuildSessionContext) ->
     return Answer(text=briefing.text, data=briefing.to_dict())
 
 
-def _work(arguments: _Work, *own: str) -> dict[str, Any]:
+def _work(arguments: WorkArguments, *own: str) -> dict[str, Any]:
     given = arguments.model_dump(exclude={"repository", *own})
     details = {name: value for name, value in given.items() if value not in (None, [], "")}
     return {**details, "folder": arguments.folder, "origin": "assistant"}

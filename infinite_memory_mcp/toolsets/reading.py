@@ -66,7 +66,7 @@ class RetrieveMemory(Arguments):
     query: str | None = Field(None, description="A question or key words")
     depth: str = Field(
         "normal",
-        description="overview: summaries first, then highlights; exhaustive: titles of every match,"
+        description="overview: summaries first; exhaustive: titles of every match,"
         " archived and superseded too",
         json_schema_extra=DEPTHS,
     )
@@ -128,7 +128,7 @@ class SearchByTag(Arguments):
     query: str | None = None
     scope: Scopes = None
     limit: Limit = 20
-    cursor: str | None = Field(None, description="From the previous page; not with query")
+    cursor: str | None = Field(None, description="Not with query")
     max_tokens: Tokens = DEFAULT_TOKENS
 
 
@@ -191,7 +191,7 @@ def recall_memory(store: MemoryStore, arguments: RecallMemory) -> Answer:
 def recall_memory_by_time(store: MemoryStore, arguments: RecallMemoryByTime) -> Answer:
     """List all that happened in a period, oldest first, page by page.
 
-    If there are more pages, it adds the first, the last, and counts by day, scope and kind.
+    If there are more pages, it adds counts by day, scope and kind.
     """
     options = arguments.model_dump(exclude={"cursor", "max_tokens"})
     recalled = store.recall_by_time(**options, after=arguments.cursor)
@@ -241,7 +241,7 @@ def _add_nearest_tags(store: MemoryStore, arguments: SearchByTag, answer: Answer
 def search_by_scope(store: MemoryStore, arguments: SearchByScope) -> Answer:
     """Search a scope: the best matches with a query, everything without, newest first.
 
-    The scope's own memories come first, then those of its parents and Global.
+    Its own come first, then those of its parents and Global.
     """
     if arguments.scope is None:
         return _render_scopes(store, arguments)

@@ -103,7 +103,7 @@ class DeleteMemory(Arguments):
 def store_memory(store: MemoryStore, arguments: StoreMemory) -> Answer:
     """Store what will matter later: a fact, preference, decision, solution, lesson or event.
 
-    Do so without being asked. An acknowledged memory is durable. Never store secrets.
+    Do so without being asked. Never store secrets.
     """
     fields = arguments.model_dump(exclude={"text", "happened_at", "create"})
     happened_at = arguments.happened_at

@@ -23,6 +23,14 @@ from infinite_memory_mcp.server import INSTRUCTIONS, TOOLSETS
 
 IDS = ("zz-id-1", "zz-erased", "zz-forgotten", "zz-nobody", "in-1")
 SCOPES = ("zz-vault", "Global", "zz-child", "zz-nowhere", "team", "ALL")
+REPOSITORIES = (
+    "zz.example/octo/zzapollo",
+    "zzapollo",
+    "https://zz.example/octo/zzapollo.git",
+    "zz.example/octo/zznew",
+    "Global",
+    "team",
+)
 CURSOR = encode_position((-(2**40), "zz-id-1"))
 SPECS = {spec.run.__name__: spec for specs in TOOLSETS.values() for spec in specs}
 
@@ -72,6 +80,65 @@ ROWS: Mapping[str, Sequence[Mapping[str, Any]]] = {
         *({"scope": scope} for scope in SCOPES),
         *({"scope": scope, "query": "deadline"} for scope in SCOPES),
         {"scope": "ALL", "cursor": CURSOR},
+    ],
+    "build_session_context": [
+        {},
+        {"recent_days": 100, "budget": 300},
+        *({"repository": name} for name in REPOSITORIES),
+    ],
+    "store_conversation_chunk": [
+        {"content": "It failed", "repository": "team"},
+        *({"content": "It failed", "repository": name} for name in REPOSITORIES),
+        *(
+            {"content": "It failed", "repository": "team", "related": [memory_id]}
+            for memory_id in (*IDS, "zz-work")
+        ),
+        {"content": "It failed", "metadata": {"repository": "zzapollo", "type": "problem"}},
+        {"content": "It failed"},
+    ],
+    "store_architecture_decision": [
+        {"decision": "Use June 5", "rationale": "It is a Friday", "repository": "team"},
+        *(
+            {"decision": "Use June 5", "rationale": "It is a Friday", "repository": name}
+            for name in REPOSITORIES
+        ),
+        *(
+            {"decision": "a", "rationale": "b", "repository": "team", "supersedes": [memory_id]}
+            for memory_id in (*IDS, "zz-work")
+        ),
+    ],
+    "store_lesson_learned": [
+        {"problem": "late", "solution": "begin early", "repository": "team"},
+        *(
+            {"problem": "late", "solution": "begin early", "repository": name}
+            for name in REPOSITORIES
+        ),
+    ],
+    "search_similar_problems": [
+        {"query": "deadline"},
+        {"query": "zzquartz deadline", "repository": "ALL", "file_context": ["zz/app.py"]},
+        *({"query": "zzquartz deadline", "repository": name} for name in REPOSITORIES),
+    ],
+    "find_past_solutions": [
+        {"error_message": "deadline failed"},
+        *({"error_message": "zzquartz deadline", "repository": name} for name in REPOSITORIES),
+    ],
+    "get_project_history": [{}, *({"repository": name} for name in REPOSITORIES)],
+    "get_architecture_decisions": [
+        {},
+        {"repository": "ALL", "component": "zzpart"},
+        *({"repository": name} for name in REPOSITORIES),
+    ],
+    "suggest_related_work": [
+        *(
+            {"current_task": "zzquartz deadline", "repository": name, "files": ["zz/app.py"]}
+            for name in REPOSITORIES
+        ),
+    ],
+    "identify_patterns": [
+        {},
+        {"repository": "ALL", "timeframe": "always"},
+        *({"repository": name} for name in REPOSITORIES),
     ],
     "optimize_memory": [{"dry_run": True}, {}, {"job": "zz-job"}],
     "summaries_wanted": [{}, {"limit": 5, "max_tokens": 500}],

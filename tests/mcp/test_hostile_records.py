@@ -67,7 +67,7 @@ async def test_a_lone_surrogate_in_a_record_reaches_no_client(
     async with Client(build_server(memory, structured=True), mode=era) as client:
         listed = await call(client, "search_by_scope", scope="ALL")
         said = await text(client, "search_by_scope", scope="ALL")
-        scopes = await text(client, "list_memory_scopes")
+        scopes = await text(client, "search_by_scope")
     assert listed["hits"][0]["text"] == "tea \ufffd time"
     assert listed["hits"][0]["context"] == {"n\ufffd": ["v\ufffd"]}
     for answer in (said, scopes):

@@ -22,7 +22,7 @@ import anyio
 import httpx2
 import pytest
 from confined_pairs import Clock, fill, markers_in, outside_of
-from test_confined_tools import IDS, ROWS
+from test_confined_tools import IDS, REPOSITORIES, ROWS
 
 from infinite_memory import Config, MemoryStore, Storage
 from infinite_memory.config import Limits
@@ -89,7 +89,8 @@ def list_calls() -> Iterator[Call]:
 
 def resource_calls() -> Iterator[Call]:
     for spec in RESOURCES:
-        values = IDS if VARIABLE.search(spec.uri) else ("",)
+        variables = VARIABLE.findall(spec.uri)
+        values = {"id": IDS, "repository": (*REPOSITORIES, "/"), "": ("",)}["".join(variables)]
         for value in values:
             yield "resources/read", {"uri": VARIABLE.sub(value, spec.uri)}
 

@@ -196,6 +196,6 @@ async def test_a_confined_server_reads_and_completes_what_is_inside(era: str) ->
 def test_the_reference_has_every_resource_and_prompt() -> None:
     page = (ROOT / "docs" / "reference" / "mcp-tools.md").read_text(encoding="utf-8")
     for spec in RESOURCES:
-        assert f"`{spec.uri.replace('{+id}', '{id}')}`" in page
+        assert f"`{spec.uri.replace('{+', '{')}`" in page
     for name, *_ in PROMPTS:
         assert f"`{name}`" in page

@@ -25,11 +25,14 @@ NAMES = [
     "search_by_tag",
     "search_by_scope",
     "get_memory_stats",
-    "list_memory_scopes",
+    "build_session_context",
     "get_user_profile",
     "update_user_profile",
 ]
-ADMIN = ["create_memory_scope", "memory_history", "memory_log", "undo"]
+PROJECTS = ["store_conversation_chunk", "store_architecture_decision", "store_lesson_learned"]
+PROJECTS += ["search_similar_problems", "get_project_history", "get_architecture_decisions"]
+PROJECTS += ["suggest_related_work", "identify_patterns", "find_past_solutions"]
+ADMIN = ["list_memory_scopes", "create_memory_scope", "memory_history", "memory_log", "undo"]
 ADMIN += ["health_check", "get_metrics", "verify_memory"]
 ADMIN += ["backup_memory", "list_backups", "restore_memory", "delete_backup", "optimize_memory"]
 ADMIN += ["summaries_wanted", "store_summary"]
@@ -140,7 +143,7 @@ def test_the_reference_page_documents_every_argument_of(spec: Any) -> None:
 
 
 def test_the_reference_page_documents_no_tool_that_does_not_exist() -> None:
-    assert sorted(documented()) == sorted([*NAMES, *ADMIN])
+    assert sorted(documented()) == sorted([*NAMES, *PROJECTS, *ADMIN])
 
 
 def documented() -> dict[str, list[str]]:

@@ -155,6 +155,59 @@ def imported(store: MemoryStore, fields: Mapping[str, Any], **choice: Any) -> An
         return result.added, result.unchanged, result.scopes, store.stats()
 
 
+REPOSITORIES = (
+    "zz.example/octo/zzapollo",
+    "repo/zz.example/octo/zzapollo",
+    "REPO/ZZ.example/Octo/zzApollo",
+    "zzapollo",
+    "octo/zzapollo",
+    "https://zz.example/octo/zzapollo.git",
+    "git@zz.example:octo/zzapollo",
+    "zz.example/octo/zznew",
+    "zz-vault",
+    "Projects",
+    "Global",
+    "team",
+    "/",
+)
+
+
+def work_calls(method: str, **fields: Any) -> Iterator[Call]:
+    """Call a method of `projects` for every spelling of what is outside, and of a scope inside."""
+    for name in REPOSITORIES:
+        yield lambda s, n=name: getattr(s.projects, method)(repository=n, **fields)
+
+
+def work_of_memories() -> Iterator[Call]:
+    for memory_id in (*IDS, "zz-work"):
+        for fields in ({"related": [memory_id]}, {"supersedes": [memory_id]}):
+            yield lambda s, f=fields: (
+                s.projects.store_chunk("it failed", kind="problem", repository="team", **f),
+                s.journal.entries(),
+            )
+
+
+def ingested(store: MemoryStore, *, dry_run: bool) -> Any:
+    """Take in a session of a repository outside, of which other work is stored."""
+    with TemporaryDirectory() as folder:
+        checkout = Path(folder, "zzapollo")
+        (checkout / ".git").mkdir(parents=True)
+        (checkout / ".git" / "config").write_text(
+            '[remote "origin"]\n  url = https://zz.example/octo/zzapollo.git\n', encoding="utf-8"
+        )
+        path = Path(folder, "session.jsonl")
+        lines = [
+            {"type": "user", "uuid": "1", "message": {"content": "Decide: the deadline is June 5"}},
+            {"type": "assistant", "uuid": "2", "message": {"content": "We use June 5."}},
+        ]
+        with path.open("w", encoding="utf-8") as file:
+            for line in lines:
+                stamp = {"timestamp": "2026-03-02T09:00:00Z", "sessionId": "s"}
+                file.write(json.dumps({**line, **stamp, "cwd": str(checkout)}) + "\n")
+        told = outcome(lambda s: s.projects.ingest_sessions(path, dry_run=dry_run), store)
+        return told.replace(folder, ""), store.journal.entries()
+
+
 def made_of(store: MemoryStore, choice: Mapping[str, Any]) -> str:
     return store.bulk.preview_forget(**choice).token
 
@@ -187,6 +240,45 @@ ROWS: Mapping[str, list[Call]] = {
     "backups.restore": [lambda s: s.backups.restore("zz.imarchive", mode="overwrite")],
     "exchange.export": [*export_calls()],
     "exchange.import_from": [*import_calls()],
+    "projects.store_chunk": [
+        *work_calls("store_chunk", content="the deadline is missed", kind="problem"),
+        *work_of_memories(),
+    ],
+    "projects.store_decision": [
+        *work_calls("store_decision", decision="use June 5", rationale="it is a Friday")
+    ],
+    "projects.store_lesson": [*work_calls("store_lesson", problem="late", solution="begin early")],
+    "projects.ingest_sessions": [
+        lambda s: s.projects.ingest_sessions("/zz-nowhere/zz.jsonl"),
+        *(lambda s, d=dry_run: ingested(s, dry_run=d) for dry_run in (True, False)),
+    ],
+    "projects.search_similar_problems": [
+        *work_calls("search_similar_problems", query="zzquartz deadline"),
+        *(lambda s, q=q: s.projects.search_similar_problems(q) for q in QUESTIONS),
+        lambda s: s.projects.search_similar_problems("deadline", timeframe="always", files=["zz"]),
+    ],
+    "projects.find_past_solutions": [
+        *work_calls("find_past_solutions", error_message="zzquartz deadline of Apollo failed"),
+        lambda s: s.projects.find_past_solutions("deadline", context="zzquartz"),
+    ],
+    "projects.get_history": [*work_calls("get_history")],
+    "projects.get_decisions": [
+        *work_calls("get_decisions"),
+        lambda s: s.projects.get_decisions(),
+        lambda s: s.projects.get_decisions(component="zzpart"),
+    ],
+    "projects.suggest_related_work": [
+        *work_calls("suggest_related_work", task="zzquartz deadline", files=["zz/app.py"])
+    ],
+    "projects.identify_patterns": [
+        *work_calls("identify_patterns"),
+        lambda s: s.projects.identify_patterns(),
+        lambda s: s.projects.identify_patterns(timeframe="always"),
+    ],
+    "projects.build_session_context": [
+        *work_calls("build_session_context"),
+        lambda s: s.projects.build_session_context(),
+    ],
     "upkeep.optimize": [
         lambda s: s.upkeep.optimize(dry_run=True),
         lambda s: (s.upkeep.optimize(), s.journal.entries()),

@@ -99,6 +99,21 @@ calls = {
     "upkeep.work_once": store.upkeep.work_once,
     "upkeep.summaries_wanted": store.upkeep.summaries_wanted,
     "upkeep.store_summary": lambda: store.upkeep.store_summary("x", sources=["a"]),
+    "projects.store_chunk": lambda: store.projects.store_chunk(
+        "x", kind="problem", repository="github.com/octo/apollo"),
+    "projects.store_decision": lambda: store.projects.store_decision(
+        "x", rationale="y", repository="github.com/octo/apollo"),
+    "projects.store_lesson": lambda: store.projects.store_lesson(
+        "x", "y", repository="github.com/octo/apollo"),
+    "projects.ingest_sessions": lambda: store.projects.ingest_sessions("/"),
+    "projects.search_similar_problems": lambda: store.projects.search_similar_problems("x"),
+    "projects.find_past_solutions": lambda: store.projects.find_past_solutions("x"),
+    "projects.get_history": lambda: store.projects.get_history("github.com/octo/apollo"),
+    "projects.get_decisions": store.projects.get_decisions,
+    "projects.suggest_related_work":
+        lambda: store.projects.suggest_related_work("x", "github.com/octo/apollo"),
+    "projects.identify_patterns": store.projects.identify_patterns,
+    "projects.build_session_context": store.projects.build_session_context,
     "conversations.ingest_spool": store.conversations.ingest_spool,
     "conversations.project_scope": lambda: store.conversations.project_scope("/"),
     "bulk.preview_forget": lambda: store.bulk.preview_forget("deadline"),

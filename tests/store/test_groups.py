@@ -20,6 +20,7 @@ def stopped() -> threading.Event:
     return stop
 
 
+APOLLO = "github.com/octo/apollo"
 OLD, NEW = HashingEmbedder(32), HashingEmbedder(64)
 
 CALLS: dict[str, Callable[[MemoryStore], object]] = {
@@ -45,6 +46,23 @@ CALLS: dict[str, Callable[[MemoryStore], object]] = {
     "upkeep.store_summary": lambda store: store.upkeep.store_summary("all of it", sources=["a"]),
     "upkeep.work": lambda store: store.upkeep.work(stopped()),
     "upkeep.work_once": lambda store: store.upkeep.work_once(),
+    "projects.store_chunk": lambda store: store.projects.store_chunk(
+        "broken", kind="problem", repository=APOLLO
+    ),
+    "projects.store_decision": lambda store: store.projects.store_decision(
+        "use tabs", rationale="they are short", repository=APOLLO
+    ),
+    "projects.store_lesson": lambda store: store.projects.store_lesson(
+        "broken", "mend it", repository=APOLLO
+    ),
+    "projects.ingest_sessions": lambda store: store.projects.ingest_sessions("/"),
+    "projects.search_similar_problems": lambda store: store.projects.search_similar_problems("x"),
+    "projects.find_past_solutions": lambda store: store.projects.find_past_solutions("x"),
+    "projects.get_history": lambda store: store.projects.get_history(APOLLO),
+    "projects.get_decisions": lambda store: store.projects.get_decisions(),
+    "projects.suggest_related_work": lambda store: store.projects.suggest_related_work("x", APOLLO),
+    "projects.identify_patterns": lambda store: store.projects.identify_patterns(),
+    "projects.build_session_context": lambda store: store.projects.build_session_context(),
     "ids.resolve": lambda store: store.ids.resolve("12345678"),
     "ids.shorten": lambda store: store.ids.shorten(["12345678"]),
     "journal.__iter__": lambda store: list(store.journal),
