@@ -8,6 +8,7 @@ Precision and recall of the boundaries of pieces of work, exactly at the labelle
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Callable, Iterable
 from datetime import timedelta
 from itertools import pairwise
@@ -93,6 +94,7 @@ def judge_kinds(streams: Iterable[Stream], embed: Embed | None) -> tuple[int, in
 
 def main() -> None:
     """Print precision and recall of both halves."""
+    argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0]).parse_args()
     print(describe_environment(), end="\n\n")
     with MemoryStore.open("memory://") as store:
         embed = store._services.embedder.embed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from itertools import pairwise
@@ -29,6 +30,7 @@ _MAX_ACTIVE = timedelta(minutes=10)
 _COMPLEX_FAILURES, _COMPLEX_MINUTES, _MODERATE_MINUTES = 3, 40, 10
 # A request of fewer words, such as "go on", says nothing of its subject.
 _FEWEST_WORDS = 4
+_SENTENCE_END = re.compile(r"[.!?](?=\s)|[。！？]|\n")
 
 
 @frozen(kw_only=True)
@@ -189,13 +191,26 @@ def _title(piece: Piece, commits: Sequence[Event], earlier: Sequence[Event]) -> 
     done = newly_completed([*earlier, *piece.events[:-1]], last)
     if last.kind is EventKind.TODO and done:
         return shorten("; ".join(done), _TITLE_CHARS)
-    told = [text for text in piece.requests if len(text.split()) >= _FEWEST_WORDS]
+    told = [_first_sentence(text) for text in piece.requests if _says_something(text)]
     texts = [*told, _last_answer(piece), *piece.requests]
     first = next((text for text in texts if text.strip()), "")
     if first:
         return shorten(first, _TITLE_CHARS)
     changed = sorted({PurePosixPath(file).name for _, file in piece.changed})
     return shorten(f"Work on {', '.join(changed) or 'the repository'}", _TITLE_CHARS)
+
+
+def _says_something(text: str) -> bool:
+    """Return whether a text has words enough, or is in a script that writes without spaces."""
+    return len(text.split()) >= _FEWEST_WORDS or (not text.isascii() and len(text) >= _FEWEST_WORDS)
+
+
+def _first_sentence(text: str) -> str:
+    """Return the beginning of a text up to the end of a sentence that says something."""
+    for match in _SENTENCE_END.finditer(text):
+        if _says_something(text[: match.end()]):
+            return text[: match.end()].strip()
+    return text
 
 
 def _difficulty(piece: Piece, failures: int) -> Difficulty:
