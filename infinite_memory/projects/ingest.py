@@ -203,6 +203,7 @@ def _draft_of(
         kind=described.kind,
         scope=scope,
         details={**described.details, "id": _id_of(client, first)},
+        is_whole=True,
     )
     blobs = {}
     commit = described.details.get("commit")

@@ -142,8 +142,9 @@ def _headline(chunks: Sequence[Chunk], sessions: Sequence[Sequence[Chunk]]) -> s
 
 def _describe_open(chunk: Chunk) -> str:
     state = "unsolved" if chunk.outcome is None else chunk.outcome.value.replace("_", " ")
-    text = chunk.summary if chunk.summary == chunk.content else f"{chunk.summary}: {chunk.content}"
-    return f"[{state}] {text}"
+    subject = chunk.summary.rstrip("…")
+    rest = [line for line in chunk.content.splitlines() if subject not in line]
+    return f"[{state}] {': '.join(filter(None, [chunk.summary, ' '.join(rest)]))}"
 
 
 def _describe_session(group: Sequence[Chunk]) -> str:

@@ -109,9 +109,18 @@ def store_chunk(
 
 
 def draft_of(
-    services: Services, content: str, *, kind: str, scope: str, details: Mapping[str, Any]
+    services: Services,
+    content: str,
+    *,
+    kind: str,
+    scope: str,
+    details: Mapping[str, Any],
+    is_whole: bool = False,
 ) -> Draft:
     """Return the draft of a chunk in the scope of a repository, without excluded files.
+
+    The text of the memory is the content with the parts that it lacks; a content that `is_whole`
+    lacks none.
 
     Raises:
         InvalidInput: a value cannot be used.
@@ -128,7 +137,7 @@ def draft_of(
     if summary is None and (subject := parts.get("decision") or parts.get("problem")):
         summary = shorten(subject, _HEADING_CHARS)
     return Draft(
-        text=compose_text(text, parts),
+        text=text if is_whole else compose_text(text, parts),
         kind=checked_kind,
         title=summary,
         scope=scope,

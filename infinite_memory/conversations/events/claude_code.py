@@ -7,6 +7,7 @@ client added.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from infinite_memory.conversations.transcripts.lines import read_numbered
 
 __all__ = ["read_claude_code_events"]
 
+_EXIT = re.compile(r"\AExit code -?\d+\n?")
 _SKIPPED = ("isMeta", "isSidechain", "isCompactSummary")
 
 
@@ -48,8 +50,9 @@ def read_claude_code_events(path: Path) -> Iterator[Event]:
                 builder.call(block.get("id"), block.get("name"), block.get("input"))
             elif block.get("type") == "tool_result":
                 output = text_in(block.get("content"))
-                is_error = block.get("is_error") is True or output.startswith("Exit code ")
-                builder.answer(block.get("tool_use_id"), output, ok=not is_error)
+                printed = _EXIT.sub("", output, count=1)
+                is_error = block.get("is_error") is True or printed != output
+                builder.answer(block.get("tool_use_id"), printed, ok=not is_error)
     yield from builder.finish()
 
 
