@@ -21,6 +21,7 @@ from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.testing.embedders import HashingEmbedder
 
 SAMPLES = Path(__file__).parent / "samples"
+RECORDED = Path(__file__).parent.parent / "projects" / "streams" / "recorded"
 
 
 @frozen
@@ -313,3 +314,14 @@ def test_a_long_message_is_stored_in_parts(store: MemoryStore, tmp_path: Path) -
     parts = store.browse(conversation_id=chats[1]["id"], limit=1000).memories
     joined = "".join(m.text for m in sorted(parts, key=lambda m: m.happened_at))
     assert joined == text + "Ash, Slate or Misty."
+
+
+def test_a_chat_of_gemini_with_a_line_for_each_message_is_imported_once() -> None:
+    path = RECORDED / "gemini-slug-dash.jsonl"
+    with MemoryStore.open("memory://", embedder=HashingEmbedder()) as store:
+        first = store.exchange.import_from(path)
+        again = store.exchange.import_from(path)
+        texts = [memory.text for memory in store.browse().memories]
+    assert (first.format, first.added, again.added) == ("gemini-cli", 7, 0)
+    assert texts[-1] == "python -m unittest fails in test_slug. Please fix it."
+    assert "<session_context>" not in "".join(texts)

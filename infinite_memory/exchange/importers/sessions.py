@@ -82,10 +82,15 @@ def is_codex(source: Source) -> bool:
 def is_gemini(source: Source) -> bool:
     """Return whether a source holds chats of Gemini CLI."""
     return any(
-        b'"sessionId"' in head and b'"projectHash"' in head
-        for file in islice(source.with_ending(".json"), _LOOKED_AT)
-        for head in [source.head(file)]
+        _is_chat(source, file)
+        for ending in (".json", ".jsonl")
+        for file in islice(source.with_ending(ending), _LOOKED_AT)
     )
+
+
+def _is_chat(source: Source, file: str) -> bool:
+    head = source.head(file)
+    return b'"sessionId"' in head and b'"projectHash"' in head
 
 
 def read_claude_code_sessions(source: Source, options: Options) -> Iterator[Item]:
@@ -206,11 +211,14 @@ def _time_of(value: object) -> datetime | None:
 
 
 def read_gemini(source: Source, options: Options) -> Iterator[Item]:
-    """Yield the messages of every chat.
+    """Yield the messages of every chat: a document, or in later versions a line for each message.
 
     Raises:
         OSError: a file cannot be read.
     """
+    for file in source.with_ending(".jsonl"):
+        if _is_chat(source, file):
+            yield from _read_gemini_lines(source, file, options)
     for file in source.with_ending(".json"):
         shown = source.show(file)
         try:
@@ -230,10 +238,30 @@ def read_gemini(source: Source, options: Options) -> Iterator[Item]:
             yield from _read_gemini_message(message, number, conversation, shown)
 
 
+def _read_gemini_lines(source: Source, file: str, options: Options) -> Iterator[Item]:
+    """Yield the messages of a chat with a line for each; a later line of an id replaces it."""
+    shown, session = source.show(file), PurePosixPath(file).stem
+    messages: dict[str, tuple[str, dict[str, Any]]] = {}
+    for where, fields in _read_objects(source, file, options):
+        if isinstance(fields, ImportProblem):
+            yield fields
+        elif "projectHash" in fields:
+            session = str(fields.get("sessionId") or session)
+        elif "id" in fields:
+            messages[str(fields["id"])] = (where, fields)
+    conversation = _begin(_GEMINI, session, source, file, options)
+    for number, (where, fields) in enumerate(messages.values()):
+        yield from _read_gemini_message(fields, number, conversation, shown, where)
+
+
 def _read_gemini_message(
-    message: object, number: int, conversation: Conversation, shown: str
+    message: object,
+    number: int,
+    conversation: Conversation,
+    shown: str,
+    where: str | None = None,
 ) -> Iterator[Item]:
-    where = f"messages[{number}]"
+    where = where or f"messages[{number}]"
     try:
         if not isinstance(message, dict):
             raise ValueError(f"the message is {message!r:.60}, and no object")
