@@ -90,7 +90,7 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     ),
     "content": ("text", "body", "description", "details", "notes", "message"),
     "type": ("kind", "chunk_type", "category", "memory_type"),
-    "files": ("file_context", "file_paths", "paths", "files_touched", "files_changed", "file"),
+    "files": ("file_context", "file_paths", "paths", "files_modified", "files_changed", "file"),
     "file_context": ("files", "file_paths", "paths", "current_files", "file"),
     "session": ("session_id", "conversation_id"),
     "commit": ("commit_hash", "git_commit", "sha"),
@@ -259,7 +259,7 @@ class _Reader:
         match ours, value:
             case "important", _ if not isinstance(value, bool):
                 return self._important(value)
-            case "kind", str():
+            case "kind" | "type", str():
                 return self._kind(value, is_alias=is_alias)
             case "context", _ if "text" in self._known:
                 return self._context(value)

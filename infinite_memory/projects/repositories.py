@@ -87,7 +87,7 @@ def known_repository(services: Services, repository: object) -> str:
     name = name_repository(services, repository)
     scopes = services.storage.scopes()
     if name not in scopes:
-        raise UnknownScope(f"nothing is stored of {name!r:.160}{_name_nearest(name, scopes)}")
+        raise UnknownScope(f"nothing is stored of {name!r:.160} yet{_name_nearest(name, scopes)}")
     return name
 
 
