@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from datetime import timedelta
 
 import numpy as np
-from attrs import frozen
+from attrs import define, field, frozen
 from numpy.typing import NDArray
 
 from infinite_memory.config import Chunking
-from infinite_memory.conversations.events.event import Event, EventKind
-from infinite_memory.projects.chunking.piece import Piece
+from infinite_memory.conversations.events.event import Event, EventKind, Todo
+from infinite_memory.projects.chunking.piece import Piece, completed_by, is_work
 from infinite_memory.projects.chunking.rules import (
     CutReason,
     Embed,
@@ -42,49 +43,74 @@ def cut_session(
     turns = list(_split_turns(events))
     vectors = _embed_requests(turns, embed)
     pieces: list[CutPiece] = []
-    current: list[Event] = []
+    cutter = _Cutter(settings=settings)
     requests: list[int] = []
     for number, turn in enumerate(turns):
-        if current:
+        if cutter.events:
             nearness = _nearness(vectors, number, requests)
-            reason = cut_before_turn(Piece(current), Piece(turn), settings, nearness)
+            reason = cut_before_turn(Piece(cutter.events), Piece(turn), settings, nearness)
             if reason is not None:
-                pieces.append(CutPiece(piece=Piece(current), reason=reason))
-                current, requests = [], []
+                pieces.append(cutter.cut(reason))
+                requests = []
         requests.append(number)
-        current = _add_turn(pieces, current, turn, settings)
-    if current:
-        pieces.append(CutPiece(piece=Piece(current), reason=CutReason.END))
+        pieces += cutter.add_turn(turn)
+    if cutter.events:
+        pieces.append(cutter.cut(CutReason.END))
     return pieces
 
 
-def _add_turn(
-    pieces: list[CutPiece],
-    current: list[Event],
-    turn: Sequence[Event],
-    settings: Chunking,
-) -> list[Event]:
-    """Add a turn to the piece that goes on, cut where its work ends; return the piece then."""
-    for index, event in enumerate(turn):
-        current.append(event)
-        rest = turn[index + 1 :]
-        if not rest or not _may_end(event, rest[0]):
-            continue
-        before = [other for piece in pieces for other in piece.piece.events] + current[:-1]
-        reason = cut_within_turn(
-            Piece(current), Piece(rest), settings, Piece(before) if before else None
-        )
-        if reason is not None:
-            pieces.append(CutPiece(piece=Piece(current), reason=reason))
-            current = []
-    return current
+@define(kw_only=True)
+class _Cutter:
+    """The piece that goes on, and what is cut off it within a turn.
+
+    `folders` are the repositories of the piece, and `todos` is the last list of things to do.
+    """
+
+    settings: Chunking
+    events: list[Event] = field(factory=list)
+    folders: set[str] = field(factory=set)
+    todos: tuple[Todo, ...] | None = None
+
+    def cut(self, reason: CutReason) -> CutPiece:
+        """Return the piece, and begin the next one."""
+        piece = CutPiece(piece=Piece(self.events), reason=reason)
+        self.events, self.folders = [], set()
+        return piece
+
+    def add_turn(self, turn: Sequence[Event]) -> Iterator[CutPiece]:
+        """Add the events of a turn, and yield the pieces that end within it."""
+        following = _next_folders(turn)
+        for index, event in enumerate(turn):
+            self.events.append(event)
+            if is_work(event):
+                self.folders.add(event.folder)
+            completes = event.kind is EventKind.TODO and bool(completed_by(event, self.todos))
+            if event.kind is EventKind.TODO:
+                self.todos = event.todos
+            if index + 1 == len(turn) or not self._may_end(event, following[index], completes):
+                continue
+            rest = Piece(turn[index + 1 :])
+            reason = cut_within_turn(
+                Piece(self.events), rest, self.settings, completes_todo=completes
+            )
+            if reason is not None:
+                yield self.cut(reason)
+
+    def _may_end(self, event: Event, following: str, completes: bool) -> bool:
+        """Return whether a piece may end after an event; most of a long session need no more."""
+        moves = bool(self.folders) and bool(following) and following not in self.folders
+        lasts = event.at - self.events[0].at >= timedelta(minutes=self.settings.minutes)
+        return completes or moves or (event.kind is EventKind.COMMIT and lasts)
 
 
-def _may_end(event: Event, following: Event) -> bool:
-    """Return whether a piece may end after an event within a turn."""
-    if event.kind in (EventKind.TODO, EventKind.COMMIT) or following.kind is EventKind.MESSAGE:
-        return True
-    return bool(following.folder) and following.folder != event.folder
+def _next_folders(turn: Sequence[Event]) -> list[str]:
+    """Return for each event the repository of the next work after it, "" if there is none."""
+    folders: list[str] = []
+    following = ""
+    for event in reversed(turn):
+        folders.append(following)
+        following = event.folder if is_work(event) else following
+    return folders[::-1]
 
 
 def _split_turns(events: Sequence[Event]) -> Iterator[list[Event]]:

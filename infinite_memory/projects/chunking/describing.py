@@ -5,17 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import PurePosixPath
 from typing import Any
 
 from attrs import evolve, frozen
 
-from infinite_memory.conversations.events.event import Event, EventKind
+from infinite_memory.conversations.events.event import Event, EventKind, Todo
 from infinite_memory.model.memory import Kind, shorten
 from infinite_memory.projects.chunk import Difficulty, WorkOutcome
 from infinite_memory.projects.chunking.cutting import CutPiece
-from infinite_memory.projects.chunking.piece import Piece, newly_completed
+from infinite_memory.projects.chunking.piece import Piece, completed_by
 from infinite_memory.projects.chunking.rules import CutReason
 from infinite_memory.projects.errors import find_error, normalize_error
 from infinite_memory.projects.exclusion import EXCLUDED, Exclusion
@@ -188,8 +188,7 @@ def _title(piece: Piece, commits: Sequence[Event], earlier: Sequence[Event]) -> 
     if commits:
         return shorten(commits[-1].text.split("\n")[0], _TITLE_CHARS) or "A commit"
     last = piece.events[-1]
-    done = newly_completed([*earlier, *piece.events[:-1]], last)
-    if last.kind is EventKind.TODO and done:
+    if last.kind is EventKind.TODO and (done := completed_by(last, _last_todos(piece, earlier))):
         return shorten("; ".join(done), _TITLE_CHARS)
     told = [_first_sentence(text) for text in piece.requests if _says_something(text)]
     texts = [*told, _last_answer(piece), *piece.requests]
@@ -198,6 +197,12 @@ def _title(piece: Piece, commits: Sequence[Event], earlier: Sequence[Event]) -> 
         return shorten(first, _TITLE_CHARS)
     changed = sorted({PurePosixPath(file).name for _, file in piece.changed})
     return shorten(f"Work on {', '.join(changed) or 'the repository'}", _TITLE_CHARS)
+
+
+def _last_todos(piece: Piece, earlier: Sequence[Event]) -> tuple[Todo, ...] | None:
+    """Return the list of things to do before the last event of a piece, None if there is none."""
+    events = chain(reversed(piece.events[:-1]), reversed(earlier))
+    return next((event.todos for event in events if event.kind is EventKind.TODO), None)
 
 
 def _says_something(text: str) -> bool:

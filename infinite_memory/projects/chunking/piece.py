@@ -8,9 +8,9 @@ from datetime import datetime, timedelta
 from functools import cached_property
 from pathlib import PurePosixPath
 
-from infinite_memory.conversations.events.event import Event, EventKind
+from infinite_memory.conversations.events.event import Event, EventKind, Todo
 
-__all__ = ["Piece", "newly_completed"]
+__all__ = ["Piece", "completed_by", "is_work"]
 
 _UNDOES = re.compile(
     r"\bgit\s+(?:-C\s+\S+\s+)?(?:checkout\b(?!\s+-b)[^;&|]*(?:--|\s\.)|restore\b|reset\s+--hard)"
@@ -148,9 +148,7 @@ class Piece:
         return len(self.requests) > 1 and not self.changed and self.failure is None
 
     def _work_folders(self) -> Iterator[str]:
-        for event in self.events:
-            if event.kind not in (EventKind.MESSAGE, EventKind.TODO) and event.folder:
-                yield event.folder
+        return (event.folder for event in self.events if is_work(event))
 
     def _last(self, kind: EventKind) -> int | None:
         for index in range(len(self.events) - 1, -1, -1):
@@ -159,14 +157,16 @@ class Piece:
         return None
 
 
-def newly_completed(earlier: Sequence[Event], event: Event) -> tuple[str, ...]:
-    """Return the items that a list of things to do completes, which were open in the list before.
+def is_work(event: Event) -> bool:
+    """Return whether something was read, run or changed, and where is known."""
+    return event.kind not in (EventKind.MESSAGE, EventKind.TODO) and bool(event.folder)
 
-    Items of the first list that are completed already are not counted.
+
+def completed_by(event: Event, before: Sequence[Todo] | None) -> tuple[str, ...]:
+    """Return the items that a list of things to do completes, by the list `before` it.
+
+    What the first list has completed already is not counted.
     """
-    before = next(
-        (other.todos for other in reversed(earlier) if other.kind is EventKind.TODO), None
-    )
     if before is None:
         return ()
     done = {todo.text for todo in before if todo.status == "completed"}

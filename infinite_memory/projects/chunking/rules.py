@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from infinite_memory.config import Chunking
 from infinite_memory.conversations.events.event import EventKind
-from infinite_memory.projects.chunking.piece import Piece, newly_completed
+from infinite_memory.projects.chunking.piece import Piece, is_work
 
 __all__ = ["CutReason", "Embed", "cut_before_turn", "cut_within_turn"]
 
@@ -93,17 +93,16 @@ def _reason_to_leave(
 
 
 def cut_within_turn(
-    piece: Piece, rest: Piece, settings: Chunking, earlier: Piece | None
+    piece: Piece, rest: Piece, settings: Chunking, *, completes_todo: bool
 ) -> CutReason | None:
     """Return why `piece` ends before `rest`, though no request is between them; None if not.
 
-    `rest` goes up to the next request, and `earlier` is all before the last event of the piece.
+    `rest` goes up to the next request. `completes_todo` says that the last event of the piece
+    completes an item of a list of things to do.
     """
     last = piece.events[-1]
-    if last.kind is EventKind.TODO and earlier is not None:
-        is_done = bool(newly_completed(earlier.events, last))
-        if is_done and piece.changed and piece.is_verified and rest.folders:
-            return CutReason.TODO
+    if completes_todo and piece.changed and piece.is_verified and rest.folders:
+        return CutReason.TODO
     if rest.first_folder is not None and _moves(piece, _first_run(rest)):
         return CutReason.REPOSITORY
     is_long = piece.duration >= timedelta(minutes=settings.minutes)
@@ -123,14 +122,13 @@ def _first_run(rest: Piece) -> Piece:
     """Return the events of `rest` until the work moves on, if they are more than a glance."""
     run = []
     for event in rest.events:
-        is_work = event.kind not in (EventKind.MESSAGE, EventKind.TODO)
-        if is_work and event.folder != rest.first_folder:
+        if is_work(event) and event.folder != rest.first_folder:
             break
         run.append(event)
     first = Piece(run)
-    work = [event for event in run if event.kind not in (EventKind.MESSAGE, EventKind.TODO)]
+    work = [event for event in run if is_work(event)]
     is_glance = len(work) < 3 and not first.changed and not first.is_committed
-    return Piece([event for event in run if event not in work]) if is_glance else first
+    return Piece([event for event in run if not is_work(event)]) if is_glance else first
 
 
 def _reason_to_move(piece: Piece, settings: Chunking) -> CutReason:
