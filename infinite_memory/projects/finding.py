@@ -119,6 +119,8 @@ def find_similar_problems(services: Services, query: ProblemQuery) -> tuple[Work
         )
     ]
     matches.sort(key=lambda match: (-match.score, match.chunk.id))
+    # Several best ones are in the order of their nudges, although no score is above 1.
+    matches = [evolve(match, score=min(1.0, match.score)) for match in matches]
     if query.min_score is not None:
         matches = [match for match in matches if match.score >= query.min_score]
     return complete_matches(services, matches[: query.limit], checkout)
@@ -247,11 +249,11 @@ def clean_files(files: Sequence[str], checkout: Checkout | None) -> frozenset[st
 
 
 def _nudge(match: WorkMatch, files: frozenset[str], recency: float, now: datetime) -> float:
-    """Return the score, raised for files in play and lowered by age, both within bounds."""
+    """Return the score, raised for files in play, perhaps above 1, and lowered by age."""
     chunk, score = match.chunk, match.score
     if files and chunk.files:
         shared = len(files & set(chunk.files)) / min(len(files), len(chunk.files))
-        score = min(1.0, score + _SHARED_FILES * shared)
+        score += _SHARED_FILES * shared
     age = max(now - chunk.happened_at, timedelta(0))
     fading = 0.5 ** (age / _HALF_LIFE)
     return float(score * (1 - recency + recency * fading))

@@ -68,8 +68,8 @@ def name_repository(services: Services, repository: object) -> str:
         if spelling is not None:
             return spelling
     address = name_of_url(given) if ":" in given else None
-    if address is None and given.startswith(PREFIX):
-        address = check_scope_name(given)
+    if address is None and fold_name(given).startswith(PREFIX):
+        address = check_scope_name(f"{PREFIX}{given[len(PREFIX) :]}")
     if address is None and _NAMED.fullmatch(given):
         address = check_scope_name(f"{PREFIX}{given}")
     if address is not None:
