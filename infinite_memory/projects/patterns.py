@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from enum import StrEnum
 from itertools import combinations
 
@@ -182,7 +182,9 @@ def _load_vectors(services: Services, chunks: Sequence[Chunk]) -> dict[str, NDAr
     return vectors
 
 
-def _problem_patterns(groups: Iterable[Sequence[Chunk]], middle: datetime) -> Iterator[Pattern]:
+def _problem_patterns(
+    groups: Iterable[Sequence[Chunk]], middle: datetime | None
+) -> Iterator[Pattern]:
     ranked = sorted(groups, key=lambda group: (-len(group), group[0].id))
     for group in ranked[:_MAX_OF_KIND]:
         solved = [chunk for chunk in group if _is_solved(chunk)]
@@ -230,7 +232,7 @@ def _by_name(
 
 
 def _top(
-    kind: PatternKind, groups: Mapping[str, Sequence[Chunk]], middle: datetime
+    kind: PatternKind, groups: Mapping[str, Sequence[Chunk]], middle: datetime | None
 ) -> Iterator[Pattern]:
     counts = Counter({name: len(group) for name, group in groups.items()})
     for name, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:_MAX_OF_KIND]:
@@ -245,15 +247,17 @@ def _top(
             )
 
 
-def _middle(chunks: Sequence[Chunk]) -> datetime:
-    """Return the middle of the time of the chunks; any moment if there are none."""
-    if not chunks:
-        return datetime.max.replace(tzinfo=UTC)
+def _middle(chunks: Sequence[Chunk]) -> datetime | None:
+    """Return the middle of the time of the chunks, None if they have no length of time."""
+    if not chunks or chunks[-1].happened_at == chunks[0].happened_at:
+        return None
     first, last = chunks[-1].happened_at, chunks[0].happened_at
     return first + (last - first) / 2 + timedelta(microseconds=1)
 
 
-def _trend(group: Sequence[Chunk], middle: datetime) -> Trend:
+def _trend(group: Sequence[Chunk], middle: datetime | None) -> Trend:
+    if middle is None:
+        return Trend.STEADY
     later = sum(chunk.happened_at >= middle for chunk in group)
     earlier = len(group) - later
     if later >= earlier + _FEWEST and later >= _CHANGE * earlier:

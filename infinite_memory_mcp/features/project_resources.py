@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from infinite_memory.conversations.repository import PREFIX
 from infinite_memory.model.memory import GLOBAL, Kind
 from infinite_memory.model.messages import format_count
-from infinite_memory.model.scope import fold_name
+from infinite_memory.model.scope import Sensitivity, fold_name
 from infinite_memory.projects.chunk import Chunk, chunk_of
 from infinite_memory_mcp.budget import DEFAULT_TOKENS
 from infinite_memory_mcp.toolsets.project_answers import (
@@ -67,9 +67,10 @@ def lessons_learned(store: MemoryStore) -> str:
 
 
 def list_repositories(store: MemoryStore) -> Iterator[str]:
-    """Yield the names of repositories, "HOST/OWNER/NAME", as the addresses hold them."""
+    """Yield the names of open repositories, "HOST/OWNER/NAME", as the addresses hold them."""
     for scope in store.scopes:
-        if fold_name(scope.name).startswith(PREFIX):
+        is_open = scope.active and scope.sensitivity is Sensitivity.NORMAL
+        if is_open and fold_name(scope.name).startswith(PREFIX):
             yield scope.name[len(PREFIX) :]
 
 
