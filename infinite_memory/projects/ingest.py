@@ -158,7 +158,11 @@ def _ingest_events(
     for cut in cuts:
         earlier = events[:done]
         done += len(cut.piece.events)
-        folder = Path(describe_piece(cut, earlier).folder)
+        named = describe_piece(cut, earlier).folder
+        if not named:
+            skipped.append(f"the session {cut.piece.events[0].session} names no folder")
+            continue
+        folder = Path(named)
         if only_checkouts and find_work_tree(folder) is None:
             continue
         scope = scope_of_folder(folder)

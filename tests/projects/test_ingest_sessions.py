@@ -208,3 +208,22 @@ def test_the_watch_gives_what_was_written_to(session: Path) -> None:
     assert watch.changed() == [session]
     session.unlink()
     assert watch.changed() == []
+
+
+def test_a_session_that_names_no_folder_is_left_out(store: MemoryStore, tmp_path: Path) -> None:
+    path = tmp_path / "session.json"
+    messages = [{"id": "m1", "type": "user", "content": "Fix it"}]
+    path.write_text(json.dumps({"sessionId": "g1", "projectHash": "h", "messages": messages}))
+    report = store.projects.ingest_sessions(path)
+    assert (report.files, report.chunks) == (1, ())
+    assert report.skipped == ("the session g1 names no folder",)
+
+
+def test_the_file_of_a_subagent_is_left_out(store: MemoryStore, tmp_path: Path) -> None:
+    source = {"subagent": {"thread_spawn": {"parent_thread_id": "c0"}}}
+    meta = {"id": "c1", "cwd": "/srv/ada/apollo", "source": source}
+    said = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Go"}]}
+    lines = [{"type": "session_meta", "payload": meta}, {"type": "response_item", "payload": said}]
+    path = tmp_path / "rollout.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert store.projects.ingest_sessions(path).chunks == ()

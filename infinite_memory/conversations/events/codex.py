@@ -1,7 +1,8 @@
 """Events of the rollout files of Codex CLI: `~/.codex/sessions/YYYY/MM/DD/rollout-*.jsonl`.
 
 The lines of type "response_item" hold what was said and called; those of type "event_msg" repeat
-it for the display, and are left out. The first versions wrote the items without an envelope.
+it for the display, and are left out. So are the files of subagents, whose work is part of another
+session. The first versions wrote the items without an envelope.
 """
 
 from __future__ import annotations
@@ -45,6 +46,8 @@ def read_codex_events(path: Path) -> Iterator[Event]:
         payload = record.get("payload", record)
         if not isinstance(payload, Mapping):
             continue
+        if _is_of_subagent(payload):
+            return
         if record.get("type") in ("session_meta", "turn_context") or "instructions" in record:
             git = payload.get("git")
             builder.enter(
@@ -58,6 +61,14 @@ def read_codex_events(path: Path) -> Iterator[Event]:
             builder.enter(number, at=record.get("timestamp"))
             _read_item(builder, payload)
     yield from builder.finish()
+
+
+def _is_of_subagent(payload: Mapping[str, Any]) -> bool:
+    """Return whether a file is that of a subagent, whose work is part of another session."""
+    source = payload.get("source")
+    return payload.get("thread_source") == "subagent" or (
+        isinstance(source, Mapping) and "subagent" in source
+    )
 
 
 def _read_item(builder: EventBuilder, item: Mapping[str, Any]) -> None:

@@ -35,6 +35,8 @@ def read_gemini_events(path: Path) -> Iterator[Event]:
     builder = EventBuilder(client="gemini-cli", session=path.stem, changed_at=path.stat().st_mtime)
     records = _read_document(path) if path.suffix == ".json" else _read_lines(path)
     for number, record in records:
+        if record.get("kind") == "subagent":
+            return
         if isinstance(record.get("sessionId"), str):
             builder.enter(number, at=record.get("startTime"), session=record["sessionId"])
             continue
@@ -53,7 +55,7 @@ def _read_document(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
     messages = document.get("messages") if isinstance(document, dict) else None
     if not isinstance(document, dict) or not isinstance(messages, list):
         return
-    yield 0, {"sessionId": document.get("sessionId"), "startTime": document.get("startTime")}
+    yield 0, {name: document.get(name) for name in ("sessionId", "startTime", "kind")}
     for number, message in enumerate(messages, 1):
         if isinstance(message, Mapping):
             yield number, message

@@ -21,6 +21,7 @@ MAX_OUTPUT_CHARS = 8000
 _MAX_TEXT_CHARS = 20_000
 _COMMANDS = ("command", "cmd", "script")
 _PATHS = ("file_path", "absolute_path", "notebook_path", "path", "dir_path", "target_file")
+_FOLDERS = ("workdir", "working_directory", "directory")
 _PATTERNS = ("pattern", "query", "url", "prompt", "description")
 _OLD, _NEW = ("old_string", "old_str"), ("new_string", "new_str", "content", "new_source")
 _LISTS = {"todos": "content", "plan": "step", "items": "text"}
@@ -126,9 +127,11 @@ def _patch(event: Event, text: str, call: Call, folders: Folders) -> Event:
 
 
 def _shell(event: Event, command: str, call: Call, folders: Folders) -> Event:
+    given = _first(call.arguments, _FOLDERS) if isinstance(call.arguments, Mapping) else ""
     named = find_folder(command)
-    folder = call.folder if named is None else folders.resolve(named, call.folder)
-    root = folders.root_of(folder) if named is not None else event.folder
+    folder = folders.resolve(given, call.folder) if given else call.folder
+    folder = folder if named is None else folders.resolve(named, folder)
+    root = folders.root_of(folder) if folder != call.folder else event.folder
     event = evolve(event, folder=root, text=command[:_MAX_TEXT_CHARS])
     commit = find_commit(command, call.output) if call.ok else None
     if commit is None:
