@@ -224,7 +224,7 @@ def _suggest_by_files(
         return
     chunks = load_chunks(services, {scope})
     touching = [(chunk, shared) for chunk in chunks if (shared := set(files) & set(chunk.files))]
-    open_ids = {chunk.id for chunk in find_open(chunks, services.clock() - _OPEN_SINCE)}
+    open_ids = {chunk.id for chunk in find_open(services, chunks, services.clock() - _OPEN_SINCE)}
     unfinished = [item for item in touching if item[0].id in open_ids][:_OPEN_SHOWN]
     rules = [item for item in touching if item[0].kind in (Kind.DECISION, Kind.LESSON)]
     for chunk, shared in unfinished:

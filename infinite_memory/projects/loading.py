@@ -114,11 +114,11 @@ def _load_linked(services: Services, chunk: Chunk) -> Sequence[Chunk]:
     return list(known.values())
 
 
-def find_open(chunks: Sequence[Chunk], since: datetime) -> list[Chunk]:
+def find_open(services: Services, chunks: Sequence[Chunk], since: datetime) -> list[Chunk]:
     """Return the unfinished work since a moment, newest first; the chunks come newest first.
 
     A chunk is unfinished if it failed, is in progress or is an unsolved problem, and nothing that
-    was done later on its files succeeded or was abandoned.
+    was done later on its files, or is linked to it, succeeded or was abandoned.
     """
     unfinished = []
     done: set[str] = set()
@@ -128,6 +128,28 @@ def find_open(chunks: Sequence[Chunk], since: datetime) -> list[Chunk]:
         if chunk.is_open:
             if chunk.status in IN_FORCE and not done & set(chunk.files):
                 unfinished.append(chunk)
-        elif chunk.outcome in _DONE or chunk.kind is Kind.SOLUTION:
+        elif _is_end(chunk):
             done.update(chunk.files)
-    return unfinished
+    answered = _find_answered(services, unfinished, chunks)
+    return [chunk for chunk in unfinished if chunk.id not in answered]
+
+
+def _is_end(chunk: Chunk) -> bool:
+    return chunk.outcome in _DONE or (chunk.kind is Kind.SOLUTION and not chunk.is_open)
+
+
+def _find_answered(
+    services: Services, unfinished: Sequence[Chunk], chunks: Sequence[Chunk]
+) -> set[str]:
+    """Return the ids of the unfinished chunks to which later work that came to an end is linked."""
+    begun = {chunk.id: chunk.happened_at for chunk in unfinished}
+    ended = {chunk.id: chunk.happened_at for chunk in chunks if _is_end(chunk)}
+    if not begun or not ended:
+        return set()
+    return {
+        one
+        for link in services.storage.links(begun)
+        if link.type is LinkType.CONTEXT
+        for one, other in ((link.source, link.target), (link.target, link.source))
+        if one in begun and other in ended and ended[other] >= begun[one]
+    }

@@ -79,7 +79,7 @@ def _add(services: Services, scope: str, recent_days: int) -> Additions:
     if not chunks:
         return Additions()
     now = services.clock()
-    unfinished = find_open(chunks, now - timedelta(days=_OPEN_DAYS))[:_MAX_OPEN]
+    unfinished = find_open(services, chunks, now - timedelta(days=_OPEN_DAYS))[:_MAX_OPEN]
     sessions = group_sessions(chunks)
     since = now - timedelta(days=recent_days)
     recent = [group for group in sessions if group[0].happened_at >= since][:_MAX_SESSIONS]
@@ -143,8 +143,11 @@ def _headline(chunks: Sequence[Chunk], sessions: Sequence[Sequence[Chunk]]) -> s
 def _describe_open(chunk: Chunk) -> str:
     state = "unsolved" if chunk.outcome is None else chunk.outcome.value.replace("_", " ")
     subject = chunk.summary.rstrip("…")
-    rest = [line for line in chunk.content.splitlines() if subject not in line]
-    return f"[{state}] {': '.join(filter(None, [chunk.summary, ' '.join(rest)]))}"
+    head, lines = chunk.summary, chunk.content.splitlines()
+    if lines[0].startswith(subject):
+        head, lines = lines[0], lines[1:]
+    rest = [line for line in lines if subject not in line]
+    return f"[{state}] {': '.join(filter(None, [head, ' '.join(rest)]))}"
 
 
 def _describe_session(group: Sequence[Chunk]) -> str:

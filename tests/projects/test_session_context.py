@@ -87,6 +87,36 @@ def test_work_is_no_longer_open_once_later_work_on_one_of_its_files_came_to_an_e
     assert ("open" not in open_work(store)) == closes
 
 
+@pytest.mark.parametrize(
+    ("fields", "closes"),
+    [
+        ({"kind": "solution"}, True),
+        ({"kind": "code_change", "outcome": "success"}, True),
+        ({"kind": "solution", "outcome": "failed"}, False),
+        ({"kind": "discussion"}, False),
+        ({"kind": "solution", "days": 5}, False),
+    ],
+)
+def test_work_is_no_longer_open_once_later_work_that_is_linked_to_it_came_to_an_end(
+    store: MemoryStore, fields: dict[str, Any], closes: bool
+) -> None:
+    note(store, "open", "the login fails", days=4)
+    note(store, "later", "the next thing", **{"related": ["open"], "days": 1, **fields})
+    assert ("open" not in open_work(store)) == closes
+
+
+def test_unfinished_work_is_told_whole_where_its_heading_is_the_beginning_of_it(
+    store: MemoryStore,
+) -> None:
+    text = "the login fails " + "again and again " * 10 + "at midnight"
+    note(store, "long", text)
+    note(store, "titled", "it is red\nthe page fails", summary="the page fails", days=1)
+    assert open_work(store) == {
+        "long": f"[unsolved] {text}",
+        "titled": "[unsolved] the page fails: it is red",
+    }
+
+
 def test_work_that_was_archived_or_superseded_is_not_open(store: MemoryStore) -> None:
     note(store, "a", "the login fails", days=3)
     note(store, "b", "the page fails", days=2)
