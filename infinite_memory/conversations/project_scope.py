@@ -8,7 +8,7 @@ from pathlib import Path
 
 from attrs import frozen
 
-from infinite_memory.conversations.repository import PROJECTS, name_project_scope
+from infinite_memory.conversations.repository import PROJECTS, name_project_scope, scope_of_folder
 from infinite_memory.errors import Conflict
 from infinite_memory.model.scope import Sensitivity, find_spelling
 from infinite_memory.operations.scopes import create_scope
@@ -40,8 +40,9 @@ class ProjectScope:
 
 def existing_project_scope(services: Services, folder: str) -> str | None:
     """Return the scope of the project in `folder`, None if it has none or nothing is stored yet."""
-    name = name_project_scope(Path(folder)) if folder else None
-    return None if name is None else find_spelling(name, services.storage.scopes())
+    return (
+        find_spelling(scope_of_folder(Path(folder)), services.storage.scopes()) if folder else None
+    )
 
 
 def find_project_scope(services: Services, folder: str) -> ProjectScope:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ __all__ = [
     "is_folder",
     "name_of_url",
     "name_project_scope",
+    "scope_of_folder",
 ]
 
 PROJECTS = "Projects"
@@ -22,6 +24,8 @@ PROJECTS = "Projects"
 PREFIX = "repo/"
 """Begins the name of every scope of a repository."""
 
+_LOCAL = f"{PREFIX}local/"
+_NOT_IN_NAMES = re.compile(r"[^\w.~+%-]+")
 _MAX_NAME_CHARS = 128
 _MAX_FILE_BYTES = 1 << 20
 _SECTION = re.compile(r'\[\s*remote\s+"(?P<name>[^"]+)"\s*\]')
@@ -47,6 +51,23 @@ def name_project_scope(folder: Path) -> str | None:
     urls = [remotes[name] for name in ("origin", *sorted(remotes)) if name in remotes]
     names = filter(None, map(name_of_url, urls))
     return next(names, None)
+
+
+def scope_of_folder(folder: Path) -> str:
+    """Return the scope of the repository that holds a folder: "repo/HOST/OWNER/NAME".
+
+    Without a remote on a server, or without a repository, it is "repo/local/PARENT/NAME", by the
+    names of the folder and of the folder around it.
+    """
+    named = name_project_scope(folder)
+    if named is not None:
+        return named
+    git = find_repository(folder)
+    # A worktree shares the folder of its repository.
+    main = Path(os.path.normpath(git)) if git is not None else None
+    top = main.parent if main is not None and main.name == ".git" else folder
+    parts = [_NOT_IN_NAMES.sub("-", part) for part in top.parts[1:]][-2:]
+    return f"{_LOCAL}{'/'.join(parts) or 'root'}"
 
 
 def find_work_tree(folder: Path) -> Path | None:

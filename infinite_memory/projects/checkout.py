@@ -11,10 +11,9 @@ from pathlib import Path, PurePosixPath
 
 from attrs import frozen
 
-from infinite_memory.conversations.repository import find_work_tree
+from infinite_memory.conversations.repository import find_work_tree, scope_of_folder
 from infinite_memory.model.scope import fold_name
 from infinite_memory.plain import PlainData
-from infinite_memory.projects.repositories import scope_of_folder
 
 __all__ = ["Checkout", "FileState", "Freshness", "compare_files", "open_checkout", "relative_path"]
 

@@ -16,7 +16,7 @@ from infinite_memory.conversations.events.reading import (
     find_session_files,
     read_session,
 )
-from infinite_memory.conversations.repository import find_work_tree
+from infinite_memory.conversations.repository import find_work_tree, scope_of_folder
 from infinite_memory.conversations.spool import SpoolLine
 from infinite_memory.errors import Conflict, InfiniteMemoryError, InvalidInput, NotFound
 from infinite_memory.model.draft import Draft
@@ -33,7 +33,7 @@ from infinite_memory.projects.chunking.cutting import CutPiece, cut_session
 from infinite_memory.projects.chunking.describing import describe_piece, exclude_files
 from infinite_memory.projects.exclusion import Exclusion
 from infinite_memory.projects.loading import KEPT, load_chunks
-from infinite_memory.projects.repositories import prepare_repository, scope_of_folder
+from infinite_memory.projects.repositories import prepare_repository
 from infinite_memory.projects.storing import draft_of
 
 __all__ = ["IngestedSessions", "SessionChunk", "ingest_noted", "ingest_sessions"]

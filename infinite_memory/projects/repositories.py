@@ -10,10 +10,9 @@ from pathlib import Path
 from infinite_memory.conversations.project_scope import create_project_scope
 from infinite_memory.conversations.repository import (
     PREFIX,
-    find_work_tree,
     is_folder,
     name_of_url,
-    name_project_scope,
+    scope_of_folder,
 )
 from infinite_memory.errors import InvalidInput, UnknownScope
 from infinite_memory.model.checks import check_label
@@ -26,28 +25,11 @@ __all__ = [
     "list_repositories",
     "name_repository",
     "prepare_repository",
-    "scope_of_folder",
 ]
 
-_LOCAL = f"{PREFIX}local/"
 _MAX_SHOWN = 5
 _MAX_CHARS = 1024
 _NAMED = re.compile(r"[\w-]+(?:\.[\w-]+)+(?:/[\w.~+%-]+){2,}")
-_NOT_IN_NAMES = re.compile(r"[^\w.~+%-]+")
-
-
-def scope_of_folder(folder: Path) -> str:
-    """Return the scope of the repository that holds a folder: "repo/HOST/OWNER/NAME".
-
-    Without a remote on a server, or without a repository, it is "repo/local/PARENT/NAME", by the
-    names of the folder and of the folder around it.
-    """
-    named = name_project_scope(folder)
-    if named is not None:
-        return named
-    top = find_work_tree(folder) or folder
-    parts = [_NOT_IN_NAMES.sub("-", part) for part in top.parts[1:]][-2:]
-    return f"{_LOCAL}{'/'.join(parts) or 'root'}"
 
 
 def name_repository(services: Services, repository: object) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from infinite_memory.conversations.repository import name_project_scope
+from infinite_memory.conversations.repository import name_project_scope, scope_of_folder
 
 
 def clone(folder: Path, url: str, remote: str = "origin") -> Path:
@@ -85,3 +85,16 @@ def test_a_folder_outside_of_a_repository_or_without_a_configuration_has_no_name
     assert name_project_scope(tmp_path) is None
     (tmp_path / ".git" / "config").write_bytes(b"[remote\n\xff\x00 url = x\n[]\n")
     assert name_project_scope(tmp_path) is None
+
+
+def test_a_repository_without_a_remote_is_named_by_its_folder(tmp_path: Path) -> None:
+    main = tmp_path / "ada" / "my app"
+    (main / ".git" / "worktrees" / "next").mkdir(parents=True)
+    (main / "src").mkdir()
+    other = tmp_path / "elsewhere"
+    other.mkdir()
+    (other / ".git").write_text(f"gitdir: {main}/.git/worktrees/next\n")
+    (main / ".git" / "worktrees" / "next" / "commondir").write_text("../..\n")
+    for folder in (main, main / "src", other):
+        assert scope_of_folder(folder) == "repo/local/ada/my-app"
+    assert scope_of_folder(Path("/nowhere/bea/luna")) == "repo/local/bea/luna"
