@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import shutil
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
@@ -18,6 +19,9 @@ from infinite_memory.plain import PlainData
 __all__ = ["Checkout", "FileState", "Freshness", "compare_files", "open_checkout", "relative_path"]
 
 _GIT_SECONDS = 5.0
+# A clone in part fetches what it lacks, by a command that its own configuration may name. Of the
+# rest of the environment, GIT_DIR and its like would lead to another repository.
+_OFFLINE = {"GIT_ALLOW_PROTOCOL": "", "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0"}
 _MAX_FILE_BYTES = 64 << 20
 _COMMIT = re.compile(r"[0-9a-f]{7,64}")
 _TREE_LINE = re.compile(r"\d+ blob ([0-9a-f]+)\t(.+)")
@@ -77,7 +81,8 @@ class Checkout:
             return {}
         output = self._git("ls-tree", "--full-tree", "-r", "-z", commit, "--", *names) or ""
         matches = filter(None, map(_TREE_LINE.fullmatch, output.split("\0")))
-        return {match[2]: match[1] for match in matches}
+        # For a folder, git lists all that is in it, also what must not be remembered.
+        return {match[2]: match[1] for match in matches if match[2] in names}
 
     def _hash(self, name: str) -> str | None:
         try:
@@ -97,15 +102,19 @@ class Checkout:
         """Return what git prints, None if it fails or there is no git."""
         # Nothing that the configuration of the repository names is run.
         safe = ("-c", "core.fsmonitor=false", "-c", "core.hooksPath=", "--no-optional-locks")
+        git = shutil.which("git")
+        if git is None:
+            return None
         try:
             done = subprocess.run(
-                ["git", "-C", str(self.folder), *safe, *arguments],
+                [git, "-C", str(self.folder), *safe, *arguments],
+                env={"HOME": str(Path.home()), **_OFFLINE},
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 timeout=_GIT_SECONDS,
                 check=False,
             )
-        except (OSError, subprocess.TimeoutExpired, ValueError):
+        except (OSError, RuntimeError, subprocess.TimeoutExpired, ValueError):
             return None
         return done.stdout.decode(errors="replace") if done.returncode == 0 else None
 
