@@ -14,7 +14,11 @@ __all__ = ["EXCLUDED", "Exclusion"]
 EXCLUDED = "[excluded file]"
 """Stands in a text for the name of an excluded file."""
 
-_WORD = re.compile(r"""[^\s"'`()\[\]{}<>,;:=|&]+""")
+_WORDS = (
+    re.compile(r"""[^\s"'`()\[\]{}<>,;:=|&]+"""),
+    # In a language without spaces between words, a name stands among them.
+    re.compile(r"[\w./\\~+@%-]+", re.ASCII),
+)
 
 
 @lru_cache(maxsize=64)
@@ -47,10 +51,12 @@ class Exclusion:
 
     def names_in(self, text: str) -> bool:
         """Return whether a text names an excluded file."""
-        return any(self.excludes(match[0]) for match in _WORD.finditer(text))
+        return any(self.excludes(match[0]) for word in _WORDS for match in word.finditer(text))
 
     def redact(self, text: str) -> str:
         """Return a text in which the name of every excluded file is replaced."""
         if not self.patterns:
             return text
-        return _WORD.sub(lambda match: EXCLUDED if self.excludes(match[0]) else match[0], text)
+        for word in _WORDS:
+            text = word.sub(lambda match: EXCLUDED if self.excludes(match[0]) else match[0], text)
+        return text
