@@ -61,7 +61,7 @@ FRONT = "infinite_memory"
 MONGODB = "infinite_memory.storage.mongodb"
 LATE = {
     *("onnxruntime", "tokenizers", "onnx", "rjieba", "holidays", "rich", "mcp", "msvcrt", "fcntl"),
-    *("zstandard", "cryptography", "ijson", "yaml", "pypdf"),
+    *("zstandard", "cryptography", "ijson", "yaml", "pypdf", "plotly"),
 }
 # They answer before the library is imported, so they may also import parts of it late.
 ENTRY_POINTS = ("infinite_memory.hooks.", "infinite_memory.cli.", "infinite_memory_mcp.")

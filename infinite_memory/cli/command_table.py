@@ -81,6 +81,13 @@ SECTIONS: Mapping[str, Mapping[str, CommandRow]] = {
             "keys",
         ),
     },
+    "Work on repositories": {
+        "insights": CommandRow(
+            "Show how the work went: outcomes, time, problems that recur.",
+            'insights --timeframe "last month" --html insights.html',
+            "projects.insights",
+        ),
+    },
     "Assistants": {
         "connect": CommandRow(
             "Connect an assistant on this machine with the memory.", "connect cursor", "connect"

@@ -13,7 +13,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from infinite_memory.model.criteria import Conditions
-from infinite_memory.model.memory import Kind
+from infinite_memory.model.memory import Kind, shorten
 from infinite_memory.operations.retrieval.search_request import build_criteria
 from infinite_memory.operations.scopes import ALL
 from infinite_memory.operations.services import Services
@@ -28,15 +28,19 @@ __all__ = [
     "PatternKind",
     "Patterns",
     "Trend",
+    "cluster_chunks",
     "cluster_problems",
     "find_patterns",
     "identify_patterns",
+    "is_solved",
+    "name_problem",
 ]
 
 _PROBLEMS = frozenset({Kind.PROBLEM, Kind.SOLUTION, Kind.LESSON})
 _FEWEST = 2
 _MAX_EXAMPLES = 3
 _MAX_OF_KIND = 10
+_NAME_CHARS = 120
 _MOST_CLUSTERED = 1000
 # A commit that touches more files than these says little about any two of them.
 _MAX_FILES = 20
@@ -119,9 +123,19 @@ def identify_patterns(
     return find_patterns(services, chunks, scope=scope)
 
 
-def find_patterns(services: Services, chunks: Sequence[Chunk], *, scope: str | None) -> Patterns:
-    """Return what recurs in the chunks, which come newest first."""
-    clusters = cluster_problems(services, [chunk for chunk in chunks if chunk.kind in _PROBLEMS])
+def find_patterns(
+    services: Services,
+    chunks: Sequence[Chunk],
+    *,
+    scope: str | None,
+    clusters: Sequence[Sequence[Chunk]] | None = None,
+) -> Patterns:
+    """Return what recurs in the chunks, which come newest first.
+
+    `clusters` are those on the same problem, if they are known.
+    """
+    if clusters is None:
+        clusters = cluster_chunks(services, chunks)
     middle = _middle(chunks)
     patterns = [
         *_problem_patterns(clusters, middle),
@@ -130,6 +144,11 @@ def find_patterns(services: Services, chunks: Sequence[Chunk], *, scope: str | N
         *_top(PatternKind.OUTCOME, _by_name(chunks, _outcome_of), middle),
     ]
     return Patterns(scope=scope, chunks=len(chunks), patterns=tuple(patterns))
+
+
+def cluster_chunks(services: Services, chunks: Sequence[Chunk]) -> list[list[Chunk]]:
+    """Return the groups of those problems, solutions and lessons that are on the same problem."""
+    return cluster_problems(services, [chunk for chunk in chunks if chunk.kind in _PROBLEMS])
 
 
 def cluster_problems(services: Services, chunks: Sequence[Chunk]) -> list[list[Chunk]]:
@@ -187,10 +206,10 @@ def _problem_patterns(
 ) -> Iterator[Pattern]:
     ranked = sorted(groups, key=lambda group: (-len(group), group[0].id))
     for group in ranked[:_MAX_OF_KIND]:
-        solved = [chunk for chunk in group if _is_solved(chunk)]
+        solved = [chunk for chunk in group if is_solved(chunk)]
         yield Pattern(
             kind=PatternKind.PROBLEM,
-            name=group[0].summary,
+            name=name_problem(group),
             count=len(group),
             trend=_trend(group, middle),
             examples=_examples(group),
@@ -198,7 +217,18 @@ def _problem_patterns(
         )
 
 
-def _is_solved(chunk: Chunk) -> bool:
+def name_problem(group: Sequence[Chunk]) -> str:
+    """Return what the newest chunk on a problem calls it; the chunks come newest first."""
+    for chunk in group:
+        if chunk.kind is Kind.PROBLEM:
+            return chunk.summary
+        if "problem" in chunk.parts:
+            return shorten(chunk.parts["problem"], _NAME_CHARS)
+    return group[0].summary
+
+
+def is_solved(chunk: Chunk) -> bool:
+    """Return whether a chunk is a solution that held, as far as is known."""
     is_answer = chunk.kind in (Kind.SOLUTION, Kind.LESSON)
     return is_answer and chunk.outcome in (None, WorkOutcome.SUCCESS)
 

@@ -235,6 +235,7 @@ class _AsyncProjects(_Awaited[Projects]):
     get_decisions = _awaited(Projects.get_decisions)
     suggest_related_work = _awaited(Projects.suggest_related_work)
     identify_patterns = _awaited(Projects.identify_patterns)
+    insights = _awaited(Projects.insights)
     build_session_context = _awaited(Projects.build_session_context)
 
 

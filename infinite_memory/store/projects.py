@@ -23,6 +23,7 @@ from infinite_memory.projects.finding import (
 )
 from infinite_memory.projects.history import Decision, ProjectHistory, get_decisions, get_history
 from infinite_memory.projects.ingest import IngestedSessions, ingest_sessions
+from infinite_memory.projects.insights import Insights, get_insights
 from infinite_memory.projects.patterns import Patterns, identify_patterns
 from infinite_memory.projects.session_context import DEFAULT_DAYS, build_session_context
 from infinite_memory.projects.solutions import find_past_solutions
@@ -225,6 +226,18 @@ class Projects(Group):
             UnknownScope: nothing is stored of the repository.
         """
         return identify_patterns(self._services, repository, timeframe)
+
+    def insights(self, repository: str | None = None, *, timeframe: str | None = None) -> Insights:
+        """Return how the work went: activity, outcomes, time, hard spots, problems solved again.
+
+        Without a `repository` that of all open ones. `timeframe` is in words, such as "last month".
+        The newest 10,000 chunks are counted; `Insights` says how. To count them is no recall.
+
+        Raises:
+            InvalidInput: the timeframe cannot be read.
+            UnknownScope: nothing is stored of the repository.
+        """
+        return get_insights(self._services, repository, timeframe)
 
     def build_session_context(
         self,

@@ -275,6 +275,11 @@ ROWS: Mapping[str, list[Call]] = {
         lambda s: s.projects.identify_patterns(),
         lambda s: s.projects.identify_patterns(timeframe="always"),
     ],
+    "projects.insights": [
+        *work_calls("insights"),
+        lambda s: s.projects.insights(),
+        lambda s: s.projects.insights(timeframe="always"),
+    ],
     "projects.build_session_context": [
         *work_calls("build_session_context"),
         lambda s: s.projects.build_session_context(),

@@ -113,6 +113,7 @@ calls = {
     "projects.suggest_related_work":
         lambda: store.projects.suggest_related_work("x", "github.com/octo/apollo"),
     "projects.identify_patterns": store.projects.identify_patterns,
+    "projects.insights": store.projects.insights,
     "projects.build_session_context": store.projects.build_session_context,
     "conversations.ingest_spool": store.conversations.ingest_spool,
     "conversations.project_scope": lambda: store.conversations.project_scope("/"),

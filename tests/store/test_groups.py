@@ -62,6 +62,7 @@ CALLS: dict[str, Callable[[MemoryStore], object]] = {
     "projects.get_decisions": lambda store: store.projects.get_decisions(),
     "projects.suggest_related_work": lambda store: store.projects.suggest_related_work("x", APOLLO),
     "projects.identify_patterns": lambda store: store.projects.identify_patterns(),
+    "projects.insights": lambda store: store.projects.insights(),
     "projects.build_session_context": lambda store: store.projects.build_session_context(),
     "ids.resolve": lambda store: store.ids.resolve("12345678"),
     "ids.shorten": lambda store: store.ids.shorten(["12345678"]),

@@ -1,0 +1,1 @@
+"""A page with the insights of the work on repositories: one file of HTML, with charts."""
