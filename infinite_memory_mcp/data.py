@@ -142,6 +142,8 @@ def hits_to_data(
         data["newest_conversation"] = hits.newest_conversation
     if hits.newest_memories:
         data["newest_memories"] = True
+    if hits.archived_best:
+        data["archived_best"] = round(hits.archived_best, 4)
     if hits.mode is not Mode.CURRENT:
         data["mode"] = str(hits.mode)
     if hits.as_of is not None:

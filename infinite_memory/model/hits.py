@@ -183,6 +183,8 @@ class Hits(PlainData, Sequence[Hit]):
     last memories these are, oldest first and with the score 0, because the question asks for the
     last time and nothing was likely to answer; None otherwise. `newest_memories` says that these
     are, for the same reason, the newest memories, since none belongs to a conversation.
+    `archived_best` is the score of the best archived memory if that one probably answers and none
+    of these does, 0 otherwise.
     """
 
     items: tuple[Hit, ...]
@@ -203,6 +205,7 @@ class Hits(PlainData, Sequence[Hit]):
     time_alone: bool = False
     newest_conversation: str | None = None
     newest_memories: bool = False
+    archived_best: float = 0.0
     mode: Mode = Mode.CURRENT
     as_of: datetime | None = None
     opened: tuple[str, ...] = ()

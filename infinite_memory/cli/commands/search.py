@@ -24,6 +24,8 @@ from infinite_memory.model.timestamps import show_moment
 
 __all__ = ["search_command", "why_not_command"]
 
+_ARCHIVED = "an archived memory may: --depth exhaustive shows it."
+
 
 @click.command("search")
 @click.argument("question", nargs=-1, required=True)
@@ -90,6 +92,7 @@ def _document(query: str, hits: Hits, *, explain: bool) -> dict[str, Any]:
         "empty_time": None if hits.empty_time is None else reading_json(hits.empty_time),
         "newest_conversation": hits.newest_conversation,
         "newest_memories": hits.newest_memories,
+        "archived_best": hits.archived_best,
         "scopes": None if hits.scopes is None else list(hits.scopes),
         "opened_scopes": list(hits.opened),
         "unopened_scopes": list(hits.unopened),
@@ -166,6 +169,8 @@ def _summary(hits: Hits, zone: str | None) -> str:
         sentence = f"Nothing is likely to answer: this is the newest conversation. {sentence}"
     elif hits.newest_memories:
         sentence = f"Nothing is likely to answer: these are the newest memories. {sentence}"
+    elif hits.archived_best:
+        sentence = f"None of these is likely to answer, but {_ARCHIVED} {sentence}"
     elif not hits.likely:
         sentence = f"These memories are the nearest, but none is likely to answer. {sentence}"
     return " ".join([sentence, *filter(None, (_note_sentence(hits), _unopened_sentence(hits)))])
@@ -177,6 +182,8 @@ def _nothing(hits: Hits, zone: str | None, hint: str | None) -> str:
     sentences = [f"Nothing found in {_searched_place(hits, zone)}."]
     if hits.empty_time is not None:
         sentences.append(f"Nothing is stored of {hits.empty_time.said}.")
+    if hits.archived_best:
+        sentences.append(f"But {_ARCHIVED}")
     if hits.below:
         sentences.append(f"{hits.below:,} scored too low; try --threshold 0.")
     return " ".join(

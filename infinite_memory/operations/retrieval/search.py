@@ -8,8 +8,8 @@ from attrs import evolve
 
 from infinite_memory.errors import InvalidInput
 from infinite_memory.model.criteria import Depth, Mode
-from infinite_memory.model.hits import Hit, Hits, Told
-from infinite_memory.model.memory import Memory
+from infinite_memory.model.hits import LIKELY, Hit, Hits, Told
+from infinite_memory.model.memory import Memory, Status
 from infinite_memory.model.question import Question, Ranking
 from infinite_memory.operations.load_memories import load_memories
 from infinite_memory.operations.retrieval.empty_time import note_empty_time
@@ -21,6 +21,8 @@ from infinite_memory.operations.retrieval.search_request import SearchRequest, b
 from infinite_memory.operations.services import Services
 
 __all__ = ["find_hits", "search"]
+
+_CURRENT, _ARCHIVED = frozenset({Status.CURRENT}), frozenset({Status.ARCHIVED})
 
 
 def search(services: Services, request: SearchRequest) -> Hits:
@@ -101,7 +103,9 @@ def _answer(services: Services, question: Question) -> Hits:
         hits = [evolve(hit, explanation=None) for hit in hits]
     result = _make_hits(question, ranking, hits)
     result = note_empty_time(services, question, ranking.empty_time, result)
-    return result if result.likely else _or_newest_conversation(services, question, result)
+    if result.likely:
+        return result
+    return _note_archived(services, question, _or_newest_conversation(services, question, result))
 
 
 def _or_newest_conversation(services: Services, question: Question, hits: Hits) -> Hits:
@@ -118,6 +122,16 @@ def _or_newest_conversation(services: Services, question: Question, hits: Hits) 
         newest_memories=conversation_id is None,
         next=None,
     )
+
+
+def _note_archived(services: Services, question: Question, hits: Hits) -> Hits:
+    """Return hits that say whether an archived memory probably answers, as none of them does."""
+    if question.criteria.statuses != _CURRENT or question.offset:
+        return hits
+    criteria = evolve(question.criteria, statuses=_ARCHIVED)
+    candidates = _rank(services, evolve(question, criteria=criteria, limit=1)).candidates
+    best = candidates[0].score if candidates else 0.0
+    return evolve(hits, archived_best=best) if best >= LIKELY else hits
 
 
 def _rank(services: Services, question: Question) -> Ranking:
