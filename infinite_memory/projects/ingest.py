@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from datetime import timedelta
 from pathlib import Path
 
@@ -32,7 +33,7 @@ from infinite_memory.projects.checkout import open_checkout
 from infinite_memory.projects.chunking.cutting import CutPiece, cut_session
 from infinite_memory.projects.chunking.describing import describe_piece, exclude_files
 from infinite_memory.projects.exclusion import Exclusion
-from infinite_memory.projects.loading import KEPT, load_chunks
+from infinite_memory.projects.loading import KEPT, around, load_chunks
 from infinite_memory.projects.repositories import prepare_repository
 from infinite_memory.projects.storing import draft_of
 
@@ -162,22 +163,26 @@ def _ingest_events(
         if not named:
             skipped.append(f"the session {cut.piece.events[0].session} names no folder")
             continue
-        folder = Path(named)
+        # Of a relative folder, nothing beside this process is meant.
+        folder = Path("/", named)
         if only_checkouts and find_work_tree(folder) is None:
             continue
         scope = scope_of_folder(folder)
         if not services.config.projects.rules_of(scope).enabled:
             skipped.append(f"{scope} is not enabled")
             continue
-        draft = _draft_of(services, client, cut, earlier, scope)
         try:
+            draft = _draft_of(services, client, cut, earlier, scope)
             outcome = "new" if dry_run else _store(services, draft, scope)
-        except (Conflict, InvalidInput) as error:
-            skipped.append(f"a piece of {cut.piece.events[0].session} in {scope}: {error}")
+        except (Conflict, InvalidInput, NotFound) as error:
+            session = cut.piece.events[0].session
+            skipped.append(f"a piece of {session:.80} in {scope:.160}: {error}")
             continue
         chunks.append(_report(draft, cut, scope, outcome))
     if not dry_run:
-        _forget_replaced(services, client, events, chunks)
+        # Also a piece that could not be stored now keeps what was stored of it before.
+        kept = {_id_of(client, cut.piece.events[0]) for cut in cuts}
+        _forget_replaced(services, client, events, chunks, kept)
     return chunks, skipped
 
 
@@ -216,7 +221,9 @@ def _draft_of(
         # As they are in the commit: the checkout may have gone on since.
         blobs = checkout.hashes(described.details.get("files", ()), commit)
     context = {**draft.context, "client": client, "last_event": last.name}
-    return evolve(draft, context={**context, "blobs": blobs} if blobs else context)
+    context = {**context, "blobs": blobs} if blobs else context
+    reading = import_id([draft.text, draft.title or "", json.dumps(context, sort_keys=True)])
+    return evolve(draft, context={**context, "reading": reading})
 
 
 def _id_of(client: str, first: Event) -> str:
@@ -252,27 +259,28 @@ def _is_ours(services: Services, memory: Memory) -> bool:
     """Return whether nobody but the taking in of sessions has changed a memory."""
     if memory.status is not Status.CURRENT or memory.origin is not Origin.TOOL:
         return False
-    names = {revision.context.get("last_event") for revision in services.storage.history(memory.id)}
-    names.add(memory.context.get("last_event"))
-    # Each revision of ours ends with a further event; one of a person keeps the last.
-    return len(names) == memory.revision
+    history = services.storage.history(memory.id)
+    readings = {revision.context.get("reading") for revision in history}
+    readings.add(memory.context.get("reading"))
+    # Each revision of ours is another reading of the session; one of a person keeps the last.
+    return len(readings) == memory.revision
 
 
 def _forget_replaced(
-    services: Services, client: str, events: Sequence[Event], chunks: Sequence[SessionChunk]
+    services: Services,
+    client: str,
+    events: Sequence[Event],
+    chunks: Sequence[SessionChunk],
+    kept: Set[str],
 ) -> None:
     """Forget chunks of the session whose events now belong to an earlier piece."""
     if not events or not chunks:
         return
-    ids = {_id_of(client, event) for event in events} - {chunk.id for chunk in chunks}
+    ids = {_id_of(client, event) for event in events} - kept
     sessions = {event.session for event in events}
-    stored = load_chunks(
-        services,
-        {chunk.scope for chunk in chunks},
-        statuses=KEPT,
-        since=events[0].at - _AROUND,
-        until=events[-1].at + _AROUND,
-    )
+    since, until = around(events[0].at, events[-1].at, _AROUND)
+    scopes = {chunk.scope for chunk in chunks}
+    stored = load_chunks(services, scopes, statuses=KEPT, since=since, until=until)
     for chunk in stored:
         if chunk.id in ids and chunk.session in sessions:
             memory = load_memories(services, [chunk.id]).get(chunk.id)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.link import LinkType
@@ -13,7 +13,7 @@ from infinite_memory.operations.retrieval.browse import load_page
 from infinite_memory.operations.services import Services
 from infinite_memory.projects.chunk import CHUNK_KINDS, Chunk, WorkOutcome, chunk_of
 
-__all__ = ["IN_FORCE", "KEPT", "find_open", "load_chunks", "load_session", "load_thread"]
+__all__ = ["IN_FORCE", "KEPT", "around", "find_open", "load_chunks", "load_session", "load_thread"]
 
 IN_FORCE = frozenset({Status.CURRENT})
 KEPT = frozenset({Status.CURRENT, Status.ARCHIVED})
@@ -21,6 +21,8 @@ KEPT = frozenset({Status.CURRENT, Status.ARCHIVED})
 
 _MOST = 2000
 _PAGE = 500
+_EARLIEST = datetime.min.replace(tzinfo=UTC)
+_LATEST = datetime.max.replace(tzinfo=UTC)
 _AROUND = timedelta(days=2)
 _MAX_THREAD = 12
 _STEPS = 2
@@ -59,16 +61,17 @@ def load_chunks(
     return chunks
 
 
+def around(first: datetime, last: datetime, margin: timedelta) -> tuple[datetime, datetime]:
+    """Return a span of time with a margin, as far as the calendar reaches."""
+    return max(first, _EARLIEST + margin) - margin, min(last, _LATEST - margin) + margin
+
+
 def load_session(services: Services, chunk: Chunk) -> list[Chunk]:
     """Return the chunks of the session of a chunk, in the order of time."""
     if chunk.session is None:
         return [chunk]
-    near = load_chunks(
-        services,
-        {chunk.scope},
-        since=chunk.happened_at - _AROUND,
-        until=chunk.happened_at + _AROUND,
-    )
+    since, until = around(chunk.happened_at, chunk.happened_at, _AROUND)
+    near = load_chunks(services, {chunk.scope}, since=since, until=until)
     return [other for other in reversed(near) if other.session == chunk.session]
 
 

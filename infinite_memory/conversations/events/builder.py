@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -18,6 +19,8 @@ __all__ = ["EventBuilder", "text_in"]
 
 _MAX_CHARS = 100_000
 _MAX_NAME_CHARS = 200
+_MAX_DEPTH = 50
+_UNNAMEABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 
 @frozen(kw_only=True)
@@ -65,11 +68,11 @@ class EventBuilder:
         self.position = position
         self._at = _read_time(at) or self._at
         if isinstance(session, str) and session:
-            self.session = session
+            self.session = _name(session)
         if isinstance(folder, str) and folder:
             self.folder = folder
         if isinstance(branch, str) and branch:
-            self.branch = branch
+            self.branch = _name(branch)
 
     def say(self, speaker: str, text: str, *, name: object = None) -> None:
         """Add a message, unless it is blank."""
@@ -94,7 +97,7 @@ class EventBuilder:
             return
         key = call_id if isinstance(call_id, str) and call_id else f"line {self.position}"
         waiting = _Waiting(
-            tool=_storable(tool[:_MAX_NAME_CHARS]),
+            tool=_name(tool),
             arguments=arguments if isinstance(arguments, Mapping | str) else {},
             at=self._moment(),
             position=self.position,
@@ -138,20 +141,22 @@ class EventBuilder:
         return self._at or datetime.fromtimestamp(self.changed_at, UTC)
 
     def _unique(self, name: object) -> str:
-        base = name[:_MAX_NAME_CHARS] if isinstance(name, str) and name else f"{self.position}"
+        base = _name(name) if isinstance(name, str) and name else f"{self.position}"
         number = self._names.get(base, 0)
         self._names[base] = number + 1
         return f"{base}#{number}" if number else base
 
 
-def text_in(content: object) -> str:
+def text_in(content: object, depth: int = 0) -> str:
     """Return the text in a content: a text, or a list of texts and of blocks with a text."""
     if isinstance(content, str):
         return content
+    if depth == _MAX_DEPTH:
+        return ""
     if isinstance(content, Mapping):
-        return text_in(content.get("text") or content.get("output") or "")
+        return text_in(content.get("text") or content.get("output") or "", depth + 1)
     if isinstance(content, list):
-        return "\n\n".join(filter(None, map(text_in, content)))
+        return "\n\n".join(filter(None, (text_in(part, depth + 1) for part in content)))
     return ""
 
 
@@ -167,11 +172,18 @@ def _storable(text: str) -> str:
     return text.replace("\0", "\ufffd").encode(errors="replace").decode()
 
 
-def _storable_arguments(value: Any) -> Any:
+def _name(text: str) -> str:
+    """Return a name on one line, without what no storage takes."""
+    return _UNNAMEABLE.sub("\ufffd", _storable(text[:_MAX_NAME_CHARS]))
+
+
+def _storable_arguments(value: Any, depth: int = 0) -> Any:
     if isinstance(value, str):
         return _storable(value)
+    if depth == _MAX_DEPTH:
+        return None
     if isinstance(value, Mapping):
-        return {str(name): _storable_arguments(inner) for name, inner in value.items()}
+        return {str(name): _storable_arguments(inner, depth + 1) for name, inner in value.items()}
     if isinstance(value, list):
-        return [_storable_arguments(inner) for inner in value]
+        return [_storable_arguments(inner, depth + 1) for inner in value]
     return value

@@ -21,7 +21,9 @@ __all__ = ["read_gemini_events"]
 _MAX_BYTES = 256 << 20
 _SPEAKERS = {"user": "user", "gemini": "assistant", "model": "assistant"}
 _EXIT = re.compile(r"^Exit Code: (-?\d+)", re.MULTILINE)
-_WRAPPED = re.compile(r"\s*<untrusted_context>\s*(?:Output: ?)?|\s*</untrusted_context>\s*$")
+_WRAPPED = re.compile(
+    r"(?<!\s)\s*+<untrusted_context>\s*+(?:Output: ?)?|(?<!\s)\s*+</untrusted_context>\s*+$"
+)
 _ADDED = "<session_context>"
 _WORKSPACE = re.compile(r"Workspace Director(?:y|ies):\**\s*\n?\s*-?\s*(?P<folder>/[^\n]+)")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from attrs import frozen
@@ -49,9 +50,12 @@ def find_session_files(path: Path) -> list[SessionFile]:
     files = []
     for candidate in candidates:
         client = recognise_client(candidate)
-        if client is not None:
-            files.append(SessionFile(path=candidate, client=client))
-    return sorted(files, key=lambda file: (file.path.stat().st_mtime, file.path))
+        # A file may be removed meanwhile.
+        with suppress(FileNotFoundError):
+            if client is not None:
+                file = SessionFile(path=candidate, client=client)
+                files.append((candidate.stat().st_mtime, candidate, file))
+    return [file for _, _, file in sorted(files, key=lambda entry: entry[:2])]
 
 
 def recognise_client(path: Path) -> str | None:

@@ -11,7 +11,7 @@ __all__ = ["find_commit", "find_folder", "find_written"]
 _MAX_CHARS = 20_000
 _CD = re.compile(r"\s*cd\s+(?P<folder>\"[^\"]+\"|'[^']+'|[^\s;&|]+)\s*(?:&&|;|\n|$)")
 _DASH_C = re.compile(r"\bgit\s+-C\s+(?P<folder>\"[^\"]+\"|'[^']+'|[^\s;&|]+)")
-_GIT = re.compile(r"(?:^|[;&|(\n])\s*(?:\w+=\S+\s+)*git\b(?P<rest>[^;&|\n]*)")
+_GIT = re.compile(r"(?:^|[;&|(\n])[^\S\n]*+(?:\w+=\S+\s++)*+git\b(?P<rest>[^;&|\n]*)")
 _VALUED = {"-C", "-c", "--git-dir", "--work-tree", "--namespace"}
 _HASH = re.compile(
     r"\[[^\]\n]{1,200}?\s(?P<hash>[0-9a-f]{7,64})\]|^(?P<first>[0-9a-f]{7,64})\s", re.M

@@ -12,6 +12,8 @@ from typing import Any
 from attrs import evolve, frozen
 
 from infinite_memory.conversations.events.event import Event, EventKind, Todo
+from infinite_memory.errors import InvalidInput
+from infinite_memory.model.checks import check_label
 from infinite_memory.model.memory import Kind, shorten
 from infinite_memory.projects.chunk import Difficulty, WorkOutcome
 from infinite_memory.projects.chunking.cutting import CutPiece
@@ -25,6 +27,7 @@ __all__ = ["DescribedPiece", "describe_piece", "exclude_files"]
 _TITLE_CHARS = 100
 _REQUEST_CHARS, _ANSWER_CHARS, _COMMAND_CHARS = 600, 900, 160
 _CODE_CHARS, _ERROR_CHARS = 1500, 1500
+_COMPONENT_CHARS, _PATH_CHARS = 256, 1024
 _MAX_REQUESTS, _MAX_FAILURES, _MAX_FILES = 6, 3, 100
 _MAX_ACTIVE = timedelta(minutes=10)
 _COMPLEX_FAILURES, _COMPLEX_MINUTES, _MODERATE_MINUTES = 3, 40, 10
@@ -79,7 +82,8 @@ def describe_piece(cut: CutPiece, earlier: Sequence[Event] = ()) -> DescribedPie
     commits = [event for event in piece.events if event.kind is EventKind.COMMIT and event.ok]
     errors = [event for event in piece.events if _is_failure(event)]
     content = "\n".join(_describe(piece, commits, errors))
-    changed = sorted(file for root, file in piece.changed if root == _folder_of(piece))
+    folder = _folder_of(piece)
+    changed = sorted(file for root, file in piece.changed if root == folder and _is_storable(file))
     edits = [event for event in piece.events if event.kind is EventKind.EDIT and event.ok]
     details: dict[str, Any] = {
         "summary": _title(piece, commits, earlier),
@@ -103,9 +107,18 @@ def describe_piece(cut: CutPiece, earlier: Sequence[Event] = ()) -> DescribedPie
     return DescribedPiece(
         kind=kind,
         content=content,
-        folder=_folder_of(piece),
+        folder=folder,
         details={name: value for name, value in details.items() if value not in (None, "", [])},
     )
+
+
+def _is_storable(file: str) -> bool:
+    """Return whether the path of a file can be one of a chunk."""
+    try:
+        check_label(file, "files", max_chars=_PATH_CHARS)
+    except InvalidInput:
+        return False
+    return True
 
 
 def _folder_of(piece: Piece) -> str:
@@ -212,7 +225,7 @@ def _says_something(text: str) -> bool:
 
 def _first_sentence(text: str) -> str:
     """Return the beginning of a text up to the end of a sentence that says something."""
-    for match in _SENTENCE_END.finditer(text):
+    for match in _SENTENCE_END.finditer(text[:_REQUEST_CHARS]):
         if _says_something(text[: match.end()]):
             return text[: match.end()].strip()
     return text
@@ -237,7 +250,9 @@ def _active_minutes(piece: Piece) -> float:
 def _component(files: Sequence[str]) -> str | None:
     """Return the folder that all changed files have in common, None at the top."""
     parents = {PurePosixPath(file).parent.as_posix() for file in files}
-    return next(iter(parents)) if len(parents) == 1 and "." not in parents else None
+    if len(parents) != 1 or "." in parents:
+        return None
+    return next((parent for parent in parents if len(parent) <= _COMPONENT_CHARS), None)
 
 
 def _error_of(failures: Sequence[Event], piece: Piece) -> str | None:

@@ -15,6 +15,7 @@ __all__ = ["Piece", "completed_by", "is_work"]
 _UNDOES = re.compile(
     r"\bgit\s+(?:-C\s+\S+\s+)?(?:checkout\b(?!\s+-b)[^;&|]*(?:--|\s\.)|restore\b|reset\s+--hard)"
 )
+_MAX_COMMAND_CHARS = 2000
 
 File = tuple[str, str]
 """The folder of a repository, and a path within it."""
@@ -138,7 +139,8 @@ class Piece:
         for event in reversed(self.events):
             if event.kind in (EventKind.EDIT, EventKind.COMMIT) and event.ok:
                 return False
-            if event.kind is EventKind.TOOL and event.ok and _UNDOES.search(event.text):
+            command = event.text[:_MAX_COMMAND_CHARS]
+            if event.kind is EventKind.TOOL and event.ok and _UNDOES.search(command):
                 return bool(self.changed)
         return False
 

@@ -19,6 +19,8 @@ Embed = Callable[[Sequence[str]], NDArray[np.float32]]
 """Returns the unit vectors of texts, float32, shape (texts, dimensions)."""
 
 
+_MOST_EVENTS = 2000
+"""A piece of so many events ends at the next request, whatever that is about."""
 _FEW = 0.5
 """A smaller share of the files of a request says that it is about something else."""
 
@@ -51,6 +53,8 @@ def cut_before_turn(
     """
     if _moves(piece, turn):
         return CutReason.REPOSITORY
+    if len(piece.events) >= _MOST_EVENTS:
+        return CutReason.TIME
     pause = turn.begins - piece.ends
     if pause >= timedelta(minutes=settings.pause_minutes):
         return CutReason.PAUSE

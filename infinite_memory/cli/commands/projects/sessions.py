@@ -16,7 +16,7 @@ from infinite_memory.cli.render import one_line
 from infinite_memory.cli.stopping import stopped_by_signals
 from infinite_memory.cli.waiting import end_waiting
 from infinite_memory.conversations.repository import PREFIX
-from infinite_memory.errors import StorageError
+from infinite_memory.errors import NotFound, StorageError
 from infinite_memory.model.messages import format_count
 from infinite_memory.projects.ingest import IngestedSessions, SessionChunk
 from infinite_memory.projects.watching import SessionWatch, default_folders
@@ -76,7 +76,7 @@ def _watch(
                 return
             try:
                 report = store.projects.ingest_sessions(file, stop=stop.is_set)
-            except (StorageError, OSError) as error:
+            except (NotFound, StorageError, OSError) as error:
                 remark(f"{file}: {error}; it is read again")
                 watched.forget(file)
                 continue
