@@ -251,7 +251,7 @@ async def test_a_hurried_caller_is_understood(connect: Connect) -> None:
             text="The index is not used",
             kind="problem",
             project="apollo",
-            files_touched=["src/db.py"],
+            files_modified=["src/db.py"],
             session_id="s1",
             outcome="",
             branch=None,
