@@ -82,6 +82,11 @@ SECTIONS: Mapping[str, Mapping[str, CommandRow]] = {
         ),
     },
     "Work on repositories": {
+        "project": CommandRow(
+            "Ask what was done and decided in a repository, or store it.",
+            "project history github.com/octo/apollo",
+            "projects.project",
+        ),
         "insights": CommandRow(
             "Show how the work went: outcomes, time, problems that recur.",
             'insights --timeframe "last month" --html insights.html',
@@ -184,6 +189,15 @@ SUBCOMMAND_EXAMPLES: Mapping[str, str] = {
     "scopes create": 'scopes create apollo --description "The Apollo project"',
     "scopes update": "scopes update apollo --keyword rocket",
     "scopes delete": "scopes delete apollo",
+    "project history": "project history github.com/octo/apollo --limit 5",
+    "project decisions": "project decisions --component storage",
+    "project problems": 'project problems "the login fails after an update" --when "last month"',
+    "project solutions": "project solutions < build.log",
+    "project related": 'project related "add a second storage" --file src/storage.py',
+    "project patterns": "project patterns --all",
+    "project decide": 'project decide "Use SQLite" --because "it needs no server"',
+    "project learn": 'project learn "Tests hang on CI" "Give every socket a timeout" --tag ci',
+    "project note": 'project note "The parser reads UTF-16" --type code_change --file parser.py',
     "keys create": 'keys create laptop --rights write --scopes "team/*" --expires "in 90 days"',
     "keys list": "keys list",
     "keys revoke": "keys revoke laptop",

@@ -1,4 +1,4 @@
-"""The completions of the shell for scopes, tags, ids, access keys, backups and clients.
+"""The completions of the shell: scopes, repositories, tags, ids, access keys, backups, clients.
 
 Only a store in a folder that exists is read: a completion must not create a store, and must not
 wait for a server.
@@ -16,6 +16,7 @@ from infinite_memory.cli.opening import open_local_store
 from infinite_memory.cli.options import wanted_scopes
 from infinite_memory.cli.settings import load_settings
 from infinite_memory.clients.catalog import CLIENTS
+from infinite_memory.conversations.repository import PREFIX
 from infinite_memory.errors import InfiniteMemoryError
 from infinite_memory.model.messages import format_size
 
@@ -25,6 +26,7 @@ __all__ = [
     "complete_files",
     "complete_ids",
     "complete_keys",
+    "complete_repositories",
     "complete_scopes",
     "complete_tags",
 ]
@@ -39,6 +41,14 @@ def complete_scopes(
     """Return the scopes whose names begin with `incomplete`, with their descriptions."""
     del parameter
     return _complete(context, incomplete, _list_scopes)
+
+
+def complete_repositories(
+    context: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Return the repositories of which something is stored, whose names begin with `incomplete`."""
+    del parameter
+    return _complete(context, incomplete, _list_repositories)
 
 
 def complete_tags(
@@ -113,6 +123,14 @@ def _list_scopes(context: click.Context) -> Iterable[CompletionItem]:
             CompletionItem(scope.name, help=scope.description or None)
             for scope in (store.scopes if store is not None else ())
         ]
+
+
+def _list_repositories(context: click.Context) -> Iterable[CompletionItem]:
+    return [
+        CompletionItem(str(item.value).removeprefix(PREFIX), help=item.help)
+        for item in _list_scopes(context)
+        if str(item.value).startswith(PREFIX)
+    ]
 
 
 def _list_tags(context: click.Context) -> Iterable[CompletionItem]:

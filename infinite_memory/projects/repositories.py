@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from difflib import get_close_matches
@@ -112,7 +113,8 @@ def list_repositories(services: Services) -> list[str]:
 
 def _folder(given: str) -> Path:
     try:
-        return Path(given).expanduser().absolute()
+        # The steps of ".." are taken here: the parents of a path with them are not above it.
+        return Path(os.path.normpath(Path(given).expanduser().absolute()))
     except RuntimeError as error:
         raise InvalidInput(f"repository {given!r:.200} names no folder: {error}") from error
 

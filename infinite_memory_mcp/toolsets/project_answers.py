@@ -130,7 +130,8 @@ def _render_chunk(
     columns += [_name_files(chunk.files)] if chunk.files else []
     columns += [_describe_freshness(freshness)] if freshness is not None else []
     text = chunk.content
-    if not text.startswith(chunk.summary.rstrip("…")):
+    # A summary that is the beginning of the text is on one line.
+    if not " ".join(text.split()).startswith(chunk.summary.rstrip("…")):
         text = f"{chunk.summary}\n{text}"
     if len(text) > _MAX_TEXT_CHARS:
         text = f"{text[:_MAX_TEXT_CHARS].rstrip()}…"

@@ -408,3 +408,14 @@ def test_a_chunk_becomes_plain_data(store: MemoryStore) -> None:
         "outcome": "failed",
         "happened_at": "2026-03-02T12:00:00Z",
     }
+
+
+def test_a_folder_may_be_reached_by_a_step_up(
+    store: MemoryStore, checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "plain" / "inner").mkdir(parents=True)
+    monkeypatch.chdir(checkout / "src")
+    assert stored(store, "here", repository="..").scope == SCOPE
+    assert stored(store, "beside", repository="../../plain/inner/..").scope == (
+        f"repo/local/{tmp_path.name}/plain"
+    )

@@ -31,7 +31,7 @@ from infinite_memory.model.messages import format_count
 from infinite_memory.model.receipt import Outcome, Receipt, Searchable
 from infinite_memory.store import MemoryStore
 
-__all__ = ["remember_command"]
+__all__ = ["emit_receipt", "remember_command"]
 
 
 @click.command("remember")
@@ -92,24 +92,29 @@ def remember_command(
         return
     with open_store(context) as store:
         limit = store.config.limits.max_text_bytes
-        zone = store.config.time_zone
         fields = field_values(options, store.times)
         if fields.get("supersedes"):
             fields["supersedes"] = [store.ids.resolve(old) for old in fields["supersedes"]]
         checked_text = read_text(str(text), max_bytes=limit)
         with name_create_option():
             receipt = store.remember(checked_text, similar=similar, create_scope=create, **fields)
-        if wants_json(context):
-            emit_json(receipt_json(receipt))
-        else:
-            emit_lines(
-                [
-                    Line([(receipt_sentence(receipt), "")]),
-                    *similar_lines(receipt, zone),
-                    *key_lines(receipt, zone),
-                ]
-            )
-        _embed_long_texts(store, [receipt])
+        emit_receipt(context, store, receipt)
+
+
+def emit_receipt(context: click.Context, store: MemoryStore, receipt: Receipt) -> None:
+    """Print the receipt of a new memory; a long text is embedded after that."""
+    zone = store.config.time_zone
+    if wants_json(context):
+        emit_json(receipt_json(receipt))
+    else:
+        emit_lines(
+            [
+                Line([(receipt_sentence(receipt), "")]),
+                *similar_lines(receipt, zone),
+                *key_lines(receipt, zone),
+            ]
+        )
+    _embed_long_texts(store, [receipt])
 
 
 def _remember_file(context: click.Context, path: str, options: dict[str, Any]) -> None:
