@@ -82,6 +82,11 @@ SECTIONS: Mapping[str, Mapping[str, CommandRow]] = {
         ),
     },
     "Work on repositories": {
+        "ingest-session": CommandRow(
+            "Cut sessions of coding assistants into pieces of work.",
+            "ingest-session ~/.claude/projects --watch",
+            "projects.sessions",
+        ),
         "project": CommandRow(
             "Ask what was done and decided in a repository, or store it.",
             "project history github.com/octo/apollo",
@@ -136,11 +141,6 @@ SECTIONS: Mapping[str, Mapping[str, CommandRow]] = {
             "Store the memories of a file or folder, also of other products.",
             "import conversations.zip --scope chatgpt --dry-run",
             "exchange",
-        ),
-        "ingest-session": CommandRow(
-            "Cut sessions of coding assistants into pieces of work, and store them.",
-            "ingest-session ~/.claude/projects --watch",
-            "projects.sessions",
         ),
         "optimize": CommandRow(
             "Do the upkeep that is due: archive, link, back up, compact.",

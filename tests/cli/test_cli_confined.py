@@ -24,6 +24,7 @@ from infinite_memory.embedding import configured_embedder
 from infinite_memory.storage.sqlite import SqliteStorage
 
 Row = Sequence[str]
+RECORDED = str(Path(__file__).parents[1] / "projects/streams/recorded/codex-retry-count.jsonl")
 
 ROWS: Mapping[str, list[Row]] = {
     # What it offers is tested in test_completion.py.
@@ -97,6 +98,7 @@ ROWS: Mapping[str, list[Row]] = {
     "health": [()],
     "embed": [(), ("--drop-others",)],
     "briefing": [(), ("--scope", "zz-vault"), ("--scope", "team"), ("--project", "/")],
+    "ingest-session": [("zz-gone",), (RECORDED,), (RECORDED, "--dry-run")],
     "insights": [
         (),
         ("--timeframe", "always"),
