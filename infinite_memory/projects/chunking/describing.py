@@ -67,7 +67,7 @@ def _exclude(event: Event, exclusion: Exclusion) -> Event:
         text=exclusion.redact(event.text),
         before=exclusion.redact(event.before),
         after=exclusion.redact(event.after),
-        output=exclusion.redact(event.output),
+        output=exclusion.redact_output(event.output),
     )
 
 
