@@ -20,7 +20,7 @@ class HardSpot(PlainData):
     """A file or a component that was hard to work on.
 
     Of its `chunks`, `failed` failed or were abandoned, and `complex` were complex. `minutes` are
-    those of all its chunks; a chunk of several files counts in full for each of them, so that the
+    those of all its chunks; a chunk of several files counts in full for every file, so that the
     minutes of files do not add up to the time spent.
 
     `score` in [0, 1] is the mean of three shares: failed, complex and minutes, each divided by the

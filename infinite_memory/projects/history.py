@@ -26,7 +26,7 @@ _DECISION_STATUSES = frozenset({*KEPT, Status.SUPERSEDED})
 
 @frozen(kw_only=True)
 class ProjectHistory(PlainData):
-    """The newest chunks of a repository, newest first; `more` says that there are earlier ones."""
+    """The newest chunks of a repository, newest first; `more` says that earlier ones exist."""
 
     scope: str
     chunks: tuple[Chunk, ...]
@@ -35,7 +35,7 @@ class ProjectHistory(PlainData):
 
 @frozen(kw_only=True)
 class Decision(PlainData):
-    """A decision; one that was superseded names the ids that replace it, as far as known."""
+    """A decision; a superseded decision names the ids that replace it, as far as known."""
 
     chunk: Chunk
     in_force: bool
@@ -44,7 +44,7 @@ class Decision(PlainData):
 
 
 def get_history(services: Services, repository: str, *, limit: int) -> ProjectHistory:
-    """Return what was done in a repository, newest first.
+    """Return the chunks of a repository, newest first.
 
     Raises:
         InvalidInput: a value cannot be used.
@@ -64,7 +64,7 @@ def get_decisions(
     component: str | None = None,
     folder: str | None = None,
 ) -> tuple[Decision, ...]:
-    """Return the decisions of a repository, or of all: those in force first, newest first.
+    """Return the decisions of a repository, or of all: decisions in force first, newest first.
 
     Raises:
         InvalidInput: a value cannot be used.

@@ -55,7 +55,7 @@ _DAYS_ON = {Step.DAY: 1, Step.WEEK: 7, Step.MONTH: 31, Step.YEAR: 366}
 
 @frozen(kw_only=True)
 class Calendar:
-    """Where days begin: an IANA time zone, None for that of the machine; and where weeks do."""
+    """Where days begin: an IANA time zone, None for the zone of the machine; and where weeks do."""
 
     zone: str | None = None
     week_start: str = "monday"
@@ -93,13 +93,13 @@ class Insights(PlainData):
     which were left out. `first` and `last` are the times of the first and the last chunk.
 
     `periods` are all between the two, also those without work: days up to 45 of them, else weeks up
-    to three years, months up to twenty, or years. `kinds` and `outcomes` count chunks; those
-    without an outcome are under "unknown". `minutes` are those of `timed` chunks, by the scopes of
-    their repositories; the other chunks have none, so that the time spent is at least that.
+    to three years, months up to twenty, or years. `kinds` and `outcomes` count chunks; a chunk
+    without an outcome is under "unknown". `minutes` is the time of the `timed` chunks, by scope of
+    the repository; further chunks have no time, so that the time spent is at least that.
     `success` is the share of successes among the chunks that succeeded, failed or were abandoned,
     None if there are none.
 
-    `problems` are the recurring ones, see `Pattern`. The other parts say what they count.
+    `problems` are the recurring problems, see `Pattern`. The further parts say how they count.
     """
 
     scope: str | None
@@ -127,7 +127,7 @@ def get_insights(
 ) -> Insights:
     """Return how the work on a repository went, or on all that are open.
 
-    The newest 10,000 chunks are counted, and the newest 1,000 problems compared with one another.
+    The newest 10,000 chunks are counted, and the newest 1,000 problems compared among themselves.
 
     Raises:
         InvalidInput: the timeframe cannot be read.
@@ -166,7 +166,7 @@ def make_insights(
 ) -> Insights:
     """Return the insights of chunks, which come newest first.
 
-    `usage` is that of the chunks, by id; `clusters` are those on the same problem.
+    `usage` is the usage of the chunks, by id; `clusters` are groups of chunks on the same problem.
     """
     step, periods = _periods(chunks, calendar)
     outcomes = _count(map(_outcome, chunks))

@@ -1,4 +1,4 @@
-"""Patterns: what recurs in the work on a repository, with counts, examples and trend."""
+"""Patterns in the work on a repository, with counts, examples and trend."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ class Patterns(PlainData):
 def identify_patterns(
     services: Services, repository: str | None, timeframe: str | None = None
 ) -> Patterns:
-    """Return what recurs in a repository, or in all that are open.
+    """Return the patterns in a repository, or in all open repositories.
 
     Raises:
         InvalidInput: the timeframe cannot be read.
@@ -130,9 +130,9 @@ def find_patterns(
     scope: str | None,
     clusters: Sequence[Sequence[Chunk]] | None = None,
 ) -> Patterns:
-    """Return what recurs in the chunks, which come newest first.
+    """Return the patterns in the chunks, which come newest first.
 
-    `clusters` are those on the same problem, if they are known.
+    `clusters` are the groups of chunks on the same problem, if they are known.
     """
     if clusters is None:
         clusters = cluster_chunks(services, chunks)
@@ -147,7 +147,7 @@ def find_patterns(
 
 
 def cluster_chunks(services: Services, chunks: Sequence[Chunk]) -> list[list[Chunk]]:
-    """Return the groups of those problems, solutions and lessons that are on the same problem."""
+    """Return the problems, solutions and lessons on the same problem, in groups."""
     return cluster_problems(services, [chunk for chunk in chunks if chunk.kind in _PROBLEMS])
 
 
@@ -218,7 +218,7 @@ def _problem_patterns(
 
 
 def name_problem(group: Sequence[Chunk]) -> str:
-    """Return what the newest chunk on a problem calls it; the chunks come newest first."""
+    """Return the name of a problem in its newest chunk; the chunks come newest first."""
     for chunk in group:
         if chunk.kind is Kind.PROBLEM:
             return chunk.summary

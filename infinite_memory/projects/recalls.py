@@ -21,7 +21,7 @@ class Recalls(PlainData):
     """What became of earlier work.
 
     A chunk counts as recalled if its last recall came after the last chunk of its own session.
-    `chunks` is the number of these, and `sessions` the number of sessions that have one.
+    `chunks` is their number, and `sessions` the number of their sessions.
 
     `in_sessions` is the number of sessions in whose time such a recall fell: from an hour before
     the first chunk of the session to its last chunk. Only the last recall of a chunk is known, so
@@ -34,12 +34,12 @@ class Recalls(PlainData):
 
 
 def session_of(chunk: Chunk) -> str:
-    """Return the name of the session of a chunk; without one, its repository and its day in UTC."""
+    """Return the name of the session of a chunk; without it, its repository and its day in UTC."""
     return chunk.session or f"{chunk.scope} {chunk.happened_at:%Y-%m-%d}"
 
 
 def count_recalls(chunks: Sequence[Chunk], usage: Mapping[str, Usage]) -> Recalls:
-    """Return how much of the work was recalled later; `usage` is that of the chunks, by id."""
+    """Return how much of the work was recalled later; `usage` is the usage of the chunks, by id."""
     spans: dict[str, tuple[datetime, datetime]] = {}
     for chunk in chunks:
         moment = chunk.happened_at

@@ -1,4 +1,4 @@
-"""The briefing for a repository: what an assistant should know when it begins to work on it."""
+"""The briefing of an assistant that begins to work on a repository."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def build_session_context(
 def brief_scope(
     services: Services, scope: str | None, *, budget: int, recent_days: int = DEFAULT_DAYS
 ) -> Briefing:
-    """Return the briefing for a scope, with what only a repository has if it is that of one.
+    """Return the briefing for a scope, with further parts if it is that of a repository.
 
     Raises:
         InvalidInput: the budget cannot be used.
@@ -110,7 +110,7 @@ def _add(services: Services, scope: str, recent_days: int) -> Additions:
 
 
 def group_sessions(chunks: Iterable[Chunk]) -> list[list[Chunk]]:
-    """Return the chunks by session, both in their order; those without one are joined by day."""
+    """Return the chunks by session, both in order; chunks without a session are joined by day."""
     sessions: dict[str, list[Chunk]] = {}
     for chunk in chunks:
         sessions.setdefault(chunk.session or f"{chunk.happened_at:%Y-%m-%d}", []).append(chunk)

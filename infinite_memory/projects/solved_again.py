@@ -1,4 +1,4 @@
-"""Known problems that were solved again: the time of the first solution beside later ones."""
+"""Known problems that were solved again: the time of the first solution beside the later times."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ __all__ = ["SolvedAgain", "find_solved_again"]
 
 @frozen(kw_only=True)
 class SolvedAgain(PlainData):
-    """A problem that was solved in one session, and again in later ones.
+    """A problem that was solved in a session, and again in later sessions.
 
     The chunks on the problem are taken by session, and the minutes of a session are the sum of
-    theirs. `first_minutes` are those up to the session that first solved it, with the sessions
-    before that did not. `later_minutes` are those of each later session that solved it, in the
+    theirs. `first_minutes` is the time up to the session that first solved it, with the sessions
+    before that did not. `later_minutes` are the times of every later session that solved it, in the
     order of time, and `later_median` their median. Sessions whose chunks have no minutes are left
-    out. `id` is that of the first solution, and `summary` names the problem.
+    out. `id` is the id of the first solution, and `summary` names the problem.
     """
 
     id: str
@@ -40,7 +40,7 @@ class SolvedAgain(PlainData):
 
 
 def find_solved_again(clusters: Iterable[Sequence[Chunk]]) -> tuple[SolvedAgain, ...]:
-    """Return the problems that were solved again, those solved most often first.
+    """Return the problems that were solved again, the most frequent first.
 
     `clusters` are the chunks on the same problem, as `cluster_problems` returns them.
     """

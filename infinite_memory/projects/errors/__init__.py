@@ -1,4 +1,4 @@
-"""Errors: what stays the same when one is met again, and which past solution fits it."""
+"""Errors: the signature of an error in any place, and the past solution that fits it."""
 
 from __future__ import annotations
 

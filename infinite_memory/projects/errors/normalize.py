@@ -1,12 +1,12 @@
-"""The text of an error without what differs from one machine and one run to the next.
+"""The text of an error without the parts that differ between machines and runs.
 
 A path becomes the name of its file, and a web address the word `url`. Numbers become 0: places in a
 file, ports, processes, times, sizes and versions, also addresses of memory, commits and UUIDs.
 The number of an error is kept: of `E0382`, `exit code 137` and `ERROR 1045`. Colours, underlines
 of source code and the bars beside a message are removed.
 
-No replacement is longer than what it replaces, so that a limit that once was kept remains kept,
-and each line is replaced again until nothing changes: the result normalises to itself.
+No replacement is longer than the original, so that a text within a limit stays within it,
+and a line is replaced again until nothing changes: the result normalises to itself.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _CODE_DIGITS = re.compile(r"\d{1,5}+(?![.:,/+-]?\w)")
 
 
 def normalize_error(text: str) -> str:
-    """Return the text of an error with what varies replaced; it normalises to itself."""
+    """Return the text of an error without its varying parts; it normalises to itself."""
     if len(text) > MAX_CHARS:
         text = text[: MAX_CHARS // 2] + "\n" + text[1 - MAX_CHARS // 2 :]
     text = _CONTROLS.sub("", _ESCAPES.sub("", text))

@@ -3,7 +3,8 @@
 They are found by the shape of the lines. A name is a class (`KeyError`), a code (`E0382`) or a
 constant (`ERR_REQUIRE_ESM`). The message is the line with the name, or else the first that says
 that something failed. Of a long text, such as a log, the lines that say nothing of a failure are
-left out, except those beside one that does. A line whose words are in many lines is routine.
+left out, except the neighbours of a line that does. A line whose words are in many lines is
+routine.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ _LABEL = re.compile(r"\b(?:error|fatal|panic|emerg|exception)\b[^\w\s]", re.IGNO
 _LOGGED = re.compile(r"(?:\S+ ){0,4}?[\[(<]?(?:TRACE|DEBUG|INFO|NOTICE)\b")
 _WORDS = re.compile(r"[^\W\d_]{2,}+")
 _ROUTINE = 4
-"""A word in as many lines is one of the log, not of the failure."""
+"""A word in as many lines belongs to the log, not to the failure."""
 
 
 @frozen(kw_only=True)
@@ -66,7 +67,7 @@ class ErrorSignature(PlainData):
 
     `name` is the class or the code, None if there is none. `message` is the normalised line that
     says what failed, `frames` are up to four functions of the stack, the innermost first. `text` is
-    what to search for: the normalised lines that tell of the failure and those beside them.
+    the text to search for: the normalised lines that tell of the failure, with their neighbours.
     """
 
     name: str | None
@@ -78,8 +79,8 @@ class ErrorSignature(PlainData):
 def find_error(text: str) -> ErrorSignature | None:
     """Return the signature of the error in `text`, or None if it has no words.
 
-    The caller knows that `text` holds an error: of a text without one, the first line is taken for
-    the message. The normalised text has the same signature.
+    The caller knows that `text` holds an error: of a text without an error, the first line is taken
+    for the message. The normalised text has the same signature.
     """
     normalized = normalize_error(text)
     if not normalized:
@@ -109,14 +110,14 @@ def _frame_of(line: str) -> str | None:
 
 
 def _headline(ratings: Sequence[int], *, is_last: bool) -> int:
-    """Return the place of the line that says best what failed."""
+    """Return the place of the line that names the failure best."""
     best = max(ratings)
     places = [place for place, rating in enumerate(ratings) if rating == best]
     return places[-1] if is_last else places[0]
 
 
 def _condense(lines: Sequence[str], ratings: Sequence[int], headline: int) -> str:
-    """Return the lines of a failure and those beside them."""
+    """Return the lines of a failure and their neighbours."""
     if len(lines) <= _SHORT:
         return "\n".join(lines)
     failing = [place for place, rating in enumerate(ratings) if rating]
@@ -130,7 +131,7 @@ def _condense(lines: Sequence[str], ratings: Sequence[int], headline: int) -> st
 
 
 def _rate_all(lines: Sequence[str], frames: Sequence[str | None]) -> list[int]:
-    """Return how surely each line says what failed, from 0 to 4."""
+    """Return how surely every line names the failure, from 0 to 4."""
     ratings = [0 if frame else _rate(line) for line, frame in zip(lines, frames, strict=True)]
     if len(lines) <= _SHORT:
         return ratings
