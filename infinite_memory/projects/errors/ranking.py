@@ -27,8 +27,9 @@ def compare_errors(
     It is 0.15 name + 0.35 message + 0.4 text + 0.1 frames, each from 0 to 1. The name counts 1 if
     both are the same and a half if a name is unknown. Message, text and frames count the weight of
     the shared terms, divided by the mean of two: the weight of the lighter side, since an error is
-    often pasted in part, and the geometric mean of both, since a few words are in many errors. A term weighs its
-    `rarity`, by default 1. If an error has no frames, they are left out, and the rest is the whole.
+    often pasted in part, and the geometric mean of both, since a few words are in many errors. A
+    term weighs its `rarity`, by default 1. If an error has no frames, they are left out, and the
+    rest is the whole.
     """
     is_unknown = first.name is None or second.name is None
     name = 0.5 if is_unknown else float(first.name == second.name)
