@@ -83,10 +83,11 @@ def find_work_tree(folder: Path) -> Path | None:
 
 def is_folder(repository: str) -> bool:
     """Return whether a repository is given by a folder of this machine."""
+    given = repository.strip()
     return (
-        repository.startswith(("/", "~", "./", "../"))
-        or repository in (".", "..")
-        or Path(repository).is_absolute()
+        given.startswith(("/", "~", "./", "../"))
+        or given in (".", "..")
+        or Path(given).is_absolute()
     )
 
 

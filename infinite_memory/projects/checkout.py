@@ -13,6 +13,7 @@ from pathlib import Path, PurePosixPath
 from attrs import frozen
 
 from infinite_memory.conversations.repository import find_work_tree, scope_of_folder
+from infinite_memory.errors import InvalidInput
 from infinite_memory.model.scope import fold_name
 from infinite_memory.plain import PlainData
 
@@ -125,9 +126,15 @@ def _is_within(name: str) -> bool:
 
 
 def open_checkout(folder: str | None) -> Checkout | None:
-    """Return the checkout that holds a folder, None if there is none on this machine."""
+    """Return the checkout that holds a folder, None if there is none on this machine.
+
+    Raises:
+        InvalidInput: the folder is no text.
+    """
     if not folder:
         return None
+    if not isinstance(folder, str):
+        raise InvalidInput(f"folder must be a text, not {folder!r:.100}: give the path of a folder")
     try:
         top = find_work_tree(Path(folder).expanduser().absolute())
     except RuntimeError:

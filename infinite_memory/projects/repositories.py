@@ -51,7 +51,7 @@ def name_repository(services: Services, repository: object) -> str:
         if spelling is not None:
             return spelling
     address = name_of_url(given) if ":" in given else None
-    if address is None and fold_name(given).startswith(PREFIX):
+    if address is None and fold_name(given).startswith(PREFIX) and given[len(PREFIX) :]:
         address = check_scope_name(f"{PREFIX}{given[len(PREFIX) :]}")
     if address is None and _NAMED.fullmatch(given):
         address = check_scope_name(f"{PREFIX}{given}")

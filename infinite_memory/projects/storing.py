@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, get_type_hints
 
 from attrs import evolve, frozen
 
-from infinite_memory.errors import InvalidInput, NotFound
+from infinite_memory.errors import Conflict, InvalidInput, NotFound
 from infinite_memory.model.checks import (
     check_choice,
     check_field,
@@ -23,6 +22,7 @@ from infinite_memory.model.ids import check_id
 from infinite_memory.model.link import Link, LinkType
 from infinite_memory.model.memory import Kind, shorten
 from infinite_memory.model.receipt import Outcome, Receipt
+from infinite_memory.model.scope import fold_name
 from infinite_memory.operations.journal import with_entry
 from infinite_memory.operations.load_memories import load_memories
 from infinite_memory.operations.services import Services
@@ -92,14 +92,15 @@ def store_chunk(
         Conflict: the id belongs to another memory.
     """
     related = _existing(services, details, "related")
+    details = {**details, "supersedes": tuple(_existing(services, details, "supersedes"))}
     # Everything is checked before the scope is created.
     name = name_repository(services, repository)
     draft = draft_of(services, content, kind=kind, scope=name, details=details)
-    _existing(services, details, "supersedes")
     given = {field: details[field] for field in _CHECKED if details.get(field) is not None}
     check_fields(given, services)
     if draft.id is not None:
         check_id(draft.id)
+    _check_scopes(services, draft, name)
     scope = prepare_repository(services, name)
     receipt = remember(services, evolve(draft, scope=scope), create_scope=True)
     if related and receipt.outcome is Outcome.STORED:
@@ -235,11 +236,25 @@ class _Reader:
         if minutes is None:
             return None
         is_number = isinstance(minutes, int | float) and not isinstance(minutes, bool)
-        if not is_number or not math.isfinite(minutes) or not 0 <= minutes <= _MAX_MINUTES:
+        if not is_number or not 0 <= minutes <= _MAX_MINUTES:
             raise InvalidInput(
                 f"minutes {minutes!r:.100} cannot be used: give the minutes spent, 0 or more"
             )
         return round(float(minutes), 2)
+
+
+def _check_scopes(services: Services, draft: Draft, scope: str) -> None:
+    """Refuse an id of another scope before the scope of the chunk is created for nothing."""
+    given = [*draft.supersedes, *filter(None, [draft.id])]
+    for memory in load_memories(services, given).values():
+        if fold_name(memory.scope) == fold_name(scope):
+            continue
+        if memory.id == draft.id:
+            raise Conflict(f"id {memory.id!r} belongs to another memory: choose another id")
+        raise InvalidInput(
+            f"supersedes {memory.id!r} is not possible: it is not in {scope!r}: revise it with the"
+            " status superseded instead; nothing was changed"
+        )
 
 
 def _existing(services: Services, details: Mapping[str, Any], name: str) -> Sequence[str]:

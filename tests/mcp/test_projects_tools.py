@@ -228,7 +228,7 @@ async def test_a_folder_is_taken_where_the_server_works_in_one_and_refused_elsew
         await fill(client, repository=str(checkout))
         assert (await call(client, "get_project_history"))["scope"] == SCOPE
     async with connect() as client:
-        for folder in (str(checkout), "~/apollo", "."):
+        for folder in (str(checkout), "~/apollo", ".", f" {checkout}", "\u3000~"):
             said = await refusal(client, "get_project_history", repository=folder)
             assert "is a folder, which this server cannot see" in said
             assert "octo" not in said.replace("github.com/octo/apollo, or the address", "")

@@ -160,6 +160,9 @@ def test_storing_under_the_same_id_again_changes_nothing(store: MemoryStore) -> 
         ({"difficulty": "hard"}, "difficulty 'hard' is unknown"),
         ({"minutes": -1}, "minutes -1 cannot be used"),
         ({"minutes": float("nan")}, "minutes nan cannot be used"),
+        ({"minutes": 10**400}, "minutes 1000"),
+        ({"folder": 5}, "folder must be a text, not 5"),
+        ({"repository": "repo/"}, "repository 'repo/' is not known"),
         ({"minutes": True}, "minutes True cannot be used"),
         ({"minutes": "long"}, "minutes 'long' cannot be used"),
         ({"summary": "a\nb"}, r"summary 'a\\nb' cannot be used"),
@@ -207,6 +210,24 @@ def test_a_related_memory_that_does_not_exist_is_refused(store: MemoryStore) -> 
     with pytest.raises(NotFound, match="no memory with the id 'missing'"):
         stored(store, related=["missing"])
     assert store.stats().memories == 0
+
+
+def test_an_id_of_another_repository_is_refused_and_no_scope_is_left_behind(
+    store: MemoryStore,
+) -> None:
+    first = stored(store, kind="decision")
+    before = store.stats(), store.journal.entries(), list(store.scopes)
+    with pytest.raises(InvalidInput, match=f"supersedes '{first.id}' is not possible"):
+        stored(store, "new", repository="github.com/octo/hermes", supersedes=[first.id])
+    with pytest.raises(Conflict, match=f"id '{first.id}' belongs to another memory"):
+        stored(store, "new", repository="github.com/octo/hermes", id=first.id)
+    assert (store.stats(), store.journal.entries(), list(store.scopes)) == before
+
+
+def test_the_ids_it_supersedes_may_come_from_a_generator(store: MemoryStore) -> None:
+    first = stored(store, "one", kind="decision")
+    stored(store, "two", kind="decision", supersedes=(each for each in [first.id]))
+    assert store.get(first.id).status == "superseded"
 
 
 def links_of(store: MemoryStore, memory_id: str) -> set[tuple[str, str, LinkType]]:
