@@ -205,11 +205,14 @@ def suggest_related_work(
     similar = find_matches(services, task, repository=scope)
     scores = {match.chunk.id: match.score for match in similar}
     suggested: dict[str, WorkMatch] = {}
-    for chunk, reason in _suggest_by_files(services, scope, in_play):
+    chunks = load_chunks(services, {scope})
+    unfinished = find_open(services, chunks, services.clock() - _OPEN_SINCE)
+    open_ids = {chunk.id for chunk in unfinished}
+    for chunk, reason in _suggest_by_files(chunks, open_ids, in_play):
         score = scores.get(chunk.id, 0.0)
         suggested[chunk.id] = WorkMatch(chunk=chunk, score=score, reason=reason)
     for match in similar:
-        reason = "unfinished and similar" if match.chunk.is_open else "similar"
+        reason = "unfinished and similar" if match.chunk.id in open_ids else "similar"
         suggested.setdefault(match.chunk.id, evolve(match, reason=reason))
     return RelatedWork(
         scope=scope,
@@ -218,13 +221,9 @@ def suggest_related_work(
 
 
 def _suggest_by_files(
-    services: Services, scope: str, files: Collection[str]
+    chunks: Sequence[Chunk], open_ids: Collection[str], files: Collection[str]
 ) -> Iterable[tuple[Chunk, str]]:
-    if not files:
-        return
-    chunks = load_chunks(services, {scope})
     touching = [(chunk, shared) for chunk in chunks if (shared := set(files) & set(chunk.files))]
-    open_ids = {chunk.id for chunk in find_open(services, chunks, services.clock() - _OPEN_SINCE)}
     unfinished = [item for item in touching if item[0].id in open_ids][:_OPEN_SHOWN]
     rules = [item for item in touching if item[0].kind in (Kind.DECISION, Kind.LESSON)]
     for chunk, shared in unfinished:

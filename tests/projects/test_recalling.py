@@ -265,3 +265,20 @@ def test_what_was_shown_counts_as_recalled(store: MemoryStore) -> None:
     usage = store.usage("p")
     assert usage is not None
     assert usage.count == 2
+
+
+def test_similar_work_that_a_linked_solution_ended_is_not_called_unfinished(
+    store: MemoryStore,
+) -> None:
+    note(store, "begun", "the login token expired", days=2)
+    note(
+        store,
+        "solved",
+        "the login token is renewed",
+        kind="solution",
+        outcome="success",
+        related=["begun"],
+    )
+    related = store.projects.suggest_related_work("login token", REPOSITORY)
+    reasons = {match.chunk.id: match.reason for match in related.matches}
+    assert reasons == {"begun": "similar", "solved": "similar"}
