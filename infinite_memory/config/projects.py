@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Annotated
 
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from infinite_memory.config.section import Section
 from infinite_memory.model.scope import Sensitivity, fold_name
@@ -14,11 +15,28 @@ from infinite_memory.model.scope import Sensitivity, fold_name
 __all__ = ["Chunking", "Projects", "RepositoryRules"]
 
 _PREFIX = "repo/"
+_NAME = re.compile(r"(?!~)[\w.~+%-]+(?:/[\w.~+%-]+)+")
 
 
 def _parse_mapping(value: object) -> object:
     """Return a mapping; a variable of the environment holds it as a JSON object."""
     return json.loads(value) if isinstance(value, str) else value
+
+
+def _check_names(rules: Mapping[str, RepositoryRules]) -> Mapping[str, RepositoryRules]:
+    """Refuse a name that is that of no repository: its rules would be passed over in silence."""
+    seen: set[str] = set()
+    for name in rules:
+        folded = _fold(name)
+        if not _NAME.fullmatch(folded):
+            raise ValueError(
+                f"{name!r:.200} is no name of a repository: give HOST/OWNER/NAME, such as"
+                " github.com/octo/apollo, or local/FOLDER/NAME for one without a remote"
+            )
+        if folded in seen:
+            raise ValueError(f"{name!r:.200} is named twice: give it once")
+        seen.add(folded)
+    return rules
 
 
 def _parse_patterns(value: object) -> tuple[str, ...]:
@@ -77,7 +95,11 @@ class Projects(Section):
 
     sessions: bool = True
     exclude: _Patterns = ("*.env", ".env.*", "*.key", "*.pem", "*.p12", "id_rsa*", "id_ed25519*")
-    repositories: Annotated[Mapping[str, RepositoryRules], BeforeValidator(_parse_mapping)] = {}
+    repositories: Annotated[
+        Mapping[str, RepositoryRules],
+        BeforeValidator(_parse_mapping),
+        AfterValidator(_check_names),
+    ] = {}
 
     def rules_of(self, scope: str) -> RepositoryRules:
         """Return the rules of the repository with that scope, with every pattern it excludes."""

@@ -24,6 +24,7 @@ _GIT_SECONDS = 5.0
 # rest of the environment, GIT_DIR and its like would lead to another repository.
 _OFFLINE = {"GIT_ALLOW_PROTOCOL": "", "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0"}
 _MAX_FILE_BYTES = 64 << 20
+_SHA256_DIGITS = 64
 _COMMIT = re.compile(r"[0-9a-f]{7,64}")
 _TREE_LINE = re.compile(r"\d+ blob ([0-9a-f]+)\t(.+)")
 
@@ -66,15 +67,19 @@ class Checkout:
             return None, None
         return lines[0], None if lines[1] == "HEAD" else lines[1]
 
-    def hashes(self, files: Iterable[str], commit: str | None = None) -> dict[str, str]:
+    def hashes(
+        self, files: Iterable[str], commit: str | None = None, *, like: str | None = None
+    ) -> dict[str, str]:
         """Return the git blob hash of every file, as it was in `commit`, by default as it is now.
 
-        Files that cannot be read are left out.
+        Files that cannot be read are left out. Of the present, the hashes are SHA-1, or SHA-256 if
+        the hash `like` is one, as in some repositories.
         """
         names = [name for name in files if _is_within(name)]
         if commit is not None and _COMMIT.fullmatch(commit):
             return self._hashes_in(commit, names)
-        hashes = {name: self._hash(name) for name in names}
+        algorithm = "sha256" if like is not None and len(like) == _SHA256_DIGITS else "sha1"
+        hashes = {name: self._hash(name, algorithm) for name in names}
         return {name: digest for name, digest in hashes.items() if digest is not None}
 
     def _hashes_in(self, commit: str, names: Sequence[str]) -> dict[str, str]:
@@ -85,7 +90,7 @@ class Checkout:
         # For a folder, git lists all that is in it, also what must not be remembered.
         return {match[2]: match[1] for match in matches if match[2] in names}
 
-    def _hash(self, name: str) -> str | None:
+    def _hash(self, name: str, algorithm: str) -> str | None:
         try:
             path = (self.folder / name).resolve()
             # A symbolic link may lead to any file of the machine.
@@ -95,9 +100,9 @@ class Checkout:
             content = path.read_bytes()
         except (OSError, ValueError, RuntimeError):
             return None
-        # The hash with which git names a file: SHA-1 of a header and the content.
+        # The hash with which git names a file is one of a header and the content.
         header = f"blob {len(content)}\0".encode()
-        return hashlib.sha1(header + content, usedforsecurity=False).hexdigest()
+        return hashlib.new(algorithm, header + content, usedforsecurity=False).hexdigest()
 
     def _git(self, *arguments: str) -> str | None:
         """Return what git prints, None if it fails or there is no git."""
@@ -154,7 +159,7 @@ def compare_files(blobs: Mapping[str, str], checkout: Checkout) -> Freshness | N
     """Return whether files are as they were, None if nothing is known of any of them."""
     if not blobs:
         return None
-    now = checkout.hashes(blobs)
+    now = checkout.hashes(blobs, like=next(iter(blobs.values())))
     missing = tuple([name for name in blobs if name not in now])
     drifted = tuple([name for name in now if now[name] != blobs[name]])
     state = FileState.FRESH

@@ -255,3 +255,21 @@ def test_a_handle_for_repositories_creates_one_as_its_rules_say() -> None:
     with opened() as store, store.confine(scopes=["repo/*", "Projects"]) as handle:
         assert note(handle, REPOSITORY) == SCOPE
         assert store.scopes[SCOPE].parent == "Projects"
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["https://github.com/octo/apollo.git"],
+        ["git@github.com:octo/apollo.git"],
+        ["apollo"],
+        ["~/code/apollo"],
+        ["github.com/octo/apollo/"],
+        [""],
+        ["github.com/octo/apollo", "repo/GitHub.com/octo/Apollo"],
+    ],
+)
+def test_rules_for_what_is_no_name_of_a_repository_are_refused(names: list[str]) -> None:
+    rules = {"projects": {"repositories": {name: {"enabled": False} for name in names}}}
+    with pytest.raises(ValueError, match=r"is no name of a repository|is named twice"):
+        Config.model_validate(rules)

@@ -8,7 +8,7 @@ import pytest
 from checkouts import REPOSITORY, git
 
 from infinite_memory import MemoryStore
-from infinite_memory.projects.checkout import Checkout
+from infinite_memory.projects.checkout import Checkout, FileState, Freshness, compare_files
 
 
 @pytest.mark.parametrize(
@@ -62,3 +62,21 @@ def test_a_folder_among_the_files_names_no_file_in_it(
     )
     context = store.get(receipt.id).context
     assert (context["files"], context.get("blobs")) == ([folder.rstrip("/")], None)
+
+
+def test_the_files_of_a_repository_with_sha_256_are_compared_too(
+    store: MemoryStore, tmp_path: Path
+) -> None:
+    folder = tmp_path / "apollo"
+    folder.mkdir()
+    git(folder, "init", "-q", "--object-format=sha256")
+    git(folder, "remote", "add", "origin", f"https://{REPOSITORY}.git")
+    (folder / "a.txt").write_text("hello\n")
+    git(folder, "add", "-A")
+    git(folder, "commit", "-q", "-m", "Begin")
+    commit = git(folder, "rev-parse", "HEAD")
+    blobs = Checkout(folder).hashes(["a.txt"], commit)
+    assert compare_files(blobs, Checkout(folder)) == Freshness(state=FileState.FRESH)
+    (folder / "a.txt").write_text("goodbye\n")
+    changed = Freshness(state=FileState.DRIFTED, drifted=("a.txt",))
+    assert compare_files(blobs, Checkout(folder)) == changed
