@@ -19,7 +19,13 @@ from infinite_memory.conversations.events.reading import (
 )
 from infinite_memory.conversations.repository import find_work_tree, scope_of_folder
 from infinite_memory.conversations.spool import SpoolLine
-from infinite_memory.errors import Conflict, InfiniteMemoryError, InvalidInput, NotFound
+from infinite_memory.errors import (
+    Conflict,
+    EmbedderError,
+    InfiniteMemoryError,
+    InvalidInput,
+    NotFound,
+)
 from infinite_memory.model.draft import Draft
 from infinite_memory.model.ids import import_id
 from infinite_memory.model.memory import Memory, Origin, Status
@@ -152,7 +158,7 @@ def _ingest_events(
 
     Return their chunks, and sentences on what is left out.
     """
-    cuts = cut_session(events, services.config.chunking, services.embedder.embed)
+    cuts = _cut(services, events)
     chunks: list[SessionChunk] = []
     skipped: list[str] = []
     done = 0
@@ -184,6 +190,16 @@ def _ingest_events(
         kept = {_id_of(client, cut.piece.events[0]) for cut in cuts}
         _forget_replaced(services, client, events, chunks, kept)
     return chunks, skipped
+
+
+def _cut(services: Services, events: Sequence[Event]) -> list[CutPiece]:
+    """Return the pieces of a session; without a model, topics do not count."""
+    settings = services.config.chunking
+    try:
+        return cut_session(events, settings, services.embedder.embed)
+    except EmbedderError as error:
+        _log.warning("a session was cut without the topics of its requests: %s", error)
+        return cut_session(events, settings)
 
 
 def _report(draft: Draft, cut: CutPiece, scope: str, outcome: str) -> SessionChunk:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from infinite_memory import MemoryStore
+from infinite_memory import EmbedderError, MemoryStore
 from infinite_memory.config import Chunking, Config
 from infinite_memory.conversations.events.event import Event, EventKind
 from infinite_memory.conversations.events.reading import SessionFile, read_session
@@ -144,6 +147,18 @@ def test_white_space_in_outputs_and_commands_takes_no_long_time(tmp_path: Path) 
     for piece in cut_session(events, Chunking()):
         describe_piece(piece)
     assert time.perf_counter() - start < 5
+
+
+def test_without_a_working_model_a_session_is_taken_in_all_the_same(tmp_path: Path) -> None:
+    class Broken(HashingEmbedder):
+        def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+            raise EmbedderError(f"{len(texts)} texts cannot be embedded")
+
+    path = tmp_path / "s1.jsonl"
+    path.write_text(record(1, "user", REQUEST))
+    with MemoryStore.open("memory://", embedder=Broken()) as store:
+        (chunk,) = store.projects.ingest_sessions(path).chunks
+        assert chunk.outcome == "stored"
 
 
 def test_pipes_folders_and_loops_with_the_name_of_a_session_are_passed_over(
