@@ -41,6 +41,14 @@ def _compile(patterns: tuple[str, ...]) -> re.Pattern[str] | None:
     return re.compile("|".join(f"(?:{part})" for part in parts), re.IGNORECASE)
 
 
+@lru_cache(maxsize=8192)
+def _fits(patterns: tuple[str, ...], path: str) -> bool:
+    """Return whether a path fits one of the patterns; most words of a text come again."""
+    pattern = _compile(patterns)
+    cleaned = path.replace("\\", "/").rstrip("/.!?")
+    return pattern is not None and pattern.fullmatch(f"/{cleaned.lstrip('/')}") is not None
+
+
 def _forms(pattern: str) -> Iterator[str]:
     """Yield the patterns of the whole paths that a pattern stands for.
 
@@ -76,9 +84,7 @@ class Exclusion:
 
     def excludes(self, path: str) -> bool:
         """Return whether a file is excluded, by its name or its path."""
-        pattern = _compile(self.patterns)
-        cleaned = path.replace("\\", "/").rstrip("/.!?")
-        return pattern is not None and pattern.fullmatch(f"/{cleaned.lstrip('/')}") is not None
+        return _fits(self.patterns, path)
 
     def keep(self, paths: Iterable[str]) -> list[str]:
         """Return the files that are not excluded."""
@@ -111,5 +117,5 @@ class Exclusion:
 
     def _redact_word(self, match: re.Match[str]) -> str:
         word = match[0]
-        bare = _NUMBERED.sub("", word.strip("_-"))
-        return EXCLUDED if self.excludes(word) or self.excludes(bare) else word
+        forms = {word, _NUMBERED.sub("", word.strip("_-"))}
+        return EXCLUDED if any(map(self.excludes, forms)) else word

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import timedelta
@@ -37,6 +38,8 @@ _TITLE_CHARS = 70
 _MAX_OPEN, _MAX_SESSIONS, _MAX_PATTERNS = 8, 6, 3
 _MAX_TITLES = 4
 _MAX_TECHNOLOGIES = 5
+# What stands in the headline is no sentence of somebody's.
+_SUFFIX = re.compile(r"\.\w{1,12}")
 _OPEN_DAYS = 90
 _TOLD = CHUNK_KINDS - {Kind.DECISION, Kind.LESSON}
 
@@ -123,7 +126,7 @@ def count_technologies(chunks: Iterable[Chunk]) -> list[str]:
         suffix
         for chunk in chunks
         for suffix in {PurePosixPath(file).suffix.lower() for file in chunk.files}
-        if suffix
+        if _SUFFIX.fullmatch(suffix)
     )
     ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     return [suffix for suffix, _ in ranked[:_MAX_TECHNOLOGIES]]

@@ -19,7 +19,7 @@ class Folders:
 
     def __init__(self) -> None:
         """Know no root yet."""
-        self._roots: list[str] = []
+        self._roots: set[str] = set()
 
     def root_of(self, folder: str) -> str:
         """Return the root that a folder belongs to, which is itself if none is known."""
@@ -31,7 +31,7 @@ class Folders:
             return known
         tree = find_work_tree(Path(cleaned)) if Path(cleaned).is_absolute() else None
         root = cleaned if tree is None else tree.as_posix()
-        self._roots.append(root)
+        self._roots.add(root)
         return root
 
     def root_of_file(self, path: str, folder: str) -> str:
@@ -60,7 +60,10 @@ class Folders:
         return _clean((PurePosixPath(start or "/") / folder).as_posix())
 
     def _known(self, path: str) -> str | None:
-        return max((root for root in self._roots if self._holds(root, path)), key=len, default=None)
+        """Return the nearest root above a path, None if none is known."""
+        while path and path not in self._roots:
+            path = path.rpartition("/")[0]
+        return path or None
 
     @staticmethod
     def _holds(root: str, path: str) -> bool:
