@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable, Iterable, Sequence, Set
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 
@@ -97,13 +98,20 @@ def ingest_sessions(
     """
     result = IngestedSessions(files=0)
     for path in paths:
-        if not path.exists():
-            raise NotFound(f"there is nothing at {path}: give a session file or a folder of them")
-        for file in find_session_files(path):
+        for file in find_session_files(_existing(path)):
             if stop is not None and stop():
                 return result
             result = _add_file(services, result, file, dry_run=dry_run)
     return result
+
+
+def _existing(path: Path) -> Path:
+    # A name that is too long, and a home that is not known, stand for nothing.
+    with suppress(OSError, RuntimeError, ValueError):
+        expanded = path.expanduser()
+        if expanded.exists():
+            return expanded
+    raise NotFound(f"there is nothing at {path!s:.200}: give a session file or a folder of them")
 
 
 def ingest_noted(services: Services, line: SpoolLine) -> None:
@@ -159,6 +167,7 @@ def _ingest_events(
     Return their chunks, and sentences on what is left out.
     """
     cuts = _cut(services, events)
+    names = {event.name for event in events}
     chunks: list[SessionChunk] = []
     skipped: list[str] = []
     done = 0
@@ -179,7 +188,7 @@ def _ingest_events(
             continue
         try:
             draft = _draft_of(services, client, cut, earlier, scope)
-            outcome = "new" if dry_run else _store(services, draft, scope)
+            outcome = "new" if dry_run else _store(services, draft, scope, names)
         except (Conflict, InvalidInput, NotFound) as error:
             session = cut.piece.events[0].session
             skipped.append(f"a piece of {session:.80} in {scope:.160}: {error}")
@@ -246,8 +255,11 @@ def _id_of(client: str, first: Event) -> str:
     return import_id(["chunk", client, first.session, first.name])
 
 
-def _store(services: Services, draft: Draft, scope: str) -> str:
-    """Store a chunk that is new, or bring one up to date whose session went on since."""
+def _store(services: Services, draft: Draft, scope: str, names: Set[str]) -> str:
+    """Store a chunk that is new, or bring one up to date whose session went on since.
+
+    `names` are those of the events in the file.
+    """
     assert draft.id is not None
     present = load_memories(services, [draft.id]).get(draft.id)
     if present is None:
@@ -261,6 +273,8 @@ def _store(services: Services, draft: Draft, scope: str) -> str:
         return "unchanged"
     if not _is_ours(services, present):
         return "kept"
+    if not _holds_end(names, present):
+        return "unchanged"
     changes = {
         "text": draft.text,
         "title": draft.title,
@@ -269,6 +283,11 @@ def _store(services: Services, draft: Draft, scope: str) -> str:
     }
     revise(services, present.id, revision=present.revision, changes=changes)
     return "revised"
+
+
+def _holds_end(names: Set[str], memory: Memory) -> bool:
+    """Return whether a file holds all of a chunk: not an older copy, nor one that was cut short."""
+    return memory.context.get("last_event") in names
 
 
 def _is_ours(services: Services, memory: Memory) -> bool:
@@ -293,6 +312,7 @@ def _forget_replaced(
     if not events or not chunks:
         return
     ids = {_id_of(client, event) for event in events} - kept
+    names = {event.name for event in events}
     sessions = {event.session for event in events}
     since, until = around(events[0].at, events[-1].at, _AROUND)
     scopes = {chunk.scope for chunk in chunks}
@@ -301,6 +321,8 @@ def _forget_replaced(
         if chunk.id in ids and chunk.session in sessions:
             memory = load_memories(services, [chunk.id]).get(chunk.id)
             if memory is None or not _is_ours(services, memory):
+                continue
+            if not _holds_end(names, memory):
                 continue
             try:
                 forget(services, chunk.id, hard=False)

@@ -51,8 +51,9 @@ def find_past_solutions(
         own = None  # nothing is stored of it yet, and its errors may be known elsewhere
     signature = find_error(message)
     query = message[:2000] if signature is None else signature.text
-    if context:
-        query = f"{query}\n{context}"
+    if context not in (None, ""):
+        said = check_text(context, "context", max_bytes=_MAX_BYTES)
+        query = f"{query}\n{said}"
     matches = find_matches(services, query, repository=None, kinds=PROBLEM_KINDS)
     if own is not None:
         known = {match.chunk.id for match in matches}

@@ -107,7 +107,7 @@ class Projects(Group):
             NotFound: there is nothing at a path.
             StorageError: the chunks cannot be stored at the moment; what is stored stays.
         """
-        files = [Path(os.fspath(path)).expanduser() for path in paths]
+        files = [Path(os.fspath(path)) for path in paths]
         return ingest_sessions(self._services, files, dry_run=dry_run, stop=stop)
 
     def search_similar_problems(

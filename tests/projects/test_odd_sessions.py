@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from infinite_memory import EmbedderError, MemoryStore
+from infinite_memory import EmbedderError, MemoryStore, NotFound
 from infinite_memory.config import Chunking, Config
 from infinite_memory.conversations.events.event import Event, EventKind
 from infinite_memory.conversations.events.reading import SessionFile, read_session
@@ -96,6 +96,27 @@ def test_a_chunk_whose_last_call_was_answered_later_is_brought_up_to_date_again(
         path.write_text("".join(parts[:end]))
         outcomes += [chunk.outcome for chunk in store.projects.ingest_sessions(path).chunks]
     assert outcomes == ["stored", "revised", "revised", "revised"]
+
+
+def test_an_older_copy_of_a_session_takes_nothing_back(store: MemoryStore, tmp_path: Path) -> None:
+    path = tmp_path / "s1.jsonl"
+    first = record(1, "user", REQUEST) + edit(2, "read.py", "a", "b") + answer(3, "", 2)
+    later = record(4, "assistant", "Empty rows are skipped now.")
+    path.write_text(first + later)
+    (chunk,) = store.projects.ingest_sessions(path).chunks
+    stored = store.get(chunk.id)
+    for content in (first, first[: len(first) // 2], first):
+        path.write_text(content)
+        (again,) = store.projects.ingest_sessions(path).chunks
+        assert (again.outcome, store.get(chunk.id)) == ("unchanged", stored)
+    path.write_text(first + later + record(5, "assistant", "The tests pass."))
+    assert store.projects.ingest_sessions(path).count("revised") == 1
+
+
+@pytest.mark.parametrize("path", ["nowhere", "~nobody-at-all/x", "x" * 5000, "a\0b"])
+def test_a_path_that_stands_for_nothing_is_refused(store: MemoryStore, path: str) -> None:
+    with pytest.raises(NotFound, match="there is nothing at"):
+        store.projects.ingest_sessions(path)
 
 
 def test_a_piece_that_cannot_be_stored_now_keeps_what_was_stored_of_it(tmp_path: Path) -> None:

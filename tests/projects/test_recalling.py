@@ -282,3 +282,9 @@ def test_similar_work_that_a_linked_solution_ended_is_not_called_unfinished(
     related = store.projects.suggest_related_work("login token", REPOSITORY)
     reasons = {match.chunk.id: match.reason for match in related.matches}
     assert reasons == {"begun": "similar", "solved": "similar"}
+
+
+@pytest.mark.parametrize("context", [5, " ", "\0", "\ud800"])
+def test_a_context_that_is_no_text_is_refused(store: MemoryStore, context: Any) -> None:
+    with pytest.raises(InvalidInput, match="context"):
+        store.projects.find_past_solutions("KeyError: x", context=context)
