@@ -45,7 +45,7 @@ __all__ = ["check_kind", "check_part", "draft_of", "store_chunk"]
 _FIELDS = tuple(get_type_hints(ChunkDetails))
 _LABELS = ("branch", "commit", "component", "session")
 _KEPT = ("happened_at", "supersedes", "important", "id", "origin")
-_CHECKED = ("tags", "happened_at", "important", "origin")
+_CHECKED = ("text", "title", "context", "tags", "happened_at", "important", "origin")
 _MAX_SUMMARY_CHARS = 200
 _HEADING_CHARS = 100
 _MAX_PATH_CHARS = 1024
@@ -96,8 +96,8 @@ def store_chunk(
     # Everything is checked before the scope is created.
     name = name_repository(services, repository)
     draft = draft_of(services, content, kind=kind, scope=name, details=details)
-    given = {field: details[field] for field in _CHECKED if details.get(field) is not None}
-    check_fields(given, services)
+    given = {field: getattr(draft, field) for field in _CHECKED}
+    check_fields({field: value for field, value in given.items() if value is not None}, services)
     if draft.id is not None:
         check_id(draft.id)
     _check_scopes(services, draft, name)
@@ -178,7 +178,8 @@ class _Reader:
         value = self.details.get(name)
         if value is None:
             return None
-        return self.redact(check_label(value, name, max_chars=max_chars))
+        # What stands for a name may be longer than the name.
+        return self.redact(check_label(value, name, max_chars=max_chars))[:max_chars]
 
     def choice(self, name: str, kinds: type[Any]) -> str | None:
         value = self.details.get(name)

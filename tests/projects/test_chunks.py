@@ -163,6 +163,8 @@ def test_storing_under_the_same_id_again_changes_nothing(store: MemoryStore) -> 
         ({"minutes": 10**400}, "minutes 1000"),
         ({"folder": 5}, "folder must be a text, not 5"),
         ({"repository": "repo/"}, "repository 'repo/' is not known"),
+        ({"content": "a.env " * 170_000}, "text has 2,7"),
+        ({"content": "a" * 600_000, "error": "b" * 600_000}, "text has 1,200,008 bytes"),
         ({"minutes": True}, "minutes True cannot be used"),
         ({"minutes": "long"}, "minutes 'long' cannot be used"),
         ({"summary": "a\nb"}, r"summary 'a\\nb' cannot be used"),
@@ -210,6 +212,10 @@ def test_a_related_memory_that_does_not_exist_is_refused(store: MemoryStore) -> 
     with pytest.raises(NotFound, match="no memory with the id 'missing'"):
         stored(store, related=["missing"])
     assert store.stats().memories == 0
+
+
+def test_a_summary_that_names_many_excluded_files_keeps_its_length(store: MemoryStore) -> None:
+    assert len(stored(store, summary="a.env " * 33).summary) == 200
 
 
 def test_an_id_of_another_repository_is_refused_and_no_scope_is_left_behind(
