@@ -30,7 +30,9 @@ def wait_for_lease(home: Path) -> str | None:
     pause = threading.Event()
     with MemoryStore.open(home, embedder=HashingEmbedder()) as store:
         for _ in range(int(LONG / 0.05)):
-            if (holder := store.health().worker) is not None:
+            holder = store.health().worker
+            # Its name follows when it holds the lease already.
+            if holder not in (None, "another process"):
                 return holder
             pause.wait(0.05)
     return None
