@@ -41,7 +41,9 @@ __all__ = [
     "suggest_related_work",
 ]
 
-PROBLEM_KINDS = frozenset({Kind.PROBLEM, Kind.SOLUTION, Kind.LESSON})
+PROBLEM_KINDS = frozenset({Kind.PROBLEM, Kind.SOLUTION, Kind.LESSON, Kind.CODE_CHANGE})
+"""Where problems are told; a fix that a session made without a failing command is a change."""
+
 _CANDIDATES = 100
 _SHARED_FILES = 0.15
 _OPEN_SINCE = timedelta(days=365)
@@ -95,7 +97,7 @@ class ProblemQuery:
 
 
 def find_similar_problems(services: Services, query: ProblemQuery) -> tuple[WorkMatch, ...]:
-    """Return the problems, solutions and lessons that are most similar, best first.
+    """Return the problems, solutions, lessons and changes that are most similar, best first.
 
     Raises:
         InvalidInput: a value cannot be used.

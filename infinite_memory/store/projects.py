@@ -122,7 +122,7 @@ class Projects(Group):
         limit: int = 5,
         folder: str | None = None,
     ) -> tuple[WorkMatch, ...]:
-        """Return problems, solutions and lessons that are similar, each with how the work went.
+        """Return similar problems, solutions, lessons and changes, each with how the work went.
 
         Without a `repository` all open ones are searched. `timeframe` is in words, such as "last
         month". `files` in play raise what was done on them; `recency` in [0, 1] is how much the age

@@ -222,6 +222,14 @@ def test_a_chunk_says_what_was_asked_changed_committed_and_answered() -> None:
     assert details["tools"] == ["Bash", "Edit"]
 
 
+def test_a_part_of_a_longer_order_tells_what_was_asked() -> None:
+    session = Session().ask("Both please").plan(one="in_progress", two="pending")
+    session.edit("a.py").run("pytest").plan(one="completed", two="in_progress").edit("b.py")
+    first, second = cut_session(session.events, SETTINGS)
+    described = describe_piece(second, first.piece.events)
+    assert described.content == "Asked before: Both please\nChanged: b.py"
+
+
 def test_excluded_files_leave_neither_name_nor_content() -> None:
     session = Session().ask("Why does prod.env not load?").run("cat prod.env", output="KEY=s3cret")
     session.read("prod.env", output="KEY=s3cret").edit("prod.env", after="KEY=s3cret")

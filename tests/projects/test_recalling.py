@@ -37,12 +37,14 @@ def names(matches: tuple[WorkMatch, ...]) -> list[str]:
     return [match.chunk.id for match in matches]
 
 
-def test_problems_solutions_and_lessons_are_found_and_no_other_kind(store: MemoryStore) -> None:
+def test_problems_solutions_lessons_and_changes_are_found_alone(
+    store: MemoryStore,
+) -> None:
     for kind in ("problem", "solution", "lesson", "decision", "discussion", "code_change"):
         note(store, kind, "the login token expired", kind=kind)
     store.remember("the login token expired", kind="note", scope=SCOPE)
     found = store.projects.search_similar_problems("login token expired", limit=50)
-    assert sorted(names(found)) == ["lesson", "problem", "solution"]
+    assert sorted(names(found)) == ["code_change", "lesson", "problem", "solution"]
 
 
 def test_all_repositories_are_searched_or_the_one_that_is_named(store: MemoryStore) -> None:

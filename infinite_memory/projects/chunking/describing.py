@@ -81,7 +81,7 @@ def describe_piece(cut: CutPiece, earlier: Sequence[Event] = ()) -> DescribedPie
     kind, outcome = _judge(cut)
     commits = [event for event in piece.events if event.kind is EventKind.COMMIT and event.ok]
     errors = [event for event in piece.events if _is_failure(event)]
-    content = "\n".join(_describe(piece, commits, errors))
+    content = "\n".join(_describe(piece, commits, errors, earlier))
     folder = _folder_of(piece)
     changed = sorted(file for root, file in piece.changed if root == folder and _is_storable(file))
     edits = [event for event in piece.events if event.kind is EventKind.EDIT and event.ok]
@@ -160,8 +160,14 @@ def _is_failure(event: Event) -> bool:
     return event.kind in (EventKind.TOOL, EventKind.COMMIT) and not event.ok and bool(event.output)
 
 
-def _describe(piece: Piece, commits: Sequence[Event], failures: Sequence[Event]) -> Iterator[str]:
+def _describe(
+    piece: Piece, commits: Sequence[Event], failures: Sequence[Event], earlier: Sequence[Event]
+) -> Iterator[str]:
     """Yield the lines of the text of a chunk, in the order of the work."""
+    if not piece.requests:
+        # The piece is a part of a longer order, whose words a person will search for.
+        order = next((event.text for event in reversed(earlier) if event.is_request), "")
+        yield from [f"Asked before: {shorten(order, _REQUEST_CHARS)}"] if order else []
     for number, request in enumerate(piece.requests[:_MAX_REQUESTS]):
         yield f"{'Then asked' if number else 'Asked'}: {shorten(request, _REQUEST_CHARS)}"
     for event in failures[:_MAX_FAILURES]:

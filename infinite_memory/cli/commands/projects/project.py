@@ -156,7 +156,7 @@ def problems(
     files: Sequence[str],
     **options: Any,
 ) -> int:
-    """Find problems, solutions and lessons like QUERY, each with how the work went.
+    """Find problems, solutions, lessons and changes like QUERY, each with how the work went.
 
     With --repository ALL every repository is searched. Files that are named raise what was done on
     them. Exits with 1 if nothing is found.
