@@ -11,6 +11,7 @@ from infinite_memory.errors import InvalidInput
 from infinite_memory.model.checks import check_count, check_labels
 from infinite_memory.model.criteria import Conditions
 from infinite_memory.model.memory import Kind
+from infinite_memory.operations.load_memories import load_memories
 from infinite_memory.operations.retrieval.search import find_hits
 from infinite_memory.operations.retrieval.search_request import SearchRequest
 from infinite_memory.operations.scopes import ALL
@@ -180,9 +181,8 @@ def freshness_of(chunk: Chunk, checkout: Checkout | None) -> Freshness | None:
 
 def note_recalled(services: Services, chunks: Iterable[Chunk]) -> None:
     """Note that a caller was shown the chunks in answer to a question."""
-    ids = [chunk.id for chunk in chunks]
-    records = services.storage.get(ids, models=())
-    services.note_returned((record.memory for record in records.values()), is_recall=True)
+    memories = load_memories(services, [chunk.id for chunk in chunks])
+    services.note_returned(memories.values(), is_recall=True)
 
 
 def suggest_related_work(

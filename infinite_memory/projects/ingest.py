@@ -11,7 +11,7 @@ from pathlib import Path
 
 from attrs import evolve, frozen
 
-from infinite_memory.conversations.events.event import Event
+from infinite_memory.conversations.events.event import Event, EventKind
 from infinite_memory.conversations.events.reading import (
     CLIENTS,
     SessionFile,
@@ -29,16 +29,18 @@ from infinite_memory.errors import (
 )
 from infinite_memory.model.draft import Draft
 from infinite_memory.model.ids import import_id
-from infinite_memory.model.memory import Memory, Origin, Status
+from infinite_memory.model.memory import Memory, Origin, Status, shorten
 from infinite_memory.operations.load_memories import load_memories
 from infinite_memory.operations.services import Services
 from infinite_memory.operations.writes.forget import forget
+from infinite_memory.operations.writes.quoting_summaries import erase_late_summaries
 from infinite_memory.operations.writes.remember import remember
 from infinite_memory.operations.writes.revise import revise
 from infinite_memory.plain import PlainData
 from infinite_memory.projects.checkout import open_checkout
 from infinite_memory.projects.chunking.cutting import CutPiece, cut_session
 from infinite_memory.projects.chunking.describing import describe_piece, exclude_files
+from infinite_memory.projects.chunking.piece import Piece
 from infinite_memory.projects.exclusion import Exclusion
 from infinite_memory.projects.loading import KEPT, around, load_chunks
 from infinite_memory.projects.repositories import prepare_repository
@@ -48,6 +50,9 @@ __all__ = ["IngestedSessions", "SessionChunk", "ingest_noted", "ingest_sessions"
 
 _log = logging.getLogger(__name__)
 _AROUND = timedelta(days=1)
+_FORGOTTEN = "[forgotten message]"
+# The beginning of a message, by which a text that quotes it is recognised.
+_QUOTED_CHARS = 60
 
 
 @frozen(kw_only=True)
@@ -167,13 +172,15 @@ def _ingest_events(
     Return their chunks, and sentences on what is left out.
     """
     cuts = _cut(services, events)
+    shown = _hide_erased(services, client, events)
     names = {event.name for event in events}
     chunks: list[SessionChunk] = []
     skipped: list[str] = []
     done = 0
     for cut in cuts:
-        earlier = events[:done]
+        earlier = shown[:done]
         done += len(cut.piece.events)
+        cut = evolve(cut, piece=Piece(shown[len(earlier) : done]))
         named = describe_piece(cut, earlier).folder
         if not named:
             skipped.append(f"the session {cut.piece.events[0].session} names no folder")
@@ -229,7 +236,7 @@ def _draft_of(
     """Return the draft of a piece, whose id is that of its first event for ever."""
     exclusion = Exclusion(services.config.projects.rules_of(scope).exclude)
     events = exclude_files(cut.piece.events, exclusion)
-    described = describe_piece(evolve(cut, piece=type(cut.piece)(events)), earlier)
+    described = describe_piece(evolve(cut, piece=Piece(events)), earlier)
     first, last = events[0], events[-1]
     draft = draft_of(
         services,
@@ -247,8 +254,42 @@ def _draft_of(
         blobs = checkout.hashes(described.details.get("files", ()), commit)
     context = {**draft.context, "client": client, "last_event": last.name}
     context = {**context, "blobs": blobs} if blobs else context
-    reading = import_id([draft.text, draft.title or "", json.dumps(context, sort_keys=True)])
-    return evolve(draft, context={**context, "reading": reading})
+    sources = _find_sources(services, client, [*earlier, *events], draft.text)
+    told = json.dumps(context, sort_keys=True)
+    reading = import_id([draft.text, draft.title or "", told, *sources])
+    return evolve(draft, sources=sources, context={**context, "reading": reading})
+
+
+def _hide_erased(services: Services, client: str, events: Sequence[Event]) -> list[Event]:
+    """Return the events without the texts of messages that were forgotten or erased since."""
+    ids = {_message_id(client, event) for event in events if event.kind is EventKind.MESSAGE}
+    gone = services.storage.erased(ids) | {
+        memory.id
+        for memory in load_memories(services, ids).values()
+        if memory.status is Status.FORGOTTEN
+    }
+    return [
+        evolve(event, text=_FORGOTTEN) if _message_id(client, event) in gone else event
+        for event in events
+    ]
+
+
+def _find_sources(
+    services: Services, client: str, events: Sequence[Event], text: str
+) -> tuple[str, ...]:
+    """Return the ids of the stored messages that a text quotes, so that it is erased with them."""
+    quoted = {
+        _message_id(client, event)
+        for event in events
+        if event.kind is EventKind.MESSAGE
+        and shorten(event.text, _QUOTED_CHARS).rstrip("…") in text
+    }
+    return tuple(sorted(load_memories(services, quoted)))
+
+
+def _message_id(client: str, event: Event) -> str:
+    """Return the id that the message has if its session was taken in as a conversation."""
+    return import_id([client, event.session, event.name, 0])
 
 
 def _id_of(client: str, first: Event) -> str:
@@ -267,6 +308,7 @@ def _store(services: Services, draft: Draft, scope: str, names: Set[str]) -> str
             return "kept"
         prepare_repository(services, scope)
         remember(services, draft, similar=False, create_scope=True)
+        _erase_late(services, draft)
         return "stored"
     is_same = present.text == draft.text and present.context == dict(draft.context)
     if is_same:
@@ -280,9 +322,18 @@ def _store(services: Services, draft: Draft, scope: str, names: Set[str]) -> str
         "title": draft.title,
         "kind": draft.kind,
         "context": draft.context,
+        "sources": draft.sources,
     }
     revise(services, present.id, revision=present.revision, changes=changes)
+    _erase_late(services, draft)
     return "revised"
+
+
+def _erase_late(services: Services, draft: Draft) -> None:
+    """Erase a chunk one of whose messages was erased while it was being stored."""
+    erased = services.storage.erased(draft.sources)
+    if erased:
+        erase_late_summaries(services, erased)
 
 
 def _holds_end(names: Set[str], memory: Memory) -> bool:

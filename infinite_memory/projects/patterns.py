@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from infinite_memory.model.criteria import Conditions
 from infinite_memory.model.memory import Kind, shorten
+from infinite_memory.operations.load_memories import load_records
 from infinite_memory.operations.retrieval.search_request import build_criteria
 from infinite_memory.operations.scopes import ALL
 from infinite_memory.operations.services import Services
@@ -192,7 +193,7 @@ def _nearest_group(
 def _load_vectors(services: Services, chunks: Sequence[Chunk]) -> dict[str, NDArray[np.float32]]:
     """Return the vector of the first passage of every chunk that is embedded."""
     model = services.embedder.model
-    records = services.storage.get([chunk.id for chunk in chunks], models=(model,))
+    records = load_records(services, [chunk.id for chunk in chunks], models=(model,))
     vectors = {}
     for memory_id, record in records.items():
         embedding = record.embedding_by(model)

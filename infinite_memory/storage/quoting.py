@@ -1,4 +1,4 @@
-"""The summaries that quote memories, directly or through other summaries."""
+"""The memories that quote others: summaries, and the pieces of work of sessions."""
 
 from __future__ import annotations
 
@@ -6,19 +6,23 @@ from collections.abc import Iterable, Iterator
 
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.link import LinkType
-from infinite_memory.model.memory import Kind, Memory
+from infinite_memory.model.memory import Kind, Memory, Origin
 from infinite_memory.protocols import Storage
 
 __all__ = ["quoting_summaries"]
 
 _PAGE = 500
+# A tool makes a piece of work out of what others said; what a person or an assistant stores with
+# sources is theirs.
+_KINDS = frozenset(Kind) - {Kind.MESSAGE, Kind.NOTE, Kind.FACT, Kind.REMINDER}
 
 
 def quoting_summaries(storage: Storage, ids: Iterable[str]) -> dict[str, Memory]:
     """Return by id the summaries made from the memories `ids`, directly or through summaries.
 
-    A summary names its sources in `Memory.sources`, even if they were erased meanwhile, or has a
-    link "derived_from" to them, or both. All summaries of the storage are read.
+    A piece of work that a session was cut into counts as a summary of its messages. A summary names
+    its sources in `Memory.sources`, even if they were erased meanwhile, or has a link
+    "derived_from" to them, or both. All summaries of the storage are read.
     """
     quoting: dict[str, Memory] = {}
     seen = level = frozenset(ids)
@@ -41,12 +45,16 @@ def quoting_summaries(storage: Storage, ids: Iterable[str]) -> dict[str, Memory]
     return quoting
 
 
+def _is_derived(memory: Memory) -> bool:
+    return memory.kind is Kind.SUMMARY or (memory.origin is Origin.TOOL and bool(memory.sources))
+
+
 def _read_summaries(storage: Storage) -> Iterator[Memory]:
-    criteria = Criteria(kinds=frozenset({Kind.SUMMARY}))
+    criteria = Criteria(kinds=_KINDS)
     after: str | None = None
     while True:
         page = storage.find(criteria, limit=_PAGE, after=after)
-        yield from page.memories
+        yield from filter(_is_derived, page.memories)
         after = page.next
         if after is None:
             return

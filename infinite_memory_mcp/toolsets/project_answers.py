@@ -34,6 +34,10 @@ _HEAD_TOKENS = 150
 _MAX_TEXT_CHARS = 900
 _THREAD_CHARS = 160
 _MAX_FILES = 5
+_SEARCH_ON = (
+    "Try fewer or other words, or leave out repository and timeframe; once it is solved,"
+    " store_lesson_learned keeps how."
+)
 _READ_ON = " A text that ends in … is cut: retrieve_memory with its id in ids shows it whole."
 
 
@@ -44,7 +48,8 @@ def render_matches(
     ids = [chunk.id for match in matches for chunk in (match.chunk, *match.thread)]
     view = view_of_ids(store, ids)
     entries = [_render_match(number, match, view) for number, match in enumerate(matches, 1)]
-    text = _join(f"{format_count(len(matches), noun)}, best first.", entries, budget)
+    head = f"{format_count(len(matches), noun)}, best first."
+    text = _join(head, entries, budget) if entries else f"No {noun} was found. {_SEARCH_ON}"
     return Answer(text=text, data={"matches": [match.to_dict() for match in matches]})
 
 
@@ -71,7 +76,8 @@ def render_decisions(store: MemoryStore, decisions: Sequence[Decision], budget: 
     in_force = sum(decision.in_force for decision in decisions)
     head = f"{format_count(len(decisions), 'decision')}, {in_force:,} in force; those come first."
     data = {"decisions": [decision.to_dict() for decision in decisions]}
-    return Answer(text=_join(head, entries, budget), data=data)
+    none = "No decision was found. store_architecture_decision keeps one with its reason."
+    return Answer(text=_join(head, entries, budget) if entries else none, data=data)
 
 
 def render_patterns(store: MemoryStore, patterns: Patterns, budget: int) -> Answer:
@@ -81,15 +87,16 @@ def render_patterns(store: MemoryStore, patterns: Patterns, budget: int) -> Answ
     view = view_of_ids(store, ids)
     entries = [_render_pattern(pattern, view) for pattern in patterns.patterns]
     where = "all repositories" if patterns.scope is None else escape_label(patterns.scope)
-    count = format_count(len(entries), "pattern")
-    head = f"{count} in {format_count(patterns.chunks, 'piece of work', 'pieces of work')}"
-    return Answer(text=_join(f"{head} of {where}.", entries, budget), data=patterns.to_dict())
+    pieces = f"{format_count(patterns.chunks, 'piece of work', 'pieces of work')} of {where}."
+    head = f"{format_count(len(entries), 'pattern')} in {pieces}"
+    text = _join(head, entries, budget) if entries else f"Nothing was found that recurs in {pieces}"
+    return Answer(text=text, data=patterns.to_dict())
 
 
 def _join(head: str, entries: Sequence[str], budget: int) -> str:
     """Return the answer with as many entries as fit in the budget."""
     if not entries:
-        return f"Nothing was found: {head}"
+        return f"Nothing was found. {head}"
     count = fit_count([estimate_tokens(entry) + 2 for entry in entries], budget - _HEAD_TOKENS)
     shown = list(entries[: max(count, 1)])
     left = len(entries) - len(shown)

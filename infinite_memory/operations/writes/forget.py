@@ -8,7 +8,7 @@ from infinite_memory.errors import Conflict, StoreDamaged
 from infinite_memory.model.commit import Commit, Erase, Put
 from infinite_memory.model.entry import Operation
 from infinite_memory.model.ids import check_id
-from infinite_memory.model.memory import Memory, Status
+from infinite_memory.model.memory import Kind, Memory, Status
 from infinite_memory.model.receipt import Outcome, Receipt, Searchable
 from infinite_memory.operations.journal import with_entry
 from infinite_memory.operations.retry import attempts
@@ -142,7 +142,8 @@ def _commit_erasure(services: Services, erase: Erase) -> list[Memory]:
 
 
 def _describe_summary(summary: Memory) -> str:
-    return f"summary {summary.id}, which quoted it"
+    noun = "summary" if summary.kind is Kind.SUMMARY else "piece of work"
+    return f"{noun} {summary.id}, which quoted it"
 
 
 def _receipt_of_unknown(

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from functools import cached_property
-from pathlib import PurePosixPath
 
 from infinite_memory.conversations.events.event import Event, EventKind, Todo
 
@@ -58,11 +57,6 @@ class Piece:
         """The repository of the first event that is work, None if nothing is."""
         return next(self._work_folders(), None)
 
-    @property
-    def last_folder(self) -> str | None:
-        """The repository of the last event that is work, None if nothing is."""
-        return next(Piece(self.events[::-1])._work_folders(), None)
-
     @cached_property
     def touched(self) -> frozenset[File]:
         """The files that were read or changed."""
@@ -77,11 +71,6 @@ class Piece:
             if event.kind is EventKind.EDIT and event.ok
             for file in event.files
         )
-
-    @cached_property
-    def components(self) -> frozenset[File]:
-        """The folders of the files that were changed."""
-        return frozenset((root, str(PurePosixPath(file).parent)) for root, file in self.changed)
 
     @property
     def is_committed(self) -> bool:

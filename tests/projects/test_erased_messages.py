@@ -1,0 +1,115 @@
+"""What was erased of a conversation does not stay in the pieces of work that quote it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from infinite_memory import Config, MemoryStore
+from infinite_memory.hooks.spool import append_line
+from infinite_memory.testing.embedders import HashingEmbedder
+
+SECRET = "The customer of the import is called Nordlys, please skip empty rows"
+
+
+def record(number: int, speaker: str, text: str, folder: Path) -> str:
+    fields = {
+        "type": speaker,
+        "uuid": f"u{number}",
+        "sessionId": "s1",
+        "cwd": str(folder),
+        "timestamp": f"2026-03-04T09:{number:02}:00Z",
+        "message": {"role": speaker, "content": text},
+    }
+    return json.dumps(fields) + "\n"
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    folder = tmp_path / "ada" / "apollo"
+    folder.mkdir(parents=True)
+    subprocess.run(["git", "init", "-q", str(folder)], check=True)
+    return folder
+
+
+@pytest.fixture
+def session(tmp_path: Path, checkout: Path) -> Path:
+    path = tmp_path / "s1.jsonl"
+    path.write_text(
+        record(1, "user", SECRET, checkout)
+        + record(2, "assistant", "Empty rows are skipped.", checkout)
+    )
+    return path
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[MemoryStore]:
+    home = tmp_path / "home"
+    with MemoryStore.open(config=Config(home=home), embedder=HashingEmbedder()) as opened:
+        yield opened
+
+
+def note(store: MemoryStore, session: Path, checkout: Path) -> None:
+    """Take the session in as a hook does that has noted it."""
+    values = {"client": "claude-code", "transcript": str(session), "folder": str(checkout)}
+    append_line(store.config.home, values)
+    ingested = store.conversations.ingest_spool()
+    assert not ingested.failed
+
+
+def stored(store: MemoryStore) -> dict[str, str]:
+    """Return the texts of all messages and pieces of work by kind."""
+    memories = store.browse(scope="ALL", limit=50).memories
+    return {f"{memory.kind} {memory.speaker or ''}".strip(): memory.text for memory in memories}
+
+
+def test_a_piece_of_work_names_the_messages_that_it_quotes(
+    store: MemoryStore, session: Path, checkout: Path
+) -> None:
+    note(store, session, checkout)
+    memories = store.browse(scope="ALL", limit=50).memories
+    messages = {memory.id for memory in memories if memory.kind == "message"}
+    (work,) = [memory for memory in memories if memory.kind != "message"]
+    assert set(work.sources) == messages
+    assert len(messages) == 2
+
+
+def test_a_hard_forget_of_a_message_erases_the_work_that_quotes_it(
+    store: MemoryStore, session: Path, checkout: Path
+) -> None:
+    note(store, session, checkout)
+    (message,) = [m for m in store.browse(scope="ALL").memories if m.text == SECRET]
+    (work,) = [m for m in store.browse(scope="ALL").memories if m.kind != "message"]
+    receipt = store.forget(message.id, hard=True)
+    assert f"piece of work {work.id}, which quoted it" in receipt.erased
+    assert stored(store) == {"message assistant": "Empty rows are skipped."}
+    with session.open("a") as file:
+        file.write(record(3, "user", "Thanks, and the docs?", checkout))
+    note(store, session, checkout)
+    assert "Nordlys" not in repr(stored(store))
+    assert store.verify().sound
+
+
+@pytest.mark.parametrize("hard", [False, True])
+def test_work_that_is_cut_later_does_not_bring_back_what_was_forgotten(
+    store: MemoryStore, session: Path, checkout: Path, hard: bool
+) -> None:
+    note(store, session, checkout)
+    for memory in store.browse(scope="ALL").memories:
+        if memory.kind != "message" or memory.text == SECRET:
+            store.forget(memory.id, hard=hard)
+    with session.open("a") as file:
+        file.write(record(59, "user", "Now write the guide please", checkout))
+    store.projects.ingest_sessions(session)
+    assert "Nordlys" not in repr(store.browse(scope="ALL", limit=50).memories)
+
+
+def test_what_an_assistant_stored_with_sources_is_no_copy(store: MemoryStore) -> None:
+    source = store.remember("The import skips empty rows")
+    decision = store.remember("Skip empty rows", kind="decision", sources=[source.id])
+    store.forget(source.id, hard=True)
+    assert store.get(decision.id).text == "Skip empty rows"
