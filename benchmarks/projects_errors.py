@@ -4,9 +4,9 @@
 
 CASES is a file of JSON lines, by default that of the tests: an error with what solved it, and the
 same error as it was met again, with other paths, numbers and names. All solutions are stored in one
-scope, so that each is a distractor for the others. Then the question is the error met again: once
-as it was pasted, and once its signature, with the hits ranked by `rank_solutions`. The rules were
-settled on the half "tuning" alone. With `--log-lines`, N lines of a log that went well stand before
+repository, so that each is a distractor for the others. Then the error that was met again is given
+to a plain search of that repository, and to `find_past_solutions`. The rules were settled on the
+half "tuning" alone. With `--log-lines`, N lines of a log that went well stand before
 and after the error, as a person pastes them who does not know which line matters.
 """
 
@@ -22,10 +22,9 @@ from typing import Any
 from benchmarks.environment import describe_environment
 from benchmarks.labelled_sets import rows
 from infinite_memory import MemoryStore
-from infinite_memory.projects.errors import find_error, normalize_error, rank_solutions
 
 CASES = Path(__file__).parent.parent / "tests" / "projects" / "errors" / "cases.jsonl"
-_CANDIDATES = 50
+REPOSITORY = "github.com/octo/apollo"
 _LOG = (
     "2025-03-01 09:{minute:02}:11,482 INFO [{name}-{number}] GET /{other}/{number} 200 in 12 ms",
     "09:{minute:02}:12 DEBUG {name}: loaded {number} rows for {other} from the cache",
@@ -58,35 +57,30 @@ _NAMES = (
 
 def store_solutions(store: MemoryStore, cases: Sequence[Mapping[str, Any]]) -> None:
     """Store the error of each case with its solution, under the id of the case."""
-    store.remember_many(
-        {
-            "id": case["id"],
-            "kind": "solution",
-            "scope": "Global",
-            "text": f"{case['stored']['problem']}\n\n{case['stored']['solution']}",
-            "context": {"error": normalize_error(case["stored"]["problem"])},
-        }
-        for case in cases
-    )
+    for case in cases:
+        problem = case["stored"]["problem"]
+        store.projects.store_chunk(
+            f"{problem}\n\n{case['stored']['solution']}",
+            kind="solution",
+            repository=REPOSITORY,
+            error=problem,
+            id=case["id"],
+        )
 
 
-def search_plainly(store: MemoryStore, asked: str) -> list[str]:
-    """Return the ids that the search finds, best first."""
-    return [hit.memory.id for hit in store.search(asked)]
+def search_plainly(store: MemoryStore, asked: str) -> list[tuple[str, float]]:
+    """Return the ids that the search finds with their scores, best first."""
+    hits = store.search(asked, scope=f"repo/{REPOSITORY}")
+    return [(hit.memory.id, hit.score) for hit in hits]
 
 
-def search_by_signature(store: MemoryStore, asked: str) -> list[str]:
-    """Return the ids that the search finds by the signature, ranked by their errors."""
-    signature = find_error(asked)
-    query = signature.text if signature else asked
-    hits = store.search(query, limit=_CANDIDATES, threshold=0.0)
-    candidates = [
-        (hit.memory.id, find_error(str(hit.memory.context["error"])), hit.score) for hit in hits
-    ]
-    return [memory_id for memory_id, _ in rank_solutions(signature, candidates)]
+def find_solutions(store: MemoryStore, asked: str) -> list[tuple[str, float]]:
+    """Return the ids of past solutions with their scores, best first."""
+    matches = store.projects.find_past_solutions(asked, limit=10)
+    return [(match.chunk.id, match.score) for match in matches]
 
 
-METHODS = {"search": search_plainly, "by signature": search_by_signature}
+METHODS = {"search": search_plainly, "find_past_solutions": find_solutions}
 
 
 def surround(asked: str, number: int, random: Random) -> str:
@@ -115,12 +109,17 @@ def main() -> None:
     cases = list(rows(arguments.cases))
     print(describe_environment())
     ranks: dict[tuple[str, str], list[int]] = defaultdict(list)
+    scores: dict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
     with MemoryStore.open("memory://") as store:
         store_solutions(store, cases)
         for case in cases:
             asked = surround(case["asked"], arguments.log_lines, random)
             for method, search in METHODS.items():
-                found = search(store, asked)
+                scored = search(store, asked)
+                found = [memory_id for memory_id, _ in scored]
+                own = [score for memory_id, score in scored if memory_id == case["id"]]
+                others = [score for memory_id, score in scored if memory_id != case["id"]]
+                scores[case["split"], method].append((max(own, default=0), max(others, default=0)))
                 rank = found.index(case["id"]) + 1 if case["id"] in found else 0
                 ranks[case["split"], method].append(rank)
                 if arguments.misses and rank != 1:
@@ -131,6 +130,12 @@ def main() -> None:
         third = sum(1 <= rank <= 3 for rank in found_at)
         shares = f"{first / len(found_at):.1%} | {third / len(found_at):.1%}"
         print(f"| {split} | {method} | {len(found_at)} | {shares} |")
+    for split in ("tuning", "held-out"):
+        own, others = map(sorted, zip(*scores[split, "find_past_solutions"], strict=True))
+        print(
+            f"\n{split}: the right solution scores {own[0]:.2f} and more; the best wrong one"
+            f" {others[len(others) // 2]:.2f} in the median, {others[-1]:.2f} at most"
+        )
 
 
 if __name__ == "__main__":
