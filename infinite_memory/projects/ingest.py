@@ -50,6 +50,8 @@ __all__ = ["IngestedSessions", "SessionChunk", "ingest_noted", "ingest_sessions"
 
 _log = logging.getLogger(__name__)
 _AROUND = timedelta(days=1)
+# The names of clients in an import, where they differ.
+_PRODUCTS = {"gemini": "gemini-cli"}
 _FORGOTTEN = "[forgotten message]"
 # The beginning of a message, by which a text that quotes it is recognised.
 _QUOTED_CHARS = 60
@@ -254,7 +256,8 @@ def _draft_of(
         blobs = checkout.hashes(described.details.get("files", ()), commit)
     context = {**draft.context, "client": client, "last_event": last.name}
     context = {**context, "blobs": blobs} if blobs else context
-    sources = _find_sources(services, client, [*earlier, *events], draft.text)
+    order = next(([event] for event in reversed(earlier) if event.is_request), [])
+    sources = _find_sources(services, client, [*order, *events], draft.text)
     told = json.dumps(context, sort_keys=True)
     reading = import_id([draft.text, draft.title or "", told, *sources])
     return evolve(draft, sources=sources, context={**context, "reading": reading})
@@ -262,14 +265,14 @@ def _draft_of(
 
 def _hide_erased(services: Services, client: str, events: Sequence[Event]) -> list[Event]:
     """Return the events without the texts of messages that were forgotten or erased since."""
-    ids = {_message_id(client, event) for event in events if event.kind is EventKind.MESSAGE}
+    ids = {memory_id for event in events for memory_id in _message_ids(client, event)}
     gone = services.storage.erased(ids) | {
         memory.id
         for memory in load_memories(services, ids).values()
         if memory.status is Status.FORGOTTEN
     }
     return [
-        evolve(event, text=_FORGOTTEN) if _message_id(client, event) in gone else event
+        event if gone.isdisjoint(_message_ids(client, event)) else evolve(event, text=_FORGOTTEN)
         for event in events
     ]
 
@@ -279,17 +282,24 @@ def _find_sources(
 ) -> tuple[str, ...]:
     """Return the ids of the stored messages that a text quotes, so that it is erased with them."""
     quoted = {
-        _message_id(client, event)
+        memory_id
         for event in events
-        if event.kind is EventKind.MESSAGE
-        and shorten(event.text, _QUOTED_CHARS).rstrip("…") in text
+        for memory_id in _message_ids(client, event)
+        if shorten(event.text, _QUOTED_CHARS).rstrip("…") in text
     }
     return tuple(sorted(load_memories(services, quoted)))
 
 
-def _message_id(client: str, event: Event) -> str:
-    """Return the id that the message has if its session was taken in as a conversation."""
-    return import_id([client, event.session, event.name, 0])
+def _message_ids(client: str, event: Event) -> list[str]:
+    """Return the ids that a message has if a hook or an import took its session in, of others none.
+
+    An import names the messages of Codex by their lines.
+    """
+    if event.kind is not EventKind.MESSAGE:
+        return []
+    product = _PRODUCTS.get(client, client)
+    names = (event.name, f"line {event.position}")
+    return [import_id([product, event.session, name, 0]) for name in names]
 
 
 def _id_of(client: str, first: Event) -> str:

@@ -12,6 +12,7 @@ import pytest
 from infinite_memory import Config, MemoryStore
 from infinite_memory.hooks.spool import append_line
 from infinite_memory.testing.embedders import HashingEmbedder
+from tests.harness.streams import FOLDER
 
 SECRET = "The customer of the import is called Nordlys, please skip empty rows"
 
@@ -106,6 +107,27 @@ def test_work_that_is_cut_later_does_not_bring_back_what_was_forgotten(
         file.write(record(59, "user", "Now write the guide please", checkout))
     store.projects.ingest_sessions(session)
     assert "Nordlys" not in repr(store.browse(scope="ALL", limit=50).memories)
+
+
+@pytest.mark.parametrize(
+    "name", ["claude-slow-import", "codex-retry-count", "gemini-config-interval"]
+)
+def test_the_messages_of_an_import_are_known_as_sources_too(store: MemoryStore, name: str) -> None:
+    path = FOLDER / "recorded" / f"{name}.jsonl"
+    store.exchange.import_from(path)
+    report = store.projects.ingest_sessions(path)
+    works = [store.get(chunk.id) for chunk in report.chunks]
+    assert all(work.sources for work in works)
+    message = next(
+        memory
+        for memory in map(store.get, works[0].sources)
+        if memory.speaker == "user" and memory.text[:40] in works[0].text
+    )
+    store.forget(message.id, hard=True)
+    left = store.browse(scope="ALL", limit=100).memories
+    assert works[0].id not in [memory.id for memory in left]
+    again = store.projects.ingest_sessions(path)
+    assert again.chunks[0].outcome == "kept"
 
 
 def test_what_an_assistant_stored_with_sources_is_no_copy(store: MemoryStore) -> None:
