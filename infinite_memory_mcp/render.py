@@ -46,7 +46,7 @@ _OUTCOMES = {
 _SEARCHABLE = {
     Searchable.MEANING: "found by meaning and by words from now on",
     Searchable.WORDS: "found by its words from now on, by meaning as soon as it is embedded",
-    Searchable.NOT: "no longer found",
+    Searchable.NOT: "not found by a search",
 }
 
 

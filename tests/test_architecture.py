@@ -43,6 +43,7 @@ LAYERS = [
     "infinite_memory.embedding",
     "infinite_memory.search",
     "infinite_memory.operations",
+    "infinite_memory.triggers",
     "infinite_memory.conversations",
     "infinite_memory.archive",
     "infinite_memory.exchange",
@@ -62,6 +63,7 @@ MONGODB = "infinite_memory.storage.mongodb"
 LATE = {
     *("onnxruntime", "tokenizers", "onnx", "rjieba", "holidays", "rich", "mcp", "msvcrt", "fcntl"),
     *("zstandard", "cryptography", "ijson", "yaml", "pypdf", "plotly"),
+    *("quickjs", "quickjs_ng", "re2", "dateutil"),
 }
 # They answer before the library is imported, so they may also import parts of it late.
 ENTRY_POINTS = ("infinite_memory.hooks.", "infinite_memory.cli.", "infinite_memory_mcp.")

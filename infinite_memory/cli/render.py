@@ -42,7 +42,7 @@ _FIELDS = [field for field in MEMORY_FIELDS if field.name not in _SHOWN_APART]
 _HOW = {
     Searchable.MEANING: "found by meaning and by words",
     Searchable.WORDS: "found by words; by meaning once it is embedded",
-    Searchable.NOT: "not found any more",
+    Searchable.NOT: "not found by a search",
 }
 
 _DONE = {

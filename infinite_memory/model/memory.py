@@ -110,6 +110,14 @@ class Memory(PlainData):
         return self.valid_to is not None and self.valid_to <= moment
 
     @property
+    def is_indexed(self) -> bool:
+        """Whether a search may find the memory; not if its context has `indexed` False.
+
+        Messages that say nothing, such as "ok", are kept so.
+        """
+        return self.context.get("indexed") is not False
+
+    @property
     def heading(self) -> str:
         """The title, or else the beginning of the text on one line, cut between words."""
         return self.title or shorten(self.text, _HEADING_CHARS)

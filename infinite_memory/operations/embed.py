@@ -40,6 +40,7 @@ _ATTEMPTS = 2
 # A passage of 256 tokens takes up to 50 ms. `catch_up` embeds longer texts, so that no write takes
 # minutes; until then their words find them.
 _MAX_CHARS_AT_ONCE = 50_000
+_NO_SPANS = np.empty((0, 2), np.int32)
 
 
 Stop = Callable[[], bool]
@@ -60,13 +61,15 @@ def embed_memories(
 ) -> list[Embedding]:
     """Return the embeddings of the texts of `memories`, in order.
 
+    A memory that is not indexed gets an embedding without passages.
+
     Raises:
         EmbedderError: the model cannot be loaded or run.
         Stopped: `stop` returned True; it is called every 128 passages, which take up to some
             seconds.
     """
     embedder = CheckedEmbedder(embedder)
-    spans = [embedder.spans(memory.text) for memory in memories]
+    spans = [embedder.spans(memory.text) if memory.is_indexed else _NO_SPANS for memory in memories]
     passages = [
         memory.text[start:end]
         for memory, cuts in zip(memories, spans, strict=True)

@@ -15,6 +15,7 @@ from infinite_memory.protocols.search import (
     SupportsTimeline,
     Timeline,
 )
+from infinite_memory.protocols.segmenter import Segmenter
 from infinite_memory.protocols.storage import (
     Storage,
     SupportsBriefCalls,
@@ -24,6 +25,7 @@ from infinite_memory.protocols.storage import (
     limit_to_brief_calls,
 )
 from infinite_memory.protocols.summariser import Summariser
+from infinite_memory.protocols.trigger_evaluator import TriggerEvaluator
 from infinite_memory.protocols.whole_store import (
     Replacement,
     SupportsCopyMark,
@@ -37,6 +39,7 @@ __all__ = [
     "Replacement",
     "Search",
     "SearchFactory",
+    "Segmenter",
     "Storage",
     "Summariser",
     "SupportsBriefCalls",
@@ -52,5 +55,6 @@ __all__ = [
     "SupportsTimeline",
     "SupportsVerify",
     "Timeline",
+    "TriggerEvaluator",
     "limit_to_brief_calls",
 ]

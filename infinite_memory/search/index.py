@@ -238,10 +238,11 @@ class SearchIndex:
             while cursor < position and len(latest) < _SEGMENT_DOCUMENTS:
                 changes = self._storage.changes(cursor, limit=_FEED_BATCH, models=(model,))
                 for change in changes.items:
+                    record = change.record
                     latest[change.id] = (
                         None
-                        if change.record is None
-                        else describe(change.record, model=model, dimensions=dimensions)
+                        if record is None or not record.memory.is_indexed
+                        else describe(record, model=model, dimensions=dimensions)
                     )
                 if changes.cursor <= cursor:
                     # An older copy has replaced the store: its cursor will never reach `position`.

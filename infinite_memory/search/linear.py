@@ -95,6 +95,7 @@ class LinearSearch:
         documents = [
             describe(record, model=model, dimensions=dimensions)
             for record in read_records(self._storage, (model,))
+            if record.memory.is_indexed
         ]
         return Reader().apply_changes(documents, [], cursor=0, dimensions=dimensions)
 

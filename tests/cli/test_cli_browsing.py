@@ -131,8 +131,8 @@ def test_what_was_forgotten_can_be_brought_back(run: Run, ask: Ask) -> None:
     run("remember", "two", "--id", "b")
     result = run("forget", "a", "b", "a")
     assert result.stdout == (
-        "Forgotten a in Global, revision 2: not found any more.\n"
-        "Forgotten b in Global, revision 2: not found any more.\n"
+        "Forgotten a in Global, revision 2: not found by a search.\n"
+        "Forgotten b in Global, revision 2: not found by a search.\n"
     )
     assert ask("list")["memories"] == []
     assert "forgotten" in run("show", "a").stdout

@@ -88,6 +88,9 @@ def _find_absence(
 
 
 def _explain_rank(services: Services, question: Question, memory: Memory) -> Absence:
+    if not memory.is_indexed:
+        reason = "it is kept out of the index: its context has indexed false"
+        return Absence(id=memory.id, step=Step.MATCH, reason=reason)
     ranking = services.models.search(question)
     if ranking.place is None:
         note = f" ({ranking.note})" if ranking.note else ""

@@ -18,7 +18,7 @@ def receipt_of(memory: Memory, outcome: Outcome, searchable: Searchable) -> Rece
         revision=memory.revision,
         scope=memory.scope,
         stored_at=memory.stored_at,
-        searchable=searchable,
+        searchable=searchable if memory.is_indexed else Searchable.NOT,
     )
 
 

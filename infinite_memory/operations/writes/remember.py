@@ -65,9 +65,9 @@ def remember(
     scopes = {GLOBAL: Scope(name=GLOBAL)} if is_global else services.storage.scopes()
     wanted = _prepare_memories(services, [draft], scopes, create_scope=create_scope)
     receipt = _store_batch(services, wanted, scopes)[0]
-    if not similar or receipt.outcome is not Outcome.STORED:
-        return receipt
     memory = _with_scope(wanted[0].memory, receipt.scope)
+    if not similar or receipt.outcome is not Outcome.STORED or not memory.is_indexed:
+        return receipt
     return add_key_holders(services, add_similar(services, receipt, memory), memory)
 
 
@@ -265,11 +265,17 @@ def _receipt_of_new(memory: Memory, placement: Placement, *, meaning: bool) -> R
         revision=memory.revision,
         scope=memory.scope,
         stored_at=memory.stored_at,
-        searchable=Searchable.MEANING if meaning else Searchable.WORDS,
+        searchable=_how_found(memory, meaning=meaning),
         superseded=placement.superseded.get(memory.id, ()),
         superseded_by=placement.superseded_by.get(memory.id),
         conflicts=placement.conflicts.get(memory.id, ()),
     )
+
+
+def _how_found(memory: Memory, *, meaning: bool) -> Searchable:
+    if not memory.is_indexed:
+        return Searchable.NOT
+    return Searchable.MEANING if meaning else Searchable.WORDS
 
 
 def _receipts_of_duplicates(

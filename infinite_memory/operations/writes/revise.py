@@ -159,7 +159,9 @@ def _plan_change(
 
 
 def _kept_embeddings(record: Record, after: Memory) -> tuple[Embedding, ...]:
-    return record.embeddings if after.text == record.memory.text else ()
+    before = record.memory
+    is_same = after.text == before.text and after.is_indexed == before.is_indexed
+    return record.embeddings if is_same else ()
 
 
 def _receipt_of_change(services: Services, record: Record, after: Memory) -> Receipt:
@@ -254,6 +256,6 @@ def _revision_conflict(
 
 
 def _searchable(memory: Memory, embedded: bool) -> Searchable:
-    if memory.status is Status.FORGOTTEN:
+    if memory.status is Status.FORGOTTEN or not memory.is_indexed:
         return Searchable.NOT
     return Searchable.MEANING if embedded else Searchable.WORDS
