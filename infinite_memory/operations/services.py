@@ -17,6 +17,7 @@ from infinite_memory.observe.reads import Read, ReadLog
 from infinite_memory.observe.recorder import Recorder, current_operation
 from infinite_memory.operations.active_model import Models
 from infinite_memory.operations.calls import Calls
+from infinite_memory.operations.kind_follower import Followers
 from infinite_memory.operations.retrieval.language_hint import LanguageHint
 from infinite_memory.operations.retrieval.recent_recalls import RecentRecalls
 from infinite_memory.operations.retrieval.scope_mentions import ScopeNameCache
@@ -52,6 +53,7 @@ class Services:
     calls: Calls = field(factory=Calls)
     scope_names: ScopeNameCache = field(factory=ScopeNameCache)
     language_hint: LanguageHint = field(factory=LanguageHint)
+    followers: Followers = field(factory=Followers)
 
     @property
     def embedder(self) -> CheckedEmbedder:

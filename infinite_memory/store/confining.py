@@ -14,6 +14,7 @@ from infinite_memory.model.checks import check_flag, check_label
 from infinite_memory.model.entry import Actor
 from infinite_memory.observe.recorder import Recorder
 from infinite_memory.operations.calls import Calls
+from infinite_memory.operations.kind_follower import Followers
 from infinite_memory.operations.retrieval.language_hint import LanguageHint
 from infinite_memory.operations.retrieval.recent_recalls import RecentRecalls
 from infinite_memory.operations.retrieval.scope_mentions import ScopeNameCache
@@ -63,6 +64,7 @@ def confine_lifetime(
                 recorder=services.recorder if names is None else Recorder(within=services.recorder),
                 scope_names=ScopeNameCache(),
                 language_hint=LanguageHint(),
+                followers=Followers(),
             ),
             owned.pop_all(),
         )
