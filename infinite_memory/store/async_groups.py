@@ -1,0 +1,252 @@
+"""The groups of a store for asyncio: the same methods, awaited. The work runs in threads."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from functools import partial, wraps
+from itertools import islice
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
+
+from infinite_memory.model.entry import Entry
+from infinite_memory.model.scope import Scope
+from infinite_memory.store.backups import Backups
+from infinite_memory.store.bulk import Bulk
+from infinite_memory.store.conversations import Conversations
+from infinite_memory.store.exchange import Exchange
+from infinite_memory.store.ids import Ids
+from infinite_memory.store.journal import Journal
+from infinite_memory.store.keys import AccessKeys
+from infinite_memory.store.models import EmbeddingModels
+from infinite_memory.store.profile import Profiles
+from infinite_memory.store.projects import Projects
+from infinite_memory.store.scopes import Scopes
+from infinite_memory.store.times import Times
+from infinite_memory.store.upkeep import Upkeep
+
+__all__ = [
+    "AsyncBackups",
+    "AsyncBulk",
+    "AsyncConversations",
+    "AsyncExchange",
+    "AsyncIds",
+    "AsyncJournal",
+    "AsyncKeys",
+    "AsyncModels",
+    "AsyncProfiles",
+    "AsyncProjects",
+    "AsyncScopes",
+    "AsyncTimes",
+    "AsyncUpkeep",
+    "Awaited",
+    "Threads",
+    "awaited",
+]
+
+_PAGE = 256
+
+P = ParamSpec("P")
+R = TypeVar("R")
+T = TypeVar("T")
+
+
+class Threads:
+    """A bounded number of threads, which carry out the calls to a store."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self._pool = ThreadPoolExecutor(max_workers=count, thread_name_prefix="infinite-memory")
+        self._process = os.getpid()
+        self._is_closed = False
+
+    async def run(self, call: Callable[[], R]) -> R:
+        """Return the result of `call`, made in a thread.
+
+        If the task is cancelled, a call that waits for a thread is not made; a call that has begun
+        goes on to its end.
+        """
+        if self._is_closed or self._process != os.getpid():
+            # The store refuses the call, so this does not block.
+            return call()
+        return await asyncio.get_running_loop().run_in_executor(
+            # With the context of the task, so that spans of the call belong to the span around it.
+            self._pool,
+            copy_context().run,
+            call,
+        )
+
+    async def iterate(self, items: Iterable[R]) -> AsyncIterator[R]:
+        """Yield the items, which threads read in pages."""
+        iterator = await self.run(partial(iter, items))
+        while page := await self.run(lambda: list(islice(iterator, _PAGE))):
+            for item in page:
+                yield item
+
+    async def close(self, release: Callable[[], None]) -> None:
+        """Call `release` in a thread of its own, and end the threads."""
+        if self._is_closed or self._process != os.getpid():
+            return release()
+        await asyncio.shield(asyncio.to_thread(release))
+        self._is_closed = True
+        self._pool.shutdown(wait=False)
+        return None
+
+
+class Awaited(Generic[T]):
+    """The methods of a `blocking` object, carried out by `threads`."""
+
+    def __init__(self, blocking: T, threads: Threads) -> None:
+        self._blocking = blocking
+        self._threads = threads
+
+
+def awaited(
+    method: Callable[Concatenate[Any, P], R],
+) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, R]]:
+    """Return the awaited form of a method, with the same parameters and docstring."""
+
+    @wraps(method)
+    async def call(self: Awaited[Any], /, *args: P.args, **kwargs: P.kwargs) -> R:
+        return await self._threads.run(partial(method, self._blocking, *args, **kwargs))
+
+    return call
+
+
+class AsyncBackups(Awaited[Backups]):
+    """`Backups`, awaited."""
+
+    create = awaited(Backups.create)
+    list = awaited(Backups.list)
+    verify = awaited(Backups.verify)
+    delete = awaited(Backups.delete)
+    restore = awaited(Backups.restore)
+
+
+class AsyncBulk(Awaited[Bulk]):
+    """`Bulk`, awaited."""
+
+    preview_forget = awaited(Bulk.preview_forget)
+    forget = awaited(Bulk.forget)
+
+
+class AsyncUpkeep(Awaited[Upkeep]):
+    """`Upkeep`, awaited."""
+
+    optimize = awaited(Upkeep.optimize)
+    summaries_wanted = awaited(Upkeep.summaries_wanted)
+    store_summary = awaited(Upkeep.store_summary)
+    work = awaited(Upkeep.work)
+    work_once = awaited(Upkeep.work_once)
+
+
+class AsyncExchange(Awaited[Exchange]):
+    """`Exchange`, awaited."""
+
+    export = awaited(Exchange.export)
+    import_from = awaited(Exchange.import_from)
+
+
+class AsyncScopes(Awaited[Scopes]):
+    """`Scopes`, awaited: `async for scope in memory.scopes`, `await memory.scopes["work"]`."""
+
+    __getitem__ = awaited(Scopes.__getitem__)
+    count_tags = awaited(Scopes.count_tags)
+    create = awaited(Scopes.create)
+    update = awaited(Scopes.update)
+    delete = awaited(Scopes.delete)
+
+    def __aiter__(self) -> AsyncIterator[Scope]:
+        """Yield every scope, `Global` first."""
+        return self._threads.iterate(self._blocking)
+
+
+class AsyncJournal(Awaited[Journal]):
+    """`Journal`, awaited: `async for entry in memory.journal`, `await memory.journal[7]`."""
+
+    __getitem__ = awaited(Journal.__getitem__)
+    entries = awaited(Journal.entries)
+    history = awaited(Journal.history)
+    conflicts = awaited(Journal.conflicts)
+    reads = awaited(Journal.reads)
+
+    def __aiter__(self) -> AsyncIterator[Entry]:
+        """Yield every entry, newest first."""
+        return self._threads.iterate(self._blocking)
+
+
+class AsyncKeys(Awaited[AccessKeys]):
+    """`AccessKeys`, awaited."""
+
+    create = awaited(AccessKeys.create)
+    list = awaited(AccessKeys.list)
+    revoke = awaited(AccessKeys.revoke)
+    check = awaited(AccessKeys.check)
+
+
+class AsyncProfiles(Awaited[Profiles]):
+    """`Profiles`, awaited."""
+
+    get = awaited(Profiles.get)
+    update = awaited(Profiles.update)
+    users = awaited(Profiles.users)
+
+
+class AsyncModels(Awaited[EmbeddingModels]):
+    """`EmbeddingModels`, awaited: `await memory.models.answering`."""
+
+    pending = awaited(EmbeddingModels.pending)
+    catch_up = awaited(EmbeddingModels.catch_up)
+    drop_others = awaited(EmbeddingModels.drop_others)
+    warm_up = awaited(EmbeddingModels.warm_up)
+
+    @property
+    def configured(self) -> Awaitable[str]:
+        """The name of the model that embeds new memories."""
+        return self._threads.run(lambda: self._blocking.configured)
+
+    @property
+    def answering(self) -> Awaitable[str]:
+        """The name of the model that searches use."""
+        return self._threads.run(lambda: self._blocking.answering)
+
+
+class AsyncTimes(Awaited[Times]):
+    """`Times`, awaited."""
+
+    read_end = awaited(Times.read_end)
+    read_happened = awaited(Times.read_happened)
+    read_start = awaited(Times.read_start)
+
+
+class AsyncIds(Awaited[Ids]):
+    """`Ids`, awaited."""
+
+    shorten = awaited(Ids.shorten)
+    resolve = awaited(Ids.resolve)
+
+
+class AsyncConversations(Awaited[Conversations]):
+    """`Conversations`, awaited."""
+
+    ingest_spool = awaited(Conversations.ingest_spool)
+    project_scope = awaited(Conversations.project_scope)
+
+
+class AsyncProjects(Awaited[Projects]):
+    """`Projects`, awaited."""
+
+    store_chunk = awaited(Projects.store_chunk)
+    store_decision = awaited(Projects.store_decision)
+    store_lesson = awaited(Projects.store_lesson)
+    ingest_sessions = awaited(Projects.ingest_sessions)
+    search_similar_problems = awaited(Projects.search_similar_problems)
+    find_past_solutions = awaited(Projects.find_past_solutions)
+    get_history = awaited(Projects.get_history)
+    get_decisions = awaited(Projects.get_decisions)
+    suggest_related_work = awaited(Projects.suggest_related_work)
+    identify_patterns = awaited(Projects.identify_patterns)
+    insights = awaited(Projects.insights)
+    build_session_context = awaited(Projects.build_session_context)
