@@ -15,12 +15,12 @@ from infinite_memory_mcp.call_rates import COUNTED_METHODS, CallRates, count_req
 from infinite_memory_mcp.features.completions import add_completions
 from infinite_memory_mcp.features.prompts import add_prompts
 from infinite_memory_mcp.features.resources import add_resources
+from infinite_memory_mcp.foreign.tools import suggest_call
 from infinite_memory_mcp.lazy_store import LazyStore
 from infinite_memory_mcp.observe.requests import observe_requests
 from infinite_memory_mcp.settings import DEFAULT_TOOLSETS, package_version
 from infinite_memory_mcp.tool import RunCall, ToolSpec
 from infinite_memory_mcp.tool_filter import ToolFilter
-from infinite_memory_mcp.tool_names import suggest_call
 from infinite_memory_mcp.toolsets.backups import BACKUPS
 from infinite_memory_mcp.toolsets.changes import CHANGES
 from infinite_memory_mcp.toolsets.health import HEALTH

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from infinite_memory.errors import InvalidInput
-from infinite_memory_mcp.aliases import understand_arguments
+from infinite_memory_mcp.foreign.arguments import understand_arguments
 
 __all__ = ["suggest_call"]
 

@@ -1,0 +1,1 @@
+"""Names and values of other memory servers, read as ours."""
