@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from attrs import field, frozen
@@ -22,7 +22,7 @@ from infinite_memory.operations.retrieval.language_hint import LanguageHint
 from infinite_memory.operations.retrieval.recent_recalls import RecentRecalls
 from infinite_memory.operations.retrieval.scope_mentions import ScopeNameCache
 from infinite_memory.operations.usage import UsageCounter
-from infinite_memory.protocols import Search, Storage
+from infinite_memory.protocols import Search, Segmenter, Storage, TriggerEvaluator
 from infinite_memory.storage.confined import ConfinedStorage, Confinement
 
 __all__ = ["Services"]
@@ -34,7 +34,8 @@ class Services:
 
     `manages_keys` is False for the handle of a client, which may not manage access keys. `backend`
     names the kind of storage, and `data_folder` is where its files are, None if it has none here.
-    `reads` records who read what, None if reads are not recorded.
+    `reads` records who read what, None if reads are not recorded. `evaluators` check the conditions
+    of triggers, by language. `segmenter` is that of the caller, None for the built-in one.
     """
 
     storage: Storage
@@ -53,6 +54,8 @@ class Services:
     calls: Calls = field(factory=Calls)
     scope_names: ScopeNameCache = field(factory=ScopeNameCache)
     language_hint: LanguageHint = field(factory=LanguageHint)
+    evaluators: Mapping[str, TriggerEvaluator] = field(factory=dict)
+    segmenter: Segmenter | None = None
     followers: Followers = field(factory=Followers)
 
     @property

@@ -7,12 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Self, Unpack
 
-from infinite_memory.clock import Clock, system_clock
 from infinite_memory.config import Config
 from infinite_memory.model.criteria import Conditions, Depth
 from infinite_memory.model.draft import Details, Draft
 from infinite_memory.model.hits import Absence, Hits
-from infinite_memory.model.ids import RandomBytes
 from infinite_memory.model.memory import Memory
 from infinite_memory.model.recall_page import Recalled
 from infinite_memory.model.receipt import Receipt
@@ -34,7 +32,6 @@ from infinite_memory.operations.writes.forget import forget
 from infinite_memory.operations.writes.remember import Progress, remember, remember_many
 from infinite_memory.operations.writes.revise import get_record, revise
 from infinite_memory.projects.session_context import brief_scope
-from infinite_memory.protocols import Embedder, SearchFactory, Storage
 from infinite_memory.store.backups import Backups
 from infinite_memory.store.bulk import Bulk
 from infinite_memory.store.confining import confine_lifetime
@@ -45,7 +42,7 @@ from infinite_memory.store.journal import Journal
 from infinite_memory.store.keys import AccessKeys
 from infinite_memory.store.lifetime import Lifetime, OpenStore
 from infinite_memory.store.models import EmbeddingModels
-from infinite_memory.store.opening import open_lifetime
+from infinite_memory.store.opening import Parts, open_lifetime
 from infinite_memory.store.profile import Profiles
 from infinite_memory.store.projects import Projects
 from infinite_memory.store.scopes import Scopes
@@ -90,26 +87,19 @@ class MemoryStore(OpenStore):
         target: str | os.PathLike[str] | None = None,
         *,
         config: Config | None = None,
-        storage: Storage | None = None,
-        embedder: Embedder | None = None,
-        former_embedder: Embedder | None = None,
-        search: SearchFactory | None = None,
         client: str = "python",
         counts_usage: bool = True,
-        clock: Clock = system_clock,
-        random_bytes: RandomBytes = os.urandom,
         scopes: Iterable[str] | None = None,
+        **parts: Unpack[Parts],
     ) -> Self:
         """Open the store at `target`, creating it if there is none.
 
         `target` is None for the home folder, a folder, "memory://" for a store that ends with the
         process, the address of a MongoDB ("mongodb://HOST/DATABASE"), or "mongodb+managed://" for a
-        MongoDB in the home folder. Without `config` the file in the home folder is read. `storage`,
-        `embedder` and `former_embedder` replace the configured ones and stay open; the former
-        embedder answers until everything is embedded. `search` makes the search of a storage and an
-        embedder, such as `LinearSearch`; None makes the index. The journal names the `client`.
-        Without `counts_usage` there are no recalls. With `scopes`, names or patterns such as
-        "team/*", no other scope exists, not even `Global`; "*" opens all.
+        MongoDB in the home folder. Without `config` the file in the home folder is read. The
+        journal names the `client`. Without `counts_usage` there are no recalls. With `scopes`,
+        names or patterns such as "team/*", no other scope exists, not even `Global`; "*" opens all.
+        `parts`, such as `storage`, `embedder` and `clock`, replace the built-in ones; see `Parts`.
 
         Raises:
             ConfigurationError: a setting cannot be used.
@@ -120,15 +110,10 @@ class MemoryStore(OpenStore):
         lifetime = open_lifetime(
             target,
             config=config,
-            storage=storage,
-            embedder=embedder,
-            former_embedder=former_embedder,
-            search=search,
             client=client,
             counts_usage=counts_usage,
-            clock=clock,
-            random_bytes=random_bytes,
             scopes=scopes,
+            parts=parts,
         )
         return cls(lifetime)
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, closing
+from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
+from typing import TypedDict
 
 from infinite_memory.archive.recovery import describe_way_back
-from infinite_memory.clock import Clock
+from infinite_memory.clock import Clock, system_clock
 from infinite_memory.config import Config
 from infinite_memory.embedding import configured_embedder
 from infinite_memory.errors import StoreDamaged
@@ -22,7 +24,7 @@ from infinite_memory.observe.reads import FileReadLog, MemoryReadLog, ReadLog
 from infinite_memory.operations.active_model import Models, former_opener
 from infinite_memory.operations.services import Services
 from infinite_memory.operations.usage import UsageCounter
-from infinite_memory.protocols import Embedder, SearchFactory, Storage
+from infinite_memory.protocols import Embedder, SearchFactory, Segmenter, Storage, TriggerEvaluator
 from infinite_memory.search.snapshot import confined_folder
 from infinite_memory.storage.confined import ConfinedStorage
 from infinite_memory.storage.open import (
@@ -34,30 +36,56 @@ from infinite_memory.storage.open import (
 )
 from infinite_memory.store.confining import confine_config
 from infinite_memory.store.lifetime import Lifetime
+from infinite_memory.triggers.builtin import open_evaluators
 
-__all__ = ["open_lifetime"]
+__all__ = ["Parts", "open_lifetime"]
+
+
+class Parts(TypedDict, total=False):
+    """The parts of a store that a caller may replace, see `MemoryStore.open`.
+
+    A storage, embedder or evaluator of the caller stays open when the store closes.
+    """
+
+    storage: Storage | None
+    """Instead of the one at the target."""
+    embedder: Embedder | None
+    """Instead of the configured one."""
+    former_embedder: Embedder | None
+    """Instead of the configured one; it answers until everything is embedded."""
+    search: SearchFactory | None
+    """Makes the search of a storage and an embedder, such as `LinearSearch`; None for the index."""
+    segmenter: Segmenter | None
+    """Divides texts into the words of short-term memory; None for the built-in one."""
+    evaluators: Mapping[str, TriggerEvaluator] | None
+    """Check the conditions of triggers, by language; a language without one has the built-in one"""
+    clock: Clock
+    """Returns the present time, aware."""
+    random_bytes: RandomBytes
+    """Returns as many random bytes as it is asked for."""
 
 
 def open_lifetime(
     target: str | os.PathLike[str] | None,
     *,
     config: Config | None,
-    storage: Storage | None,
-    embedder: Embedder | None,
-    former_embedder: Embedder | None,
-    search: SearchFactory | None,
     client: str,
     counts_usage: bool,
-    clock: Clock,
-    random_bytes: RandomBytes,
     scopes: Iterable[str] | None,
+    parts: Parts,
 ) -> Lifetime:
-    """Open the store at `target`, see `MemoryStore.open`; a failure leaves nothing open."""
+    """Open the store at `target`, see `MemoryStore.open`; a failure leaves nothing open.
+
+    Raises:
+        TypeError: there is no part of a name.
+    """
+    _check_parts(parts)
+    storage, embedder = parts.get("storage"), parts.get("embedder")
     effective, address = resolve(target, config)
     names = None if scopes is None else check_scope_patterns(scopes)
     with ExitStack() as owned:
         open_former = former_opener(
-            effective, given=former_embedder, plugged_in=embedder is not None
+            effective, given=parts.get("former_embedder"), plugged_in=embedder is not None
         )
         if embedder is None:
             embedder = owned.enter_context(closing(configured_embedder(effective)))
@@ -66,21 +94,32 @@ def open_lifetime(
         reads = _open_read_log(effective, place, storage)
         if names is not None and EVERYTHING not in names:
             storage, folder, effective = _confine(storage, folder, effective, names)
-        models = Models(storage, embedder, open_former=open_former, folder=folder, search=search)
+        models = Models(
+            storage, embedder, open_former=open_former, folder=folder, search=parts.get("search")
+        )
         owned.callback(models.close)
         services = Services(
             storage=storage,
             models=models,
             config=effective,
-            clock=clock,
-            random_bytes=random_bytes,
+            clock=parts.get("clock", system_clock),
+            random_bytes=parts.get("random_bytes", os.urandom),
             actor=Actor(client=check_label(client, "client"), process=_name_process(os.getpid())),
             usage=owned.enter_context(closing(UsageCounter(storage))) if counts_usage else None,
             backend=place.backend,
             data_folder=place.folder,
             reads=reads,
+            evaluators=open_evaluators(owned, given=parts.get("evaluators") or {}),
+            segmenter=parts.get("segmenter"),
         )
         return Lifetime(services, owned.pop_all())
+
+
+def _check_parts(parts: Parts) -> None:
+    for name in parts:
+        if name not in Parts.__annotations__:
+            near = get_close_matches(name, Parts.__annotations__, n=1, cutoff=0.0)[0]
+            raise TypeError(f"MemoryStore.open() has no argument {name!r}; the nearest is {near!r}")
 
 
 def _open_storage(

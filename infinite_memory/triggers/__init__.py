@@ -1,0 +1,1 @@
+"""Evaluators of the conditions of long-term memories: rules as data, and JavaScript."""

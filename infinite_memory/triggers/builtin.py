@@ -1,0 +1,34 @@
+"""The built-in evaluators of a store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import ExitStack, closing
+
+from infinite_memory.model.checks import check_field
+from infinite_memory.model.conversation.trigger import Language
+from infinite_memory.protocols import TriggerEvaluator
+from infinite_memory.triggers.javascript.evaluator import JavaScriptEvaluator
+from infinite_memory.triggers.rules.evaluator import RulesEvaluator
+
+__all__ = ["open_evaluators"]
+
+
+def open_evaluators(
+    owned: ExitStack, *, given: Mapping[str, TriggerEvaluator]
+) -> Mapping[str, TriggerEvaluator]:
+    """Return an evaluator for each language: the `given` one, or the built-in one.
+
+    `owned` closes the built-in ones. They start nothing before the first condition.
+
+    Raises:
+        InvalidInput: there is no language of a given name.
+    """
+    for name in given:
+        check_field(name, tuple(Language), lack="evaluators: there is no language")
+    evaluators: dict[str, TriggerEvaluator] = dict(given)
+    if Language.RULES not in evaluators:
+        evaluators[Language.RULES] = owned.enter_context(closing(RulesEvaluator()))
+    if Language.JAVASCRIPT not in evaluators:
+        evaluators[Language.JAVASCRIPT] = owned.enter_context(closing(JavaScriptEvaluator()))
+    return evaluators

@@ -1,0 +1,1 @@
+"""Conditions in JavaScript, evaluated in a child process that can be ended."""

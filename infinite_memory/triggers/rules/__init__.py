@@ -1,0 +1,1 @@
+"""Conditions as rules: JSON objects that are checked in microseconds."""
