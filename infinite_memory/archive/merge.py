@@ -150,17 +150,16 @@ class _Merge:
         """Count at least as much as the archive: two copies of a store share their past."""
         used, self._usage = self._usage, {}
         present = self._storage.usage(list(used))
+        nothing = Usage(count=0)
         lacking = {
-            memory_id: evolve(usage, count=max(0, usage.count - present[memory_id].count))
-            if memory_id in present
-            else usage
+            memory_id: _subtract(usage, present.get(memory_id, nothing))
             for memory_id, usage in used.items()
         }
         self._storage.count_usage(
             {
                 memory_id: usage
                 for memory_id, usage in lacking.items()
-                if usage.count or usage.last > present[memory_id].last
+                if present.get(memory_id, nothing).plus(usage) != present.get(memory_id, nothing)
             }
         )
 
@@ -168,6 +167,15 @@ class _Merge:
         self._storage.commit(
             with_entry(self._services, Operation.MERGE, commit, links=links, reason=self._reason)
         )
+
+
+def _subtract(usage: Usage, known: Usage) -> Usage:
+    """Return what to add to `known`, to have at least the numbers and the moments of `usage`."""
+    return evolve(
+        usage,
+        count=max(0, usage.count - known.count),
+        activation=max(0.0, usage.activation - known.activation),
+    )
 
 
 @frozen(kw_only=True)

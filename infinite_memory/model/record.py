@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from datetime import datetime
 
 import numpy as np
 from attrs import cmp_using, field, frozen
 from numpy.typing import NDArray
 
+from infinite_memory.errors import InvalidInput
 from infinite_memory.model.memory import Memory
 from infinite_memory.model.time_range import Reading
 from infinite_memory.plain import PlainData
@@ -88,16 +90,57 @@ class Size:
     newest: datetime | None
 
 
+def _check_activation(value: object) -> float:
+    # Within the largest float, so that an integer beyond it, infinity and nan are refused too.
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InvalidInput(f"activation must be a number, not {value!r:.100}")
+    if 0 <= value <= sys.float_info.max:
+        return abs(float(value))
+    raise InvalidInput(f"activation {value!r:.100} cannot be used: give a finite number from 0 on")
+
+
 @frozen(kw_only=True)
 class Usage(PlainData):
-    """How often a person or their assistant recalled a memory, and when they last did.
+    """How often a memory was recalled, and how much searches of a conversation activated it.
+
+    `count` and `last` are the recalls by a person or their assistant, `last` None if there were
+    none. `activation` is a finite number from 0 on, the sum of what searches have added, and
+    `activated_at` the moment of the last that did, None if none did. An activation is no recall: to
+    add one alone, give the count 0 and no `last`.
 
     To use a memory is no revision of it: this is kept beside it, and is no part of its history.
+
+    Raises:
+        InvalidInput: recalls without `last`, an activation without `activated_at`, or an activation
+            that is negative or not finite.
     """
 
     count: int
-    last: datetime
+    last: datetime | None = None
+    activation: float = field(default=0.0, converter=_check_activation)
+    activated_at: datetime | None = None
+
+    def __attrs_post_init__(self) -> None:
+        """Refuse numbers without their moment, which no storage could keep."""
+        if self.count and self.last is None:
+            raise InvalidInput(f"count {self.count!r} has no moment: give last, the last recall")
+        if self.activation and self.activated_at is None:
+            raise InvalidInput(f"activation {self.activation} has no moment: give activated_at")
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there was neither a recall nor an activation."""
+        return self.last is None and self.activated_at is None
 
     def plus(self, other: Usage) -> Usage:
-        """Return both together."""
-        return Usage(count=self.count + other.count, last=max(self.last, other.last))
+        """Return both together: the sums, of activations at most the largest float."""
+        return Usage(
+            count=self.count + other.count,
+            last=_latest(self.last, other.last),
+            activation=min(self.activation + other.activation, sys.float_info.max),
+            activated_at=_latest(self.activated_at, other.activated_at),
+        )
+
+
+def _latest(one: datetime | None, other: datetime | None) -> datetime | None:
+    return max((moment for moment in (one, other) if moment is not None), default=None)

@@ -45,11 +45,12 @@ def count_recalls(chunks: Sequence[Chunk], usage: Mapping[str, Usage]) -> Recall
         moment = chunk.happened_at
         first, last = spans.get(session_of(chunk), (moment, moment))
         spans[session_of(chunk)] = (min(first, moment), max(last, moment))
-    recalled = [
-        (session_of(chunk), usage[chunk.id].last)
-        for chunk in chunks
-        if chunk.id in usage and usage[chunk.id].last > spans[session_of(chunk)][1]
-    ]
+    recalled = []
+    for chunk in chunks:
+        session, used = session_of(chunk), usage.get(chunk.id)
+        # Without a last recall, searches have only activated it.
+        if used is not None and used.last is not None and used.last > spans[session][1]:
+            recalled.append((session, used.last))
     moments = sorted({moment for _, moment in recalled})
     return Recalls(
         chunks=len(recalled),

@@ -137,12 +137,16 @@ class Storage(Protocol):
         """Return the number and the digest of the last entry, which are stored apart from it."""
 
     def usage(self, ids: Collection[str]) -> dict[str, Usage]:
-        """Return the usage of the memories `ids`, without memories that were never used."""
+        """Return the usage of the memories `ids`, without memories that were never used.
+
+        A memory that searches have activated, and nobody has recalled, has a usage with the count 0
+        and no last recall.
+        """
 
     def count_usage(self, used: Mapping[str, Usage]) -> None:
-        """Add counts durably, and keep the latest moment of each memory; the feed does not move.
+        """Add counts and activations durably, as `Usage.plus` does; the feed does not move.
 
-        Unknown memories are ignored.
+        Unknown memories are ignored, and so is a usage without any moment.
         """
 
     def measure(self) -> Size:

@@ -356,9 +356,10 @@ class MemoryStore(OpenStore):
         return brief_scope(self._services, scope, budget=budget)
 
     def usage(self, memory_id: str) -> Usage | None:
-        """Return how often a memory was recalled, and when last; None if it never was.
+        """Return how often a memory was recalled, how much it was activated, and when last.
 
         `search`, unless exhaustive, and `recall_by_time` are recalls, stored some seconds later.
+        The usage is None if there was neither a recall nor an activation; see `Usage`.
         Raises NotFound without a memory of that id.
         """
         return usage(self._services, memory_id)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Callable
-from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
@@ -42,10 +41,10 @@ from infinite_memory.testing.strategies import (
     ids,
     links,
     memories,
-    moments,
     scopes,
     several_criteria,
     several_embeddings,
+    usages,
 )
 
 __all__ = ["Hardship", "Opener", "storage_machine"]
@@ -243,10 +242,10 @@ class _StorageMachine(RuleBasedStateMachine):
         expected = evolve(expected, ids=frozenset(there ^ wrong))
         self.commit(Commit(expect=Expect(contents=[expected])))
 
-    @rule(data=st.data(), count=st.integers(1, 3), last=moments)
-    def count_usage(self, data: st.DataObject, count: int, last: datetime) -> None:
+    @rule(data=st.data(), one=usages, other=usages)
+    def count_usage(self, data: st.DataObject, one: Usage, other: Usage) -> None:
         """Count the use of a memory, or of an id that is not there."""
-        used = {self.known_id(data): Usage(count=count, last=last)}
+        used = {self.known_id(data): one.plus(other)}
         self.model.count_usage(used)
         self.storage.count_usage(used)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -21,7 +22,7 @@ from infinite_memory.model.entry import (
 from infinite_memory.model.fields import MEMORY_FIELDS, FieldType, MemoryField
 from infinite_memory.model.link import Link, LinkType
 from infinite_memory.model.memory import GLOBAL, JsonValue, Kind, Memory, Status
-from infinite_memory.model.record import Embedding
+from infinite_memory.model.record import Embedding, Usage
 from infinite_memory.model.scope import Scope, Sensitivity
 
 __all__ = [
@@ -40,6 +41,7 @@ __all__ = [
     "several_criteria",
     "several_embeddings",
     "texts",
+    "usages",
 ]
 
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=40)
@@ -63,6 +65,17 @@ moments = st.datetimes(timezones=st.just(UTC)) | st.sampled_from(
     ]
 )
 """Aware moments in UTC, from the earliest to the latest that Python has."""
+
+usages = st.one_of(
+    st.builds(lambda count, last: Usage(count=count, last=last), st.integers(0, 9), moments),
+    st.builds(
+        lambda amount, at: Usage(count=0, activation=amount, activated_at=at),
+        st.floats(0, sys.float_info.max),
+        moments,
+    ),
+    st.just(Usage(count=0)),
+)
+"""Recalls, an activation, or nothing, to add to the usage of a memory."""
 
 several_criteria = st.builds(
     Criteria,

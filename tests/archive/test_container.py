@@ -15,6 +15,7 @@ import zstandard
 
 from infinite_memory import ArchiveDamaged, ArchiveError, ArchiveTooNew, WrongPassphrase
 from infinite_memory.archive.backup import describe_file, verify_file, write_backup
+from infinite_memory.archive.backup_folder import BackupFolder
 from infinite_memory.archive.container.encryption import HEADER, EncryptionHeader
 from infinite_memory.archive.container.layout import (
     END,
@@ -26,8 +27,10 @@ from infinite_memory.archive.container.layout import (
     RecordType,
     is_ratio_allowed,
 )
+from infinite_memory.archive.restore import RestoreRequest, replace_content
 from infinite_memory.archive.transfer.records import decode_record
 from infinite_memory.model.commit import Commit
+from infinite_memory.model.record import Usage
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.testing.storage_contract import put
 from tests.harness.everything import fill
@@ -201,3 +204,33 @@ def test_a_checksum_covers_every_byte(archives: dict[str, bytes], tmp_path: Path
 def test_json_that_would_take_much_memory_is_refused_unparsed(line: bytes) -> None:
     with pytest.raises(ValueError, match="more than any that is written"):
         decode_record(RecordType.REVISION, line + b"\ntext")
+
+
+def test_an_archive_of_version_1_of_the_records_keeps_its_recalls(tmp_path: Path) -> None:
+    """The program of schema 2 wrote the file, before there were activations."""
+    path = Path(__file__).parent / "records_1.imarchive"
+    request = RestoreRequest(archive=path, folder=BackupFolder(tmp_path), now=NOW)
+    with closing(InMemoryStorage()) as storage:
+        assert replace_content(storage, request).whole
+        at = datetime(2026, 6, 5, 9, tzinfo=UTC)
+        expected = {"deadline": Usage(count=3, last=at), "job": Usage(count=1, last=at)}
+        assert storage.usage(["deadline", "job"]) == expected
+
+
+@pytest.mark.parametrize(
+    ("fields", "match"),
+    [
+        ('"count":0', "neither a recall nor an activation"),
+        ('"count":2', "no moment: give last"),
+        ('"count":0,"activation":5.5', "no moment: give activated_at"),
+        ('"count":0,"activation":-1.0,"activated_at":"2026-06-05T00:00:00Z"', "from 0 on"),
+        ('"count":0,"activation":1e999,"activated_at":"2026-06-05T00:00:00Z"', "from 0 on"),
+        ('"count":0,"activation":NaN,"activated_at":"2026-06-05T00:00:00Z"', "number NaN"),
+        ('"count":0,"activation":"5","activated_at":"2026-06-05T00:00:00Z"', "decimal point"),
+        ('"count":0,"activation":5.5,"activated_at":"2026-06-05T00:00:00"', "not in UTC"),
+        ('"count":0,"last":null', "last is no text"),
+    ],
+)
+def test_a_usage_that_no_store_can_keep_is_refused(fields: str, match: str) -> None:
+    with pytest.raises(ValueError, match=match):
+        decode_record(RecordType.USAGE, f'{{"id":"a",{fields}}}'.encode())

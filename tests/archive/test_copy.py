@@ -70,7 +70,7 @@ def test_a_copy_holds_everything_to_the_byte(source: Path, tmp_path: Path) -> No
         "scopes": 4,
         "access_keys": 2,
         "links": 14,
-        "usage": 1,
+        "usage": 2,
         "entries": 3,
     }
     assert lines(tmp_path / "target") == lines(source)

@@ -33,6 +33,7 @@ def source(tmp_path: Path) -> Iterator[SqliteStorage]:
         for number in range(2, 8):
             storage.commit(Commit(puts=[put("a", revision=number)], entry=make_action("a")))
         storage.count_usage({"a": Usage(count=3, last=NOW), "b": Usage(count=1, last=NOW)})
+        storage.count_usage({"c": Usage(count=0, activation=5.0, activated_at=NOW)})
         yield storage
 
 
@@ -118,6 +119,7 @@ def test_an_entry_that_is_damaged_after_it_was_copied_is_named(
     [
         ("UPDATE links SET weight = 0.3 WHERE source = 'a'", RecordKind.LINK, None),
         ("UPDATE usage SET count = 9 WHERE count = 3", RecordKind.USAGE, "a"),
+        ("UPDATE activations SET activation = 9", RecordKind.USAGE, "c"),
     ],
 )
 def test_what_is_damaged_beside_a_memory_is_named_and_what_was_copied_is_kept(

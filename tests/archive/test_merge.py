@@ -225,6 +225,27 @@ def test_links_and_usage_are_merged(pair: Pair) -> None:
     assert {memory_id: usage.count for memory_id, usage in used.items()} == {"a": 5, "b": 7}
 
 
+def test_a_merge_keeps_the_greater_activation_and_the_later_moment(pair: Pair) -> None:
+    for memory_id in ("a", "b", "c", "d"):
+        pair.here.remember(f"text {memory_id}", id=memory_id)
+    pair.begin()
+    here, there = pair.here._services.storage, pair.there._services.storage
+    day, later = datetime(2026, 6, 9, tzinfo=UTC), datetime(2026, 6, 10, tzinfo=UTC)
+    weak = Usage(count=0, activation=2.0, activated_at=later)
+    strong = Usage(count=0, activation=7.1, activated_at=day)
+    recalled = Usage(count=2, last=day)
+    here.count_usage({"a": weak, "b": strong, "c": recalled, "d": recalled})
+    there.count_usage({"a": strong, "b": weak, "c": weak, "d": Usage(count=1, last=later)})
+    for _ in range(2):
+        pair.merge()
+        assert here.usage(["a", "b", "c", "d"]) == {
+            "a": Usage(count=0, activation=7.1, activated_at=later),
+            "b": Usage(count=0, activation=7.1, activated_at=later),
+            "c": recalled.plus(weak),
+            "d": Usage(count=2, last=later),
+        }
+
+
 def test_a_large_merge_takes_several_commits(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(merge, "_COMMIT_MEMORIES", 7)
     for number in range(20):

@@ -204,6 +204,7 @@ def test_show_says_how_often_a_memory_was_recalled(run: Run, ask: Ask) -> None:
     run("remember", "the red harbour", "--id", "a")
     assert "Never recalled." in run("show", "a", "--usage").stderr
     run("search", "harbour")
-    assert ask("show", "a", "--usage")["usage"]["count"] == 1
+    usage = ask("show", "a", "--usage")["usage"]
+    assert (usage["count"], usage["activation"], usage["activated_at"]) == (1, 0.0, None)
     assert "Recalled 1 time" in run("show", "a", "--usage").stderr
     assert "usage" not in ask("show", "a")

@@ -71,6 +71,8 @@ def fill(storage: Storage, *, plain: int = 0) -> None:
     links = list(_links("used-again", "history"))
     storage.commit(Commit(links=links, entry=_everything_done()))
     storage.count_usage({"plain": Usage(count=2**40, last=_DAY + timedelta(microseconds=1))})
+    activated = Usage(count=0, activation=0.1 + 0.2, activated_at=_DAY)
+    storage.count_usage({"plain": activated, "history": evolve(activated, activation=1e300)})
     for first in range(0, plain, _FEED_BATCH):
         numbers = range(first, min(first + _FEED_BATCH, plain))
         storage.commit(Commit(puts=[_plain(number) for number in numbers]))

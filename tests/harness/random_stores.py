@@ -50,7 +50,7 @@ _steps = st.one_of(
     _keys.map(lambda key: Commit(access_keys=(key,))),
     values.actions().map(lambda action: Commit(entry=action)),
     st.sampled_from(["model-a", "model-b"]).map(lambda model: Commit(active_model=model)),
-    st.builds(lambda i, n, m: (i, Usage(count=n, last=m)), values.ids, st.integers(0, 9), _moments),
+    st.tuples(values.ids, st.builds(Usage.plus, values.usages, values.usages)),
 )
 
 commits = st.lists(_steps, max_size=25)

@@ -144,6 +144,25 @@ def test_an_altered_usage_is_left_out_and_counted_anew(storage: MongoStorage, ra
     assert storage.damage() == ()
 
 
+def test_an_activation_is_a_field_only_where_there_is_one_and_is_checked(
+    storage: MongoStorage, raw: Raw
+) -> None:
+    activation = Usage(count=0, activation=5.1, activated_at=NOW)
+    storage.commit(Commit(puts=[put("new")]))
+    storage.count_usage({"a": activation, "new": activation})
+    fields = {each["_id"]: set(each) for each in raw["usage"].find()}
+    assert fields == {
+        "a": {"_id", "count", "last", "activation", "activated_at", "checksum"},
+        "b": {"_id", "count", "last", "checksum"},
+        "new": {"_id", "count", "activation", "activated_at", "checksum"},
+    }
+    raw["usage"].update_one({"_id": "new"}, {"$set": {"activation": 6.0}})
+    assert storage.usage(["new"]) == {}
+    assert [(each.part, each.id) for each in storage.damage()] == [(RecordKind.USAGE, "new")]
+    storage.count_usage({"new": activation})
+    assert storage.usage(["new"]) == {"new": activation}
+
+
 def test_verify_names_what_is_damaged_beside_the_memories(address: str, raw: Raw) -> None:
     with closing(MongoStorage.open(address)) as storage:
         storage.commit(Commit(puts=[put("a"), put("b")], links=[make_link("a", "b")]))

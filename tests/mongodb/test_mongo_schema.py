@@ -15,10 +15,12 @@ from pymongo.database import Database
 
 from infinite_memory.errors import SchemaTooNew, SchemaTooOld, StoreDamaged
 from infinite_memory.model.commit import Commit
+from infinite_memory.model.record import Usage
 from infinite_memory.storage.mongodb import MongoStorage, migrations
 from infinite_memory.storage.mongodb.connection import connect
 from infinite_memory.storage.mongodb.schema import SCHEMA_VERSION
 from infinite_memory.testing.storage_contract import make_access_key, put
+from infinite_memory.testing.storage_contract.base import NOW
 from infinite_memory.testing.storage_contract.journal import make_action
 
 Raw = Database[dict[str, Any]]
@@ -137,6 +139,55 @@ def test_a_store_of_schema_1_gets_its_access_keys_whoever_opens_it_first(
         assert [entry.action for entry in storage.journal(limit=9)] == [make_action("a")]
         storage.commit(Commit(access_keys=[key]))
         assert storage.access_keys() == {"aaaaaaaa": key}
+
+
+_RECALLED = Usage(count=3, last=NOW)
+
+
+@pytest.fixture
+def schema_2(address: str, raw: Raw) -> str:
+    """Return the address of a store as schema 2 left it: without activations."""
+    with closing(MongoStorage.open(address)) as storage:
+        storage.commit(Commit(puts=[put("a")], entry=make_action("a")))
+        storage.count_usage({"a": _RECALLED})
+    assert set(raw["usage"].find_one() or {}) == {"_id", "count", "last", "checksum"}
+    raw["metadata"].update_one({"_id": "infinite-memory"}, {"$set": {"version": 2}})
+    return address
+
+
+def _open_and_read_usage(address: str) -> None:
+    with closing(MongoStorage.open(address)) as storage:
+        assert storage.usage(["a"]) == {"a": _RECALLED}
+
+
+def test_a_store_of_schema_2_keeps_its_recalls_and_takes_activations(
+    schema_2: str, raw: Raw
+) -> None:
+    spawn = get_context("forkserver")
+    openers = [spawn.Process(target=_open_and_read_usage, args=(schema_2,)) for _ in range(4)]
+    for process in openers:
+        process.start()
+    for process in openers:
+        process.join()
+    assert [process.exitcode for process in openers] == [0] * 4
+    assert raw["metadata"].find_one({"version": SCHEMA_VERSION}) is not None
+    activation = Usage(count=0, activation=5.0, activated_at=NOW)
+    with closing(MongoStorage.open(schema_2)) as storage:
+        storage.count_usage({"a": activation})
+        assert storage.usage(["a"]) == {"a": _RECALLED.plus(activation)}
+        assert [entry.action for entry in storage.journal(limit=9)] == [make_action("a")]
+
+
+def test_a_program_of_schema_2_counts_nothing_in_a_store_brought_forward(
+    address: str, raw: Raw
+) -> None:
+    """It would write the usage of a memory without the activation."""
+    with closing(MongoStorage.open(address)) as storage:
+        storage.commit(Commit(puts=[put("a")]))
+        raw["metadata"].update_one({}, {"$set": {"version": SCHEMA_VERSION + 1}})
+        with pytest.raises(SchemaTooNew, match="upgrade infinite-memory"):
+            storage.count_usage({"a": _RECALLED})
+        assert list(raw["usage"].find()) == []
 
 
 @pytest.fixture

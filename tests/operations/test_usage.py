@@ -63,6 +63,17 @@ def test_listing_and_looking_are_no_use(store: MemoryStore) -> None:
     assert counted(store, "a") == 1
 
 
+def test_an_activation_is_shown_and_is_no_recall(store: MemoryStore) -> None:
+    store.remember("the red harbour", id="a")
+    activation = Usage(count=0, activation=5.0, activated_at=NOW)
+    store._services.storage.count_usage({"a": activation})
+    assert store.usage("a") == activation
+    store.search("harbour")
+    both = store.usage("a")
+    assert both is not None
+    assert (both.count, both.activation, both.activated_at) == (1, 5.0, NOW)
+
+
 def test_a_store_that_does_not_count_counts_nothing(tmp_path: Path) -> None:
     with MemoryStore.open(tmp_path, embedder=HashingEmbedder(), counts_usage=False) as store:
         store.remember("the red harbour", id="a")

@@ -167,6 +167,8 @@ def test_a_recall_counts_from_the_end_of_the_own_session_on() -> None:
     # Half an hour before the first chunk of the second session, and between two sessions.
     later = insights_of(*chunks, usage={"c1": recalled(29.5), "c2": recalled(60)})
     assert later.recalls == Recalls(chunks=2, sessions=1, in_sessions=1)
+    activated = Usage(count=0, activation=5.0, activated_at=MONDAY + timedelta(hours=29.5))
+    assert insights_of(*chunks, usage={"c1": activated}).recalls == within.recalls
 
 
 def solution(number: int, session: str, minutes: float | None, **fields: Any) -> Chunk:

@@ -145,6 +145,7 @@ def test_each_altered_row_is_found_and_the_others_are_read(
         ("DELETE FROM journal_memories", (RecordKind.JOURNAL, "m1")),
         ("UPDATE links SET weight = 0.5", (RecordKind.LINK, None)),
         ("UPDATE usage SET count = 7", (RecordKind.USAGE, "m1")),
+        ("UPDATE activations SET activated_at = 7", (RecordKind.USAGE, "m2")),
         (
             "PRAGMA foreign_keys = 0; DELETE FROM memories WHERE number = 2",
             (RecordKind.DATABASE, None),
@@ -162,9 +163,10 @@ def test_what_is_kept_beside_the_memories_is_looked_at_too(
     storage.commit(Commit(entry=begun))
     storage.commit(Commit(links=[link], entry=evolve(begun, memories=(step,))))
     storage.count_usage({"m1": Usage(count=2, last=_AT)})
+    storage.count_usage({"m2": Usage(count=0, activation=5.0, activated_at=_AT)})
     verified = store.verify()
     assert verified.sound
-    assert (verified.counts["links"], verified.counts["usage"]) == (1, 1)
+    assert (verified.counts["links"], verified.counts["usage"]) == (1, 2)
     assert verified.counts["entries"] == storage.journal_end().number >= 2
     alter(home, sql)
     verified = store.verify()

@@ -309,6 +309,42 @@ def test_an_altered_usage_counts_as_none_until_it_is_counted_anew(
     assert storage.damaged == frozenset()
 
 
+@pytest.mark.parametrize(
+    "change", ["activation = 6", "activated_at = 0", "checksum = x''", "number = 3"]
+)
+def test_an_altered_activation_counts_as_none_until_it_is_counted_anew(
+    storage: SqliteStorage, change: str
+) -> None:
+    recalled = storage.usage(["m1"])
+    activation = Usage(count=0, activation=5.0, activated_at=NOW)
+    storage.count_usage({"m1": activation, "m9": activation})
+    _alter(storage, f"UPDATE activations SET {change} WHERE number = 1")
+    name = "m3" if change == "number = 3" else "m1"
+    assert storage.usage(["m1", "m3", "m9"]) == {**recalled, "m9": activation}
+    assert storage.damaged == {f"usage of {name}"}
+    found = [each for each in storage.verify().findings if each.part is RecordKind.USAGE]
+    assert [each.id for each in found] == [each.id for each in storage.damage()] == [name]
+    storage.count_usage({name: activation})
+    anew = recalled[name].plus(activation) if name in recalled else activation
+    assert storage.usage([name]) == {name: anew}
+    assert storage.damaged == frozenset()
+    assert storage.verify().sound
+
+
+def test_altered_recalls_leave_the_activation_and_both_are_one_finding(
+    storage: SqliteStorage,
+) -> None:
+    activation = Usage(count=0, activation=5.0, activated_at=NOW)
+    storage.count_usage({"m1": activation})
+    _alter(storage, "UPDATE usage SET count = 4 WHERE number = 1")
+    assert storage.usage(["m1"]) == {"m1": activation}
+    _alter(storage, "UPDATE activations SET activation = 6")
+    assert storage.usage(["m1"]) == {}
+    verified = storage.verify()
+    assert [each.id for each in verified.findings] == ["m1"]
+    assert verified.counts["usage"] == 2
+
+
 def test_what_no_database_can_keep_is_refused_before_anything_is_written(
     storage: SqliteStorage,
 ) -> None:

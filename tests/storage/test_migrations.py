@@ -1,7 +1,8 @@
 """A store of an older schema is brought forward as a whole, or stays as it was.
 
 The steps here are made for the tests: the next schema would keep the kind of every memory a second
-time, and the one after it would count the memories. `test_schema_1.py` has the step that exists.
+time, and the one after it would count the memories. The steps that exist have their tests in
+`test_older_schemas.py`.
 """
 
 from __future__ import annotations

@@ -30,6 +30,10 @@ MODERATE, AGGRESSIVE = (
 )
 
 
+ACTIVATED = Usage(count=0, activation=50.0, activated_at=NOW)
+"""The usage of a memory that searches of conversations have activated, and nobody has recalled."""
+
+
 def memory(text: str = "The crane is broken", *, days: int = 0, **fields: Any) -> Memory:
     """Return a memory that happened and was stored so many days ago."""
     then = NOW - timedelta(days=days)
@@ -90,6 +94,7 @@ def test_what_nobody_recalled_for_long_is_archived() -> None:
     assert verdict.action is StepAction.ARCHIVE
     assert verdict.reason == "never recalled in 57 weeks"
     assert judge_unused(old, Usage(count=1, last=NOW), MODERATE, NOW) is None
+    assert judge_unused(old, ACTIVATED, MODERATE, NOW) == verdict
     assert judge_unused(memory(days=300), None, MODERATE, NOW) is None
     assert judge_unused(memory(days=300), None, AGGRESSIVE, NOW) is not None
     assert judge_unused(memory(days=4000, important=True), None, AGGRESSIVE, NOW) is None
@@ -165,6 +170,8 @@ def test_a_recall_never_lowers_the_value_and_age_never_raises_it(
     usage = Usage(count=count + 1, last=NOW - timedelta(days=used))
     less = Usage(count=count, last=usage.last) if count else None
     assert 0 <= value_of(one, less, NOW) <= value_of(one, usage, NOW)
+    assert value_of(one, usage.plus(ACTIVATED), NOW) == value_of(one, usage, NOW)
+    assert value_of(one, ACTIVATED, NOW) == value_of(one, None, NOW)
     assert value_of(memory(days=days + 1, kind=kind), None, NOW) < value_of(one, None, NOW)
 
 

@@ -37,8 +37,8 @@ END = b"IMA-END\n"
 FORMAT_VERSION = 1
 """The version of the container: preamble, encryption, frames, trailer."""
 
-SCHEMA_VERSION = 1
-"""The version of the records; a new field of a record raises the version."""
+SCHEMA_VERSION = 2
+"""The version of the records; a new field raises it. The usage of version 1 has no activation."""
 
 PREAMBLE = struct.Struct("<8sHHB3x")
 """Magic, version of the container, version of the records, encryption, three zero bytes."""

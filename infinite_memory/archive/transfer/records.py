@@ -76,7 +76,7 @@ class ErasedId:
 
 @frozen
 class MemoryUsage:
-    """How often the memory of an id was used."""
+    """How much the memory of an id was used."""
 
     id: str
     usage: Usage
@@ -127,8 +127,15 @@ def encode_link(link: Link) -> bytes:
 
 
 def encode_usage(memory_id: str, usage: Usage) -> bytes:
-    """Return how often a memory was used."""
-    return _encode({"id": memory_id, "count": usage.count, "last": iso(usage.last)})
+    """Return how much a memory was used, with the moments that are known."""
+    fields: dict[str, Any] = {"id": memory_id, "count": usage.count}
+    if usage.last is not None:
+        fields["last"] = iso(usage.last)
+    if usage.activated_at is not None:
+        # A backend may give an integer where another gives a float.
+        fields["activation"] = float(usage.activation)
+        fields["activated_at"] = iso(usage.activated_at)
+    return _encode(fields)
 
 
 def encode_entry(entry: Entry) -> bytes:
@@ -264,7 +271,17 @@ def _decode_link(content: bytes) -> Link:
 
 def _decode_usage(content: bytes) -> MemoryUsage:
     fields = _read_head(content)
-    usage = Usage(count=read_count(fields, "count"), last=read_time(fields, "last"))
+    activation = fields.get("activation", 0.0)
+    if type(activation) is not float:
+        raise ValueError("an activation is no number with a decimal point")
+    usage = Usage(
+        count=read_count(fields, "count"),
+        last=read_time(fields, "last") if "last" in fields else None,
+        activation=activation,
+        activated_at=read_time(fields, "activated_at") if "activated_at" in fields else None,
+    )
+    if usage.is_empty:
+        raise ValueError("a usage has neither a recall nor an activation")
     return MemoryUsage(_read_id(fields, "id"), usage)
 
 

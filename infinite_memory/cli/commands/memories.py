@@ -29,7 +29,7 @@ from infinite_memory.cli.render import (
 )
 from infinite_memory.cli.scope_hints import name_create_option
 from infinite_memory.errors import KeyElsewhere
-from infinite_memory.model.codec import iso, to_json
+from infinite_memory.model.codec import to_json
 from infinite_memory.model.fields import MEMORY_FIELDS
 from infinite_memory.model.memory import Memory, Status
 from infinite_memory.model.messages import format_count
@@ -47,7 +47,11 @@ __all__ = [
 @click.command("show")
 @click.argument("memory_id", metavar="ID", shell_complete=complete_ids)
 @click.option("--history", is_flag=True, help="Show the earlier revisions too, oldest first.")
-@click.option("--usage", is_flag=True, help="Show how often it was recalled, and when last.")
+@click.option(
+    "--usage",
+    is_flag=True,
+    help="Show how often it was recalled, and when last. Also its activation, if any.",
+)
 @common_options
 @click.pass_context
 def show_command(context: click.Context, memory_id: str, *, history: bool, usage: bool) -> None:
@@ -56,28 +60,30 @@ def show_command(context: click.Context, memory_id: str, *, history: bool, usage
         memory_id = store.ids.resolve(memory_id)
         memory = store.get(memory_id)
         revisions = store.journal.history(memory_id) if history else []
-        recalls = store.usage(memory_id) if usage else None
+        recalls = (store.usage(memory_id) if usage else None) or Usage(count=0)
         zone = store.config.time_zone
     if wants_json(context):
         earlier = {"history": [to_json(revision) for revision in revisions]} if history else {}
-        recalled = {"usage": _usage_json(recalls)} if usage else {}
+        recalled = {"usage": recalls.to_dict()} if usage else {}
         emit_json({**to_json(memory), **recalled, **earlier})
         return
     for number, revision in enumerate(revisions or [memory]):
         if number:
             emit_lines([Line([("", "")])])
         emit_lines(memory_lines(revision, zone))
-    if recalls is not None:
-        times = format_count(recalls.count, "time")
-        remark(f"Recalled {times}, last on {show_moment(recalls.last, zone)}.")
-    elif usage:
+    if usage:
+        _remark_usage(recalls, zone)
+
+
+def _remark_usage(usage: Usage, zone: str | None) -> None:
+    if usage.last is None:
         remark("Never recalled.")
-
-
-def _usage_json(recalls: Usage | None) -> dict[str, object]:
-    if recalls is None:
-        return {"count": 0, "last": None}
-    return {"count": recalls.count, "last": iso(recalls.last)}
+    else:
+        times = format_count(usage.count, "time")
+        remark(f"Recalled {times}, last on {show_moment(usage.last, zone)}.")
+    if usage.activated_at is not None:
+        last = show_moment(usage.activated_at, zone)
+        remark(f"Activated by searches of conversations: {usage.activation:g}, last on {last}.")
 
 
 _EMPTY = {

@@ -121,7 +121,7 @@ class State:
     def count_usage(self, used: Mapping[str, Usage]) -> None:
         """Add to the usage of the memories that exist."""
         for memory_id, usage in used.items():
-            if memory_id in self.records:
+            if memory_id in self.records and not usage.is_empty:
                 known = self.usage.get(memory_id)
                 self.usage[memory_id] = usage if known is None else known.plus(usage)
 

@@ -26,7 +26,11 @@ def _add_access_keys(database: Database[dict[str, Any]], session: ClientSession)
     """Convert nothing: the collection of access keys is new, and `migrate` has created it."""
 
 
-STEPS: dict[int, Step] = {1: _add_access_keys}
+def _add_activations(database: Database[dict[str, Any]], session: ClientSession) -> None:
+    """Convert nothing: an older program is refused, since it would drop the new fields of usage."""
+
+
+STEPS: dict[int, Step] = {1: _add_access_keys, 2: _add_activations}
 """The migration step of every older version."""
 
 

@@ -24,8 +24,8 @@ __all__ = [
     "USAGE",
 ]
 
-SCHEMA_VERSION = 2
-"""Schema 1 had no access keys."""
+SCHEMA_VERSION = 3
+"""Schema 1 had no access keys, schema 2 no activations."""
 
 MEMORIES = "memories"
 PASSAGES = "passages"

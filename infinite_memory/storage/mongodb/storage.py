@@ -240,7 +240,7 @@ class MongoStorage:
 
     def count_usage(self, used: Mapping[str, Usage]) -> None:
         """Add the counts of `used`; see `Storage.count_usage`."""
-        counts = dict(used)
+        counts = {memory_id: usage for memory_id, usage in used.items() if not usage.is_empty}
         if counts:
             self._run(lambda: self._committer.count_usage(counts), retry=False)
             for memory_id in counts:

@@ -2,11 +2,14 @@
 
 A transaction adds the counts, as in a commit. The counts are therefore exact, have a checksum, and
 are erased with their memory.
+
+A document has the fields `last`, and `activation` with `activated_at`, only where they are set.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from datetime import datetime
 from typing import Any
 
 from bson.int64 import Int64
@@ -54,14 +57,25 @@ def add_usage(used: Mapping[str, Usage], known: Mapping[str, Document]) -> Docum
 
 
 def _encode(memory_id: str, usage: Usage) -> Document:
-    return sealed(
-        _KIND,
-        f"the usage of memory {memory_id!r}",
-        {"_id": memory_id, "count": Int64(usage.count), "last": Int64(to_micros(usage.last))},
-    )
+    document: Document = {"_id": memory_id, "count": Int64(usage.count)}
+    if usage.last is not None:
+        document["last"] = Int64(to_micros(usage.last))
+    if usage.activated_at is not None:
+        document["activation"] = usage.activation
+        document["activated_at"] = Int64(to_micros(usage.activated_at))
+    return sealed(_KIND, f"the usage of memory {memory_id!r}", document)
 
 
 def _decode(document: Document) -> Usage | None:
     if not fits(_KIND, document):
         return None
-    return Usage(count=document["count"], last=from_micros(document["last"]))
+    return Usage(
+        count=document["count"],
+        last=_read_moment(document, "last"),
+        activation=document.get("activation", 0.0),
+        activated_at=_read_moment(document, "activated_at"),
+    )
+
+
+def _read_moment(document: Document, name: str) -> datetime | None:
+    return from_micros(document[name]) if name in document else None

@@ -10,7 +10,11 @@ import apsw
 
 from infinite_memory.errors import SchemaTooNew
 from infinite_memory.storage.sqlite.errors import damaged_database
-from infinite_memory.storage.sqlite.schema import SCHEMA_VERSION, create_access_keys
+from infinite_memory.storage.sqlite.schema import (
+    SCHEMA_VERSION,
+    create_access_keys,
+    create_activations,
+)
 
 __all__ = ["STEPS", "Step", "check_version", "migrate"]
 
@@ -21,7 +25,7 @@ A step renames every table whose meaning it changes, so that a process of the ol
 still runs is refused and writes nothing wrong.
 """
 
-STEPS: dict[int, Step] = {1: create_access_keys}
+STEPS: dict[int, Step] = {1: create_access_keys, 2: create_activations}
 """The step from every older version to its next."""
 
 

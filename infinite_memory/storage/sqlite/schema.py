@@ -27,6 +27,7 @@ __all__ = [
     "SCHEMA_VERSION",
     "UNCOMMON",
     "create_access_keys",
+    "create_activations",
     "create_tables",
 ]
 
@@ -36,8 +37,8 @@ APPLICATION_ID = 0x494D454D
 EARLIER_APPLICATION_ID = 0x494E464D
 """The number of the development versions before schema 1: INFM."""
 
-SCHEMA_VERSION = 2
-"""Schema 1 had no access keys."""
+SCHEMA_VERSION = 3
+"""Schema 1 had no access keys, schema 2 no activations."""
 
 _INDEX_EMBEDDED = """
 CREATE INDEX memories_by_embedding ON memories (embedded_by, status = 'forgotten', sequence);
@@ -189,9 +190,26 @@ def create_access_keys(connection: apsw.Connection) -> None:
     connection.execute(_ACCESS_KEYS)
 
 
+_ACTIVATIONS = """
+CREATE TABLE activations (
+    number INTEGER PRIMARY KEY REFERENCES memories (number) ON DELETE CASCADE,
+    activation REAL NOT NULL,
+    activated_at INTEGER NOT NULL,
+    checksum BLOB NOT NULL
+) STRICT;
+"""
+"""Beside the table of usage, so that no row of an older schema needs to be written again."""
+
+
+def create_activations(connection: apsw.Connection) -> None:
+    """Create the table of activations, inside the transaction of the caller."""
+    connection.execute(_ACTIVATIONS)
+
+
 def create_tables(connection: apsw.Connection) -> None:
     """Create every table in a new database, inside the transaction of the caller."""
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
     connection.execute(_TABLES + _INDEX_EMBEDDED + _VECTORS + _JOURNAL + _INDEX_TIME)
     create_access_keys(connection)
+    create_activations(connection)

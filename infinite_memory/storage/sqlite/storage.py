@@ -250,12 +250,13 @@ class SqliteStorage:
 
         def work(connection: apsw.Connection, token: bytes) -> None:
             ledger = read_ledger(connection, self._database.path)
-            count_usage(connection, used, self._damage)
+            count_usage(connection, added, self._damage)
             update_ledger(connection, evolve(ledger, token=token))
 
-        if used:
+        added = {memory_id: usage for memory_id, usage in used.items() if not usage.is_empty}
+        if added:
             self._database.transaction(work, wait_seconds=_USAGE_SECONDS)
-            for memory_id in used:
+            for memory_id in added:
                 self._damage.discard_record(USAGE + memory_id)
 
     def measure(self) -> Size:

@@ -1,7 +1,11 @@
-"""Usage as rows beside the memories, every row with a checksum."""
+"""Usage as rows beside the memories: a table of recalls, and a table of activations.
+
+Every row has a checksum of its own, so that the rows of a memory are damaged one by one.
+"""
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
@@ -15,21 +19,27 @@ from infinite_memory.storage.sqlite.database import Snapshot
 
 __all__ = ["count_usage", "damaged_usage", "read_usage"]
 
-_KIND = b"usage"
-_USED = "CAST(u.count AS INTEGER), CAST(u.last AS INTEGER), CAST(u.checksum AS BLOB)"
+_RECALLED = b"usage"
+_ACTIVATED = b"activation"
+_FLOAT = struct.Struct("<d")
+_RECALLS = "CAST(u.count AS INTEGER), CAST(u.last AS INTEGER), CAST(u.checksum AS BLOB)"
+_ACTIVATIONS = (
+    "CAST(a.activation AS REAL), CAST(a.activated_at AS INTEGER), CAST(a.checksum AS BLOB)"
+)
 _OF_MEMORY = (
-    f"SELECT m.number, {_USED} FROM memories m LEFT JOIN usage u ON u.number = m.number "
+    f"SELECT m.number, {_RECALLS}, {_ACTIVATIONS} FROM memories m "
+    "LEFT JOIN usage u ON u.number = m.number LEFT JOIN activations a ON a.number = m.number "
     "WHERE m.id = ?"
 )
 
 
 def read_usage(snapshot: Snapshot, ids: Collection[str], damage: DamageLog) -> dict[str, Usage]:
-    """Return how often the memories in `ids` were used, without damaged rows."""
+    """Return how much the memories in `ids` were used, without damaged rows."""
     usage_by_id = {}
     for memory_id in ids:
         for _, *row in snapshot.rows(_OF_MEMORY, (memory_id,)):
             usage = _decode(memory_id, row, damage)
-            if usage is not None:
+            if not usage.is_empty:
                 usage_by_id[memory_id] = usage
     return usage_by_id
 
@@ -37,35 +47,77 @@ def read_usage(snapshot: Snapshot, ids: Collection[str], damage: DamageLog) -> d
 def count_usage(connection: apsw.Connection, used: Mapping[str, Usage], damage: DamageLog) -> None:
     """Add to the usage of the memories that exist, inside the transaction of the caller.
 
-    Where the row of a memory is damaged, its count starts again.
+    Where a row of a memory is damaged, its numbers start again.
     """
     for memory_id, usage in used.items():
         rows: list[Any] = connection.execute(_OF_MEMORY, (memory_id,)).fetchall()
         for number, *row in rows:
-            known = _decode(memory_id, row, damage)
-            total = usage if known is None else known.plus(usage)
-            numbers = (total.count, to_micros(total.last))
-            connection.execute(
-                "INSERT OR REPLACE INTO usage (number, count, last, checksum) VALUES (?, ?, ?, ?)",
-                (number, *numbers, seal(_KIND, numbers, (memory_id.encode(),))),
-            )
+            total = _decode(memory_id, row, damage).plus(usage)
+            _put_recalls(connection, number, memory_id, total)
+            _put_activation(connection, number, memory_id, total)
+
+
+def _put_recalls(connection: apsw.Connection, number: int, memory_id: str, total: Usage) -> None:
+    if total.last is None:
+        connection.execute("DELETE FROM usage WHERE number = ?", (number,))
+        return
+    numbers = (total.count, to_micros(total.last))
+    connection.execute(
+        "INSERT OR REPLACE INTO usage (number, count, last, checksum) VALUES (?, ?, ?, ?)",
+        (number, *numbers, seal(_RECALLED, numbers, (memory_id.encode(),))),
+    )
+
+
+def _put_activation(connection: apsw.Connection, number: int, memory_id: str, total: Usage) -> None:
+    if total.activated_at is None:
+        connection.execute("DELETE FROM activations WHERE number = ?", (number,))
+        return
+    at = to_micros(total.activated_at)
+    checksum = seal(_ACTIVATED, (at,), (memory_id.encode(), _FLOAT.pack(total.activation)))
+    connection.execute(
+        "INSERT OR REPLACE INTO activations (number, activation, activated_at, checksum) "
+        "VALUES (?, ?, ?, ?)",
+        (number, total.activation, at, checksum),
+    )
 
 
 def damaged_usage(snapshot: Snapshot) -> Iterator[str]:
-    """Yield the ids of the memories whose usage is damaged."""
-    rows = snapshot.rows(
-        f"SELECT CAST(m.id AS BLOB), {_USED} FROM usage u JOIN memories m ON m.number = u.number"
+    """Yield the ids of the memories with a damaged row; an id with two of them comes twice."""
+    recalls = snapshot.rows(
+        f"SELECT CAST(m.id AS BLOB), {_RECALLS} FROM usage u JOIN memories m ON m.number = u.number"
     )
-    for blob, count, last, checksum in rows:
-        if not seal_fits(_KIND, (count, last), (blob,), checksum):
+    for blob, *row in recalls:
+        if not _recalls_fit(blob, *row):
+            yield name_of(blob)
+    activations = snapshot.rows(
+        f"SELECT CAST(m.id AS BLOB), {_ACTIVATIONS} FROM activations a "
+        "JOIN memories m ON m.number = a.number"
+    )
+    for blob, *row in activations:
+        if not _activation_fits(blob, *row):
             yield name_of(blob)
 
 
-def _decode(memory_id: str, row: list[Any], damage: DamageLog) -> Usage | None:
-    count, last, checksum = row
-    if count is None and last is None and checksum is None:
-        return None
-    if seal_fits(_KIND, (count, last), (memory_id.encode(),), checksum):
-        return Usage(count=count, last=from_micros(last))
-    damage.skip_record(USAGE + memory_id)
-    return None
+def _recalls_fit(blob: bytes, count: Any, last: Any, checksum: Any) -> bool:
+    return seal_fits(_RECALLED, (count, last), (blob,), checksum)
+
+
+def _activation_fits(blob: bytes, activation: Any, at: Any, checksum: Any) -> bool:
+    if not isinstance(activation, float):
+        return False
+    return seal_fits(_ACTIVATED, (at,), (blob, _FLOAT.pack(activation)), checksum)
+
+
+def _decode(memory_id: str, row: list[Any], damage: DamageLog) -> Usage:
+    recalls, activation = row[:3], row[3:]
+    blob, usage = memory_id.encode(), Usage(count=0)
+    if _recalls_fit(blob, *recalls):
+        usage = Usage(count=recalls[0], last=from_micros(recalls[1]))
+    elif any(value is not None for value in recalls):
+        damage.skip_record(USAGE + memory_id)
+    if _activation_fits(blob, *activation):
+        at = from_micros(activation[1])
+        usage = usage.plus(Usage(count=0, activation=activation[0], activated_at=at))
+    elif any(value is not None for value in activation):
+        damage.skip_record(USAGE + memory_id)
+    return usage

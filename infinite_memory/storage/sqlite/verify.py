@@ -40,7 +40,8 @@ RESTORE = (
 )
 _FORGET = "restore it from a backup, or erase it for good: everything else still works"
 _LINK_AGAIN = "remove the link and create it again: the two memories are not affected"
-_COUNTED_AGAIN = "nothing to do: the next recall of the memory counts from 1"
+_COUNTED_AGAIN = "nothing to do: what is lost of it is counted from 0 again"
+_USED = "SELECT count(*) FROM (SELECT number FROM usage UNION SELECT number FROM activations)"
 _MOST_LINES = 100
 _PROGRESS_EVERY = 1000
 
@@ -244,7 +245,7 @@ class _Walk:
 
     def usage(self) -> Iterator[Finding]:
         """Check the usage of every memory."""
-        self.counts["usage"] = next(self._snapshot.rows("SELECT count(*) FROM usage"))[0]
+        self.counts["usage"] = next(self._snapshot.rows(_USED))[0]
         for name in damaged_usage(self._snapshot):
             self._damage.skip_record(USAGE + name)
             what = f"the usage of memory {name!r} is damaged"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from datetime import timedelta
 
 import pytest
@@ -158,3 +159,31 @@ class LinkTests(StorageTests):
         assert storage.usage(["a"]) == {"a": expected["a"]}
         storage.commit(Commit(erases=[Erase(id="a")], puts=[put("a")]))
         assert storage.usage(["a"]) == {}
+
+    def test_activation_is_added_beside_the_recalls(self, storage: Storage) -> None:
+        storage.commit(Commit(puts=[put("a"), put("b")]))
+        position = storage.position()
+        later = NOW + timedelta(seconds=1)
+        chosen = Usage(count=0, activation=5.1, activated_at=later)
+        storage.count_usage({"a": chosen, "none": chosen})
+        assert storage.usage(["a", "none"]) == {"a": chosen}
+        storage.count_usage({"a": Usage(count=2, last=NOW), "b": Usage(count=1, last=NOW)})
+        storage.count_usage({"a": Usage(count=0, activation=0.2, activated_at=NOW)})
+        both = Usage(count=2, last=NOW, activation=5.1 + 0.2, activated_at=later)
+        assert storage.usage(["a", "b"]) == {"a": both, "b": Usage(count=1, last=NOW)}
+        storage.count_usage({"b": Usage(count=3, last=NOW, activation=0.0, activated_at=NOW)})
+        assert storage.usage(["b"]) == {"b": Usage(count=4, last=NOW, activated_at=NOW)}
+        storage.count_usage({"a": evolve(chosen, activation=sys.float_info.max)})
+        storage.count_usage({"a": evolve(chosen, activation=sys.float_info.max)})
+        assert storage.usage(["a"]) == {"a": evolve(both, activation=sys.float_info.max)}
+        assert storage.position() == position
+        storage.commit(Commit(puts=[put("b", revision=2, text="other")]))
+        assert storage.usage(["b"]) == {"b": Usage(count=4, last=NOW, activated_at=NOW)}
+        storage.commit(Commit(erases=[Erase(id="a")], puts=[put("a")]))
+        assert storage.usage(["a"]) == {}
+
+    def test_a_usage_without_a_moment_adds_nothing(self, storage: Storage) -> None:
+        storage.commit(Commit(puts=[put("a"), put("b")]))
+        storage.count_usage({"a": Usage(count=1, last=NOW)})
+        storage.count_usage({"a": Usage(count=0), "b": Usage(count=0)})
+        assert storage.usage(["a", "b"]) == {"a": Usage(count=1, last=NOW)}

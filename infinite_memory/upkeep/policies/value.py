@@ -26,7 +26,7 @@ def value_of(memory: Memory, usage: Usage | None, now: datetime) -> float:
     """
     recalls = 0 if usage is None else usage.count
     last = last_touched(memory)
-    if usage is not None and usage.count:
+    if usage is not None and usage.count and usage.last is not None:
         last = max(last, usage.last)
     days = max(0.0, (now - last).total_seconds() / 86_400)
     value = (1 + math.log1p(recalls)) * 2 ** (-days / _HALF_LIFE_DAYS)

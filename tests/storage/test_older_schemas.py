@@ -1,9 +1,14 @@
-"""A store of schema 1, which had no access keys, is brought forward and keeps everything."""
+"""A store of an older schema is brought forward and keeps everything.
+
+Schema 1 had no access keys and schema 2 no activations. The store of schema 2 has an access key and
+recalls; otherwise both are the same.
+"""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from random import Random
 
@@ -12,30 +17,46 @@ import pytest
 
 from infinite_memory import Config, MemoryStore
 from infinite_memory.errors import SchemaTooNew, StorageUnavailable
+from infinite_memory.model.record import Usage
 from infinite_memory.storage.sqlite import SqliteStorage, migrations
 from infinite_memory.storage.sqlite.schema import SCHEMA_VERSION
 from infinite_memory.testing.embedders import HashingEmbedder
+from infinite_memory.testing.storage_contract import make_access_key
 from tests.harness.power import FragileDisk, restore
 
-SCRIPT = Path(__file__).parent / "schema_1.sql"
+HERE = Path(__file__).parent
 MEMORIES = {
     "deadline": "The deadline of project Apollo is June 12",
     "job": "Alice works at Acme",
 }
+KEYS = {1: {}, 2: {"aaaaaaaa": make_access_key("aaaaaaaa")}}
+_DAY = datetime(2026, 6, 5, 9, tzinfo=UTC)
+USED = {1: {}, 2: {"deadline": Usage(count=3, last=_DAY), "job": Usage(count=1, last=_DAY)}}
+TABLES = (
+    "SELECT group_concat(type || name || ifnull(sql, ''), ';') FROM "
+    "(SELECT * FROM sqlite_master ORDER BY name)"
+)
+
+
+@pytest.fixture(params=[1, 2])
+def schema(request: pytest.FixtureRequest) -> int:
+    """Return the version of the older schema."""
+    version: int = request.param
+    return version
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Path:
-    """Return a folder as the program of schema 1 left it."""
+def home(tmp_path: Path, schema: int) -> Path:
+    """Return a folder as the program of the older schema left it."""
     home = tmp_path / "home"
     home.mkdir()
     connection = apsw.Connection(str(home / "memory.db"))
-    connection.execute(SCRIPT.read_text(encoding="utf-8"))
+    connection.execute((HERE / f"schema_{schema}.sql").read_text(encoding="utf-8"))
     identity = connection.execute("SELECT identity FROM ledger").get
     connection.pragma("journal_mode", "wal")
     connection.close()
     (home / "memory.db.marker").write_text(f"Infinite Memory store {identity}\n")
-    assert query(home, "PRAGMA user_version") == 1
+    assert query(home, "PRAGMA user_version") == schema
     return home
 
 
@@ -47,21 +68,31 @@ def query(home: Path, sql: str) -> object:
         connection.close()
 
 
-def check_whole(storage: SqliteStorage) -> None:
+def check_whole(storage: SqliteStorage, schema: int) -> None:
     records = storage.get(list(MEMORIES))
     assert {memory_id: record.memory.text for memory_id, record in records.items()} == MEMORIES
     assert [len(record.embeddings) for record in records.values()] == [1, 1]
     assert len(storage.history("deadline")) == 2
     assert storage.erased(["slip"]) == {"slip"}
     assert [entry.number for entry in storage.journal(limit=99)] == [6, 5, 4, 3, 2, 1]
-    assert storage.access_keys() == {}
+    assert storage.access_keys() == KEYS[schema]
+    assert storage.usage(list(MEMORIES)) == USED[schema]
     assert storage.verify().sound
 
 
-def test_it_keeps_everything_and_takes_access_keys(home: Path) -> None:
+def test_it_keeps_everything_and_takes_activations(home: Path, schema: int) -> None:
     storage = SqliteStorage.open(home)
-    check_whole(storage)
+    check_whole(storage, schema)
+    recalled = storage.usage(["job"]).get("job", Usage(count=0))
+    activation = Usage(count=0, activation=5.0, activated_at=datetime(2026, 7, 1, tzinfo=UTC))
+    storage.count_usage({"job": activation})
+    assert storage.usage(["job"]) == {"job": recalled.plus(activation)}
+    assert storage.verify().sound
     storage.close()
+
+
+def test_it_takes_access_keys(home: Path) -> None:
+    SqliteStorage.open(home).close()
     assert query(home, "PRAGMA user_version") == SCHEMA_VERSION
     with MemoryStore.open(home, config=Config(home=home), embedder=HashingEmbedder(8)) as store:
         new = store.keys.create("laptop")
@@ -72,12 +103,9 @@ def test_it_keeps_everything_and_takes_access_keys(home: Path) -> None:
 
 
 def test_its_tables_are_then_those_of_a_new_store(home: Path, tmp_path: Path) -> None:
-    tables = "SELECT group_concat(type || name || ifnull(sql, ''), ';') FROM " + (
-        "(SELECT * FROM sqlite_master ORDER BY name)"
-    )
     for folder in (home, tmp_path / "new"):
         SqliteStorage.open(folder).close()
-    assert query(home, tables) == query(tmp_path / "new", tables)
+    assert query(home, TABLES) == query(tmp_path / "new", TABLES)
 
 
 _OPEN = """
@@ -85,39 +113,42 @@ import sys
 from pathlib import Path
 from infinite_memory.storage.sqlite import SqliteStorage
 storage = SqliteStorage.open(Path(sys.argv[1]))
-print(len(storage.access_keys()))
+print(len(storage.journal(limit=99)))
 storage.close()
 """
 
 
-def test_several_processes_bring_it_forward_at_once(home: Path) -> None:
+def test_several_processes_bring_it_forward_at_once(home: Path, schema: int) -> None:
     command = [sys.executable, "-c", _OPEN, str(home)]
     openers = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(4)]
-    assert [process.communicate(timeout=300)[0] for process in openers] == [b"0\n"] * 4
+    assert [process.communicate(timeout=300)[0] for process in openers] == [b"6\n"] * 4
     storage = SqliteStorage.open(home)
-    check_whole(storage)
+    check_whole(storage, schema)
     storage.close()
 
 
-def test_a_step_that_fails_leaves_it_as_it_was(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_step_that_fails_leaves_it_as_it_was(
+    home: Path, schema: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fail(connection: apsw.Connection) -> None:
         step(connection)
         raise apsw.FullError("no more")
 
-    step = migrations.STEPS[1]
-    monkeypatch.setitem(migrations.STEPS, 1, fail)
+    last = SCHEMA_VERSION - 1
+    step, before = migrations.STEPS[last], query(home, TABLES)
+    monkeypatch.setitem(migrations.STEPS, last, fail)
     with pytest.raises(StorageUnavailable, match="the disk is full"):
         SqliteStorage.open(home)
-    assert query(home, "PRAGMA user_version") == 1
-    assert query(home, "SELECT count(*) FROM sqlite_master WHERE name = 'access_keys'") == 0
-    monkeypatch.setitem(migrations.STEPS, 1, step)
+    assert query(home, "PRAGMA user_version") == schema
+    assert query(home, TABLES) == before
+    monkeypatch.setitem(migrations.STEPS, last, step)
     storage = SqliteStorage.open(home)
-    check_whole(storage)
+    check_whole(storage, schema)
     storage.close()
 
 
-def test_a_power_cut_at_any_write_loses_nothing(home: Path, tmp_path: Path) -> None:
-    disk = FragileDisk("fragile-schema-1", home)
+def test_a_power_cut_at_any_write_loses_nothing(home: Path, schema: int, tmp_path: Path) -> None:
+    disk = FragileDisk(f"fragile-schema-{schema}", home)
     random, images = Random(5), []
     disk.before_step = lambda: images.append(disk.cut(random))  # type: ignore[method-assign]
     try:
@@ -130,14 +161,15 @@ def test_a_power_cut_at_any_write_loses_nothing(home: Path, tmp_path: Path) -> N
         left = tmp_path / f"left{number}"
         restore(image, left)
         storage = SqliteStorage.open(left)
-        check_whole(storage)
+        check_whole(storage, schema)
         storage.close()
 
 
-def test_the_program_of_schema_1_refuses_what_was_brought_forward(
-    home: Path, monkeypatch: pytest.MonkeyPatch
+def test_the_older_program_refuses_what_was_brought_forward(
+    home: Path, schema: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     SqliteStorage.open(home).close()
-    monkeypatch.setattr(migrations, "SCHEMA_VERSION", 1)
-    with pytest.raises(SchemaTooNew, match=r"its schema is 2, .*knows 1.*upgrade infinite-memory"):
+    monkeypatch.setattr(migrations, "SCHEMA_VERSION", schema)
+    refusal = f"its schema is {SCHEMA_VERSION}, .*knows {schema}.*upgrade infinite-memory"
+    with pytest.raises(SchemaTooNew, match=refusal):
         SqliteStorage.open(home)
