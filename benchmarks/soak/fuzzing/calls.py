@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from attrs import frozen
 
 from infinite_memory.errors import InfiniteMemoryError
-from infinite_memory_mcp.aliases import understand_arguments
+from infinite_memory_mcp.foreign.arguments import understand_arguments
 from tests.harness.hostile import (
     MOMENTS,
     encode,
