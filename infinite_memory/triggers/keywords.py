@@ -9,15 +9,13 @@ with spaces, it matches at the edge of a word only: "art" is not in "start", and
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
-from attrs import evolve, frozen
+from attrs import frozen
 
-from infinite_memory.model.conversation.message import ChatMessage
 from infinite_memory.text.analyzer import fold
 from infinite_memory.text.word_lists import simplify
 
-__all__ = ["DEFAULT_DEPTH", "MOST_CHARS", "Keyword", "choose_messages", "fold_message"]
+__all__ = ["DEFAULT_DEPTH", "MOST_CHARS", "Keyword", "fold_message"]
 
 DEFAULT_DEPTH = 4
 """How many of the last messages a condition looks at by default."""
@@ -69,19 +67,3 @@ class Keyword:
                 return True
             start = folded_text.find(keyword, start + 1)
         return False
-
-
-def choose_messages(messages: Sequence[ChatMessage]) -> Sequence[ChatMessage]:
-    """Return the last messages, as many as have `MOST_CHARS` characters together, oldest first.
-
-    If the last message alone has more, its beginning is returned.
-    """
-    total = 0
-    for position in range(len(messages) - 1, -1, -1):
-        total += len(messages[position].content)
-        if total > MOST_CHARS:
-            last = messages[-1]
-            is_last = position == len(messages) - 1
-            cut = [evolve(last, content=last.content[:MOST_CHARS])]
-            return cut if is_last else messages[position + 1 :]
-    return messages

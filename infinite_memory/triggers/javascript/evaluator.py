@@ -2,36 +2,298 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+import logging
+import os
+import re
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from difflib import get_close_matches
 from importlib.util import find_spec
+from weakref import WeakSet
 
-from infinite_memory.errors import ConfigurationError, install_hint
+from attrs import evolve, frozen
+
+from infinite_memory.errors import ConfigurationError, InvalidInput, install_hint
+from infinite_memory.model.conversation.message import ChatMessage
 from infinite_memory.model.conversation.trigger import Occasion, Verdict
 from infinite_memory.model.memory import JsonValue
+from infinite_memory.triggers.javascript.resting import LateConditions
+from infinite_memory.triggers.javascript.worker import Worker, WorkerEnded, WorkerLate
+from infinite_memory.triggers.messages import choose_messages
 
 __all__ = ["JavaScriptEvaluator"]
 
+_log = logging.getLogger(__name__)
+
+_SECONDS = 1.0
+_MOST_CHARS = 20_000
+_MISSING = re.compile(r"ReferenceError: (\S+) is not defined")
+_KNOWN = (
+    *("match_keys", "match_keys_all", "context", "Date", "Math", "RegExp", "JSON", "String"),
+    *("Number", "Boolean", "Array", "Object", "Set", "Map", "parseInt", "parseFloat"),
+)
+_ALWAYS = {
+    "function": "it is a function, which would always hold: write the expression itself, such as"
+    " match_keys(context.messages, ['birthday'], 'any'), without => or function",
+    "promise": "it is a promise, which would always hold: write an expression without async",
+}
+_TOO_LATE = "it took longer than a second"
+_CLOSED = "the store is closed"
+_ALARM = -int(getattr(signal, "SIGALRM", 0))
+"""The exit code of a process that the system ended at its alarm."""
+_NOON = datetime(2026, 1, 5, 12, tzinfo=UTC)
+_SAMPLE = Occasion(
+    now=_NOON,
+    messages=(ChatMessage(role="user", content="a message to try the condition on"),),
+    participants={},
+)
+
+
+@frozen
+class _Prepared:
+    source: str
+
 
 class JavaScriptEvaluator:
-    """Checks expressions in JavaScript; see `TriggerEvaluator`."""
+    """Checks expressions in JavaScript; see `TriggerEvaluator`.
+
+    They run in a child process, which is started at the first condition, has 32 MB for each, and is
+    ended if one takes longer than a second; the next gets a new process. Each condition has a fresh
+    context, in which nothing of another is left. A condition sees `context`, `match_keys` and
+    `match_keys_all`; `Date` is at the moment of the occasion in its time zone, and `Math.random` is
+    the same for the same condition and moment. It sees no files, network, processes or environment.
+    """
+
+    def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
+        """Start nothing yet; `clock` returns seconds, and measures how long a condition rests."""
+        self._lock = threading.Lock()
+        self._late = LateConditions(clock)
+        self._worker: Worker | None = None
+        self._is_closed = False
+        _evaluators.add(self)
 
     def prepare(self, condition: JsonValue) -> object:
-        """Check an expression.
+        """Try a condition on a message, and return it.
+
+        Whatever it says about that message, it must be an expression, know every name that it uses
+        on the way, and end in time.
 
         Raises:
-            ConfigurationError: the extra `triggers` is not installed.
+            InvalidInput: it cannot be used; the message shows where, and what would do.
+            ConfigurationError: the extra `triggers` is not installed, or no process can be started.
         """
-        if find_spec("quickjs") is None:
-            raise ConfigurationError(
-                "conditions in JavaScript need quickjs-ng: install it with"
-                f" {install_hint('triggers')}, or write the condition as rules"
+        if not isinstance(condition, str) or not condition.strip():
+            raise InvalidInput(f"the condition {condition!r:.100} is no text in JavaScript")
+        if len(condition) > _MOST_CHARS:
+            raise InvalidInput(
+                f"the condition has {len(condition):,} characters and the limit is {_MOST_CHARS:,}:"
+                " shorten it"
             )
-        return condition
+        _check_installed()
+        with self._lock:
+            # In the time zone of the present process, if there is one: that makes no difference.
+            zone = UTC if self._worker is None else self._worker.tzinfo
+            verdict = next(self._judge([condition], evolve(_SAMPLE, now=_NOON.astimezone(zone))))
+        problem = _find_problem(verdict)
+        if verdict.is_timeout or problem is not None:
+            raise InvalidInput(f"the condition {condition!r:.200} cannot be used: {problem}")
+        return _Prepared(condition)
 
     def evaluate(self, prepared: Mapping[str, object], occasion: Occasion) -> dict[str, Verdict]:
-        """Return whether each condition holds; see `TriggerEvaluator`."""
-        error = f"it cannot be evaluated yet, at {occasion.now}"
-        return {name: Verdict(holds=False, seconds=0.0, error=error) for name in prepared}
+        """Return whether each condition holds; see `TriggerEvaluator`.
+
+        A condition that took too long three times in a row rests for an hour in this process, and
+        does not hold meanwhile.
+        """
+        verdicts: dict[str, Verdict] = {}
+        awake: dict[str, str] = {}
+        with self._lock:
+            for name, condition in prepared.items():
+                if not isinstance(condition, _Prepared):
+                    verdicts[name] = _failed("it was not prepared by this evaluator")
+                elif (minutes := self._late.minutes_left(condition.source)) is not None:
+                    verdicts[name] = _failed(
+                        f"it rests for {minutes:.0f} minutes, since it took longer than a second"
+                        " three times in a row"
+                    )
+                else:
+                    awake[name] = condition.source
+            for name, verdict in zip(
+                awake, self._judge(list(awake.values()), occasion), strict=True
+            ):
+                self._late.note(awake[name], is_late=verdict.is_timeout)
+                verdicts[name] = verdict
+                if verdict.error is not None:
+                    _log.warning("a condition in JavaScript failed: %s", _kind(verdict))
+                    _log.debug("the condition %r failed: %s", awake[name], verdict.error)
+        return verdicts
 
     def close(self) -> None:
-        """Do nothing."""
+        """End the process; conditions that are being checked do not hold. Never waits for them."""
+        self._is_closed = True
+        worker, self._worker = self._worker, None
+        if worker is not None:
+            worker.end()
+        _evaluators.discard(self)
+
+    def _judge(self, sources: Sequence[str], occasion: Occasion) -> Iterator[Verdict]:
+        """Yield a verdict for each condition; a process that fails one is replaced for the next."""
+        context = _write_context(occasion)
+        remaining = list(sources)
+        while remaining:
+            try:
+                worker = self._start_worker(occasion.now)
+                worker.send(remaining, context=context, now=occasion.now)
+            except (WorkerEnded, WorkerLate, ConfigurationError) as error:
+                self._end_worker()
+                reason = str(error) or "the process for conditions could not be started"
+                yield from [_failed(reason)] * len(remaining)
+                return
+            while remaining:
+                verdict = self._receive(worker)
+                remaining.pop(0)
+                yield verdict
+                if self._worker is not worker:
+                    break
+
+    def _receive(self, worker: Worker) -> Verdict:
+        """Return the verdict of the next condition, and end the process if it has none."""
+        begun = time.perf_counter()
+        try:
+            reply = worker.receive(_SECONDS)
+        except WorkerLate:
+            self._end_worker()
+            return _failed(_TOO_LATE, seconds=time.perf_counter() - begun, is_timeout=True)
+        except WorkerEnded:
+            is_late = self._end_worker() == _ALARM
+            reason = _TOO_LATE if is_late else "it ended its process"
+            if self._is_closed:
+                is_late, reason = False, _CLOSED
+            return _failed(reason, seconds=time.perf_counter() - begun, is_timeout=is_late)
+        seconds = time.perf_counter() - begun
+        if "error" in reply:
+            return _failed(reply["error"], seconds=seconds)
+        if reply["value"] in _ALWAYS:
+            return _failed(_ALWAYS[reply["value"]], seconds=seconds)
+        return Verdict(holds=reply["value"] == "true", seconds=seconds)
+
+    def _start_worker(self, now: datetime) -> Worker:
+        """Return a process with the time zone of `now`, the present one or a new one."""
+        if self._is_closed:
+            raise ConfigurationError(_CLOSED)
+        worker = self._worker
+        if worker is not None and worker.has_zone_of(now):
+            return worker
+        self._end_worker()
+        if not sys.executable:
+            raise ConfigurationError(
+                "conditions in JavaScript run in a process of their own, and this program has no"
+                " Python interpreter to start: write them as rules"
+            )
+        try:
+            worker = self._worker = Worker(now)
+        except OSError as error:
+            raise ConfigurationError(
+                f"the process for conditions in JavaScript cannot be started: {error}"
+            ) from error
+        if self._is_closed:
+            # It was closed meanwhile, when there was no process to end yet.
+            self._end_worker()
+            raise ConfigurationError(_CLOSED)
+        worker.wait_ready()
+        return worker
+
+    def _end_worker(self) -> int | None:
+        """End the process, and return its exit code, None without one."""
+        worker, self._worker = self._worker, None
+        return None if worker is None else worker.end()
+
+    def _cross_fork(self) -> None:
+        """Leave the process to the parent of a fork; this child gets its own if it needs one."""
+        self._lock = threading.Lock()
+        worker, self._worker = self._worker, None
+        if worker is not None:
+            worker.forget()
+
+
+_evaluators: WeakSet[JavaScriptEvaluator] = WeakSet()
+
+
+def _cross_fork() -> None:
+    for evaluator in list(_evaluators):
+        evaluator._cross_fork()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_cross_fork)
+
+
+def _check_installed() -> None:
+    if find_spec("_quickjs") is None:
+        raise ConfigurationError(
+            "conditions in JavaScript need the extra triggers, which is not installed: run"
+            f' {install_hint("triggers")}, or write the condition as rules such as {{"any_of":'
+            ' ["birthday"]}'
+        )
+
+
+def _write_context(occasion: Occasion) -> str:
+    """Return what conditions see as `context`, as JSON."""
+    messages = []
+    for message in choose_messages(occasion.messages):
+        fields: dict[str, JsonValue] = {"role": message.role, "content": message.content}
+        if message.name is not None:
+            fields["name"] = message.name
+        if message.said_at is not None:
+            fields["timestamp"] = round(message.said_at.timestamp() * 1000)
+        messages.append(fields)
+    participants = {} if occasion.participants is None else occasion.participants
+    return json.dumps(
+        {
+            "messages": messages,
+            "conversation_id": occasion.conversation_id,
+            "participants": participants,
+        }
+    )
+
+
+def _failed(error: str, *, seconds: float = 0.0, is_timeout: bool = False) -> Verdict:
+    return Verdict(holds=False, seconds=seconds, error=error, is_timeout=is_timeout)
+
+
+def _find_problem(verdict: Verdict) -> str | None:
+    """Return why a condition is refused that gave a verdict on the sample, None if it is not."""
+    error = verdict.error or ""
+    missing = _MISSING.match(error)
+    if missing:
+        near = get_close_matches(missing[1][:60], _KNOWN, n=1)
+        return f"there is nothing called {missing[1]!r:.60}" + (
+            f"; the nearest is {near[0]!r}"
+            if near
+            else ": a condition has context, match_keys, match_keys_all, and the objects that"
+            " JavaScript itself has"
+        )
+    if error.startswith("SyntaxError"):
+        return (
+            f"{error}; write an expression such as match_keys(context.messages, ['birthday'],"
+            " 'any') || new Date().getMonth() === 6, without return"
+        )
+    if verdict.is_timeout or error.startswith("InternalError: out of memory"):
+        return f"{error} on a short message; make it do less"
+    # Whatever else went wrong may be due to the message that it was tried on.
+    is_final = error.startswith("it ")
+    return error if is_final else None
+
+
+def _kind(verdict: Verdict) -> str:
+    """Return what kind of failure a verdict tells, without words of the condition."""
+    if verdict.is_timeout:
+        return _TOO_LATE
+    error = verdict.error or ""
+    name = error.split(":")[0]
+    return name if name.isalpha() else "error"

@@ -10,7 +10,8 @@ from infinite_memory.model.conversation.message import ChatMessage
 from infinite_memory.model.conversation.trigger import Occasion
 from infinite_memory.model.memory import JsonValue
 from infinite_memory.model.scope import fold_name
-from infinite_memory.triggers.keywords import choose_messages, fold_message
+from infinite_memory.triggers.keywords import fold_message
+from infinite_memory.triggers.messages import choose_messages
 
 __all__ = ["ANYONE", "Moment"]
 
