@@ -74,7 +74,7 @@ class JavaScriptEvaluator:
         self._lock = threading.Lock()
         self._late = LateConditions(clock)
         self._worker: Worker | None = None
-        self._is_closed = False
+        self._closed = threading.Event()
         _evaluators.add(self)
 
     def prepare(self, condition: JsonValue) -> object:
@@ -135,7 +135,7 @@ class JavaScriptEvaluator:
 
     def close(self) -> None:
         """End the process; conditions that are being checked do not hold. Never waits for them."""
-        self._is_closed = True
+        self._closed.set()
         worker, self._worker = self._worker, None
         if worker is not None:
             worker.end()
@@ -172,7 +172,7 @@ class JavaScriptEvaluator:
         except WorkerEnded:
             is_late = self._end_worker() == _ALARM
             reason = _TOO_LATE if is_late else "it ended its process"
-            if self._is_closed:
+            if self._closed.is_set():
                 is_late, reason = False, _CLOSED
             return _failed(reason, seconds=time.perf_counter() - begun, is_timeout=is_late)
         seconds = time.perf_counter() - begun
@@ -184,7 +184,7 @@ class JavaScriptEvaluator:
 
     def _start_worker(self, now: datetime) -> Worker:
         """Return a process with the time zone of `now`, the present one or a new one."""
-        if self._is_closed:
+        if self._closed.is_set():
             raise ConfigurationError(_CLOSED)
         worker = self._worker
         if worker is not None and worker.has_zone_of(now):
@@ -201,7 +201,7 @@ class JavaScriptEvaluator:
             raise ConfigurationError(
                 f"the process for conditions in JavaScript cannot be started: {error}"
             ) from error
-        if self._is_closed:
+        if self._closed.is_set():
             # It was closed meanwhile, when there was no process to end yet.
             self._end_worker()
             raise ConfigurationError(_CLOSED)
