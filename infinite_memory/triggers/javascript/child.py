@@ -22,6 +22,9 @@ from typing import Any
 
 import _quickjs
 
+if sys.platform != "win32":
+    import resource
+
 from infinite_memory.triggers.keywords import MOST_CHARS, Keyword, fold_message
 
 __all__ = ["main"]
@@ -99,9 +102,7 @@ def _set_zone(zones: Sequence[str], now: float, offset: float) -> None:
 
 def _limit_process() -> None:
     """Let this process open no file, start no process, write no file and leave no dump."""
-    try:
-        import resource  # noqa: PLC0415 - there is none on Windows
-    except ImportError:
+    if sys.platform == "win32":  # pragma: no cover
         return
     limits = {"RLIMIT_NOFILE": 0, "RLIMIT_NPROC": 0, "RLIMIT_FSIZE": 0, "RLIMIT_CORE": 0}
     try:
@@ -163,6 +164,6 @@ def _describe(error: BaseException) -> str:
         place = " at line " + lines[1].rsplit("<input>:", 1)[1].strip(" )").replace(
             ":", ", column "
         )
-    if lines[0].startswith(_UNSHOWN):
+    if not lines[0] or lines[0].startswith(_UNSHOWN):
         return "it threw a value that cannot be shown"
     return lines[0][:_MOST_CHARS] + place

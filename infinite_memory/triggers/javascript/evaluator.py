@@ -43,6 +43,7 @@ _ALWAYS = {
     "promise": "it is a promise, which would always hold: write an expression without async",
 }
 _TOO_LATE = "it took longer than a second"
+_ENDED = "it ended its process"
 _CLOSED = "the store is closed"
 _ALARM = -int(getattr(signal, "SIGALRM", 0))
 """The exit code of a process that the system ended at its alarm."""
@@ -98,7 +99,9 @@ class JavaScriptEvaluator:
         with self._lock:
             # In the time zone of the present process, if there is one: that makes no difference.
             zone = UTC if self._worker is None else self._worker.tzinfo
-            verdict = next(self._judge([condition], evolve(_SAMPLE, now=_NOON.astimezone(zone))))
+            sample = evolve(_SAMPLE, now=_NOON.astimezone(zone))
+            self._start_worker(sample.now)
+            verdict = next(self._judge([condition], sample))
         problem = _find_problem(verdict)
         if verdict.is_timeout or problem is not None:
             raise InvalidInput(f"the condition {condition!r:.200} cannot be used: {problem}")
@@ -145,15 +148,23 @@ class JavaScriptEvaluator:
         """Yield a verdict for each condition; a process that fails one is replaced for the next."""
         context = _write_context(occasion)
         remaining = list(sources)
+        was_ended = False
         while remaining:
             try:
                 worker = self._start_worker(occasion.now)
                 worker.send(remaining, context=context, now=occasion.now)
-            except (WorkerEnded, WorkerLate, ConfigurationError) as error:
-                self._end_worker()
-                reason = str(error) or "the process for conditions could not be started"
-                yield from [_failed(reason)] * len(remaining)
+            except ConfigurationError as error:
+                yield from [_failed(str(error))] * len(remaining)
                 return
+            except WorkerEnded:
+                # Something else ended it since the last condition; twice in a row is no accident.
+                self._end_worker()
+                if was_ended:
+                    yield from [_failed(_ENDED)] * len(remaining)
+                    return
+                was_ended = True
+                continue
+            was_ended = False
             while remaining:
                 verdict = self._receive(worker)
                 remaining.pop(0)
@@ -171,7 +182,7 @@ class JavaScriptEvaluator:
             return _failed(_TOO_LATE, seconds=time.perf_counter() - begun, is_timeout=True)
         except WorkerEnded:
             is_late = self._end_worker() == _ALARM
-            reason = _TOO_LATE if is_late else "it ended its process"
+            reason = _TOO_LATE if is_late else _ENDED
             if self._closed.is_set():
                 is_late, reason = False, _CLOSED
             return _failed(reason, seconds=time.perf_counter() - begun, is_timeout=is_late)
@@ -205,7 +216,14 @@ class JavaScriptEvaluator:
             # It was closed meanwhile, when there was no process to end yet.
             self._end_worker()
             raise ConfigurationError(_CLOSED)
-        worker.wait_ready()
+        try:
+            worker.wait_ready()
+        except (WorkerEnded, WorkerLate) as error:
+            self._end_worker()
+            raise ConfigurationError(
+                "the process for conditions in JavaScript does not start: run `python -m pip check`"
+                " to see whether the installation is complete"
+            ) from error
         return worker
 
     def _end_worker(self) -> int | None:
@@ -286,8 +304,7 @@ def _find_problem(verdict: Verdict) -> str | None:
     if verdict.is_timeout or error.startswith("InternalError: out of memory"):
         return f"{error} on a short message; make it do less"
     # Whatever else went wrong may be due to the message that it was tried on.
-    is_final = error.startswith("it ")
-    return error if is_final else None
+    return error if error in (*_ALWAYS.values(), _ENDED) else None
 
 
 def _kind(verdict: Verdict) -> str:
