@@ -144,6 +144,8 @@ def _outside(store: MemoryStore, storage: Storage) -> list[Any]:
             link = Link(source=source, target=target, type=LinkType.SUPERSEDES, made_at=_DAY)
             storage.commit(Commit(links=[link]))
         storage.count_usage({"zz-id-1": Usage(count=1987, last=_DAY)})
+        activation = Usage(count=0, activation=1987.5, activated_at=_DAY)
+        storage.count_usage({"zz-id-1": activation})
         waiting = Memory(
             id="zz-waits",
             text="zzwaiting deadline",

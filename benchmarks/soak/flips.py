@@ -36,7 +36,7 @@ __all__ = ["Flips", "flip_bits", "make_store"]
 _WORDS = "red blue green harbour deadline birthday coffee train garden window paper river".split()
 _TABLES = (
     "ledger memories memory_tags vectors revisions erased scopes "
-    "journal journal_memories links usage"
+    "journal journal_memories links usage activations"
 ).split()
 _DIMENSIONS = 32
 
@@ -100,7 +100,9 @@ def _fill_beside(storage: Storage, memories: int) -> None:
         action = Action(at=at, operation=Operation.ERASE, memories=(step,), reason="flips " * 9)
         link = Link(source=source, target=target, type=LinkType.CONTEXT, made_at=at)
         storage.commit(Commit(erases=[Erase(id=erased)], links=[link], entry=action))
-        storage.count_usage({source: Usage(count=1, last=at), target: Usage(count=9, last=at)})
+        recalled = Usage(count=1, last=at)
+        activated = Usage(count=0, activation=5.0, activated_at=at)
+        storage.count_usage({source: recalled.plus(activated), target: recalled})
 
 
 def flip_bits(

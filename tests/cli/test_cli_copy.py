@@ -41,7 +41,7 @@ def test_a_store_is_copied_and_compared(ask: Ask, source: str, tmp_path: Path) -
             "scopes": 4,
             "access_keys": 2,
             "links": 14,
-            "usage": 1,
+            "usage": 2,
             "entries": 3,
         },
         "left_out": [],
