@@ -12,6 +12,12 @@ if TYPE_CHECKING:
     from infinite_memory.archive.copying import copy_store
     from infinite_memory.config import Config, Effective, load
     from infinite_memory.conversations.ingested import Ingested
+    from infinite_memory.conversations.long_term.values import (
+        Activation,
+        DueReminder,
+        LongTermMemory,
+        TriggerFailure,
+    )
     from infinite_memory.errors import (
         AccessDenied,
         ArchiveDamaged,
@@ -105,6 +111,7 @@ __all__ = [
     "AccessDenied",
     "AccessKey",
     "Action",
+    "Activation",
     "Actor",
     "ArchiveDamaged",
     "ArchiveError",
@@ -127,6 +134,7 @@ __all__ = [
     "Diagnosis",
     "Digest",
     "Draft",
+    "DueReminder",
     "Effective",
     "Embedder",
     "EmbedderError",
@@ -153,6 +161,7 @@ __all__ = [
     "LinearSearch",
     "Link",
     "LinkType",
+    "LongTermMemory",
     "Memory",
     "MemoryStore",
     "Metrics",
@@ -208,6 +217,7 @@ __all__ = [
     "TimeRange",
     "Timing",
     "Told",
+    "TriggerFailure",
     "Undone",
     "UnknownScope",
     "Usage",
@@ -257,6 +267,12 @@ _HOMES = {
     "model.exchange": ("ExchangeStep", "Exported", "ImportProblem", "Imported"),
     "model.hits": ("Absence", "Explanation", "Hit", "Hits", "Predecessor", "Step", "Told"),
     "conversations.ingested": ("Ingested",),
+    "conversations.long_term.values": (
+        "Activation",
+        "DueReminder",
+        "LongTermMemory",
+        "TriggerFailure",
+    ),
     "model.link": ("Link", "LinkType"),
     "model.memory": ("Kind", "Memory", "Origin", "Status"),
     "model.profile": ("Profile",),

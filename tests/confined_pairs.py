@@ -48,6 +48,7 @@ MARKER = re.compile(r"zz[\w/.-]{3,}|\b1987\b(?!-[0-9a-f]{8})|Global")
 _DAY = datetime(2026, 3, 2, 9, tzinfo=UTC)
 _LONG_AGO = datetime(1987, 7, 7, tzinfo=UTC)
 _SAME = "The deadline of project Apollo is June 5"
+_ALWAYS = {"any_of": ["deadline"]}
 
 
 class Clock:
@@ -121,7 +122,7 @@ def _inside(store: MemoryStore) -> list[Any]:
 
 
 # So many entries of the journal each step outside makes.
-_ENTRIES = (2, 2, 2, 2, 2, 2, 2, 0, 1, 3)
+_ENTRIES = (2, 2, 2, 2, 2, 2, 2, 0, 3, 3)
 
 
 def _outside(store: MemoryStore, storage: Storage) -> list[Any]:
@@ -193,7 +194,11 @@ def _outside(store: MemoryStore, storage: Storage) -> list[Any]:
         forget,
         child,
         links,
-        lambda: store.remember("zzquartz deadline in Global June", id="zz-global"),
+        lambda: [
+            store.remember("zzquartz deadline in Global June", id="zz-global"),
+            store.triggers.add("zz-reminder", "zzquartz", _ALWAYS, conversation_id="zz-talk"),
+            store.triggers.add("reminder", "zzquartz", _ALWAYS, scope="zz-vault"),
+        ],
         lambda: store.projects.store_chunk(
             "zzquartz deadline of Apollo failed",
             kind="problem",

@@ -14,6 +14,7 @@ from infinite_memory.store.models import EmbeddingModels
 from infinite_memory.store.profile import Profiles
 from infinite_memory.store.projects import Projects
 from infinite_memory.store.scopes import Scopes
+from infinite_memory.store.triggers import Triggers
 from infinite_memory.store.upkeep import Upkeep
 
 __all__ = ["GROUPS", "public_names"]
@@ -30,6 +31,7 @@ GROUPS = {
     "profile": Profiles,
     "projects": Projects,
     "scopes": Scopes,
+    "triggers": Triggers,
     "upkeep": Upkeep,
 }
 _OPERATORS = {"__iter__", "__getitem__"}

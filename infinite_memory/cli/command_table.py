@@ -81,6 +81,16 @@ SECTIONS: Mapping[str, Mapping[str, CommandRow]] = {
             "keys",
         ),
     },
+    "Conversations": {
+        "due": CommandRow(
+            "List the reminders that are due, now or soon.", "due --days 3", "conversations.due"
+        ),
+        "triggers": CommandRow(
+            "List long-term memories with their triggers, and enable them.",
+            "triggers",
+            "conversations.triggers",
+        ),
+    },
     "Work on repositories": {
         "ingest-session": CommandRow(
             "Cut sessions of coding assistants into pieces of work.",
@@ -198,6 +208,9 @@ SUBCOMMAND_EXAMPLES: Mapping[str, str] = {
     "project decide": 'project decide "Use SQLite" --because "it needs no server"',
     "project learn": 'project learn "Tests hang on CI" "Give every socket a timeout" --tag ci',
     "project note": 'project note "The parser reads UTF-16" --type code_change --file parser.py',
+    "triggers list": "triggers list --conversation holidays",
+    "triggers enable": "triggers enable birthday",
+    "triggers disable": "triggers disable birthday",
     "keys create": 'keys create laptop --rights write --scopes "team/*" --expires "in 90 days"',
     "keys list": "keys list",
     "keys revoke": "keys revoke laptop",

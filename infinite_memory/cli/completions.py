@@ -29,6 +29,7 @@ __all__ = [
     "complete_repositories",
     "complete_scopes",
     "complete_tags",
+    "complete_triggers",
 ]
 
 _MAX_IDS = 50
@@ -73,6 +74,14 @@ def complete_keys(
     """Return the names of the access keys that are active and begin with `incomplete`."""
     del parameter
     return _complete(context, incomplete, _list_keys)
+
+
+def complete_triggers(
+    context: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Return the names of the long-term memories that begin with `incomplete`."""
+    del parameter
+    return _complete(context, incomplete, _list_triggers)
 
 
 def complete_clients(
@@ -146,6 +155,14 @@ def _list_keys(context: click.Context) -> Iterable[CompletionItem]:
             CompletionItem(key.name, help=", ".join(key.scopes))
             for key in keys
             if key.revoked_at is None
+        ]
+
+
+def _list_triggers(context: click.Context) -> Iterable[CompletionItem]:
+    with open_local_store(context) as store:
+        return [
+            CompletionItem(memory.name, help=memory.disabled_because or "enabled")
+            for memory in (store.triggers.list() if store is not None else ())
         ]
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 from infinite_memory.errors import StorageError, StoreClosed
@@ -47,6 +47,14 @@ class UsageCounter:
             if self._waiting and self._thread is None and not self._closed.is_set():
                 self._thread = threading.Thread(target=self._run, name="usage", daemon=True)
                 self._thread.start()
+
+    def store(self, used: Mapping[str, Usage]) -> None:
+        """Store counts at once, on which the next call of any process may depend.
+
+        Raises:
+            StorageError: they cannot be stored.
+        """
+        self._storage.count_usage(used)
 
     def flush(self) -> None:
         """Store the gathered counts; if that fails, they are lost."""

@@ -8,12 +8,15 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import timedelta
 from pathlib import PurePosixPath
 
+from attrs import evolve
+
+from infinite_memory.conversations.long_term.due import find_holding_now
 from infinite_memory.conversations.repository import PREFIX
 from infinite_memory.model.checks import check_count
 from infinite_memory.model.memory import Kind, Memory, shorten
 from infinite_memory.model.messages import format_count
 from infinite_memory.model.scope import find_spelling, fold_name
-from infinite_memory.operations.briefing.brief import brief
+from infinite_memory.operations.briefing.brief import brief, find_briefed_scopes
 from infinite_memory.operations.briefing.values import Additions, Briefing, BriefingPart
 from infinite_memory.operations.load_memories import load_memories
 from infinite_memory.operations.services import Services
@@ -41,6 +44,8 @@ _MAX_TECHNOLOGIES = 5
 # What stands in the headline is no sentence of somebody's.
 _SUFFIX = re.compile(r"\.\w{1,12}")
 _OPEN_DAYS = 90
+# A condition that hangs is stopped after a second.
+_CODE_SECONDS = 0.1
 _TOLD = CHUNK_KINDS - {Kind.DECISION, Kind.LESSON}
 
 
@@ -54,7 +59,7 @@ def build_session_context(
     """
     check_count(recent_days, "recent_days", low=1, high=3650)
     if repository is None:
-        return brief(services, None, budget=budget)
+        return brief_scope(services, None, budget=budget)
     name = name_repository(services, repository)
     scope = find_spelling(name, services.storage.scopes())
     # Nothing is stored of it yet: the user and the default scope are worth knowing all the same.
@@ -66,15 +71,24 @@ def brief_scope(
 ) -> Briefing:
     """Return the briefing for a scope, with further parts if it is that of a repository.
 
+    Long-term memories whose condition holds now are among what is due.
+
     Raises:
         InvalidInput: the budget cannot be used.
         UnknownScope: there is no such scope.
     """
-    known = None if scope is None else find_spelling(scope, services.storage.scopes())
-    if known is None or not fold_name(known).startswith(PREFIX):
-        return brief(services, scope, budget=budget)
-    additions = _add(services, known, recent_days)
-    return brief(services, known, budget=budget, additions=additions)
+    name, visible = find_briefed_scopes(services, scope)
+    is_repository = scope is not None and fold_name(name).startswith(PREFIX)
+    additions = _add(services, name, recent_days) if is_repository else Additions()
+    due = find_holding_now(services, visible, code_seconds=_CODE_SECONDS)
+    if due:
+        now = services.clock()
+        additions = evolve(
+            additions,
+            memories={**additions.memories, BriefingPart.DUE: due},
+            due_at={memory.id: now for memory in due},
+        )
+    return brief(services, scope, budget=budget, additions=additions)
 
 
 def _add(services: Services, scope: str, recent_days: int) -> Additions:

@@ -25,6 +25,7 @@ from infinite_memory.store.profile import Profiles
 from infinite_memory.store.projects import Projects
 from infinite_memory.store.scopes import Scopes
 from infinite_memory.store.times import Times
+from infinite_memory.store.triggers import Triggers
 from infinite_memory.store.upkeep import Upkeep
 
 __all__ = [
@@ -40,6 +41,7 @@ __all__ = [
     "AsyncProjects",
     "AsyncScopes",
     "AsyncTimes",
+    "AsyncTriggers",
     "AsyncUpkeep",
     "Awaited",
     "Threads",
@@ -233,6 +235,20 @@ class AsyncConversations(Awaited[Conversations]):
 
     ingest_spool = awaited(Conversations.ingest_spool)
     project_scope = awaited(Conversations.project_scope)
+
+
+class AsyncTriggers(Awaited[Triggers]):
+    """`Triggers`, awaited."""
+
+    add = awaited(Triggers.add)
+    update = awaited(Triggers.update)
+    delete = awaited(Triggers.delete)
+    get = awaited(Triggers.get)
+    list = awaited(Triggers.list)
+    activate = awaited(Triggers.activate)
+    due = awaited(Triggers.due)
+    enable = awaited(Triggers.enable)
+    disable = awaited(Triggers.disable)
 
 
 class AsyncProjects(Awaited[Projects]):

@@ -22,6 +22,7 @@ from infinite_memory.store.async_groups import (
     AsyncProjects,
     AsyncScopes,
     AsyncTimes,
+    AsyncTriggers,
     AsyncUpkeep,
     Awaited,
     Threads,
@@ -65,6 +66,7 @@ class AsyncMemoryStore(Awaited[MemoryStore]):
         self.exchange = AsyncExchange(store.exchange, pool)
         self.upkeep = AsyncUpkeep(store.upkeep, pool)
         self.projects = AsyncProjects(store.projects, pool)
+        self.triggers = AsyncTriggers(store.triggers, pool)
 
     @classmethod
     def open(cls, *args: Any, threads: int = 8, **kwargs: Any) -> _Opening:

@@ -47,6 +47,7 @@ from infinite_memory.store.profile import Profiles
 from infinite_memory.store.projects import Projects
 from infinite_memory.store.scopes import Scopes
 from infinite_memory.store.times import Times
+from infinite_memory.store.triggers import Triggers
 from infinite_memory.store.upkeep import Upkeep
 
 __all__ = ["MemoryStore"]
@@ -80,6 +81,7 @@ class MemoryStore(OpenStore):
         self.exchange = Exchange(lifetime)
         self.upkeep = Upkeep(lifetime)
         self.projects = Projects(lifetime)
+        self.triggers = Triggers(lifetime)
 
     @classmethod
     def open(

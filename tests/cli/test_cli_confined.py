@@ -67,6 +67,15 @@ ROWS: Mapping[str, list[Row]] = {
         ("delete", "zz-child"),
         ("delete", "Global"),
     ],
+    "due": [(), ("--scope", "ALL"), ("--scope", "zz-vault"), ("--conversation", "zz-talk")],
+    "triggers": [
+        (),
+        ("list", "--scope", "zz-vault"),
+        ("list", "--conversation", "zz-talk"),
+        ("enable", "zz-reminder"),
+        ("disable", "zz-reminder", "--conversation", "zz-talk"),
+        ("disable", "reminder", "--scope", "zz-vault"),
+    ],
     "project": [
         ("history", "zz-vault"),
         ("history", "github.com/zz/vault"),

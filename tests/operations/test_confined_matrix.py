@@ -208,6 +208,36 @@ def ingested(store: MemoryStore, *, dry_run: bool) -> Any:
         return told.replace(folder, ""), store.journal.entries()
 
 
+REMINDERS = ("zz-reminder", "reminder", "in-1", "zz-id-1")
+RULE = {"any_of": ["deadline"]}
+SAID = [{"role": "user", "content": "the deadline of zzquartz"}]
+
+
+def reminder_calls(method: str, **fields: Any) -> Iterator[Call]:
+    """Call a method of `triggers` for names outside and inside, with and without a place."""
+    for name in REMINDERS:
+        yield lambda s, n=name: getattr(s.triggers, method)(n, **fields)
+        yield lambda s, n=name: getattr(s.triggers, method)(
+            n, conversation_id="zz-talk", scope="team", **fields
+        )
+        yield lambda s, n=name: getattr(s.triggers, method)(n, scope="zz-vault", **fields)
+        # With one inside.
+        yield lambda s, n=name: (
+            s.triggers.add("reminder", "of the team", RULE, scope="team"),
+            getattr(s.triggers, method)(n, scope="team", **fields),
+            s.journal.entries(limit=2),
+        )
+
+
+def activated(store: MemoryStore) -> Any:
+    store.triggers.add("reminder", "of the team", RULE, scope="team", conversation_id="zz-talk")
+    return [
+        store.triggers.activate(SAID, conversation, scope=scope, seed=7)
+        for conversation in ("default", "zz-talk")
+        for scope in (None, "team", "ALL")
+    ]
+
+
 def made_of(store: MemoryStore, choice: Mapping[str, Any]) -> str:
     return store.bulk.preview_forget(**choice).token
 
@@ -283,6 +313,28 @@ ROWS: Mapping[str, list[Call]] = {
     "projects.build_session_context": [
         *work_calls("build_session_context"),
         lambda s: s.projects.build_session_context(),
+    ],
+    "triggers.add": [
+        *reminder_calls("add", prompt="text", trigger=RULE),
+        *(lambda s, n=n: s.triggers.add("new", "x", RULE, scope=n) for n in SCOPES),
+    ],
+    "triggers.update": [*reminder_calls("update", prompt="another text", trigger=RULE)],
+    "triggers.delete": [*reminder_calls("delete")],
+    "triggers.get": [*reminder_calls("get")],
+    "triggers.enable": [*reminder_calls("enable")],
+    "triggers.disable": [*reminder_calls("disable")],
+    "triggers.list": [
+        lambda s: s.triggers.list(),
+        lambda s: s.triggers.list("zz-talk"),
+        *(lambda s, n=n: s.triggers.list(scope=n) for n in SCOPES),
+    ],
+    "triggers.activate": [
+        activated,
+        *(lambda s, n=n: s.triggers.activate(SAID, scope=n, seed=1) for n in SCOPES),
+    ],
+    "triggers.due": [
+        lambda s: s.triggers.due(),
+        *(lambda s, n=n: s.triggers.due(scope=n, conversation_id="zz-talk") for n in SCOPES),
     ],
     "upkeep.optimize": [
         lambda s: s.upkeep.optimize(dry_run=True),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 
 from attrs import evolve
@@ -21,11 +21,12 @@ from infinite_memory.operations.briefing.values import (
 )
 from infinite_memory.operations.id_endings import shorten_ids
 from infinite_memory.operations.profile import is_profile_fact, load_profile_facts
+from infinite_memory.operations.reminders import due_at
 from infinite_memory.operations.retrieval.browse import load_page
 from infinite_memory.operations.scopes import known_scope
 from infinite_memory.operations.services import Services
 
-__all__ = ["DEFAULT_TOKENS", "brief"]
+__all__ = ["DEFAULT_TOKENS", "brief", "find_briefed_scopes"]
 
 DEFAULT_TOKENS = 1500
 """The default budget of a briefing, in tokens."""
@@ -56,13 +57,7 @@ def brief(
     """
     check_count(budget, "budget", low=_LOWEST_TOKENS, high=_HIGHEST_TOKENS)
     now = services.clock()
-    scopes = services.storage.scopes()
-    if scope is None:
-        # The default scope need not exist before something is stored in it.
-        name = find_spelling(services.config.default_scope, scopes) or GLOBAL
-    else:
-        name = known_scope(scope, scopes, services.confinement).name
-    visible = frozenset(_open_scopes(name, visible_from(name, scopes), scopes))
+    name, visible = find_briefed_scopes(services, scope)
     memories = _collect(services, visible, name, now, additions)
     shown = [memory for listed in memories.values() for memory in listed]
     short_ids = shorten_ids(services, [memory.id for memory in shown])
@@ -70,9 +65,7 @@ def brief(
     sections = [
         BriefingSection(
             part=part,
-            items=tuple(
-                _item(memory, part, short_ids[memory.id], additions.texts) for memory in listed
-            ),
+            items=tuple(_item(memory, part, short_ids[memory.id], additions) for memory in listed),
         )
         for part, listed in memories.items()
         if listed
@@ -88,6 +81,21 @@ def brief(
     )
 
 
+def find_briefed_scopes(services: Services, scope: str | None) -> tuple[str, frozenset[str]]:
+    """Return the spelling of the scope of a briefing, and the scopes that it reads.
+
+    Raises:
+        UnknownScope: there is no such scope.
+    """
+    scopes = services.storage.scopes()
+    if scope is None:
+        # The default scope need not exist before something is stored in it.
+        name = find_spelling(services.config.default_scope, scopes) or GLOBAL
+    else:
+        name = known_scope(scope, scopes, services.confinement).name
+    return name, frozenset(_open_scopes(name, visible_from(name, scopes), scopes))
+
+
 def _collect(
     services: Services, visible: frozenset[str], name: str, now: datetime, additions: Additions
 ) -> dict[BriefingPart, Sequence[Memory]]:
@@ -96,7 +104,7 @@ def _collect(
     # The sort is stable.
     holding.sort(key=lambda memory: memory.id not in additions.first)
     return {
-        BriefingPart.DUE: _due(services, visible, now),
+        BriefingPart.DUE: _add_due(_due(services, visible, now), additions),
         BriefingPart.USER: load_profile_facts(services) if GLOBAL in visible else [],
         BriefingPart.OPEN: additions.memories.get(BriefingPart.OPEN, ()),
         BriefingPart.HOLDS: holding,
@@ -119,17 +127,17 @@ def _item(
     memory: Memory,
     part: BriefingPart,
     short_id: str,
-    texts: Mapping[tuple[BriefingPart, str], str],
+    additions: Additions,
 ) -> BriefingItem:
     at = memory.happened_at
     if part is BriefingPart.DUE:
-        at = _due_at(memory) or at
+        at = additions.due_at.get(memory.id) or due_at(memory) or at
     elif part is BriefingPart.HOLDS:
         at = memory.held_from
     text = shorten(memory.text, _TEXT_CHARS)
     if memory.title and not memory.text.startswith(memory.title.rstrip("…")):
         text = shorten(f"{memory.title}: {memory.text}", _TEXT_CHARS)
-    text = shorten(texts.get((part, memory.id), text), _TEXT_CHARS)
+    text = shorten(additions.texts.get((part, memory.id), text), _TEXT_CHARS)
     return BriefingItem(
         id=memory.id,
         short_id=short_id,
@@ -146,7 +154,7 @@ def _due(services: Services, visible: frozenset[str], now: datetime) -> list[Mem
     """Return the reminders whose time is near, the earliest first."""
     criteria = Criteria(scopes=visible, kinds=frozenset({Kind.REMINDER}), statuses=_CURRENT)
     reminders = _load(services, criteria, _MOST_REMINDERS)
-    times = {memory.id: _due_at(memory) for memory in reminders}
+    times = {memory.id: due_at(memory) for memory in reminders}
     near = [
         (moment, memory.id, memory)
         for memory in reminders
@@ -155,12 +163,11 @@ def _due(services: Services, visible: frozenset[str], now: datetime) -> list[Mem
     return [memory for _, _, memory in sorted(near, key=lambda entry: entry[:2])]
 
 
-def _due_at(reminder: Memory) -> datetime | None:
-    """Return the time of a reminder, None if it was stored without a time."""
-    if reminder.valid_from is not None or reminder.valid_to is not None:
-        return reminder.valid_from or reminder.valid_to
-    # Without a time of its own it happened when it was stored.
-    return reminder.happened_at if reminder.happened_at > reminder.stored_at else None
+def _add_due(reminders: Sequence[Memory], additions: Additions) -> list[Memory]:
+    """Return dated reminders with those whose condition holds, the earliest first."""
+    moments = {**{memory.id: due_at(memory) for memory in reminders}, **additions.due_at}
+    merged = [*reminders, *additions.memories.get(BriefingPart.DUE, ())]
+    return sorted(merged, key=lambda memory: (moments[memory.id] or memory.happened_at, memory.id))
 
 
 def _holding(services: Services, visible: frozenset[str], own: str, now: datetime) -> list[Memory]:

@@ -72,12 +72,12 @@ class Briefing(PlainData):
 
 @frozen(kw_only=True)
 class Additions:
-    """What the briefing for a repository has beside that of any scope.
+    """What the layers above add to the briefing of a scope.
 
-    `headline` is a sentence on the repository; `memories` are those of the parts that only it has,
-    with the text that is shown of each in `texts`, by part and id. `told` are the kinds that these
-    parts tell, which the recent memories then leave out, and `first` the ids that come first of all
-    that holds.
+    `headline` is a sentence on the repository; `memories` are further memories of a part, with the
+    text that is shown of each in `texts`, by part and id. `told` are the kinds that these parts
+    tell, which the recent memories then leave out, and `first` the ids that come first of all that
+    holds. `due_at` has the moments, by id, of reminders whose condition holds.
     """
 
     headline: str = ""
@@ -85,3 +85,4 @@ class Additions:
     texts: Mapping[tuple[BriefingPart, str], str] = field(factory=dict)
     told: Collection[Kind] = ()
     first: Collection[str] = ()
+    due_at: Mapping[str, datetime] = field(factory=dict)

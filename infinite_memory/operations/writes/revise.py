@@ -53,7 +53,12 @@ def not_found(memory_id: str) -> NotFound:
 
 
 def revise(
-    services: Services, memory_id: str, *, revision: int, changes: Mapping[str, Any]
+    services: Services,
+    memory_id: str,
+    *,
+    revision: int,
+    changes: Mapping[str, Any],
+    operation: Operation = Operation.REVISE,
 ) -> Receipt:
     """Change the fields in `changes` of a memory whose current revision is `revision`.
 
@@ -72,7 +77,7 @@ def revise(
     changes = dict(changes)
     supersedes = check_labels(changes.pop("supersedes", ()), "supersedes")
     create_scope = changes.pop("create_scope", None)
-    request = _Request(revision, changes, supersedes, create_scope)
+    request = _Request(revision, changes, supersedes, create_scope, operation)
     for last in attempts():
         try:
             return _revise_once(services, memory_id, request)
@@ -90,6 +95,7 @@ class _Request:
     changes: Mapping[str, Any]
     supersedes: Sequence[str]
     create_scope: bool | None
+    operation: Operation
 
 
 class _Overtaken(Conflict):
@@ -124,7 +130,7 @@ def _revise_once(services: Services, memory_id: str, request: _Request) -> Recei
     try:
         commit = merge_commits(expect, change, placement.commit)
         links = services.storage.links([memory_id]) if superseded else ()
-        services.storage.commit(with_entry(services, Operation.REVISE, commit, links=links))
+        services.storage.commit(with_entry(services, request.operation, commit, links=links))
     except Conflict as error:
         # The next attempt reads what is stored now.
         raise _Overtaken(str(error)) from error

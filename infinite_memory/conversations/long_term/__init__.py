@@ -1,0 +1,1 @@
+"""Long-term memories of conversations: named, and with a condition for when they come up."""

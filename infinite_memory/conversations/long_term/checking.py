@@ -1,0 +1,126 @@
+"""Check the conditions of many long-term memories on an occasion."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from attrs import frozen
+
+from infinite_memory.conversations.long_term.book import TrackedMemory, find_evaluator
+from infinite_memory.conversations.long_term.firing import is_limited, may_fire, read_firings
+from infinite_memory.model.conversation.trigger import Language, Occasion, Verdict
+from infinite_memory.operations.services import Services
+
+__all__ = ["Checked", "check_conditions", "find_resting"]
+
+
+@frozen(kw_only=True)
+class Checked:
+    """The long-term memories that were checked on an occasion, by what came of it.
+
+    The condition of those in `holding` holds and they may come up, while those in `resting` rest or
+    came up as often as they may. Those in `disabled` are not enabled, and those in `failing` have a
+    condition that could not be checked.
+    """
+
+    holding: Sequence[TrackedMemory]
+    resting: Sequence[TrackedMemory]
+    disabled: Sequence[TrackedMemory]
+    failing: Sequence[TrackedMemory]
+
+
+def check_conditions(
+    services: Services,
+    tracked: Sequence[TrackedMemory],
+    occasion: Occasion,
+    *,
+    code_seconds: float | None = None,
+) -> Checked:
+    """Check the conditions of the enabled memories among `tracked` on an occasion.
+
+    A condition that nobody approved is never run. With `code_seconds`, conditions that are code are
+    checked one after another, and no further one once the time is over or one took too long.
+    """
+    groups: defaultdict[Language, dict[str, TrackedMemory]] = defaultdict(dict)
+    disabled: list[TrackedMemory] = []
+    for entry in tracked:
+        assert entry.trigger is not None
+        if entry.disabled_because(services) is not None:
+            disabled.append(entry)
+        elif not entry.memory.ended_by(occasion.now) and entry.prepare(services):
+            groups[entry.trigger.language][entry.memory.id] = entry
+    held: set[str] = set()
+    for language, entries in groups.items():
+        is_timed = code_seconds is not None and language is not Language.RULES
+        verdicts = (
+            _evaluate_for(services, language, entries, occasion, code_seconds or 0)
+            if is_timed
+            else _evaluate(services, language, entries, occasion)
+        )
+        for memory_id, verdict in verdicts.items():
+            entries[memory_id].error = verdict.error
+            if verdict.holds:
+                held.add(memory_id)
+    holding = [entry for entry in tracked if entry.memory.id in held]
+    resting = find_resting(services, holding, occasion.now)
+    return Checked(
+        holding=[entry for entry in holding if entry.memory.id not in resting],
+        resting=[entry for entry in holding if entry.memory.id in resting],
+        disabled=disabled,
+        failing=[
+            entry
+            for entry in tracked
+            if entry.error is not None and entry.disabled_because(services) is None
+        ],
+    )
+
+
+def find_resting(
+    services: Services, tracked: Sequence[TrackedMemory], now: datetime
+) -> frozenset[str]:
+    """Return the ids of the memories that may not come up at `now`, whatever their condition."""
+    limited = {
+        entry.memory.id: (entry.memory, entry.trigger)
+        for entry in tracked
+        if entry.trigger is not None and is_limited(entry.trigger)
+    }
+    if not limited:
+        return frozenset()
+    firings = read_firings(services, [memory for memory, _ in limited.values()])
+    return frozenset(
+        memory_id
+        for memory_id, (_, trigger) in limited.items()
+        if not may_fire(trigger, firings[memory_id], now)
+    )
+
+
+def _evaluate(
+    services: Services,
+    language: Language,
+    entries: Mapping[str, TrackedMemory],
+    occasion: Occasion,
+) -> dict[str, Verdict]:
+    prepared = {memory_id: entry.prepared for memory_id, entry in entries.items()}
+    return find_evaluator(services, language).evaluate(prepared, occasion)
+
+
+def _evaluate_for(
+    services: Services,
+    language: Language,
+    entries: Mapping[str, TrackedMemory],
+    occasion: Occasion,
+    seconds: float,
+) -> dict[str, Verdict]:
+    """Check conditions one by one until the time is over, those that failed before last."""
+    end = time.monotonic() + seconds
+    verdicts: dict[str, Verdict] = {}
+    for memory_id, entry in sorted(entries.items(), key=lambda pair: pair[1].error is not None):
+        if time.monotonic() >= end:
+            break
+        verdicts |= _evaluate(services, language, {memory_id: entry}, occasion)
+        if verdicts[memory_id].is_timeout:
+            break
+    return verdicts
