@@ -109,7 +109,9 @@ def open_lifetime(
             backend=place.backend,
             data_folder=place.folder,
             reads=reads,
-            evaluators=open_evaluators(owned, given=parts.get("evaluators") or {}),
+            evaluators=open_evaluators(
+                owned, given=parts.get("evaluators") or {}, zone=effective.time_zone
+            ),
             segmenter=parts.get("segmenter"),
         )
         return Lifetime(services, owned.pop_all())

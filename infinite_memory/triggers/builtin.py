@@ -15,11 +15,12 @@ __all__ = ["open_evaluators"]
 
 
 def open_evaluators(
-    owned: ExitStack, *, given: Mapping[str, TriggerEvaluator]
+    owned: ExitStack, *, given: Mapping[str, TriggerEvaluator], zone: str | None
 ) -> Mapping[str, TriggerEvaluator]:
     """Return an evaluator for each language: the `given` one, or the built-in one.
 
-    `owned` closes the built-in ones. They start nothing before the first condition.
+    `owned` closes the built-in ones. They start nothing before the first condition. `zone` is the
+    configured time zone.
 
     Raises:
         InvalidInput: there is no language of a given name.
@@ -30,5 +31,7 @@ def open_evaluators(
     if Language.RULES not in evaluators:
         evaluators[Language.RULES] = owned.enter_context(closing(RulesEvaluator()))
     if Language.JAVASCRIPT not in evaluators:
-        evaluators[Language.JAVASCRIPT] = owned.enter_context(closing(JavaScriptEvaluator()))
+        evaluators[Language.JAVASCRIPT] = owned.enter_context(
+            closing(JavaScriptEvaluator(zone=zone))
+        )
     return evaluators

@@ -10,23 +10,25 @@ import signal
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from difflib import get_close_matches
 from importlib.util import find_spec
 from weakref import WeakSet
 
-from attrs import evolve, frozen
+from attrs import frozen
 
 from infinite_memory.errors import ConfigurationError, InvalidInput, install_hint
 from infinite_memory.model.conversation.message import ChatMessage
 from infinite_memory.model.conversation.trigger import Occasion, Verdict
 from infinite_memory.model.memory import JsonValue
+from infinite_memory.model.timestamps import in_zone
 from infinite_memory.triggers.javascript.resting import LateConditions
 from infinite_memory.triggers.javascript.worker import Worker, WorkerEnded, WorkerLate
 from infinite_memory.triggers.messages import choose_messages
 
-__all__ = ["JavaScriptEvaluator"]
+__all__ = ["JavaScriptEvaluator", "Prepared"]
 
 _log = logging.getLogger(__name__)
 
@@ -45,18 +47,19 @@ _ALWAYS = {
 _TOO_LATE = "it took longer than a second"
 _ENDED = "it ended its process"
 _CLOSED = "the store is closed"
+_NO_START = (
+    "the process for conditions in JavaScript does not start: run `python -m pip check` to see"
+    " whether the installation is complete"
+)
 _ALARM = -int(getattr(signal, "SIGALRM", 0))
 """The exit code of a process that the system ended at its alarm."""
-_NOON = datetime(2026, 1, 5, 12, tzinfo=UTC)
-_SAMPLE = Occasion(
-    now=_NOON,
-    messages=(ChatMessage(role="user", content="a message to try the condition on"),),
-    participants={},
-)
+_SAMPLE = (ChatMessage(role="user", content="a message to try the condition on"),)
 
 
-@frozen
-class _Prepared:
+@frozen(kw_only=True)
+class Prepared:
+    """A condition that was tried."""
+
     source: str
 
 
@@ -70,8 +73,15 @@ class JavaScriptEvaluator:
     the same for the same condition and moment. It sees no files, network, processes or environment.
     """
 
-    def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
-        """Start nothing yet; `clock` returns seconds, and measures how long a condition rests."""
+    def __init__(
+        self, *, zone: str | None = None, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """Start nothing yet.
+
+        `zone` is the time zone of most occasions, None for that of the machine: the process need
+        not be replaced for them. `clock` returns seconds, and measures how long a condition rests.
+        """
+        self._zone = zone
         self._lock = threading.Lock()
         self._late = LateConditions(clock)
         self._worker: Worker | None = None
@@ -97,15 +107,17 @@ class JavaScriptEvaluator:
             )
         _check_installed()
         with self._lock:
-            # In the time zone of the present process, if there is one: that makes no difference.
-            zone = UTC if self._worker is None else self._worker.tzinfo
-            sample = evolve(_SAMPLE, now=_NOON.astimezone(zone))
-            self._start_worker(sample.now)
+            now = in_zone(datetime.now(UTC), self._zone)
+            if self._worker is not None:
+                # The zone makes no difference here, and the process need not be replaced.
+                now = now.astimezone(self._worker.tzinfo)
+            sample = Occasion(now=now, messages=_SAMPLE, participants={})
+            self._start_worker(now)
             verdict = next(self._judge([condition], sample))
         problem = _find_problem(verdict)
         if verdict.is_timeout or problem is not None:
             raise InvalidInput(f"the condition {condition!r:.200} cannot be used: {problem}")
-        return _Prepared(condition)
+        return Prepared(source=condition)
 
     def evaluate(self, prepared: Mapping[str, object], occasion: Occasion) -> dict[str, Verdict]:
         """Return whether each condition holds; see `TriggerEvaluator`.
@@ -117,7 +129,7 @@ class JavaScriptEvaluator:
         awake: dict[str, str] = {}
         with self._lock:
             for name, condition in prepared.items():
-                if not isinstance(condition, _Prepared):
+                if not isinstance(condition, Prepared):
                     verdicts[name] = _failed("it was not prepared by this evaluator")
                 elif (minutes := self._late.minutes_left(condition.source)) is not None:
                     verdicts[name] = _failed(
@@ -132,9 +144,9 @@ class JavaScriptEvaluator:
                 self._late.note(awake[name], is_late=verdict.is_timeout)
                 verdicts[name] = verdict
                 if verdict.error is not None:
-                    _log.warning("a condition in JavaScript failed: %s", _kind(verdict))
                     _log.debug("the condition %r failed: %s", awake[name], verdict.error)
-        return verdicts
+        _log_failures(verdicts)
+        return {name: verdicts[name] for name in prepared}
 
     def close(self) -> None:
         """End the process; conditions that are being checked do not hold. Never waits for them."""
@@ -220,10 +232,7 @@ class JavaScriptEvaluator:
             worker.wait_ready()
         except (WorkerEnded, WorkerLate) as error:
             self._end_worker()
-            raise ConfigurationError(
-                "the process for conditions in JavaScript does not start: run `python -m pip check`"
-                " to see whether the installation is complete"
-            ) from error
+            raise ConfigurationError(_CLOSED if self._closed.is_set() else _NO_START) from error
         return worker
 
     def _end_worker(self) -> int | None:
@@ -307,10 +316,20 @@ def _find_problem(verdict: Verdict) -> str | None:
     return error if error in (*_ALWAYS.values(), _ENDED) else None
 
 
+def _log_failures(verdicts: Mapping[str, Verdict]) -> None:
+    kinds = Counter(_kind(verdict) for verdict in verdicts.values() if verdict.error is not None)
+    if kinds:
+        _log.warning(
+            "%d of %d conditions in JavaScript failed: %s",
+            kinds.total(),
+            len(verdicts),
+            ", ".join(f"{number} {kind}" for kind, number in kinds.most_common()),
+        )
+
+
 def _kind(verdict: Verdict) -> str:
     """Return what kind of failure a verdict tells, without words of the condition."""
     if verdict.is_timeout:
-        return _TOO_LATE
-    error = verdict.error or ""
-    name = error.split(":")[0]
-    return name if name.isalpha() else "error"
+        return "too late"
+    name = (verdict.error or "").split(":")[0]
+    return name if name.isalpha() and name.endswith("Error") else "other"
