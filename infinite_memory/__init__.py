@@ -46,6 +46,11 @@ if TYPE_CHECKING:
     from infinite_memory.model.access.key import AccessKey, KeyState, NewKey, Right
     from infinite_memory.model.archive.backup import Backup, BackupStep, Restored, RestoreMode
     from infinite_memory.model.archive.copying import Copied, CopyStep
+    from infinite_memory.model.conversation.attachment import (
+        Attachment,
+        AttachmentContent,
+        AttachmentMatch,
+    )
     from infinite_memory.model.criteria import Depth, Mode
     from infinite_memory.model.draft import Draft
     from infinite_memory.model.entry import Action, Actor, Entry, Operation
@@ -117,6 +122,9 @@ __all__ = [
     "ArchiveError",
     "ArchiveTooNew",
     "AsyncMemoryStore",
+    "Attachment",
+    "AttachmentContent",
+    "AttachmentMatch",
     "Backup",
     "BackupStep",
     "Briefing",
@@ -261,6 +269,7 @@ _HOMES = {
     "operations.briefing.values": ("Briefing", "BriefingItem", "BriefingPart", "BriefingSection"),
     "model.archive.backup": ("Backup", "BackupStep", "RestoreMode", "Restored"),
     "model.archive.copying": ("Copied", "CopyStep"),
+    "model.conversation.attachment": ("Attachment", "AttachmentContent", "AttachmentMatch"),
     "model.criteria": ("Depth", "Mode"),
     "model.draft": ("Draft",),
     "model.entry": ("Action", "Actor", "Entry", "Operation"),

@@ -110,7 +110,7 @@ def list_choices(*options: StrEnum | str) -> dict[str, Any]:
     return {"enum": [str(option) for option in options]}
 
 
-KINDS = list_choices(*Kind)
+KINDS = list_choices(*[kind for kind in Kind if kind is not Kind.ATTACHMENT])
 DEPTHS = list_choices(*Depth)
 MODES = list_choices(*Mode)
 _NEAR = 0.6

@@ -13,8 +13,8 @@ from infinite_memory.model.codec import (
     landmark_json,
     predecessor_json,
     reading_json,
+    shown_json,
     similar_json,
-    to_json,
     told_json,
 )
 from infinite_memory.model.criteria import Depth, Mode
@@ -103,7 +103,7 @@ def memory_to_data(memory: Memory) -> dict[str, Any]:
     """Return a memory as JSON data, without null, false and empty fields."""
     return {
         name: value
-        for name, value in to_json(memory).items()
+        for name, value in shown_json(memory).items()
         if value is not None and value is not False and value not in ([], {})
     }
 

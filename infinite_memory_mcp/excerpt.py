@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from attrs import frozen
 
+from infinite_memory.model.conversation.attachment import (
+    attachment_of,
+    describe_attachment,
+    shown_text,
+)
 from infinite_memory.model.criteria import Depth
 from infinite_memory.model.hits import Hit
 from infinite_memory.model.memory import Memory
 from infinite_memory_mcp.budget import estimate_tokens
+from infinite_memory_mcp.quotation import escape_label, quote_lines
 
-__all__ = ["Excerpt", "beginning_of", "excerpt_of", "window_of"]
+__all__ = ["Excerpt", "beginning_of", "excerpt_lines", "excerpt_of", "window_of"]
 
 # A text of about this many tokens is shown whole in a list; a longer one by its beginning.
 _WHOLE_TOKENS = 300
@@ -58,7 +66,7 @@ def excerpt_of(hit: Hit, depth: Depth, *, covered: bool) -> Excerpt:
 
 def beginning_of(memory: Memory) -> Excerpt:
     """Return the whole of a text that is not long, or its beginning."""
-    text = memory.text
+    text = shown_text(memory)
     if len(text) <= _WHOLE_TOKENS or (
         len(text) < _CHUNK_CHARS and estimate_tokens(text) <= _WHOLE_TOKENS
     ):
@@ -68,7 +76,8 @@ def beginning_of(memory: Memory) -> Excerpt:
 
 def window_of(memory: Memory, offset: int, tokens: int) -> Excerpt:
     """Return as much of a text from the character `offset` on as fits in so many tokens."""
-    text = memory.text[offset : offset + _CHUNK_CHARS]
+    whole = shown_text(memory)
+    text = whole[offset : offset + _CHUNK_CHARS]
     low, high = 1, len(text)
     while low < high:
         middle = (low + high + 1) // 2
@@ -78,10 +87,19 @@ def window_of(memory: Memory, offset: int, tokens: int) -> Excerpt:
         else:
             high = middle - 1
     end = offset + low
-    if end < len(memory.text):
-        space = memory.text.rfind(" ", offset + low // 2, end)
+    if end < len(whole):
+        space = whole.rfind(" ", offset + low // 2, end)
         end = end if space < 0 else space + 1
-    return _part(memory.text, offset, end)
+    return _part(whole, offset, end)
+
+
+def excerpt_lines(memory: Memory, excerpt: Excerpt) -> Iterator[str]:
+    """Yield the quoted excerpt, the type and the reference of an attachment, and how to read on."""
+    yield quote_lines(excerpt.shown)
+    if attachment_of(memory) is not None:
+        yield f"attachment: {escape_label(describe_attachment(memory) or '')}"
+    if excerpt.is_cut and not excerpt.heading:
+        yield excerpt.remark
 
 
 def _part(text: str, start: int, end: int) -> Excerpt:

@@ -11,7 +11,13 @@ from infinite_memory.model.memory import Kind, Memory, Status
 from infinite_memory.model.messages import format_count
 from infinite_memory.model.receipt import Outcome, Receipt, Searchable, Similar
 from infinite_memory_mcp.budget import DEFAULT_TOKENS, estimate_tokens, fit_count
-from infinite_memory_mcp.excerpt import Excerpt, beginning_of, excerpt_of, window_of
+from infinite_memory_mcp.excerpt import (
+    Excerpt,
+    beginning_of,
+    excerpt_lines,
+    excerpt_of,
+    window_of,
+)
 from infinite_memory_mcp.quotation import escape_label, quote_lines
 from infinite_memory_mcp.view import MAX_IDS, PLAIN, View
 
@@ -241,9 +247,7 @@ def _render_hit(number: int, hit: Hit, depth: Depth, summary: str | None, view: 
     excerpt = excerpt_of(hit, depth, covered=summary is not None)
     if hit.memory.title is not None and excerpt.shown != hit.memory.title:
         lines.append(f"title: {escape_label(hit.memory.title)}")
-    lines.append(quote_lines(excerpt.shown))
-    if excerpt.is_cut and not excerpt.heading:
-        lines.append(excerpt.remark)
+    lines += excerpt_lines(hit.memory, excerpt)
     lines += _related_lines(hit, view)
     if hit.explanation is not None:
         lines.append(_render_explanation(hit.explanation))
@@ -277,10 +281,7 @@ def render_memory(
     lines = [f"[{number}] {' · '.join(_header_fields(memory, view))}"]
     if memory.title is not None:
         lines.append(f"title: {escape_label(memory.title)}")
-    lines.append(quote_lines(shown.shown))
-    if shown.is_cut:
-        lines.append(shown.remark)
-    return "\n".join(lines)
+    return "\n".join([*lines, *excerpt_lines(memory, shown)])
 
 
 def _header_fields(memory: Memory, view: View, *, ended: bool = False) -> Iterable[str]:

@@ -122,7 +122,7 @@ def _inside(store: MemoryStore) -> list[Any]:
 
 
 # So many entries of the journal each step outside makes.
-_ENTRIES = (2, 2, 2, 2, 2, 2, 2, 0, 3, 3)
+_ENTRIES = (2, 2, 2, 2, 2, 2, 2, 0, 4, 3)
 
 
 def _outside(store: MemoryStore, storage: Storage) -> list[Any]:
@@ -198,6 +198,14 @@ def _outside(store: MemoryStore, storage: Storage) -> list[Any]:
             store.remember("zzquartz deadline in Global June", id="zz-global"),
             store.triggers.add("zz-reminder", "zzquartz", _ALWAYS, conversation_id="zz-talk"),
             store.triggers.add("reminder", "zzquartz", _ALWAYS, scope="zz-vault"),
+            store.attachments.attach(
+                "zz-id-2",
+                uri="data:image/zzpng;base64,AAAA",
+                description="zzquartz picture of the deadline",
+                tags=["zz-tag"],
+                embedding=[1, 0],
+                model="zz-clip",
+            ),
         ],
         lambda: store.projects.store_chunk(
             "zzquartz deadline of Apollo failed",

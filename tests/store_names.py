@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from infinite_memory import MemoryStore
+from infinite_memory.store.attachments import Attachments
 from infinite_memory.store.backups import Backups
 from infinite_memory.store.bulk import Bulk
 from infinite_memory.store.conversations import Conversations
@@ -20,6 +21,7 @@ from infinite_memory.store.upkeep import Upkeep
 __all__ = ["GROUPS", "public_names"]
 
 GROUPS = {
+    "attachments": Attachments,
     "backups": Backups,
     "bulk": Bulk,
     "conversations": Conversations,

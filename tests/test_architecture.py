@@ -43,6 +43,7 @@ LAYERS = [
     "infinite_memory.embedding",
     "infinite_memory.search",
     "infinite_memory.operations",
+    "infinite_memory.attachments",
     "infinite_memory.triggers",
     "infinite_memory.conversations",
     "infinite_memory.archive",

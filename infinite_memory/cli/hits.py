@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from infinite_memory.cli.output import Line, emit_lines, emit_table
 from infinite_memory.cli.render import excerpt, one_line, provenance
+from infinite_memory.model.conversation.attachment import attachment_of, describe_attachment
 from infinite_memory.model.criteria import Depth
 from infinite_memory.model.hits import Explanation, Hit, Hits
 from infinite_memory.model.memory import Status
@@ -72,6 +73,8 @@ def _hit_lines(rank: int, hit: Hit, zone: str | None, summary: str | None) -> li
     else:
         text, cut = _cut_text(hit)
         lines.append(Line([(text, "")], 3))
+        if attachment_of(memory) is not None:
+            lines.append(Line([(f"attachment: {describe_attachment(memory)}", "dim")], 3))
         hint = f"{memory.id} (the whole text: infinite-memory show {memory.id})"
         lines.append(Line([(hint if cut else memory.id, "dim")], 3))
     for label, ids in (

@@ -10,6 +10,7 @@ from typing import Any
 
 from infinite_memory.cli.output import Line
 from infinite_memory.model.codec import iso, key_holder_json, similar_json
+from infinite_memory.model.conversation.attachment import present
 from infinite_memory.model.fields import MEMORY_FIELDS, FieldType
 from infinite_memory.model.memory import Memory, Status
 from infinite_memory.model.messages import format_count
@@ -136,7 +137,8 @@ def effective_status(memory: Memory, now: datetime) -> str:
 
 
 def memory_lines(memory: Memory, zone: str | None) -> list[Line]:
-    """Return every field of a memory, and its whole text."""
+    """Return every field of a memory, and its whole text, as `present` shows them."""
+    memory = present(memory)
     lines = [Line(provenance(memory, zone)), _field("id", memory.id)]
     for field in _FIELDS:
         value = getattr(memory, field.name)

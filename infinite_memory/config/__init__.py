@@ -1,5 +1,6 @@
 """The configuration, merged from a file, the environment and the command line."""
 
+from infinite_memory.config.attachments import Attachments
 from infinite_memory.config.loading import (
     CONFIG_FILE,
     PASSPHRASE_VARIABLE,
@@ -25,6 +26,7 @@ __all__ = [
     "CPU_PROVIDER",
     "DEFAULT_HOME",
     "PASSPHRASE_VARIABLE",
+    "Attachments",
     "Audit",
     "Chunking",
     "Config",

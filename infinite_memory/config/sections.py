@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
+from infinite_memory.config.attachments import Attachments
 from infinite_memory.config.projects import Chunking, Projects
 from infinite_memory.config.section import Section
 from infinite_memory.config.upkeep import Summaries, Upkeep
@@ -175,3 +176,4 @@ class Config(Section):
     summaries: Summaries = Summaries()
     projects: Projects = Projects()
     chunking: Chunking = Chunking()
+    attachments: Attachments = Attachments()

@@ -86,7 +86,7 @@ def run_export(services: Services, request: ExportRequest) -> Exported:
 def _write_jsonl(services: Services, request: ExportRequest) -> Exported:
     output = writing_file(request.path, force=request.force)
     with output as part, exporting(services.storage) as storage:
-        ids = request.selection.list_ids(storage)
+        ids = request.selection.list_whole(storage)
         part.write(head_line(services.clock(), storage.identity))
         for scope in request.selection.scopes.values():
             part.write(scope_line(scope))

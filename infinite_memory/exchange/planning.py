@@ -20,6 +20,7 @@ from infinite_memory.model.scope import Scope, fold_name, visible_from
 from infinite_memory.operations.conversation_scopes import create_missing_scopes
 from infinite_memory.operations.services import Services
 from infinite_memory.operations.undo.groups import part_of
+from infinite_memory.operations.writes.attached import link_attachments
 from infinite_memory.operations.writes.supersession import Supersession
 
 __all__ = ["Plan", "PlannedLinks", "plan_links", "plan_part"]
@@ -31,9 +32,13 @@ _MOVED_BY_KEY = {"valid_from", "valid_to"}
 
 @frozen(kw_only=True)
 class Plan:
-    """The commit of a part, and how many memories of the source it adds, changes or leaves."""
+    """The commit of a part, and how many memories of the source it adds, changes or leaves.
+
+    `attached` are the links to attachments that the memories name.
+    """
 
     commit: Commit
+    attached: tuple[Link, ...] = ()
     added: int = 0
     changed: int = 0
     unchanged: int = 0
@@ -65,9 +70,11 @@ def plan_part(
             fresh.append(candidate)
         seen.add(memory_id)
     commit = merge_commits(_place(services, fresh), Commit(puts=planner.puts))
+    stored = {put.memory.id: put.memory for put in commit.puts}
+    attached = link_attachments(services, stored.values()).links
     names = {put.memory.scope for put in commit.puts}
     scopes = _plan_scopes(services, names, wanted_scopes)
-    return Plan(commit=merge_commits(scopes, commit), **planner.counts)
+    return Plan(commit=merge_commits(scopes, commit), attached=tuple(attached), **planner.counts)
 
 
 def _place(services: Services, fresh: Sequence[Candidate]) -> Commit:
@@ -225,6 +232,11 @@ class PlannedLinks:
     new: tuple[Link, ...] = ()
     present: tuple[Link, ...] = ()
     loose: int = 0
+
+    def leave_out(self, links: Sequence[Link]) -> tuple[Link, ...]:
+        """Return `links` without those that the source has too."""
+        keys = {link.key for link in self.new}
+        return tuple([link for link in links if link.key not in keys])
 
 
 def plan_links(services: Services, records: Sequence[LinkRecord], plan: Plan) -> PlannedLinks:

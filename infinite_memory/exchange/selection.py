@@ -7,6 +7,7 @@ from typing import Any
 
 from attrs import evolve, frozen
 
+from infinite_memory.model.conversation.attachment import is_content
 from infinite_memory.model.criteria import Conditions, Criteria, Inherited, Mode
 from infinite_memory.model.link import Link
 from infinite_memory.model.memory import Memory, Status
@@ -15,6 +16,7 @@ from infinite_memory.operations.retrieval.search_request import build_criteria
 from infinite_memory.operations.scopes import ALL
 from infinite_memory.operations.services import Services
 from infinite_memory.protocols import Storage
+from infinite_memory.storage.attached import list_attached
 
 __all__ = ["Selection", "choose_memories", "read_links", "read_memories"]
 
@@ -33,17 +35,35 @@ class Selection:
     scopes: Mapping[str, Scope]
     left_out: tuple[str, ...]
 
+    def list_whole(self, storage: Storage) -> list[str]:
+        """Return the ids of `list_ids`, then those of their attachments and of stored bytes."""
+        ids = self.list_ids(storage)
+        known = set(ids)
+        attached = list_attached(storage, ids)
+        return ids + [
+            memory_id
+            for memory_id, memory in sorted(attached.items())
+            if memory_id not in known
+            and memory.scope in self.scopes
+            and memory.status is not Status.FORGOTTEN
+        ]
+
     def list_ids(self, storage: Storage, scopes: frozenset[str] | None = None) -> list[str]:
         """Return the ids of the memories, the oldest first; `scopes` narrows the selection.
 
-        Equal times are in the order of their ids, so equal stores give equal exports.
+        Equal times are in the order of their ids, so equal stores give equal exports. The stored
+        bytes of attachments are left out.
         """
         criteria = self.criteria if scopes is None else evolve(self.criteria, scopes=scopes)
         ids: list[str] = []
         after: str | None = None
         while True:
             page = storage.find(criteria, limit=_PAGE, after=after)
-            ids += [memory.id for memory in page.memories if criteria.admit(memory)]
+            ids += [
+                memory.id
+                for memory in page.memories
+                if criteria.admit(memory) and not is_content(memory)
+            ]
             after = page.next
             if after is None:
                 return ids[::-1]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from infinite_memory.model.conversation.attachment import present
 from infinite_memory.model.fields import MEMORY_FIELDS, FieldType, MemoryField
 from infinite_memory.model.hits import Predecessor, Told
 from infinite_memory.model.memory import JsonValue, Memory
@@ -21,6 +22,7 @@ __all__ = [
     "landmark_json",
     "predecessor_json",
     "reading_json",
+    "shown_json",
     "similar_json",
     "to_json",
     "to_micros",
@@ -59,6 +61,11 @@ def from_micros(microseconds: int) -> datetime:
 def to_json(memory: Memory) -> dict[str, JsonValue]:
     """Return every field of `memory` as a JSON object, in the order of the class."""
     return {field.name: _to_json(field, getattr(memory, field.name)) for field in MEMORY_FIELDS}
+
+
+def shown_json(memory: Memory) -> dict[str, JsonValue]:
+    """Return the fields of `memory` as answers show them; see `present`."""
+    return to_json(present(memory))
 
 
 def _to_json(field: MemoryField, value: Any) -> JsonValue:

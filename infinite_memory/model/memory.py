@@ -39,6 +39,7 @@ class Kind(StrEnum):
     DECISION = "decision"
     LESSON = "lesson"
     REMINDER = "reminder"
+    ATTACHMENT = "attachment"
 
 
 class Status(StrEnum):

@@ -105,7 +105,11 @@ def embed_new(services: Services, memories: Sequence[Memory]) -> EmbeddedMemorie
     Memories that are too long to wait for, or that the model refuses, are found by their words, and
     `catch_up` embeds them later.
     """
-    short = [memory for memory in memories if len(memory.text) <= _MAX_CHARS_AT_ONCE]
+    short = [
+        memory
+        for memory in memories
+        if len(memory.text) <= _MAX_CHARS_AT_ONCE or not memory.is_indexed
+    ]
     failure: str | None = None
     with AfterCommit(f"the embedding of {format_count(len(short), 'memory', 'memories')}") as step:
         model = services.models.answering()

@@ -14,7 +14,7 @@ __all__ = ["quoting_summaries"]
 _PAGE = 500
 # A tool makes a piece of work out of what others said; what a person or an assistant stores with
 # sources is theirs.
-_KINDS = frozenset(Kind) - {Kind.MESSAGE, Kind.NOTE, Kind.FACT, Kind.REMINDER}
+_KINDS = frozenset(Kind) - {Kind.MESSAGE, Kind.NOTE, Kind.FACT, Kind.REMINDER, Kind.ATTACHMENT}
 
 
 def quoting_summaries(storage: Storage, ids: Iterable[str]) -> dict[str, Memory]:

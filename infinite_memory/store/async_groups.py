@@ -13,6 +13,7 @@ from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
 from infinite_memory.model.entry import Entry
 from infinite_memory.model.scope import Scope
+from infinite_memory.store.attachments import Attachments
 from infinite_memory.store.backups import Backups
 from infinite_memory.store.bulk import Bulk
 from infinite_memory.store.conversations import Conversations
@@ -29,6 +30,7 @@ from infinite_memory.store.triggers import Triggers
 from infinite_memory.store.upkeep import Upkeep
 
 __all__ = [
+    "AsyncAttachments",
     "AsyncBackups",
     "AsyncBulk",
     "AsyncConversations",
@@ -115,6 +117,15 @@ def awaited(
         return await self._threads.run(partial(method, self._blocking, *args, **kwargs))
 
     return call
+
+
+class AsyncAttachments(Awaited[Attachments]):
+    """`Attachments`, awaited."""
+
+    attach = awaited(Attachments.attach)
+    list = awaited(Attachments.list)
+    read = awaited(Attachments.read)
+    find_similar = awaited(Attachments.find_similar)
 
 
 class AsyncBackups(Awaited[Backups]):

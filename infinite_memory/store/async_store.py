@@ -10,6 +10,7 @@ from typing import Any, Self
 from infinite_memory.config import Config
 from infinite_memory.model.checks import check_count
 from infinite_memory.store.async_groups import (
+    AsyncAttachments,
     AsyncBackups,
     AsyncBulk,
     AsyncConversations,
@@ -62,6 +63,7 @@ class AsyncMemoryStore(Awaited[MemoryStore]):
         self.ids = AsyncIds(store.ids, pool)
         self.keys = AsyncKeys(store.keys, pool)
         self.conversations = AsyncConversations(store.conversations, pool)
+        self.attachments = AsyncAttachments(store.attachments, pool)
         self.backups = AsyncBackups(store.backups, pool)
         self.exchange = AsyncExchange(store.exchange, pool)
         self.upkeep = AsyncUpkeep(store.upkeep, pool)

@@ -32,6 +32,7 @@ from infinite_memory.operations.writes.forget import forget
 from infinite_memory.operations.writes.remember import Progress, remember, remember_many
 from infinite_memory.operations.writes.revise import get_record, revise
 from infinite_memory.projects.session_context import brief_scope
+from infinite_memory.store.attachments import Attachments
 from infinite_memory.store.backups import Backups
 from infinite_memory.store.bulk import Bulk
 from infinite_memory.store.confining import confine_lifetime
@@ -77,6 +78,7 @@ class MemoryStore(OpenStore):
         self.ids = Ids(lifetime)
         self.keys = AccessKeys(lifetime)
         self.conversations = Conversations(lifetime)
+        self.attachments = Attachments(lifetime)
         self.backups = Backups(lifetime)
         self.exchange = Exchange(lifetime)
         self.upkeep = Upkeep(lifetime)

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping
 
 from attrs import define, evolve, field
 
-from infinite_memory.model.commit import Commit, Erase, Put
-from infinite_memory.model.memory import Memory, Status
+from infinite_memory.model.commit import Commit, Erase, Expect, Put
+from infinite_memory.model.memory import Kind, Memory, Status
+from infinite_memory.operations.writes.attached import find_attached
 from infinite_memory.operations.writes.quoting_summaries import find_quoting_summaries
 from infinite_memory.upkeep.context import JobContext
 from infinite_memory.upkeep.job import MAX_CHANGES
@@ -40,10 +41,14 @@ class Changes:
 
     def commit(self) -> Commit:
         """Return the commit that carries all verdicts out."""
+        # Nobody may begin to share an attachment between this look and the commit.
+        number = self.context.services.storage.journal_end().number + 1
         verdicts = self._all()
         erases = [m for m, verdict in verdicts.values() if verdict.action is StepAction.ERASE]
         archived = [m for m, verdict in verdicts.values() if verdict.action is StepAction.ARCHIVE]
+        is_guarded = any(memory.kind is Kind.ATTACHMENT for memory in erases)
         return Commit(
+            expect=Expect(entry_number=number) if is_guarded else Expect(),
             erases=tuple(Erase(id=memory.id, expected=memory.revision) for memory in erases),
             puts=archive_puts(self.context, archived),
         )
@@ -54,6 +59,10 @@ class Changes:
         quoting = find_quoting_summaries(self.context.services, erased)
         reason = "a summary that quotes an erased memory"
         added = {summary.id: (summary, Verdict(StepAction.ERASE, reason)) for summary in quoting}
+        memories = [*quoting, *(self._verdicts[memory_id][0] for memory_id in erased)]
+        attached = find_attached(self.context.services, memories).values()
+        reason = "an attachment of an erased memory"
+        added |= {m.id: (m, Verdict(StepAction.ERASE, reason)) for m in attached}
         return {**self._verdicts, **added}
 
 

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from infinite_memory.errors import InvalidInput, KeyElsewhere
 from infinite_memory.model.codec import iso
+from infinite_memory.model.conversation.attachment import shown_text
 from infinite_memory.model.messages import format_count
 from infinite_memory_mcp.arguments import Arguments, Limit, MemoryId, Scopes
 from infinite_memory_mcp.data import HITS, memories_to_data, object_schema
@@ -136,7 +137,7 @@ def _undo_lines(report: Undone, view: View) -> Iterator[str]:
     for change in report.changes[:MAX_IDS]:
         yield _render_change(change, view)
         if not change.is_private:
-            yield quote_lines(_shorten(change.after.text))
+            yield quote_lines(_shorten(shown_text(change.after)))
     more = len(report.changes) - MAX_IDS
     if more > 0:
         yield f"and {format_count(more, 'more memory', 'more memories')}"

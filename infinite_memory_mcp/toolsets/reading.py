@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 from pydantic import Field
 
 from infinite_memory.errors import InvalidInput, NotFound
+from infinite_memory.model.conversation.attachment import present
 from infinite_memory.model.criteria import Depth, Inherited
 from infinite_memory.model.hits import Step
 from infinite_memory.model.memory import Status
@@ -292,7 +293,7 @@ def _render_by_id(store: MemoryStore, arguments: RetrieveMemory) -> Answer:
         )
     if len(arguments.ids) > _MAX_IDS:
         raise InvalidInput(f"ids has {len(arguments.ids)} entries and the limit is {_MAX_IDS}")
-    memories = [store.get(memory_id) for memory_id in dict.fromkeys(arguments.ids)]
+    memories = [present(store.get(memory_id)) for memory_id in dict.fromkeys(arguments.ids)]
     for memory in memories:
         if memory.status is Status.FORGOTTEN:
             raise NotFound(

@@ -238,6 +238,25 @@ def activated(store: MemoryStore) -> Any:
     ]
 
 
+def attaching_calls() -> Iterator[Call]:
+    """Attach to what is outside, and embeddings unlike those outside."""
+    picture = {"uri": "https://example.org/a.png", "embedding": [1, 0, 0], "model": "zz-clip"}
+    for memory_id in (None, *IDS):
+        yield lambda s, i=memory_id: (s.attachments.attach(i, **picture), s.journal.entries())
+    data = {"uri": "data:image/zzpng;base64,AAAA", "description": "the deadline"}
+    for scope in (None, *SCOPES):
+        yield lambda s, n=scope: (s.attachments.attach(scope=n, **data), s.stats())
+
+
+def attached_then(
+    store: MemoryStore, then: Callable[[MemoryStore, str], Any], **fields: Any
+) -> Any:
+    """Attach something inside, and return what `then` gives of it."""
+    picture = {"description": "a picture", "embedding": [1, 0], "model": "clip", **fields}
+    receipt = store.attachments.attach("in-1", uri="data:image/x;base64,AAAA", **picture)
+    return then(store, receipt.id), store.journal.entries()
+
+
 def made_of(store: MemoryStore, choice: Mapping[str, Any]) -> str:
     return store.bulk.preview_forget(**choice).token
 
@@ -351,6 +370,28 @@ ROWS: Mapping[str, list[Call]] = {
     ],
     "upkeep.work": [lambda s: s.upkeep.work(threading.Event())],
     "upkeep.work_once": [lambda s: s.upkeep.work_once()],
+    "attachments.attach": [*attaching_calls()],
+    "attachments.list": [
+        *(lambda s, i=i: s.attachments.list(i) for i in IDS),
+        lambda s: attached_then(s, lambda s, _: s.attachments.list("in-1")),
+    ],
+    "attachments.read": [
+        *(lambda s, i=i: s.attachments.read(i) for i in IDS),
+        lambda s: attached_then(s, lambda s, i: s.attachments.read(i)),
+        lambda s: attached_then(s, lambda s, _: s.forget("in-1", hard=True)),
+        lambda s: attached_then(s, lambda s, _: (s.forget("in-1"), s.undo())),
+    ],
+    "attachments.find_similar": [
+        lambda s: s.attachments.find_similar([1, 0], model="zz-clip"),
+        lambda s: s.attachments.find_similar([1, 0, 0], model="zz-clip", scope="ALL"),
+        lambda s: attached_then(s, lambda s, _: s.attachments.find_similar([1, 0], model="zz-c")),
+        *(
+            lambda s, n=n: attached_then(
+                s, lambda s, _, n=n: s.attachments.find_similar([1, 0], model="clip", scope=n)
+            )
+            for n in SCOPES
+        ),
+    ],
     "bulk.preview_forget": [*bulk_calls()],
     "bulk.forget": [
         *(

@@ -24,6 +24,10 @@ APOLLO = "github.com/octo/apollo"
 OLD, NEW = HashingEmbedder(32), HashingEmbedder(64)
 
 CALLS: dict[str, Callable[[MemoryStore], object]] = {
+    "attachments.attach": lambda store: store.attachments.attach("a", uri="https://e.org/a.png"),
+    "attachments.list": lambda store: store.attachments.list("a"),
+    "attachments.read": lambda store: store.attachments.read("a"),
+    "attachments.find_similar": lambda store: store.attachments.find_similar([1.0]),
     "backups.create": lambda store: store.backups.create(),
     "backups.list": lambda store: store.backups.list(),
     "backups.verify": lambda store: store.backups.verify("x.imarchive"),

@@ -16,7 +16,8 @@ from infinite_memory.cli.output import Line, emit_json, emit_lines, is_terminal,
 from infinite_memory.cli.render import one_line, receipt_json, receipt_sentence
 from infinite_memory.cli.waiting import waiting
 from infinite_memory.errors import Conflict, NotFound, StoreDamaged
-from infinite_memory.model.codec import to_json
+from infinite_memory.model.codec import shown_json
+from infinite_memory.model.conversation.attachment import shown_text
 from infinite_memory.model.memory import Kind, Status
 from infinite_memory.model.messages import format_count
 from infinite_memory.model.receipt import BulkReceipt, Preview, Receipt
@@ -122,7 +123,7 @@ def _look_up(
     receipts: dict[str, Receipt] = {}
     for memory_id in memory_ids:
         try:
-            text = one_line(store.get(memory_id).text, max_chars=_TEXT_CHARS)
+            text = one_line(shown_text(store.get(memory_id)), max_chars=_TEXT_CHARS)
         except StoreDamaged:
             if not hard:
                 raise
@@ -222,7 +223,7 @@ def _preview_json(preview: Preview, refusal: str | None) -> dict[str, Any]:
         "count": preview.count,
         "token": preview.token,
         "by_scope": dict(preview.by_scope),
-        "memories": [to_json(memory) for memory in preview.memories],
+        "memories": [shown_json(memory) for memory in preview.memories],
         "elsewhere": dict(preview.elsewhere),
     }
 

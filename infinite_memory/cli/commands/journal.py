@@ -13,6 +13,7 @@ from infinite_memory.cli.options import common_options, wants_json
 from infinite_memory.cli.output import Line, emit_json, emit_lines, emit_table, remark
 from infinite_memory.cli.render import one_line
 from infinite_memory.model.codec import iso
+from infinite_memory.model.conversation.attachment import shown_text
 from infinite_memory.model.entry import Action, Actor, Entry
 from infinite_memory.model.messages import format_count
 from infinite_memory.model.timestamps import show_moment
@@ -228,7 +229,7 @@ def change_line(change: MemoryChange) -> str:
     before, after, differing = change.before, change.after, change.differing
     parts = []
     if "text" in differing and not change.is_private:
-        parts.append(f"{_shorten(before.text)} → {_shorten(after.text)}")
+        parts.append(f"{_shorten(shown_text(before))} → {_shorten(shown_text(after))}")
     elif "text" in differing:
         parts.append("another text")
     if "status" in differing:
@@ -238,7 +239,9 @@ def change_line(change: MemoryChange) -> str:
     further = [name for name in differing if name not in _NAMED_IN_PART]
     if further:
         parts.append(f"{', '.join(further)} as before")
-    same_text = "" if change.is_private or "text" in differing else f" {_shorten(after.text)}"
+    same_text = (
+        "" if change.is_private or "text" in differing else f" {_shorten(shown_text(after))}"
+    )
     return f"{after.id}{same_text}: {', '.join(parts) or 'as it was'}"
 
 
@@ -249,7 +252,7 @@ def change_json(change: MemoryChange) -> dict[str, Any]:
         "id": change.after.id,
         **{
             side: {
-                **({} if change.is_private else {"text": memory.text}),
+                **({} if change.is_private else {"text": shown_text(memory)}),
                 "status": str(memory.status),
                 "scope": memory.scope,
                 "revision": memory.revision,

@@ -29,7 +29,8 @@ from infinite_memory.cli.render import (
 )
 from infinite_memory.cli.scope_hints import name_create_option
 from infinite_memory.errors import KeyElsewhere
-from infinite_memory.model.codec import to_json
+from infinite_memory.model.codec import shown_json
+from infinite_memory.model.conversation.attachment import shown_text
 from infinite_memory.model.fields import MEMORY_FIELDS
 from infinite_memory.model.memory import Memory, Status
 from infinite_memory.model.messages import format_count
@@ -63,9 +64,9 @@ def show_command(context: click.Context, memory_id: str, *, history: bool, usage
         recalls = (store.usage(memory_id) if usage else None) or Usage(count=0)
         zone = store.config.time_zone
     if wants_json(context):
-        earlier = {"history": [to_json(revision) for revision in revisions]} if history else {}
+        earlier = {"history": [shown_json(revision) for revision in revisions]} if history else {}
         recalled = {"usage": recalls.to_dict()} if usage else {}
-        emit_json({**to_json(memory), **recalled, **earlier})
+        emit_json({**shown_json(memory), **recalled, **earlier})
         return
     for number, revision in enumerate(revisions or [memory]):
         if number:
@@ -191,7 +192,7 @@ def history_command(context: click.Context, id_or_key: str, *, scopes: tuple[str
             raise KeyElsewhere.of(error.key, error.where, error.scopes, call) from error
         zone = store.config.time_zone
     if wants_json(context):
-        emit_json({"history": [to_json(memory) for memory in memories]})
+        emit_json({"history": [shown_json(memory) for memory in memories]})
         return
     max_chars = _TABLE_CHARS if is_terminal(sys.stdout) else _PIPE_CHARS
     emit_table(
@@ -203,7 +204,7 @@ def history_command(context: click.Context, id_or_key: str, *, scopes: tuple[str
 
 def _history_row(memory: Memory, zone: str | None, max_chars: int) -> tuple[str, ...]:
     end = "" if memory.valid_to is None else show_moment(memory.valid_to, zone)
-    text = one_line(memory.text, max_chars=max_chars)
+    text = one_line(shown_text(memory), max_chars=max_chars)
     return (
         show_moment(memory.held_from, zone),
         end,
@@ -236,7 +237,7 @@ def conflicts_command(context: click.Context, *, scopes: tuple[str, ...]) -> Non
         groups = store.journal.conflicts(scope=list(scopes) or None)
         zone = store.config.time_zone
     if wants_json(context):
-        emit_json({"conflicts": [[to_json(memory) for memory in group] for group in groups]})
+        emit_json({"conflicts": [[shown_json(memory) for memory in group] for group in groups]})
         return
     if not groups:
         remark("No facts disagree.")

@@ -17,7 +17,8 @@ from infinite_memory.cli.output import emit_json, emit_table, is_terminal, remar
 from infinite_memory.cli.render import effective_status, one_line
 from infinite_memory.cli.scope_hints import describe_other_scopes, searched_scopes
 from infinite_memory.clock import system_clock
-from infinite_memory.model.codec import iso, landmark_json, reading_json, to_json
+from infinite_memory.model.codec import iso, landmark_json, reading_json, shown_json
+from infinite_memory.model.conversation.attachment import shown_text
 from infinite_memory.model.criteria import Inherited
 from infinite_memory.model.memory import Memory, Status
 from infinite_memory.model.messages import format_count
@@ -115,7 +116,7 @@ def _format_landmark(landmark: Landmark, zone: str | None) -> str:
 def _document(recalled: Recalled) -> dict[str, Any]:
     digest = recalled.digest
     return {
-        "memories": [to_json(memory) for memory in recalled],
+        "memories": [shown_json(memory) for memory in recalled],
         "order": recalled.order,
         "total": recalled.total,
         "window": _window(recalled.window.start, recalled.window.end),
@@ -171,7 +172,7 @@ def list_command(
         if not as_json:
             hint = describe_other_scopes(store, searched_scopes(store, options["scopes"]))
     if as_json:
-        memories = [to_json(memory) for memory in page.memories]
+        memories = [shown_json(memory) for memory in page.memories]
         when = None if page.when is None else reading_json(page.when)
         emit_json({"memories": memories, "when": when, "as_of": iso(as_of), "next": page.next})
         return
@@ -206,7 +207,7 @@ def emit_rows(memories: Iterable[Memory], zone: str | None) -> None:
                 show_moment(memory.happened_at, zone),
                 memory.scope,
                 _kind(memory, now),
-                f"{one_line(memory.text, max_chars=max_chars)}\n{memory.id}",
+                f"{one_line(shown_text(memory), max_chars=max_chars)}\n{memory.id}",
             )
             for memory in memories
         ],

@@ -16,7 +16,7 @@ from infinite_memory.cli.options import common_options, wants_json
 from infinite_memory.cli.output import Line, emit_json, emit_lines, remark
 from infinite_memory.cli.render import join_words, scope_names
 from infinite_memory.cli.scope_hints import describe_other_scopes
-from infinite_memory.model.codec import iso, predecessor_json, reading_json, to_json, told_json
+from infinite_memory.model.codec import iso, predecessor_json, reading_json, shown_json, told_json
 from infinite_memory.model.criteria import Depth
 from infinite_memory.model.hits import Hit, Hits, Step
 from infinite_memory.model.messages import format_count
@@ -109,7 +109,7 @@ def _document(query: str, hits: Hits, *, explain: bool) -> dict[str, Any]:
 
 
 def _hit_json(hit: Hit, *, explain: bool) -> dict[str, Any]:
-    memory = to_json(hit.memory)
+    memory = shown_json(hit.memory)
     document = {"id": memory.pop("id"), "text": memory.pop("text"), "score": hit.score, **memory}
     if hit.twins:
         document["twins"] = list(hit.twins)

@@ -9,6 +9,7 @@ from attrs import evolve, fields_dict, frozen
 
 from infinite_memory.errors import Conflict
 from infinite_memory.model.commit import Commit, Expect, Put, merge_commits
+from infinite_memory.model.conversation.attachment import is_content
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.entry import Entry, LinkStep, MemoryStep, Operation, ScopeStep
 from infinite_memory.model.link import Link
@@ -17,6 +18,7 @@ from infinite_memory.model.record import Record
 from infinite_memory.model.scope import Scope, Sensitivity, fold_name, visible_from
 from infinite_memory.operations.services import Services
 from infinite_memory.operations.undo.removed_scopes import ScopeRestorer
+from infinite_memory.storage.attached import content_in_use
 
 __all__ = ["MemoryChange", "Reversal", "list_some", "plan_reversal"]
 
@@ -111,11 +113,11 @@ class _Planner:
         action = self._entry.action
         records = self._storage.get([step.id for step in action.memories])
         erased = [step.id for step in action.memories if self._is_gone(step, records)]
-        gone = frozenset(erased)
+        left = frozenset(erased) | self._find_shared_content(records)
         puts = [
             self._restore_memory(step, records[step.id])
             for step in action.memories
-            if step.id not in gone
+            if step.id not in left
         ]
         changes = [MemoryChange(before=records[p.memory.id].memory, after=p.memory) for p in puts]
         self._restore_scopes()
@@ -150,6 +152,12 @@ class _Planner:
             for scope in (self._present.get(memory.scope),)
         )
         return MemoryChange(before=change.before, after=put.memory, is_private=is_private)
+
+    def _find_shared_content(self, records: Mapping[str, Record]) -> frozenset[str]:
+        """Return the stored bytes that the entry added and that further attachments have by now."""
+        added = {step.id for step in self._entry.action.memories if step.before == 0}
+        contents = [i for i in added & records.keys() if is_content(records[i].memory)]
+        return content_in_use(self._storage, contents, gone=records) if contents else frozenset()
 
     def _is_gone(self, step: MemoryStep, records: Mapping[str, Record]) -> bool:
         return step.after == 0 or step.id not in records or self._was_erased(step.id)

@@ -12,6 +12,7 @@ from attrs import evolve, frozen
 from infinite_memory.errors import Conflict, InvalidInput
 from infinite_memory.model.checks import check_field, check_label
 from infinite_memory.model.commit import Commit, Put
+from infinite_memory.model.conversation.attachment import is_content
 from infinite_memory.model.criteria import Conditions, Criteria, Inherited, Mode
 from infinite_memory.model.entry import Operation
 from infinite_memory.model.hits import LIKELY
@@ -24,6 +25,7 @@ from infinite_memory.operations.retrieval.search import find_hits
 from infinite_memory.operations.retrieval.search_request import SearchRequest, build_criteria
 from infinite_memory.operations.scopes import ALL
 from infinite_memory.operations.services import Services
+from infinite_memory.operations.writes.attached import find_attached, hide_attached
 
 __all__ = ["forget_matching", "preview_matching"]
 
@@ -97,7 +99,7 @@ def forget_matching(
             " preview and confirm that"
         )
     if memories:
-        puts = tuple(_puts(services, memories))
+        puts = (*_puts(services, memories), *hide_attached(services, memories))
         services.storage.commit(with_entry(services, Operation.FORGET, Commit(puts=puts)))
     return BulkReceipt(ids=tuple([memory.id for memory in memories]))
 
@@ -123,7 +125,17 @@ def _check(
 
 
 def _select(services: Services, selection: _Selection) -> list[Memory]:
-    """Return the memories that are chosen: the best first with a query, else the newest."""
+    """Return the memories that are chosen, and after them their attachments.
+
+    The stored bytes of an attachment go with it and are not listed.
+    """
+    chosen = [memory for memory in _choose(services, selection) if not is_content(memory)]
+    attached = find_attached(services, chosen, hidden=True)
+    return [*chosen, *(memory for memory in attached.values() if not is_content(memory))]
+
+
+def _choose(services: Services, selection: _Selection) -> list[Memory]:
+    """Return what meets the conditions: the best first with a query, else the newest."""
     if selection.query is None:
         return _list_matching(services, selection)
     if "scope" not in selection.conditions:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from attrs import evolve
 
 from infinite_memory.errors import Conflict, StoreDamaged
-from infinite_memory.model.commit import Commit, Erase, Put
+from infinite_memory.model.commit import Commit, Erase, Expect, Put
+from infinite_memory.model.conversation.attachment import is_content
 from infinite_memory.model.entry import Operation
 from infinite_memory.model.ids import check_id
 from infinite_memory.model.memory import Kind, Memory, Status
@@ -14,6 +17,7 @@ from infinite_memory.operations.journal import with_entry
 from infinite_memory.operations.retry import attempts
 from infinite_memory.operations.services import Services
 from infinite_memory.operations.writes.after_commit import AfterCommit
+from infinite_memory.operations.writes.attached import find_attached, hide_attached
 from infinite_memory.operations.writes.quoting_summaries import (
     erase_late_summaries,
     find_quoting_summaries,
@@ -21,6 +25,7 @@ from infinite_memory.operations.writes.quoting_summaries import (
 from infinite_memory.operations.writes.receipts import receipt_of
 from infinite_memory.operations.writes.revise import get_record, not_found
 from infinite_memory.protocols import SupportsIndex
+from infinite_memory.storage.attached import attached_memories
 
 __all__ = ["forget"]
 
@@ -38,9 +43,10 @@ def forget(services: Services, memory_id: str, *, hard: bool) -> Receipt:
     hard forget of an erased memory returns `unchanged`, after it has finished the work of a hard
     forget that was interrupted: of several concurrent calls exactly one returns `erased`. A hard
     forget also erases every summary that quotes the memory, directly or through another summary,
-    and the receipt names them, except summaries in scopes that this handle does not show. If the
-    bytes of the memory cannot be removed from the files at the moment, the memory is erased anyway,
-    and the receipt names the pending step.
+    and the receipt names them, except summaries in scopes that this handle does not show. The
+    attachments that no further memory has go with their memory in either case. If the bytes of the
+    memory cannot be removed from the files at the moment, the memory is erased anyway, and the
+    receipt names the pending step.
 
     Raises:
         NotFound: the memory does not exist; if `hard`, it was never erased either.
@@ -63,7 +69,8 @@ def _hide(services: Services, memory_id: str) -> Receipt:
         )
         try:
             put = Put(memory=after, expected=before.revision, embeddings=record.embeddings)
-            services.storage.commit(with_entry(services, Operation.FORGET, Commit(puts=(put,))))
+            puts = (put, *hide_attached(services, [before]))
+            services.storage.commit(with_entry(services, Operation.FORGET, Commit(puts=puts)))
             break
         except Conflict:
             if last:
@@ -94,7 +101,7 @@ def _erase(services: Services, memory_id: str) -> Receipt:
     pending = [f"{failure}; forget it once more to finish this" for failure in failures]
     if not scrubbed:
         pending.append(_STILL_READ)
-    erased = (*receipt.erased, *map(_describe_summary, late))
+    erased = (*receipt.erased, *map(_describe_erased, late))
     return evolve(receipt, erased=erased, pending=tuple(pending))
 
 
@@ -110,40 +117,61 @@ def _erase_once(services: Services, memory_id: str) -> Receipt:
         record = storage.get([check_id(memory_id)]).get(memory_id)
         revisions = len(storage.history(memory_id))
     except StoreDamaged:
-        quoting = _commit_erasure(services, Erase(id=memory_id))
+        others = _commit_erasure(services, Erase(id=memory_id), None)
         # The memory is unreadable, so the receipt cannot describe it.
-        parts = [f"memory {memory_id}, which was damaged", *map(_describe_summary, quoting)]
+        parts = [f"memory {memory_id}, which was damaged", *map(_describe_erased, others)]
         return _receipt_of_unknown(services, memory_id, Outcome.ERASED, *parts)
     if record is None:
         if memory_id not in storage.erased([memory_id]):
             raise not_found(memory_id)
         return _receipt_of_unknown(services, memory_id, Outcome.UNCHANGED)
     erase = Erase(id=memory_id, expected=record.memory.revision)
-    quoting = _commit_erasure(services, erase)
+    others = _commit_erasure(services, erase, record.memory)
     parts = [f"memory {memory_id}", f"{revisions} revision{'s' if revisions > 1 else ''}"]
     count = sum(len(embedding.vectors) for embedding in record.embeddings)
     if count:
         parts.append(f"{count} vector{'s' if count > 1 else ''}")
-    parts += map(_describe_summary, quoting)
+    parts += map(_describe_erased, others)
     receipt = receipt_of(record.memory, Outcome.ERASED, Searchable.NOT)
     return evolve(receipt, erased=tuple(parts))
 
 
-def _commit_erasure(services: Services, erase: Erase) -> list[Memory]:
-    """Erase a memory and the summaries that quote it in one commit; return the summaries.
+def _commit_erasure(services: Services, erase: Erase, memory: Memory | None) -> list[Memory]:
+    """Erase a memory, the summaries that quote it and its attachments in one commit.
+
+    `memory` is None if it is damaged. Return the summaries and the attachments.
 
     Raises:
         Conflict: another client changed or erased one of them at the same moment.
     """
     quoting = find_quoting_summaries(services, [erase.id])
-    erases = (erase, *(Erase(id=memory.id, expected=memory.revision) for memory in quoting))
-    services.storage.commit(with_entry(services, Operation.ERASE, Commit(erases=erases)))
-    return quoting
+    attached, expect = _find_attached(services, erase.id, memory, quoting), Expect()
+    if attached:
+        # Nobody may begin to share an attachment between this look and the commit.
+        expect = Expect(entry_number=services.storage.journal_end().number + 1)
+        attached = _find_attached(services, erase.id, memory, quoting)
+    others = [*quoting, *attached.values()]
+    erases = (erase, *(Erase(id=memory.id, expected=memory.revision) for memory in others))
+    commit = Commit(expect=expect, erases=erases)
+    services.storage.commit(with_entry(services, Operation.ERASE, commit))
+    return others
 
 
-def _describe_summary(summary: Memory) -> str:
-    noun = "summary" if summary.kind is Kind.SUMMARY else "piece of work"
-    return f"{noun} {summary.id}, which quoted it"
+def _find_attached(
+    services: Services, memory_id: str, memory: Memory | None, quoting: Sequence[Memory]
+) -> dict[str, Memory]:
+    if memory is not None:
+        return find_attached(services, [memory, *quoting])
+    return attached_memories(services.storage, [memory_id, *(other.id for other in quoting)])
+
+
+def _describe_erased(memory: Memory) -> str:
+    if is_content(memory):
+        return f"the stored bytes {memory.id}"
+    if memory.kind is Kind.ATTACHMENT:
+        return f"attachment {memory.id}"
+    noun = "summary" if memory.kind is Kind.SUMMARY else "piece of work"
+    return f"{noun} {memory.id}, which quoted it"
 
 
 def _receipt_of_unknown(

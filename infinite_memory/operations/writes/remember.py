@@ -29,6 +29,7 @@ from infinite_memory.operations.scopes import with_known_spelling
 from infinite_memory.operations.services import Services
 from infinite_memory.operations.visibility import quote_text
 from infinite_memory.operations.writes.after_commit import AfterCommit
+from infinite_memory.operations.writes.attached import link_attachments
 from infinite_memory.operations.writes.duplicates import Duplicates, NewMemory, find_duplicates
 from infinite_memory.operations.writes.receipts import has_vectors, receipt_of
 from infinite_memory.operations.writes.supersession import Placement, Supersession
@@ -243,6 +244,7 @@ def _commit_batch(
                     Commit(expect=expect),
                     create_missing_scopes(names, scopes, services.config),
                     placement.commit,
+                    link_attachments(services, placement.memories.values()),
                 )
                 services.storage.commit(with_entry(services, Operation.REMEMBER, commit))
             return _CommittedBatch(duplicates=duplicates, placement=placement, earlier=earlier)

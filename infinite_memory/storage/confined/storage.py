@@ -18,6 +18,7 @@ from infinite_memory.model.memory import Memory
 from infinite_memory.model.record import Change, Changes, Page, Record, Size, Usage
 from infinite_memory.model.scope import Scope
 from infinite_memory.protocols import Storage, limit_to_brief_calls
+from infinite_memory.storage.attached import erased_with
 from infinite_memory.storage.confined.confinement import (
     Confinement,
     touched_ids,
@@ -30,7 +31,6 @@ from infinite_memory.storage.hash_chain import EntryDamaged
 from infinite_memory.storage.keys import list_keys
 from infinite_memory.storage.paging import check_limit
 from infinite_memory.storage.preconditions import check_commit
-from infinite_memory.storage.quoting import quoting_summaries
 
 __all__ = ["ConfinedStorage"]
 
@@ -282,11 +282,11 @@ class ConfinedStorage:
             )
 
     def _quoting_summaries(self, commit: Commit) -> dict[str, Memory]:
-        """Return the summaries, in any scope, that the commit must erase besides its erases."""
+        """Return the summaries and attachments, in any scope, to erase besides the erases."""
         erased = {erase.id for erase in commit.erases}
         if not erased:
             return {}
-        quoting = quoting_summaries(self._inner, erased - self._outside(list(erased)))
+        quoting = erased_with(self._inner, erased - self._outside(list(erased)))
         return {i: summary for i, summary in quoting.items() if i not in erased}
 
     def _translate(self, commit: Commit, quoting: Collection[str] = ()) -> Commit:

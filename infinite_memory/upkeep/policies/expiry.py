@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from infinite_memory.config import ScopeRules
+from infinite_memory.model.conversation.attachment import is_content
 from infinite_memory.model.memory import Memory, Status
 from infinite_memory.model.messages import format_count
 from infinite_memory.upkeep.policies.verdict import Verdict, last_touched
@@ -35,8 +36,11 @@ def judge_expired(
 
     The rule is for every memory of its scope, whatever it is. With `erase` it is also for memories
     that are archived, superseded or forgotten already. The age counts from `since`, by default from
-    the last change; with `erase` give `told_at`, so that archiving does not prolong a life.
+    the last change; with `erase` give `told_at`, so that archiving does not prolong a life. The
+    stored bytes of an attachment go with the attachment.
     """
+    if is_content(memory):
+        return None
     begin = last_touched(memory) if since is None else since
     if rules.keep_days is None or now - begin < timedelta(days=rules.keep_days):
         return None

@@ -1,0 +1,1 @@
+"""Images, sounds and files that belong to memories: as references, or with their bytes."""
