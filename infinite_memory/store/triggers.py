@@ -87,11 +87,13 @@ class Triggers(Group):
         prompt: str | None = None,
         conversation_id: str = DEFAULT_CONVERSATION,
         updated_context: str | None = None,
+        recent_messages: Messages | None = None,
         scope: str | None = None,
     ) -> Receipt:
         """Change the trigger or the prompt of a long-term memory; a new trigger is enabled.
 
-        `updated_context` says in which situation. What is not given stays.
+        `updated_context`, or the last of `recent_messages`, say in which situation. What is not
+        given stays.
 
         Raises:
             NotFound: the conversation has no memory of that name; the message has the nearest.
@@ -105,6 +107,7 @@ class Triggers(Group):
             prompt=prompt,
             conversation_id=conversation_id,
             updated_context=updated_context,
+            recent_messages=recent_messages,
             scope=scope,
         )
 

@@ -53,6 +53,14 @@ def test_a_rule_of_time_is_due_now_or_at_a_full_hour_of_its_day(timed: MemorySto
     assert due(timed, within=DAY) == [("of today", NOW)]
 
 
+def test_a_part_on_the_time_counts_at_any_depth(timed: MemoryStore) -> None:
+    inner = {"all": [{"none_of": ["cancelled"]}, {"recurs": "FREQ=WEEKLY;BYDAY=MO"}]}
+    timed.triggers.add("weekly", "the meeting", {"any": [{"any_of": ["meeting"]}, inner]})
+    timed.triggers.add("hours", "lunch", {"between": "15:30-16:30"})
+    monday = datetime(2026, 7, 19, 18, 30, tzinfo=UTC)
+    assert due(timed) == [("lunch", NOW + timedelta(minutes=70)), ("the meeting", monday)]
+
+
 def test_code_is_due_when_it_holds_now(timed: MemoryStore) -> None:
     timed.triggers.add("always", "look at the board", "true")
     timed.triggers.add("never", "nothing", "false")

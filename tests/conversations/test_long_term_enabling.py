@@ -72,6 +72,23 @@ def test_both_are_undone_and_done_again(store: MemoryStore) -> None:
     assert reason(store) == "it is switched off"
 
 
+def test_an_undo_of_the_approval_takes_it_from_a_trigger_that_came_switched_on(
+    store: MemoryStore,
+) -> None:
+    original = store.get(store.triggers.add("original", "January 20", RULE).id)
+    store.remember("text", kind="reminder", title="birthday", context=original.context)
+    store.triggers.enable("birthday")
+    assert reason(store) is None
+    undone = store.undo()
+    assert NOT_APPROVED in (reason(store) or "")
+    store.undo(undone.entry)
+    assert reason(store) is None
+    store.triggers.update("birthday", trigger=FORGED)
+    store.undo()
+    assert reason(store) is None
+    assert store.triggers.get("birthday").trigger.condition == RULE
+
+
 def test_several_are_enabled_in_one_call_or_none(store: MemoryStore) -> None:
     for name in ("one", "two"):
         store.triggers.add(name, "text", RULE)

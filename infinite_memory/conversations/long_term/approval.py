@@ -53,12 +53,18 @@ def _has_condition(revision: Memory, trigger: Trigger) -> bool:
 def _approved_revisions(storage: Storage, memory_id: str) -> Iterator[int]:
     """Yield the revisions that entries of the operation TRIGGER left, newest first.
 
-    An erased memory has nothing in common with a later memory of its id.
+    An erased memory has nothing in common with a later memory of its id. An entry that was undone
+    approves nothing, unless that undo was undone.
     """
     before: int | None = None
+    undone: set[int] = set()
     while True:
         page = storage.journal(before=before, limit=_PAGE, memory_id=memory_id)
         for entry in page:
+            if entry.number in undone:
+                continue
+            if entry.action.undoes is not None:
+                undone.add(entry.action.undoes)
             for step in entry.action.memories:
                 if step.id != memory_id:
                     continue

@@ -11,8 +11,8 @@ from infinite_memory.conversations.long_term.checking import check_conditions
 from infinite_memory.conversations.long_term.values import DueReminder
 from infinite_memory.errors import InvalidInput
 from infinite_memory.model.conversation.message import check_conversation_id
-from infinite_memory.model.conversation.trigger import Language, Occasion
-from infinite_memory.model.memory import Memory
+from infinite_memory.model.conversation.trigger import Language, Occasion, Trigger
+from infinite_memory.model.memory import JsonValue, Memory
 from infinite_memory.model.timestamps import in_zone
 from infinite_memory.operations.reminders import due_at
 from infinite_memory.operations.scopes import choose_scopes
@@ -26,7 +26,8 @@ DEFAULT_WITHIN = timedelta(days=7)
 _OVERDUE = timedelta(days=7)
 _MOST_WITHIN = timedelta(days=366)
 _STEP = timedelta(hours=1)
-_MOST_LOOKED_AHEAD = 500
+_MOST_LOOKED_AHEAD = 2000
+_TIME_PARTS = frozenset({"on", "since", "until", "between", "weekdays", "recurs"})
 
 
 def find_due(
@@ -101,9 +102,7 @@ def _find_moments(
     waiting = [
         entry
         for entry in triggers
-        if entry.memory.id not in moments
-        and entry.trigger is not None
-        and entry.trigger.language is Language.RULES
+        if entry.memory.id not in moments and _depends_on_time(entry.trigger)
     ][:_MOST_LOOKED_AHEAD]
     # The full hours of the configured time zone, whose offset may be half an hour.
     local = in_zone(now, services.config.time_zone)
@@ -113,6 +112,22 @@ def _find_moments(
         moments |= {entry.memory.id: hour for entry in held}
         waiting = [entry for entry in waiting if entry.memory.id not in moments]
     return moments
+
+
+def _depends_on_time(trigger: Trigger | None) -> bool:
+    """Return whether a trigger is rules with a part on the time, at any depth."""
+    if trigger is None or trigger.language is not Language.RULES:
+        return False
+    parts: list[JsonValue] = [trigger.condition]
+    while parts:
+        part = parts.pop()
+        if isinstance(part, dict):
+            if not _TIME_PARTS.isdisjoint(part):
+                return True
+            parts += part.values()
+        elif isinstance(part, list):
+            parts += part
+    return False
 
 
 def _check_now(

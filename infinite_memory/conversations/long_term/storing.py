@@ -101,6 +101,7 @@ def update(
     prompt: object,
     conversation_id: object,
     updated_context: object,
+    recent_messages: object,
     scope: str | None,
 ) -> Receipt:
     """Change the prompt or the trigger of a long-term memory; see `Triggers.update`.
@@ -110,11 +111,11 @@ def update(
         NotFound: the conversation has no memory of that name.
     """
     conversation = check_conversation(conversation_id)
-    if trigger is None and prompt is None and updated_context is None:
+    situation = _read_situation(services, updated_context, recent_messages, _UPDATED)
+    if trigger is None and prompt is None and situation is None:
         raise InvalidInput("nothing to update: give a trigger, a prompt or an updated_context")
     checked = None if trigger is None else check_trigger(services, trigger)
     text = None if prompt is None else _check_prompt(services, prompt)
-    situation = _check_situation(services, updated_context, _UPDATED)
     for last in attempts():
         tracked = find_named(services, name, conversation, scope)
         changes: dict[str, Any] = {} if text is None else {"text": text}
@@ -154,25 +155,12 @@ class _Request:
 
 
 def _check(services: Services, new: NewMemory) -> _Request:
-    situation = _check_situation(services, new.created_context, _CREATED)
-    if new.recent_messages is not None:
-        messages = check_messages(
-            new.recent_messages,
-            "recent_messages",
-            max_bytes=services.config.limits.max_text_bytes,
-            zone=services.config.time_zone,
-        )
-        lines = [
-            f"{message.speaker}: {shorten(message.content, _MESSAGE_CHARS)}"
-            for message in messages[-_MESSAGES_KEPT:]
-        ]
-        situation = situation or "\n".join(lines) or None
     return _Request(
         name=check_name(new.name),
         prompt=_check_prompt(services, new.prompt),
         trigger=check_trigger(services, new.trigger),
         conversation_id=check_conversation(new.conversation_id),
-        situation=situation,
+        situation=_read_situation(services, new.created_context, new.recent_messages, _CREATED),
         new=new,
         tags=() if new.tags is None else new.tags,
     )
@@ -182,10 +170,28 @@ def _check_prompt(services: Services, value: object) -> str:
     return check_text(value, "prompt", max_bytes=services.config.limits.max_text_bytes)
 
 
-def _check_situation(services: Services, value: object, name: str) -> str | None:
-    if value is None or (isinstance(value, str) and not value.strip()):
-        return None
-    return check_text(value, name, max_bytes=services.config.limits.max_context_bytes)
+def _read_situation(services: Services, context: object, messages: object, name: str) -> str | None:
+    """Return the situation in which a memory is made or updated, in the words of the caller.
+
+    Without any it is a line for each of the last messages, shortened.
+    """
+    limits = services.config.limits
+    situation = None
+    if not (context is None or (isinstance(context, str) and not context.strip())):
+        situation = check_text(context, name, max_bytes=limits.max_context_bytes)
+    if messages is None:
+        return situation
+    recent = check_messages(
+        messages,
+        "recent_messages",
+        max_bytes=limits.max_text_bytes,
+        zone=services.config.time_zone,
+    )
+    lines = [
+        f"{message.speaker}: {shorten(message.content, _MESSAGE_CHARS)}"
+        for message in recent[-_MESSAGES_KEPT:]
+    ]
+    return situation or "\n".join(lines) or None
 
 
 def _build(services: Services, request: _Request) -> Memory:
