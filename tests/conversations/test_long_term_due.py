@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -109,3 +110,20 @@ def test_the_briefing_has_what_is_due(timed: MemoryStore) -> None:
     ]
     assert "birthday: Congratulate Alice" in briefing.text
     assert "secret" not in briefing.text
+
+
+def test_a_condition_that_hangs_keeps_no_briefing_from_being_quick(timed: MemoryStore) -> None:
+    for number in range(3):
+        timed.triggers.add(
+            f"hangs {number}",
+            "text",
+            "context.messages.length === 0 && (() => { while (true) {} })()",
+            conversation_id=f"c{number}",
+        )
+    timed.triggers.add("today", "Congratulate Alice", {"on": "2026-07-17"})
+    begun = time.monotonic()
+    briefing = timed.briefing()
+    assert time.monotonic() - begun < 10
+    assert "Congratulate Alice" in briefing.text
+    failing = [memory.name for memory in timed.triggers.list() if memory.error is not None]
+    assert len(failing) == 1

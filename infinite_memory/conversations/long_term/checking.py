@@ -37,12 +37,13 @@ def check_conditions(
     tracked: Sequence[TrackedMemory],
     occasion: Occasion,
     *,
-    code_seconds: float | None = None,
+    code_until: float | None = None,
 ) -> Checked:
     """Check the conditions of the enabled memories among `tracked` on an occasion.
 
-    A condition that nobody approved is never run. With `code_seconds`, conditions that are code are
-    checked one after another, and no further one once the time is over or one took too long.
+    A condition that nobody approved is never run. Conditions that are code are checked one after
+    another, and none is begun after the moment `code_until` of the monotonic clock; None means that
+    all are checked together.
     """
     groups: defaultdict[Language, dict[str, TrackedMemory]] = defaultdict(dict)
     disabled: list[TrackedMemory] = []
@@ -50,15 +51,14 @@ def check_conditions(
         assert entry.trigger is not None
         if entry.disabled_because(services) is not None:
             disabled.append(entry)
-        elif not entry.memory.ended_by(occasion.now) and entry.prepare(services):
+        elif not entry.memory.ended_by(occasion.now):
             groups[entry.trigger.language][entry.memory.id] = entry
     held: set[str] = set()
     for language, entries in groups.items():
-        is_timed = code_seconds is not None and language is not Language.RULES
         verdicts = (
-            _evaluate_for(services, language, entries, occasion, code_seconds or 0)
-            if is_timed
-            else _evaluate(services, language, entries, occasion)
+            _evaluate(services, language, entries, occasion)
+            if code_until is None or language is Language.RULES
+            else _evaluate_until(services, language, entries, occasion, code_until)
         )
         for memory_id, verdict in verdicts.items():
             entries[memory_id].error = verdict.error
@@ -103,24 +103,24 @@ def _evaluate(
     entries: Mapping[str, TrackedMemory],
     occasion: Occasion,
 ) -> dict[str, Verdict]:
-    prepared = {memory_id: entry.prepared for memory_id, entry in entries.items()}
-    return find_evaluator(services, language).evaluate(prepared, occasion)
+    """Return the verdicts on the conditions that can be prepared."""
+    prepared = {
+        memory_id: entry.prepared for memory_id, entry in entries.items() if entry.prepare(services)
+    }
+    return find_evaluator(services, language).evaluate(prepared, occasion) if prepared else {}
 
 
-def _evaluate_for(
+def _evaluate_until(
     services: Services,
     language: Language,
     entries: Mapping[str, TrackedMemory],
     occasion: Occasion,
-    seconds: float,
+    moment: float,
 ) -> dict[str, Verdict]:
-    """Check conditions one by one until the time is over, those that failed before last."""
-    end = time.monotonic() + seconds
+    """Check conditions one by one until a moment, those that failed before last."""
     verdicts: dict[str, Verdict] = {}
     for memory_id, entry in sorted(entries.items(), key=lambda pair: pair[1].error is not None):
-        if time.monotonic() >= end:
+        if time.monotonic() >= moment:
             break
         verdicts |= _evaluate(services, language, {memory_id: entry}, occasion)
-        if verdicts[memory_id].is_timeout:
-            break
     return verdicts

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime, timedelta
@@ -80,14 +81,15 @@ def find_holding_now(
 ) -> list[Memory]:
     """Return the long-term memories in `scopes` whose condition holds without any message.
 
-    Conditions that are code are checked for about `code_seconds` at most.
+    Conditions that are code are checked for `code_seconds`, and as long as the last of them takes.
     """
     triggers = [
         entry
         for entry in read_book(services).values()
         if entry.trigger is not None and entry.memory.scope in scopes
     ]
-    holding = _check_now(services, triggers, services.clock(), code_seconds=code_seconds)
+    code_until = time.monotonic() + code_seconds
+    holding = _check_now(services, triggers, services.clock(), code_until=code_until)
     ordered = sorted(holding, key=lambda entry: (entry.memory.happened_at, entry.memory.id))
     return [entry.memory for entry in ordered]
 
@@ -97,7 +99,7 @@ def _find_moments(
 ) -> dict[str, datetime]:
     """Return when the conditions hold without any message: now, or for rules at a later hour."""
     moments = {
-        entry.memory.id: now for entry in _check_now(services, triggers, now, code_seconds=None)
+        entry.memory.id: now for entry in _check_now(services, triggers, now, code_until=None)
     }
     waiting = [
         entry
@@ -108,7 +110,7 @@ def _find_moments(
     local = in_zone(now, services.config.time_zone)
     hour = now - timedelta(minutes=local.minute, seconds=local.second, microseconds=now.microsecond)
     while waiting and (hour := hour + _STEP) <= now + within:
-        held = _check_now(services, waiting, hour, code_seconds=0)
+        held = _check_now(services, waiting, hour, code_until=None)
         moments |= {entry.memory.id: hour for entry in held}
         waiting = [entry for entry in waiting if entry.memory.id not in moments]
     return moments
@@ -135,7 +137,7 @@ def _check_now(
     triggers: Sequence[TrackedMemory],
     moment: datetime,
     *,
-    code_seconds: float | None,
+    code_until: float | None,
 ) -> Sequence[TrackedMemory]:
     """Return the memories that may come up at a moment without any message, each by itself.
 
@@ -148,7 +150,7 @@ def _check_now(
     holding: list[TrackedMemory] = []
     for (conversation, scope), entries in places.items():
         occasion = Occasion(now=local, conversation_id=conversation, scope=scope)
-        checked = check_conditions(services, entries, occasion, code_seconds=code_seconds)
+        checked = check_conditions(services, entries, occasion, code_until=code_until)
         holding += checked.holding
     return holding
 
