@@ -137,6 +137,9 @@ def test_a_scope_holds_memories_and_is_created(store: MemoryStore) -> None:
         store.triggers.get("deadline", scope="apollo")
     with pytest.raises(UnknownScope):
         store.triggers.activate([], scope="apolo")
+    store.triggers.add("only there", "text", RULE, scope="apollo")
+    with pytest.raises(NotFound, match="the scope 'apollo' has one of that name"):
+        store.triggers.delete("only there")
 
 
 def test_an_update_changes_what_is_given_and_keeps_the_rest(store: MemoryStore) -> None:

@@ -19,11 +19,11 @@ __all__ = ["Checked", "check_conditions", "find_resting"]
 
 @frozen(kw_only=True)
 class Checked:
-    """The long-term memories that were checked on an occasion, by what came of it.
+    """The long-term memories that were checked on an occasion, by the result.
 
-    The condition of those in `holding` holds and they may come up, while those in `resting` rest or
-    came up as often as they may. Those in `disabled` are not enabled, and those in `failing` have a
-    condition that could not be checked.
+    `holding` are memories whose condition holds and that may come up; `resting` are memories whose
+    condition holds during their cooldown, or after their last firing. The triggers of `disabled`
+    are not enabled, and the conditions of `failing` could not be checked.
     """
 
     holding: Sequence[TrackedMemory]

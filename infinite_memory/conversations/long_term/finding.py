@@ -14,6 +14,7 @@ from infinite_memory.errors import InvalidInput, NotFound
 from infinite_memory.model.conversation.message import check_conversation_id
 from infinite_memory.model.ids import ENDING_CHARS
 from infinite_memory.model.messages import suggest_name
+from infinite_memory.operations.scopes import ALL
 from infinite_memory.operations.services import Services
 
 __all__ = ["check_conversation", "find_named"]
@@ -63,25 +64,25 @@ def find_named(
             f"{len(matching)} long-term memories are named {wanted!r:.100}: give an id in place of"
             f" the name: {shown}"
         )
-    raise _not_found(services, wanted, tracked, conversation_id, scope)
+    raise _not_found(services, wanted, tracked, conversation_id)
 
 
 def _not_found(
-    services: Services,
-    name: str,
-    tracked: Iterable[TrackedMemory],
-    conversation_id: str | None,
-    scope: str | Iterable[str] | None,
+    services: Services, name: str, tracked: Iterable[TrackedMemory], conversation_id: str | None
 ) -> NotFound:
-    """Return the error for a name that no memory of the conversation has."""
+    """Return the error for a name that no memory of the conversation has.
+
+    It says where else the name is, in the scopes that are open, or else the nearest name.
+    """
     where = "" if conversation_id is None else f" in the conversation {conversation_id!r:.100}"
     sentence = f"there is no long-term memory {name!r:.100}{where}"
     folded = fold_memory_name(name)
-    for entry in select_tracked(services, None, scope):
+    for entry in select_tracked(services, None, ALL):
         if entry.folded_name == folded:
-            return NotFound(
-                f"{sentence}: the conversation {entry.conversation_id!r:.100} has one of that name"
-            )
+            place = f"the conversation {entry.conversation_id!r:.100}"
+            if entry.conversation_id == conversation_id:
+                place = f"the scope {entry.memory.scope!r}"
+            return NotFound(f"{sentence}: {place} has one of that name")
     names = [entry.name for entry in tracked]
     if not names:
         return NotFound(f"{sentence}, nor any other: add it first")

@@ -43,7 +43,7 @@ class LongTermMemory(PlainData):
 
 @frozen(kw_only=True)
 class TriggerFailure(PlainData):
-    """A condition that could not be checked, and why; it counts as one that does not hold."""
+    """A condition that could not be checked, and why; it counts as false."""
 
     id: str
     name: str
@@ -54,10 +54,10 @@ class TriggerFailure(PlainData):
 class Activation(PlainData):
     """The long-term memories that come up in a conversation at a moment.
 
-    `activated` are those whose condition holds, the earliest first; `random` are at most two
+    `activated` are the memories whose condition holds, the earliest first; `random` are at most two
     further memories of the conversation, drawn with `seed`. `total` counts the memories of the
-    conversation, `disabled` those whose trigger is not enabled, and `resting` those whose condition
-    holds during their cooldown, or after their last firing.
+    conversation, `disabled` the memories whose trigger is not enabled, and `resting` the memories
+    whose condition holds during their cooldown, or after their last firing.
     """
 
     conversation_id: str
