@@ -118,11 +118,26 @@ def _inside(store: MemoryStore) -> list[Any]:
             kind="summary",
             sources=["in-1"],
         ),
+        lambda: _converse(store, "in-short", "team", "the deadline of Apollo is near"),
     ]
 
 
+def _converse(store: MemoryStore, memory_id: str, scope: str, text: str) -> None:
+    """Log a message, and keep a short-term memory of it, in a conversation of both sides."""
+    store.conversations.log([{"role": "user", "content": text}], "talk", scope=scope)
+    # With an id of its own, so that both stores hold the same.
+    store.remember(
+        text,
+        id=memory_id,
+        kind="discussion",
+        scope=scope,
+        conversation_id="talk",
+        context={"short_term": {"keywords": dict.fromkeys(text.split(), 9.0)}},
+    )
+
+
 # So many entries of the journal each step outside makes.
-_ENTRIES = (2, 2, 2, 2, 2, 2, 2, 0, 4, 3)
+_ENTRIES = (2, 2, 2, 2, 2, 2, 2, 0, 4, 3, 2)
 
 
 def _outside(store: MemoryStore, storage: Storage) -> list[Any]:
@@ -217,6 +232,7 @@ def _outside(store: MemoryStore, storage: Storage) -> list[Any]:
             outcome="failed",
             component="zzpart",
         ),
+        lambda: _converse(store, "zz-short", "zz-vault", "zzquartz deadline of Apollo"),
     ]
 
 

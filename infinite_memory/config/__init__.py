@@ -1,6 +1,7 @@
 """The configuration, merged from a file, the environment and the command line."""
 
 from infinite_memory.config.attachments import Attachments
+from infinite_memory.config.conversations import ShortTerm
 from infinite_memory.config.loading import (
     CONFIG_FILE,
     PASSPHRASE_VARIABLE,
@@ -38,6 +39,7 @@ __all__ = [
     "Retention",
     "ScopeRules",
     "SearchDefaults",
+    "ShortTerm",
     "Summaries",
     "Upkeep",
     "environment_name",

@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from infinite_memory.config.attachments import Attachments
+from infinite_memory.config.conversations import ShortTerm
 from infinite_memory.config.projects import Chunking, Projects
 from infinite_memory.config.section import Section
 from infinite_memory.config.upkeep import Summaries, Upkeep
@@ -177,3 +178,4 @@ class Config(Section):
     projects: Projects = Projects()
     chunking: Chunking = Chunking()
     attachments: Attachments = Attachments()
+    short_term: ShortTerm = ShortTerm()

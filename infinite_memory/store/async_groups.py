@@ -244,6 +244,18 @@ class AsyncIds(Awaited[Ids]):
 class AsyncConversations(Awaited[Conversations]):
     """`Conversations`, awaited."""
 
+    log = awaited(Conversations.log)
+    read = awaited(Conversations.read)
+    list = awaited(Conversations.list)
+    delete = awaited(Conversations.delete)
+    stats = awaited(Conversations.stats)
+    add_short_term = awaited(Conversations.add_short_term)
+    search_short_term = awaited(Conversations.search_short_term)
+    delete_short_term = awaited(Conversations.delete_short_term)
+    clean_up = awaited(Conversations.clean_up)
+    frequent_conversation = awaited(Conversations.frequent_conversation)
+    analyze_patterns = awaited(Conversations.analyze_patterns)
+    search = awaited(Conversations.search)
     ingest_spool = awaited(Conversations.ingest_spool)
     project_scope = awaited(Conversations.project_scope)
 

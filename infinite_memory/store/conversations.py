@@ -1,17 +1,48 @@
-"""`store.conversations`: the messages of the sessions of clients."""
+"""`store.conversations`: the log of conversations, and what recent messages call to mind."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from typing import TYPE_CHECKING, Any, Unpack
 
+from infinite_memory.conversations.combined_search import (
+    ConversationHit,
+    MemorySearch,
+    SearchOptions,
+    search_memories,
+)
 from infinite_memory.conversations.ingest import ingest_spool
 from infinite_memory.conversations.ingested import Ingested
+from infinite_memory.conversations.log.listing import list_conversations
+from infinite_memory.conversations.log.reading import forget_conversation, read_conversation
+from infinite_memory.conversations.log.values import (
+    Conversation,
+    ConversationMessages,
+    LoggedMessages,
+)
+from infinite_memory.conversations.log.writing import log_messages
 from infinite_memory.conversations.project_scope import existing_project_scope
+from infinite_memory.conversations.short_term.adding import add_short_term
+from infinite_memory.conversations.short_term.patterns import (
+    ConversationStats,
+    MemoryPatterns,
+    analyze_patterns,
+    conversation_stats,
+    find_frequent_conversation,
+)
+from infinite_memory.conversations.short_term.recalling import ShortTermRecall, search_short_term
+from infinite_memory.conversations.short_term.tidying import Cleanup, clean_up, forget_short_term
+from infinite_memory.model.receipt import BulkReceipt, Receipt
 from infinite_memory.observe.recorder import measure_calls
 from infinite_memory.operations.calls import count_call
 from infinite_memory.projects.ingest import ingest_noted
 from infinite_memory.store.lifetime import Group
+
+if TYPE_CHECKING:
+    from infinite_memory.model.conversation.message import ChatMessage
+
+    Messages = Iterable[ChatMessage | Mapping[str, Any]]
 
 __all__ = ["Conversations"]
 
@@ -22,7 +53,189 @@ def _never() -> bool:
 
 @measure_calls("conversations.")
 class Conversations(Group):
-    """The conversations of a store, and the taking in of sessions that hooks have noted."""
+    """The conversations of a store: their log, their short-term memory, and sessions of clients.
+
+    A message is a `ChatMessage` or a mapping with `role` ("user", "assistant", "system"),
+    `content`, and if known `name`, `timestamp` and `id`. Conversations are told apart by their ids,
+    letter by letter. Without `scope` their memories are stored in the default scope, or in that of
+    the conversation if the configuration says so.
+    """
+
+    @count_call
+    def log(
+        self, messages: Messages, conversation_id: str, *, scope: str | None = None
+    ) -> LoggedMessages:
+        """Store the messages of a conversation that are not in its log yet, in their order.
+
+        A call may be repeated, and may give the new messages alone or the conversation so far. A
+        message with an `id` or a `timestamp` is known by it; without both, the beginning of
+        `messages` that the log ends with is known. Messages that say nothing, such as "ok", are
+        kept, and no search finds them. A message that was forgotten since stays so.
+
+        Raises:
+            InvalidInput: a message cannot be used; nothing was stored.
+            Conflict: an `id` belongs to a message with another content.
+        """
+        return log_messages(self._services, messages, conversation_id, scope=scope)
+
+    def read(
+        self,
+        conversation_id: str,
+        *,
+        scope: str | None = None,
+        limit: int = 100,
+        start: int | None = None,
+    ) -> ConversationMessages:
+        """Return messages of a conversation in the order in which they were said.
+
+        They are at most `limit`, up to 1,000, from the position `start` on, counted from 0; None
+        for `start` returns the last ones. Without `scope` every open scope is read.
+
+        Raises:
+            NotFound: nothing is stored of the conversation.
+            InvalidInput: a value cannot be used.
+        """
+        return read_conversation(
+            self._services, conversation_id, scope=scope, limit=limit, start=start
+        )
+
+    def list(self, *, scope: str | None = None, limit: int = 100) -> tuple[Conversation, ...]:
+        """Return the conversations among the newest 10,000 memories, the latest first.
+
+        Without `scope` those of every open scope.
+
+        Raises:
+            InvalidInput: a value cannot be used.
+        """
+        return list_conversations(self._services, scope=scope, limit=limit)
+
+    @count_call
+    def delete(self, conversation_id: str, *, scope: str | None = None) -> BulkReceipt:
+        """Forget everything of a conversation: its messages and its memories of both terms.
+
+        It can be undone. Up to 20,000 memories are one change. Without `scope` those in every open
+        scope are forgotten.
+
+        Raises:
+            NotFound: nothing is stored of the conversation.
+            Conflict: another client changed a memory meanwhile; try again.
+        """
+        return forget_conversation(self._services, conversation_id, scope=scope)
+
+    def stats(self, conversation_id: str, *, scope: str | None = None) -> ConversationStats:
+        """Return how much is stored of a conversation, since when, and how active it is.
+
+        Raises:
+            InvalidInput: the id cannot be used.
+        """
+        return conversation_stats(self._services, conversation_id, scope=scope)
+
+    @count_call
+    def add_short_term(
+        self,
+        messages: Messages,
+        conversation_id: str,
+        *,
+        role_weights: Mapping[str, float] | None = None,
+        scope: str | None = None,
+    ) -> Receipt:
+        """Store a stretch of a conversation as a short-term memory, with its weighted keywords.
+
+        It comes up in `search_short_term` by these keywords, and fades. It is the time of the last
+        message that counts, if that has one. The same messages again within the hour are stored
+        once. `role_weights` replace those of the configuration, such as {"user": 2.7}. The formula
+        of the weights is in `infinite_memory.conversations.short_term.keywords`.
+
+        Raises:
+            InvalidInput: a message or a weight cannot be used.
+        """
+        return add_short_term(
+            self._services, messages, conversation_id, role_weights=role_weights, scope=scope
+        )
+
+    def search_short_term(
+        self,
+        messages: Messages,
+        conversation_id: str,
+        *,
+        role_weights: Mapping[str, float] | None = None,
+        scope: str | None = None,
+        seed: int | None = None,
+    ) -> ShortTermRecall:
+        """Return the short-term memories that the recent `messages` call to mind.
+
+        They are of the same conversation: the two most relevant, the next, and two flashbacks drawn
+        at random by `seed`; without it every call draws anew. What came up by its relevance comes
+        up more easily from then on. The rules are in
+        `infinite_memory.conversations.short_term.choosing`, the constants in the section
+        `short_term` of the configuration.
+
+        Raises:
+            InvalidInput: a message or a weight cannot be used.
+        """
+        return search_short_term(
+            self._services,
+            messages,
+            conversation_id,
+            role_weights=role_weights,
+            scope=scope,
+            seed=seed,
+        )
+
+    @count_call
+    def delete_short_term(
+        self, pattern: str, conversation_id: str, *, scope: str | None = None
+    ) -> BulkReceipt:
+        """Forget the short-term memories of a conversation whose text matches; it can be undone.
+
+        `pattern` is a word or a phrase, whatever its letter case, or "/a regular expression/i" in
+        the syntax of RE2.
+
+        Raises:
+            InvalidInput: the pattern cannot be used; nothing was forgotten.
+            Conflict: another client changed a memory meanwhile; try again.
+        """
+        return forget_short_term(self._services, pattern, conversation_id, scope=scope)
+
+    @count_call
+    def clean_up(self, conversation_id: str, *, scope: str | None = None) -> Cleanup:
+        """Archive the short-term memories of a conversation that have faded, as the upkeep does.
+
+        They are older than a year, or their activation less the penalty of their age is under -5;
+        512 always stay. It can be undone.
+
+        Raises:
+            Conflict: another client changed a memory meanwhile; try again.
+        """
+        return clean_up(self._services, conversation_id, scope=scope)
+
+    def frequent_conversation(self, *, scope: str | None = None) -> tuple[str, int] | None:
+        """Return the conversation with most short-term memories, and their number; None without."""
+        return find_frequent_conversation(self._services, scope=scope)
+
+    def analyze_patterns(
+        self, conversation_id: str, *, scope: str | None = None, top_keywords: int = 20
+    ) -> MemoryPatterns:
+        """Return the keywords and the times that recur in the memories of a conversation.
+
+        Raises:
+            InvalidInput: a value cannot be used.
+        """
+        return analyze_patterns(
+            self._services, conversation_id, scope=scope, top_keywords=top_keywords
+        )
+
+    def search(
+        self, conversation_id: str, *, scope: str | None = None, **options: Unpack[SearchOptions]
+    ) -> tuple[ConversationHit, ...]:
+        """Return memories of a conversation, of both terms, by keywords, dates and activation.
+
+        Raises:
+            InvalidInput: a value cannot be used.
+        """
+        return search_memories(
+            self._services, conversation_id, MemorySearch(**options), scope=scope
+        )
 
     @count_call
     def ingest_spool(self, *, stop: Callable[[], bool] = _never) -> Ingested:

@@ -26,6 +26,7 @@ from infinite_memory.text.word_lists import simplify, standard_forms, stop_words
 
 __all__ = [
     "cut_chinese",
+    "cut_chinese_for_search",
     "fold",
     "foreign_languages",
     "has_han",
@@ -304,10 +305,11 @@ def _unspaced_terms(run: str) -> Iterator[str]:
         yield first + second
     for match in _HAN_RUN.finditer(folded):
         if len(match.group()) > 2:
-            yield from (word for word in _cut_chinese(match.group()) if len(word) > 2)
+            yield from (word for word in cut_chinese_for_search(match.group()) if len(word) > 2)
 
 
-def _cut_chinese(run: str) -> list[str]:
+def cut_chinese_for_search(run: str) -> list[str]:
+    """Return the words of a run of Chinese characters, and the shorter words in them."""
     # Imported at first use: loading its dictionary takes 70 ms, in vain for a text without Chinese.
     import rjieba  # noqa: PLC0415
 

@@ -6,7 +6,14 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-__all__ = ["chinese_stop_words", "cue_words", "simplify", "standard_forms", "stop_words"]
+__all__ = [
+    "acknowledgements",
+    "chinese_stop_words",
+    "cue_words",
+    "simplify",
+    "standard_forms",
+    "stop_words",
+]
 
 
 @cache
@@ -19,6 +26,12 @@ def stop_words() -> frozenset[str]:
 def chinese_stop_words() -> frozenset[str]:
     """Return the Chinese words that do not show the subject of a text, simplified."""
     return frozenset(word for line in _read_lines("chinese_stopwords.txt") for word in line.split())
+
+
+@cache
+def acknowledgements() -> frozenset[str]:
+    """Return greetings, thanks, assent and laughter, in English and in simplified Chinese."""
+    return frozenset(word for line in _read_lines("acknowledgements.txt") for word in line.split())
 
 
 @cache

@@ -28,6 +28,8 @@ Call = Callable[[MemoryStore], Any]
 
 IDS = ("zz-id-1", "zz-job", "zz-erased", "zz-forgotten", "zz-waits", "zz-nobody", "in-1", "in-job")
 SCOPES = ("zz-vault", "ZZ-Vault", "zz-child", "Global", "zz-nowhere", "team", "Work", "ALL")
+CONVERSATIONS = ("talk", "Talk", "zz-talk", "nowhere")
+SAID = [{"role": "user", "content": "is the deadline of zzquartz near?"}]
 QUESTIONS = (
     "zzquartz deadline",
     "Apollo",
@@ -404,6 +406,60 @@ ROWS: Mapping[str, list[Call]] = {
         lambda s: s.briefing("team", budget=200),
     ],
     "close": [lambda s: s.close()],
+    "conversations.log": [
+        *(lambda s, n=n: s.conversations.log(SAID, "talk", scope=n) for n in (None, *SCOPES)),
+        *(lambda s, c=c: s.conversations.log(SAID, c, scope="team") for c in CONVERSATIONS),
+    ],
+    "conversations.read": [
+        *(lambda s, c=c: s.conversations.read(c) for c in CONVERSATIONS),
+        *(lambda s, n=n: s.conversations.read("talk", scope=n) for n in (None, *SCOPES)),
+    ],
+    "conversations.list": [
+        *(lambda s, n=n: s.conversations.list(scope=n) for n in (None, *SCOPES))
+    ],
+    "conversations.delete": [
+        *(lambda s, c=c: s.conversations.delete(c) for c in CONVERSATIONS),
+        *(lambda s, n=n: s.conversations.delete("talk", scope=n) for n in (None, *SCOPES)),
+    ],
+    "conversations.stats": [
+        *(lambda s, c=c: s.conversations.stats(c) for c in CONVERSATIONS),
+        *(lambda s, n=n: s.conversations.stats("talk", scope=n) for n in (None, *SCOPES)),
+    ],
+    "conversations.add_short_term": [
+        *(
+            lambda s, n=n: s.conversations.add_short_term(SAID, "talk", scope=n)
+            for n in (None, *SCOPES)
+        )
+    ],
+    "conversations.search_short_term": [
+        *(
+            lambda s, n=n: s.conversations.search_short_term(SAID, "talk", scope=n, seed=1)
+            for n in (None, *SCOPES)
+        ),
+        *(lambda s, c=c: s.conversations.search_short_term(SAID, c, seed=1) for c in CONVERSATIONS),
+    ],
+    "conversations.delete_short_term": [
+        *(
+            lambda s, n=n: s.conversations.delete_short_term("deadline", "talk", scope=n)
+            for n in (None, *SCOPES)
+        )
+    ],
+    "conversations.clean_up": [
+        *(lambda s, n=n: s.conversations.clean_up("talk", scope=n) for n in (None, *SCOPES))
+    ],
+    "conversations.frequent_conversation": [
+        *(lambda s, n=n: s.conversations.frequent_conversation(scope=n) for n in (None, *SCOPES))
+    ],
+    "conversations.analyze_patterns": [
+        *(lambda s, n=n: s.conversations.analyze_patterns("talk", scope=n) for n in (None, *SCOPES))
+    ],
+    "conversations.search": [
+        *(
+            lambda s, n=n: s.conversations.search("talk", scope=n, keywords=["deadline"])
+            for n in (None, *SCOPES)
+        ),
+        *(lambda s, c=c: s.conversations.search(c) for c in CONVERSATIONS),
+    ],
     "conversations.ingest_spool": [lambda s: s.conversations.ingest_spool()],
     "conversations.project_scope": [lambda s: s.conversations.project_scope("/")],
     "config": [lambda s: s.config],

@@ -21,6 +21,7 @@ def stopped() -> threading.Event:
 
 
 APOLLO = "github.com/octo/apollo"
+SAID = [{"role": "user", "content": "the harbour opens at nine"}]
 OLD, NEW = HashingEmbedder(32), HashingEmbedder(64)
 
 CALLS: dict[str, Callable[[MemoryStore], object]] = {
@@ -37,6 +38,24 @@ CALLS: dict[str, Callable[[MemoryStore], object]] = {
     "exchange.import_from": lambda store: store.exchange.import_from("x.jsonl"),
     "bulk.preview_forget": lambda store: store.bulk.preview_forget(tags=["a"]),
     "bulk.forget": lambda store: store.bulk.forget("token", tags=["a"]),
+    "conversations.log": lambda store: store.conversations.log(SAID, "talk"),
+    "conversations.read": lambda store: store.conversations.read("talk"),
+    "conversations.list": lambda store: store.conversations.list(),
+    "conversations.delete": lambda store: store.conversations.delete("talk"),
+    "conversations.stats": lambda store: store.conversations.stats("talk"),
+    "conversations.add_short_term": lambda store: store.conversations.add_short_term(SAID, "talk"),
+    "conversations.search_short_term": lambda store: store.conversations.search_short_term(
+        SAID, "talk"
+    ),
+    "conversations.delete_short_term": lambda store: store.conversations.delete_short_term(
+        "x", "talk"
+    ),
+    "conversations.clean_up": lambda store: store.conversations.clean_up("talk"),
+    "conversations.frequent_conversation": lambda store: (
+        store.conversations.frequent_conversation()
+    ),
+    "conversations.analyze_patterns": lambda store: store.conversations.analyze_patterns("talk"),
+    "conversations.search": lambda store: store.conversations.search("talk"),
     "conversations.ingest_spool": lambda store: store.conversations.ingest_spool(),
     "conversations.project_scope": lambda store: store.conversations.project_scope("/"),
     "scopes.__iter__": lambda store: list(store.scopes),

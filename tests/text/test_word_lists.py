@@ -15,7 +15,8 @@ DATA = Path(word_lists.__file__).parent / "data"
 
 def test_every_file_is_read() -> None:
     assert {path.name for path in DATA.iterdir()} == {
-        *("chinese_stopwords.txt", "cues.txt", "inflections.txt", "numbers.txt"),
+        *("acknowledgements.txt", "chinese_stopwords.txt", "cues.txt", "inflections.txt"),
+        "numbers.txt",
         *("spellings.txt", "stopwords.txt", "traditional.txt"),
     }
 

@@ -27,7 +27,7 @@ from infinite_memory.operations.scopes import ALL
 from infinite_memory.operations.services import Services
 from infinite_memory.operations.writes.attached import find_attached, hide_attached
 
-__all__ = ["forget_matching", "preview_matching"]
+__all__ = ["forget_all", "forget_matching", "preview_matching"]
 
 _KEPT = tuple([str(status) for status in Status if status is not Status.FORGOTTEN])
 _NARROWING = ("scope", "tags", "kinds", "conversation_id", "since", "until", "when")
@@ -99,8 +99,7 @@ def forget_matching(
             " preview and confirm that"
         )
     if memories:
-        puts = (*_puts(services, memories), *hide_attached(services, memories))
-        services.storage.commit(with_entry(services, Operation.FORGET, Commit(puts=puts)))
+        forget_all(services, memories)
     return BulkReceipt(ids=tuple([memory.id for memory in memories]))
 
 
@@ -196,6 +195,18 @@ def _count_elsewhere(services: Services, selection: _Selection) -> dict[str, int
     conditions: Conditions = {**selection.conditions, "scope": ALL}
     counts = Counter(m.scope for m in _find(services, build_criteria(services, "", conditions)))
     return dict(sorted(counts.items()))
+
+
+def forget_all(services: Services, memories: Sequence[Memory]) -> None:
+    """Forget memories with their attachments, in one commit with one entry of the journal.
+
+    Raises:
+        Conflict: another client changed one of them; nothing was changed.
+    """
+    attached = {put.memory.id: put for put in hide_attached(services, memories)}
+    puts = attached | {put.memory.id: put for put in _puts(services, memories)}
+    commit = Commit(puts=tuple(puts.values()))
+    services.storage.commit(with_entry(services, Operation.FORGET, commit))
 
 
 def _puts(services: Services, memories: Sequence[Memory]) -> Iterator[Put]:

@@ -7,6 +7,7 @@ from infinite_memory.upkeep.jobs.archive import ARCHIVE
 from infinite_memory.upkeep.jobs.backup import BACKUP
 from infinite_memory.upkeep.jobs.compact import COMPACT
 from infinite_memory.upkeep.jobs.embed import EMBED
+from infinite_memory.upkeep.jobs.fade import FADE
 from infinite_memory.upkeep.jobs.index import INDEX
 from infinite_memory.upkeep.jobs.limit import LIMIT
 from infinite_memory.upkeep.jobs.link_duplicates import LINK_DUPLICATES
@@ -22,6 +23,7 @@ JOBS: tuple[Job, ...] = (
     RETIRE,
     SUMMARISE,
     ARCHIVE,
+    FADE,
     LIMIT,
     INDEX,
     COMPACT,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from infinite_memory.conversations.short_term.entry import is_short_term
 from infinite_memory.model.memory import Memory
 from infinite_memory.model.messages import format_count
 from infinite_memory.model.record import Usage
@@ -16,8 +17,12 @@ __all__ = ["judge_unused"]
 
 
 def judge_unused(memory: Memory, usage: Usage | None, ages: Ages, now: datetime) -> Verdict | None:
-    """Return the verdict on a memory that is old, was never recalled and is not protected."""
-    if ages.unused is None or is_protected(memory) or (usage is not None and usage.count):
+    """Return the verdict on a memory that is old, was never recalled and is not protected.
+
+    A short-term memory fades by rules of its own.
+    """
+    is_kept = is_protected(memory) or is_short_term(memory)
+    if ages.unused is None or is_kept or (usage is not None and usage.count):
         return None
     age = now - last_touched(memory)
     if age < ages.unused:

@@ -1,0 +1,1 @@
+"""The log of a conversation: its messages, stored once, read back in order."""

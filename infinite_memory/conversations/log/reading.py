@@ -1,0 +1,98 @@
+"""Read conversations back, list them, and forget one as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from attrs import evolve
+
+from infinite_memory.conversations.log.values import ConversationMessages
+from infinite_memory.errors import NotFound
+from infinite_memory.model.checks import check_count
+from infinite_memory.model.conversation.message import check_conversation_id
+from infinite_memory.model.criteria import Conditions, Criteria
+from infinite_memory.model.memory import Kind, Memory, Status
+from infinite_memory.model.receipt import BulkReceipt
+from infinite_memory.operations.retrieval.search_request import build_criteria
+from infinite_memory.operations.scopes import ALL
+from infinite_memory.operations.services import Services
+from infinite_memory.operations.writes.bulk_forget import forget_all
+
+__all__ = ["conversation_criteria", "forget_conversation", "iterate_memories", "read_conversation"]
+
+_PAGE = 1000
+# A commit holds the lock of the writers.
+_MOST_AT_ONCE = 20_000
+_LIVING = frozenset({Status.CURRENT, Status.SUPERSEDED, Status.ARCHIVED})
+
+
+def conversation_criteria(
+    services: Services, conversation_id: str, scope: str | None, *, kinds: frozenset[Kind] | None
+) -> Criteria:
+    """Return the criteria of the memories of a conversation, in every open scope without `scope`.
+
+    Raises:
+        InvalidInput: the id cannot be used.
+        UnknownScope: there is no such scope.
+    """
+    conditions: Conditions = {
+        "scope": ALL if scope is None else scope,
+        "conversation_id": check_conversation_id(conversation_id),
+        "inherited": "none",
+    }
+    criteria = build_criteria(services, "", conditions)
+    return evolve(criteria, kinds=kinds, statuses=_LIVING, tense=None, unended_at=None)
+
+
+def iterate_memories(services: Services, criteria: Criteria) -> Iterator[Memory]:
+    """Yield all memories that meet the criteria, newest first."""
+    after: str | None = None
+    while True:
+        page = services.storage.find(criteria, limit=_PAGE, after=after)
+        yield from filter(criteria.admit, page.memories)
+        after = page.next
+        if after is None:
+            return
+
+
+def read_conversation(
+    services: Services, conversation_id: str, *, scope: str | None, limit: int, start: int | None
+) -> ConversationMessages:
+    """Return messages in the order in which they were said; see `Conversations.read`."""
+    check_count(limit, "limit", low=1, high=_PAGE)
+    kinds = frozenset({Kind.MESSAGE})
+    criteria = conversation_criteria(services, conversation_id, scope, kinds=kinds)
+    messages = list(iterate_memories(services, criteria))[::-1]
+    if not messages:
+        raise _unknown_conversation(conversation_id)
+    first = max(0, len(messages) - limit) if start is None else start
+    check_count(first, "start", low=0, high=2**62)
+    shown = messages[first : first + limit]
+    services.note_returned(shown)
+    end = first + len(shown)
+    return ConversationMessages(
+        conversation_id=conversation_id,
+        messages=tuple(shown),
+        total=len(messages),
+        next=end if end < len(messages) else None,
+    )
+
+
+def forget_conversation(
+    services: Services, conversation_id: str, *, scope: str | None
+) -> BulkReceipt:
+    """Forget everything of a conversation; see `Conversations.delete`."""
+    criteria = conversation_criteria(services, conversation_id, scope, kinds=None)
+    memories = list(iterate_memories(services, criteria))
+    if not memories:
+        raise _unknown_conversation(conversation_id)
+    for start in range(0, len(memories), _MOST_AT_ONCE):
+        forget_all(services, memories[start : start + _MOST_AT_ONCE])
+    return BulkReceipt(ids=tuple([memory.id for memory in memories]))
+
+
+def _unknown_conversation(conversation_id: str) -> NotFound:
+    return NotFound(
+        f"nothing is stored of the conversation {conversation_id!r:.100}: ids are compared letter"
+        " by letter; `conversations.list` shows those that exist"
+    )

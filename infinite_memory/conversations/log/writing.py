@@ -1,0 +1,176 @@
+"""Log the messages of a conversation, each once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+
+from attrs import frozen
+
+from infinite_memory.conversations.log.overlap import count_known
+from infinite_memory.conversations.log.trivial import is_trivial
+from infinite_memory.conversations.log.values import LoggedMessages
+from infinite_memory.errors import IdTaken, InvalidInput
+from infinite_memory.model.codec import iso
+from infinite_memory.model.conversation.message import (
+    ChatMessage,
+    check_conversation_id,
+    check_messages,
+)
+from infinite_memory.model.criteria import Criteria
+from infinite_memory.model.draft import Draft
+from infinite_memory.model.ids import import_id
+from infinite_memory.model.memory import Kind, Memory, Origin
+from infinite_memory.model.scope import find_spelling
+from infinite_memory.operations.conversation_scopes import unnamed_scope
+from infinite_memory.operations.load_memories import load_memories
+from infinite_memory.operations.services import Services
+from infinite_memory.operations.writes.remember import remember_many
+
+__all__ = ["log_messages"]
+
+# As many of the last messages are compared with those of a call.
+_COMPARED = 2000
+_MICROSECOND = timedelta(microseconds=1)
+_RECENT = timedelta(hours=1)
+_ORIGINS = {"user": Origin.USER, "assistant": Origin.ASSISTANT, "tool": Origin.TOOL}
+
+
+@frozen
+class _NamedMessage:
+    """A message with the id of its memory, and the time of the memory."""
+
+    message: ChatMessage
+    id: str
+    at: datetime
+
+
+def log_messages(
+    services: Services, messages: object, conversation_id: str, *, scope: str | None
+) -> LoggedMessages:
+    """Store the messages that are not in the log; see `Conversations.log`."""
+    conversation_id = check_conversation_id(conversation_id)
+    limits, zone = services.config.limits, services.config.time_zone
+    given = check_messages(messages, max_bytes=limits.max_text_bytes, zone=zone)
+    if not given:
+        raise InvalidInput("messages is empty: give at least one message with role and content")
+    name = unnamed_scope(services, conversation_id) if scope is None else scope
+    logged = _load_last(services, name, conversation_id)
+    named = list(_name_messages(services, given, logged, conversation_id, name))
+    ids = [message.id for message in named]
+    stored = load_memories(services, ids)
+    for message in named:
+        _check_content(message, stored.get(message.id))
+    known = stored.keys() | services.storage.erased(ids)
+    new = [message for message in {m.id: m for m in named}.values() if message.id not in known]
+    drafts = [_draft_of(message, conversation_id, scope) for message in new]
+    receipts = remember_many(services, drafts) if drafts else []
+    return LoggedMessages(
+        conversation_id=conversation_id,
+        scope=receipts[0].scope if receipts else name,
+        ids=tuple(ids),
+        stored=len(new),
+        known=len(named) - len(new),
+        trivial=sum(is_trivial(message.message.content) for message in new),
+    )
+
+
+def _check_content(named: _NamedMessage, stored: Memory | None) -> None:
+    """Refuse an id of the caller that belongs to a message with another content.
+
+    Raises:
+        IdTaken: it does. A message that was revised since may have any content.
+    """
+    if stored is None or stored.revision > 1 or stored.text == named.message.content:
+        return
+    raise IdTaken(
+        f"the message id {named.message.id!r:.100} belongs to another message of this conversation,"
+        f" {stored.heading!r}: give this message an id of its own; nothing was stored"
+    )
+
+
+def _load_last(services: Services, scope: str, conversation_id: str) -> list[Memory]:
+    """Return the last messages of the log, of every status, oldest first."""
+    spelling = find_spelling(scope, services.storage.scopes())
+    if spelling is None:
+        return []
+    criteria = Criteria(
+        scopes=frozenset({spelling}),
+        kinds=frozenset({Kind.MESSAGE}),
+        conversation_id=conversation_id,
+    )
+    page = services.storage.find(criteria, limit=_COMPARED)
+    return [memory for memory in reversed(page.memories) if criteria.admit(memory)]
+
+
+def _name_messages(
+    services: Services,
+    given: Sequence[ChatMessage],
+    logged: Sequence[Memory],
+    conversation_id: str,
+    scope: str,
+) -> Iterator[_NamedMessage]:
+    """Yield every message with its id: that of the log, or one made of what identifies it.
+
+    A message is identified by the caller's id, or by its time, speaker and content; without both it
+    is the next of its speaker with that content.
+    """
+    now = services.clock()
+    said = [(memory.speaker, memory.text) for memory in logged]
+    counts = Counter(said)
+    is_recent = bool(logged) and now - logged[-1].stored_at <= _RECENT
+    pairs = [(message.speaker, message.content) for message in given]
+    count = count_known(said, pairs, is_recent=is_recent)
+    known = _known_ids(logged, said, pairs[:count])
+    last = max(now, logged[-1].happened_at + _MICROSECOND) if logged else now
+    for position, message in enumerate(given):
+        pair = pairs[position]
+        base: list[object] = ["log", scope.casefold(), conversation_id, message.speaker]
+        if message.id is not None:
+            name = import_id([*base, "id", message.id])
+        elif message.said_at is not None:
+            name = import_id([*base, "at", iso(message.said_at), message.content])
+        elif position < count:
+            yield _NamedMessage(message, known[position], last)
+            continue
+        else:
+            counts[pair] += 1
+            name = import_id([*base, "number", counts[pair], message.content])
+        last = _next_moment(message.said_at, last)
+        yield _NamedMessage(message, name, last)
+
+
+def _known_ids(
+    logged: Sequence[Memory],
+    said: Sequence[tuple[str | None, str]],
+    pairs: Sequence[tuple[str | None, str]],
+) -> list[str]:
+    """Return the ids of messages that stand in the log in a row, the last such row."""
+    for start in range(len(said) - len(pairs), -1, -1):
+        if list(said[start : start + len(pairs)]) == list(pairs):
+            return [memory.id for memory in logged[start : start + len(pairs)]]
+    return []
+
+
+def _next_moment(said_at: datetime | None, last: datetime) -> datetime:
+    """Return the time of a message: as the caller says, or a little after the message before it."""
+    return last + _MICROSECOND if said_at is None else said_at
+
+
+def _draft_of(named: _NamedMessage, conversation_id: str, scope: str | None) -> Draft:
+    message = named.message
+    context: dict[str, object] = {"role": message.role}
+    if is_trivial(message.content):
+        context["indexed"] = False
+    return Draft(
+        id=named.id,
+        text=message.content,
+        kind=Kind.MESSAGE,
+        scope=scope,
+        speaker=message.speaker,
+        origin=_ORIGINS.get(message.role, Origin.TOOL),
+        conversation_id=conversation_id,
+        happened_at=named.at,
+        context=context,
+    )

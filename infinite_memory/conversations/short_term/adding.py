@@ -1,0 +1,130 @@
+"""Add a short-term memory: a stretch of a conversation, with its keywords."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+
+from infinite_memory.conversations.short_term.entry import (
+    KIND,
+    ShortTermEntry,
+    entries_of,
+    short_term_context,
+)
+from infinite_memory.conversations.short_term.keywords import DocumentFrequencies, find_keywords
+from infinite_memory.errors import InvalidInput
+from infinite_memory.model.conversation.message import (
+    ChatMessage,
+    check_conversation_id,
+    check_messages,
+    render_messages,
+)
+from infinite_memory.model.draft import Draft
+from infinite_memory.model.receipt import Outcome, Receipt, Searchable
+from infinite_memory.model.scope import find_spelling
+from infinite_memory.operations.services import Services
+from infinite_memory.operations.writes.receipts import receipt_of
+from infinite_memory.operations.writes.remember import remember
+from infinite_memory.text.segmenter import WordSegmenter
+
+__all__ = ["add_short_term", "check_recent", "check_role_weights", "keywords_now"]
+
+# The same messages again within the hour are a call that was repeated.
+_REPEATED = timedelta(hours=1)
+_MOST_WEIGHT = 1000.0
+
+
+def add_short_term(
+    services: Services,
+    messages: object,
+    conversation_id: str,
+    *,
+    role_weights: Mapping[str, float] | None,
+    scope: str | None,
+) -> Receipt:
+    """Store messages as a short-term memory; see `Conversations.add_short_term`."""
+    conversation_id = check_conversation_id(conversation_id)
+    checked = check_recent(services, messages, "messages")
+    role_weights = check_role_weights(role_weights)
+    entries = _load_entries(services, conversation_id, scope)
+    text = render_messages(checked)
+    now = services.clock()
+    if entries and entries[-1].memory.text == text:
+        latest = entries[-1].memory
+        if now - latest.stored_at <= _REPEATED:
+            return receipt_of(latest, Outcome.UNCHANGED, Searchable.WORDS)
+    keywords = keywords_now(services, checked, entries, role_weights)
+    draft = Draft(
+        text=text,
+        kind=KIND,
+        scope=scope,
+        origin="assistant",
+        conversation_id=conversation_id,
+        happened_at=checked[-1].said_at or now,
+        context=short_term_context(keywords),
+    )
+    return remember(services, draft, similar=False)
+
+
+def keywords_now(
+    services: Services,
+    messages: Sequence[ChatMessage],
+    entries: Sequence[ShortTermEntry],
+    role_weights: Mapping[str, float] | None,
+) -> dict[str, float]:
+    """Return the keywords of messages, by the document frequencies of the conversation's memories.
+
+    A word counts in a memory that has it as a keyword.
+    """
+    frequencies = DocumentFrequencies.of(entry.keywords for entry in entries)
+    segmenter = services.segmenter or WordSegmenter()
+    return find_keywords(messages, segmenter, frequencies, services.config.short_term, role_weights)
+
+
+def check_recent(services: Services, messages: object, name: str) -> tuple[ChatMessage, ...]:
+    """Return the messages of a caller, of which there is at least one.
+
+    Raises:
+        InvalidInput: there is none, or a message cannot be used.
+    """
+    config = services.config
+    checked = check_messages(
+        messages, name, max_bytes=config.limits.max_text_bytes, zone=config.time_zone
+    )
+    if not checked:
+        raise InvalidInput(f"{name} is empty: give at least one message with role and content")
+    return checked
+
+
+def check_role_weights(weights: object) -> dict[str, float]:
+    """Return the weights of roles, {} for None.
+
+    Raises:
+        InvalidInput: it is no mapping of roles to numbers from 0 to 1000.
+    """
+    if weights is None:
+        return {}
+    if not isinstance(weights, Mapping):
+        raise InvalidInput(
+            'roleWeights is an object such as {"user": 2.7, "assistant": 2.0}, not'
+            f" {weights!r:.100}"
+        )
+    checked: dict[str, float] = {}
+    for role, weight in weights.items():
+        is_number = isinstance(weight, int | float) and not isinstance(weight, bool)
+        if not is_number or not 0 <= weight <= _MOST_WEIGHT:
+            raise InvalidInput(
+                f"the weight of the role {role!r:.60} is a number from 0 to {_MOST_WEIGHT:g}, not"
+                f" {weight!r:.60}"
+            )
+        checked[str(role).lower()] = float(weight)
+    return checked
+
+
+def _load_entries(
+    services: Services, conversation_id: str, scope: str | None
+) -> list[ShortTermEntry]:
+    """Return the memories of the conversation; none in a scope that the write will create."""
+    if scope is not None and find_spelling(scope, services.storage.scopes()) is None:
+        return []
+    return entries_of(services, conversation_id, scope)
