@@ -28,6 +28,7 @@ __all__ = [
     "Object",
     "Scopes",
     "Tokens",
+    "decode_json",
     "input_schema",
     "list_choices",
     "parse",
@@ -63,7 +64,7 @@ class Arguments(BaseModel):
         return self
 
 
-def _decode_json(value: Any) -> Any:
+def decode_json(value: Any) -> Any:
     """Return the list or object in a JSON string; some clients encode arguments twice."""
     if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
         try:
@@ -75,7 +76,7 @@ def _decode_json(value: Any) -> Any:
 
 def _as_list(value: Any) -> Any:
     """Return a list for a single string."""
-    decoded = _decode_json(value)
+    decoded = decode_json(value)
     return [decoded] if isinstance(decoded, str) else decoded
 
 
@@ -90,10 +91,10 @@ MemoryId = Annotated[str, _OF_MEMORY]
 MemoryIds = Annotated[list[str], BeforeValidator(_as_list), _OF_MEMORY]
 """Ids of stored memories, or their endings; a single id need not be in a list."""
 
-Scopes = Annotated[str | list[str] | None, BeforeValidator(_decode_json)]
+Scopes = Annotated[str | list[str] | None, BeforeValidator(decode_json)]
 """A scope, a list of scopes, or None for the default scope."""
 
-Object = Annotated[dict[str, Any], BeforeValidator(_decode_json)]
+Object = Annotated[dict[str, Any], BeforeValidator(decode_json)]
 """A JSON object."""
 
 Limit = Annotated[int, Field(ge=1, le=100)]
@@ -139,7 +140,7 @@ def understand(
 
 def _spread(kind: type[Arguments], values: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the values with those in the object of further arguments; what is beside it wins."""
-    inner = _decode_json(values.get(kind.spread)) if kind.spread is not None else None
+    inner = decode_json(values.get(kind.spread)) if kind.spread is not None else None
     if not isinstance(inner, dict):
         return values
     beside = {name: value for name, value in values.items() if name != kind.spread}

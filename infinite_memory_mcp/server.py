@@ -23,6 +23,9 @@ from infinite_memory_mcp.tool import RunCall, ToolSpec
 from infinite_memory_mcp.tool_filter import ToolFilter
 from infinite_memory_mcp.toolsets.backups import BACKUPS
 from infinite_memory_mcp.toolsets.changes import CHANGES
+from infinite_memory_mcp.toolsets.conversations.log import LOG
+from infinite_memory_mcp.toolsets.conversations.searching import SEARCHING
+from infinite_memory_mcp.toolsets.conversations.short_term import SHORT_TERM
 from infinite_memory_mcp.toolsets.health import HEALTH
 from infinite_memory_mcp.toolsets.overview import ARRANGING, OVERVIEW
 from infinite_memory_mcp.toolsets.profile import PROFILE
@@ -55,6 +58,7 @@ TOOLSETS: Mapping[str, tuple[ToolSpec[Any], ...]] = {
     "core": (*WRITING, *READING, *OVERVIEW, *SESSION_CONTEXT),
     "profile": PROFILE,
     "projects": PROJECTS,
+    "conversations": (*LOG, *SHORT_TERM, *SEARCHING),
     "admin": (*ARRANGING, *CHANGES, *BACKUPS, *UPKEEP, *HEALTH),
 }
 """All tools by toolset. The server chooses at its start which toolsets it offers."""

@@ -127,10 +127,12 @@ def _check_call(
     name, arguments = params.get("name"), params.get("arguments")
     if not isinstance(name, str):
         raise _refusal(f"name {name!r:.100} is not a string: give the name of a tool")
-    if name in withheld:
-        raise _refusal(f"the tool {name!r} {withheld[name]}")
-    if name not in tools:
+    if name not in tools or name in withheld:
+        # Another server may have a tool of that name.
         call = suggest(name, arguments if isinstance(arguments, Mapping) else {})
+        if name in withheld:
+            instead = "" if call is None else f"; without it, {call}"
+            raise _refusal(f"the tool {name!r} {withheld[name]}{instead}")
         if call is not None:
             raise _refusal(f"there is no tool {name!r:.100} here: {call}")
         raise _refusal(

@@ -7,18 +7,16 @@ from __future__ import annotations
 
 import inspect
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from attrs import field, frozen
+from attrs import frozen
 from mcp import MCPError
 from mcp.server import MCPServer
 from mcp_types import INVALID_PARAMS
 
 from infinite_memory.errors import InfiniteMemoryError
-from infinite_memory.model.memory import Memory
-from infinite_memory.model.messages import format_count
 from infinite_memory_mcp.budget import DEFAULT_TOKENS, cut_text
 from infinite_memory_mcp.features.guide import BEST_PRACTICES
 from infinite_memory_mcp.features.project_resources import (
@@ -30,8 +28,8 @@ from infinite_memory_mcp.features.project_resources import (
 )
 from infinite_memory_mcp.jsonrpc import replace_surrogates
 from infinite_memory_mcp.lazy_store import LazyStore
-from infinite_memory_mcp.quotation import escape_label
-from infinite_memory_mcp.render import NOTICE, format_moment, render_memories
+from infinite_memory_mcp.render import render_memories
+from infinite_memory_mcp.toolsets.conversations.render import render_conversations, render_stats
 from infinite_memory_mcp.toolsets.overview import NoArguments, get_memory_stats
 from infinite_memory_mcp.validation import resource_data
 from infinite_memory_mcp.view import view_of_memories
@@ -42,10 +40,7 @@ if TYPE_CHECKING:
 __all__ = ["RESOURCES", "ResourceSpec", "add_resources"]
 
 _log = logging.getLogger(__name__)
-_PAGE = 100
-_MAX_READ = 2000
 _MAX_CONVERSATIONS = 100
-_HEADING_CHARS = 80
 
 
 @frozen(kw_only=True)
@@ -73,18 +68,13 @@ def best_practices(store: MemoryStore) -> str:
 
 
 def conversations_list(store: MemoryStore) -> str:
-    """The conversations among the newest 2,000 memories, the latest first."""
-    conversations: dict[str, _Conversation] = {}
-    for memory in _newest(store):
-        if memory.conversation_id is not None:
-            found = conversations.setdefault(memory.conversation_id, _Conversation(memory))
-            found.memories.append(memory)
-    count = format_count(len(conversations), "conversation", "conversations")
-    shown = list(conversations.values())[:_MAX_CONVERSATIONS]
-    rest = len(conversations) - len(shown)
-    lines = [conversation.render() for conversation in shown]
-    more = [f"{rest} earlier conversations are not shown."] if rest else []
-    return "\n".join([f"{count} among the newest {_MAX_READ:,} memories. {NOTICE}", *lines, *more])
+    """The conversations among the newest 10,000 memories: counts, ages, scores and updates."""
+    return render_conversations(store.conversations.list(limit=_MAX_CONVERSATIONS))
+
+
+def conversation_stats(store: MemoryStore, id: str) -> str:  # noqa: A002 - as in the address
+    """The numbers of a conversation: its log, and its short-term and long-term memories."""
+    return render_stats(store.conversations.stats(id))
 
 
 def memory(store: MemoryStore, id: str) -> str:  # noqa: A002 - the name in the address
@@ -104,6 +94,11 @@ RESOURCES: tuple[ResourceSpec, ...] = (
         uri="memory://global/lessons-learned", title="Lessons learned", run=lessons_learned
     ),
     ResourceSpec(uri="memory://memory/{+id}", title="One memory", run=memory),
+    ResourceSpec(
+        uri="memory://stats/conversation/{+id}",
+        title="Numbers of a conversation",
+        run=conversation_stats,
+    ),
     ResourceSpec(
         uri="memory://conversations/{+repository}",
         title="History of a repository",
@@ -164,32 +159,3 @@ def _read(
         _log.exception("the resource %s could not be read", spec.uri)
         raise
     return cut_text(replace_surrogates(text), DEFAULT_TOKENS)
-
-
-def _newest(store: MemoryStore) -> Iterator[Memory]:
-    after: str | None = None
-    for _ in range(_MAX_READ // _PAGE):
-        page = store.browse(scope="ALL", limit=_PAGE, after=after)
-        yield from page.memories
-        after = page.next
-        if after is None:
-            return
-
-
-@frozen
-class _Conversation:
-    """The memories of a conversation that were read, newest first."""
-
-    newest: Memory
-    memories: list[Memory] = field(factory=list)
-
-    def render(self) -> str:
-        first = self.memories[-1]
-        heading = escape_label(first.heading[:_HEADING_CHARS])
-        return (
-            f"- {escape_label(str(self.newest.conversation_id))} · scope"
-            f" {escape_label(self.newest.scope)} ·"
-            f" {format_count(len(self.memories), 'memory', 'memories')} ·"
-            f" {format_moment(first.happened_at)} to {format_moment(self.newest.happened_at)} ·"
-            f" begins: {heading}"
-        )

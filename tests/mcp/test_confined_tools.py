@@ -31,6 +31,8 @@ REPOSITORIES = (
     "Global",
     "team",
 )
+CONVERSATIONS = ("talk", "zz-talk", "nowhere")
+SAID = [{"role": "user", "content": "is the deadline of zzquartz near?"}]
 CURSOR = encode_position((-(2**40), "zz-id-1"))
 SPECS = {spec.run.__name__: spec for specs in TOOLSETS.values() for spec in specs}
 
@@ -139,6 +141,40 @@ ROWS: Mapping[str, Sequence[Mapping[str, Any]]] = {
         {},
         {"repository": "ALL", "timeframe": "always"},
         *({"repository": name} for name in REPOSITORIES),
+    ],
+    "log_conversation": [
+        {},
+        *({"scope": scope} for scope in SCOPES),
+        *({"conversation_id": name} for name in CONVERSATIONS),
+        *({"conversation_id": "talk", "scope": scope} for scope in SCOPES),
+        *({"conversation_id": "talk", "messages": SAID, "scope": scope} for scope in SCOPES),
+    ],
+    "add_short_term_memory": [
+        *({"conversation_id": "talk", "messages": SAID, "scope": scope} for scope in SCOPES),
+        {"conversation_id": "zz-talk", "messages": SAID},
+    ],
+    "search_short_term_memories": [
+        *(
+            {"conversation_id": "talk", "recentMessages": SAID, "scope": scope, "seed": 1}
+            for scope in SCOPES
+        ),
+        *({"conversation_id": c, "recentMessages": SAID, "seed": 1} for c in CONVERSATIONS),
+    ],
+    "delete_short_term_memories": [
+        *({"conversation_id": "talk", "pattern": "deadline", "scope": scope} for scope in SCOPES),
+    ],
+    "cleanup_memories": [
+        *({"conversation_id": "talk", "scope": scope} for scope in SCOPES),
+        *({"conversation_id": c} for c in CONVERSATIONS),
+    ],
+    "get_frequent_conversation": [{}, *({"scope": scope} for scope in SCOPES)],
+    "analyze_memory_patterns": [
+        *({"conversation_id": "talk", "scope": scope} for scope in SCOPES),
+        *({"conversation_id": c} for c in CONVERSATIONS),
+    ],
+    "search_memories": [
+        *({"conversation_id": "talk", "scope": scope} for scope in SCOPES),
+        *({"conversation_id": c, "keywords": ["deadline"]} for c in CONVERSATIONS),
     ],
     "optimize_memory": [{"dry_run": True}, {}, {"job": "zz-job"}],
     "summaries_wanted": [{}, {"limit": 5, "max_tokens": 500}],

@@ -22,7 +22,7 @@ TOOLS = {
     for name, specs in TOOLSETS.items()
     for spec in specs
 }
-PROJECTS = {spec.run.__name__ for spec in TOOLSETS["projects"]}
+FURTHER = {spec.run.__name__ for name in ("projects", "conversations") for spec in TOOLSETS[name]}
 """The tools that this server does not offer to anybody."""
 
 
@@ -117,10 +117,11 @@ async def test_a_key_offers_the_tools_of_its_rights(keyed: Keyed, way: str, righ
     async with connect(keyed.server, way, headers=keyed.header(right)) as client:
         offered = {tool.name for tool in (await client.list_tools()).tools}
         held = {name for name, needed in TOOLS.items() if needed in granted}
-        assert offered == held - PROJECTS
+        assert offered == held - FURTHER
         for name in TOOLS.keys() - offered:
+            toolsets = "admin|projects|conversations"
             with pytest.raises(
-                MCPError, match=rf"'{name}' .*('{TOOLS[name]}'|toolset '(admin|projects)')"
+                MCPError, match=rf"'{name}' .*('{TOOLS[name]}'|toolset '({toolsets})')"
             ):
                 await client.call_tool(name, {})
 

@@ -32,6 +32,9 @@ NAMES = [
 PROJECTS = ["store_conversation_chunk", "store_architecture_decision", "store_lesson_learned"]
 PROJECTS += ["search_similar_problems", "get_project_history", "get_architecture_decisions"]
 PROJECTS += ["suggest_related_work", "identify_patterns", "find_past_solutions"]
+CONVERSATIONS = ["log_conversation", "add_short_term_memory", "search_short_term_memories"]
+CONVERSATIONS += ["delete_short_term_memories", "cleanup_memories", "get_frequent_conversation"]
+CONVERSATIONS += ["analyze_memory_patterns", "search_memories"]
 ADMIN = ["list_memory_scopes", "create_memory_scope", "memory_history", "memory_log", "undo"]
 ADMIN += ["health_check", "get_metrics", "verify_memory"]
 ADMIN += ["backup_memory", "list_backups", "restore_memory", "delete_backup", "optimize_memory"]
@@ -143,7 +146,7 @@ def test_the_reference_page_documents_every_argument_of(spec: Any) -> None:
 
 
 def test_the_reference_page_documents_no_tool_that_does_not_exist() -> None:
-    assert sorted(documented()) == sorted([*NAMES, *PROJECTS, *ADMIN])
+    assert sorted(documented()) == sorted([*NAMES, *PROJECTS, *CONVERSATIONS, *ADMIN])
 
 
 def documented() -> dict[str, list[str]]:

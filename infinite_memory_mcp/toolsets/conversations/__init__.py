@@ -1,0 +1,1 @@
+"""The tools of conversations: their log, short-term memory, and long-term memory with triggers."""

@@ -1,0 +1,31 @@
+"""The arguments that the tools of conversations have in common."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field
+
+from infinite_memory_mcp.arguments import Arguments, decode_json
+
+__all__ = ["ConversationArguments", "Messages", "Weights"]
+
+
+def _as_messages(value: Any) -> Any:
+    """Return a list for a single message; the messages are checked by the library."""
+    decoded = decode_json(value)
+    return [decoded] if isinstance(decoded, dict) else decoded
+
+
+Messages = Annotated[list[dict[str, Any]], BeforeValidator(_as_messages)]
+"""Messages, objects with role and content; a single message need not be in a list."""
+
+Weights = Annotated[dict[str, Any] | None, BeforeValidator(decode_json)]
+"""The weights of the roles of messages."""
+
+
+class ConversationArguments(Arguments):
+    """The arguments of a tool on a conversation."""
+
+    conversation_id: str
+    scope: str | None = Field(None, description="Only if the conversation is in a scope of its own")

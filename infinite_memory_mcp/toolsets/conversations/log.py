@@ -1,0 +1,137 @@
+"""The tool of the log of conversations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from pydantic import Field
+
+from infinite_memory.errors import InvalidInput
+from infinite_memory.model.memory import Memory
+from infinite_memory_mcp.arguments import Arguments, Limit, Tokens
+from infinite_memory_mcp.budget import DEFAULT_TOKENS, estimate_tokens, fit_count
+from infinite_memory_mcp.data import memory_to_data, object_schema
+from infinite_memory_mcp.quotation import escape_label, quote_lines
+from infinite_memory_mcp.tool import Answer, ToolSpec
+from infinite_memory_mcp.toolsets.conversations.arguments import Messages
+from infinite_memory_mcp.toolsets.conversations.phrases import (
+    Language,
+    explain_errors,
+    language_of,
+    say,
+)
+from infinite_memory_mcp.toolsets.conversations.render import render_conversations
+from infinite_memory_mcp.view import View, view_of_memories
+
+if TYPE_CHECKING:
+    from infinite_memory.conversations.log.values import Conversation, ConversationMessages
+    from infinite_memory.store import MemoryStore
+
+__all__ = ["LOG"]
+
+_HEAD_TOKENS = 300
+_ROW_TOKENS = 15
+
+
+class LogConversation(Arguments):
+    """The arguments of `log_conversation`."""
+
+    conversation_id: str | None = Field(None, description="Without it, conversations are listed")
+    messages: Messages = Field(
+        [],
+        description="{role, content, name?, timestamp?, id?}; without them, the log is read",
+    )
+    start: int | None = Field(None, description="Read from this position; the end if left out")
+    limit: Limit = 50
+    scope: str | None = None
+    max_tokens: Tokens = DEFAULT_TOKENS
+
+
+def log_conversation(store: MemoryStore, arguments: LogConversation) -> Answer:
+    """Log messages of a conversation word for word, or read a log back.
+
+    Repeating a call, or giving the whole conversation so far, stores nothing twice.
+    """
+    language = language_of(*(message.get("content") for message in arguments.messages))
+    conversation_id = arguments.conversation_id
+    with explain_errors(language):
+        if conversation_id is None:
+            if arguments.messages:
+                raise InvalidInput("conversation_id is missing: give the messages a conversation")
+            return _render_list(store.conversations.list(scope=arguments.scope))
+        if not arguments.messages:
+            return _render_messages(
+                store,
+                store.conversations.read(
+                    conversation_id,
+                    scope=arguments.scope,
+                    limit=arguments.limit,
+                    start=arguments.start,
+                ),
+                arguments.max_tokens,
+            )
+        logged = store.conversations.log(arguments.messages, conversation_id, scope=arguments.scope)
+    text = say(
+        "logged",
+        language,
+        id=escape_label(logged.conversation_id),
+        stored=logged.stored,
+        known=logged.known,
+    )
+    if logged.trivial:
+        text += say("trivial", language, count=logged.trivial)
+    return Answer(text=text, data=logged.to_dict())
+
+
+def _render_list(conversations: Sequence[Conversation]) -> Answer:
+    data = {"conversations": [conversation.to_dict() for conversation in conversations]}
+    return Answer(text=render_conversations(conversations), data=data)
+
+
+def _render_messages(store: MemoryStore, read: ConversationMessages, budget: int) -> Answer:
+    view = view_of_memories(store, read.messages, has_times=True)
+    language = language_of(*(memory.text for memory in read.messages))
+    blocks = [_render_message(memory, view) for memory in read.messages]
+    sizes = [estimate_tokens(block) + _ROW_TOKENS for block in blocks]
+    count = max(1, fit_count(sizes, budget - _HEAD_TOKENS))
+    end = read.total if read.next is None else read.next
+    first = end - len(read.messages)
+    shown = blocks[:count]
+    following = first + len(shown) if first + len(shown) < read.total else None
+    head = say(
+        "messages",
+        language,
+        id=escape_label(read.conversation_id),
+        first=first + 1,
+        last=first + len(shown),
+        total=read.total,
+    )
+    more = [] if following is None else [say("more_messages", language, next=following)]
+    return Answer(
+        text="\n\n".join([head, *shown, *more]),
+        data={
+            "notice": say("notice", Language.ENGLISH),
+            "conversation_id": read.conversation_id,
+            "messages": [memory_to_data(memory) for memory in read.messages[:count]],
+            "total": read.total,
+            "next": following,
+        },
+    )
+
+
+def _render_message(memory: Memory, view: View) -> str:
+    header = f"{view.format_date(memory.happened_at)} · {escape_label(memory.speaker or '')}"
+    return f"{header} · id {view.shorten(memory.id)}\n{quote_lines(memory.text)}"
+
+
+LOG = (
+    ToolSpec(
+        run=log_conversation,
+        arguments=LogConversation,
+        title="Log a conversation",
+        answers=object_schema(),
+        repeatable=True,
+    ),
+)
+"""The tool of the log."""

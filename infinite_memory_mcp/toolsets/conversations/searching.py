@@ -1,0 +1,116 @@
+"""The tool that searches the memories of a conversation, of both terms."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pydantic import Field
+
+from infinite_memory.conversations.combined_search import Order, Term
+from infinite_memory_mcp.arguments import Labels, Limit, Tokens, list_choices
+from infinite_memory_mcp.budget import DEFAULT_TOKENS
+from infinite_memory_mcp.data import memory_to_data, object_schema
+from infinite_memory_mcp.quotation import escape_label
+from infinite_memory_mcp.tool import Answer, ToolSpec
+from infinite_memory_mcp.toolsets.conversations.arguments import ConversationArguments
+from infinite_memory_mcp.toolsets.conversations.phrases import (
+    Language,
+    explain_errors,
+    language_of,
+    say,
+)
+from infinite_memory_mcp.toolsets.conversations.render import fit_blocks, render_block
+from infinite_memory_mcp.view import view_of_memories
+
+if TYPE_CHECKING:
+    from infinite_memory.conversations.combined_search import ConversationHit
+    from infinite_memory.store import MemoryStore
+
+__all__ = ["SEARCHING"]
+
+_TERMS = list_choices(*Term)
+_ORDERS = list_choices(*Order)
+
+
+class SearchMemories(ConversationArguments):
+    """The arguments of `search_memories`."""
+
+    keywords: Labels = Field([], description="Any of these words")
+    query: str | None = Field(None, description="Instead of keywords")
+    date_from: str | None = Field(None, description='ISO 8601 or "last Monday"')
+    date_to: str | None = Field(None, description="Up to here")
+    min_score: float | None = Field(None, description="Least activation")
+    max_score: float | None = None
+    memory_type: str = Field(Term.BOTH, json_schema_extra=_TERMS)
+    sort_by: str = Field(Order.RELEVANCE, json_schema_extra=_ORDERS)
+    order: str = Field("desc", json_schema_extra=list_choices("desc", "asc"))
+    limit: Limit = 20
+    max_tokens: Tokens = DEFAULT_TOKENS
+
+
+def search_memories(store: MemoryStore, arguments: SearchMemories) -> Answer:
+    """Search the short-term and long-term memories of a conversation by words, dates or score."""
+    language = language_of(*arguments.keywords, arguments.query)
+    order = "time" if arguments.sort_by == "timestamp" else arguments.sort_by
+    since, until = arguments.date_from, arguments.date_to
+    with explain_errors(language):
+        hits = store.conversations.search(
+            arguments.conversation_id,
+            scope=arguments.scope,
+            keywords=arguments.keywords,
+            query=arguments.query,
+            date_from=None if since is None else store.times.read_start(since),
+            date_to=None if until is None else store.times.read_end(until),
+            min_score=arguments.min_score,
+            max_score=arguments.max_score,
+            term=arguments.memory_type,
+            sort_by=order,
+            ascending=arguments.order == "asc",
+            limit=arguments.limit,
+        )
+    name = escape_label(arguments.conversation_id)
+    data = {
+        "notice": say("notice", Language.ENGLISH),
+        "hits": [_hit_to_data(hit) for hit in hits],
+    }
+    if not hits:
+        return Answer(text=say("nothing_found", language, id=name), data=data)
+    ordered_by = say(f"by_{order}", language)
+    head = say("found", language, count=len(hits), id=name, order=ordered_by)
+    view = view_of_memories(store, [hit.memory for hit in hits])
+    blocks = [
+        render_block(
+            hit.memory,
+            view,
+            [
+                *([escape_label(hit.memory.title)] if hit.memory.title else []),
+                say(hit.term, language),
+                say("relevance", language, value=hit.relevance),
+                say("score", language, value=hit.score),
+            ],
+        )
+        for hit in hits
+    ]
+    return Answer(text=fit_blocks(head, blocks, arguments.max_tokens, language), data=data)
+
+
+def _hit_to_data(hit: ConversationHit) -> dict[str, Any]:
+    return {
+        "term": str(hit.term),
+        "relevance": hit.relevance,
+        "score": hit.score,
+        "matched": list(hit.matched),
+        **memory_to_data(hit.memory),
+    }
+
+
+SEARCHING = (
+    ToolSpec(
+        run=search_memories,
+        arguments=SearchMemories,
+        title="Search a conversation",
+        answers=object_schema("hits"),
+        reads=True,
+    ),
+)
+"""The tool that searches the memories of a conversation."""
