@@ -24,6 +24,7 @@ from infinite_memory_mcp.tool_filter import ToolFilter
 from infinite_memory_mcp.toolsets.backups import BACKUPS
 from infinite_memory_mcp.toolsets.changes import CHANGES
 from infinite_memory_mcp.toolsets.conversations.log import LOG
+from infinite_memory_mcp.toolsets.conversations.long_term import LONG_TERM
 from infinite_memory_mcp.toolsets.conversations.searching import SEARCHING
 from infinite_memory_mcp.toolsets.conversations.short_term import SHORT_TERM
 from infinite_memory_mcp.toolsets.health import HEALTH
@@ -58,7 +59,7 @@ TOOLSETS: Mapping[str, tuple[ToolSpec[Any], ...]] = {
     "core": (*WRITING, *READING, *OVERVIEW, *SESSION_CONTEXT),
     "profile": PROFILE,
     "projects": PROJECTS,
-    "conversations": (*LOG, *SHORT_TERM, *SEARCHING),
+    "conversations": (*LOG, *SHORT_TERM, *LONG_TERM, *SEARCHING),
     "admin": (*ARRANGING, *CHANGES, *BACKUPS, *UPKEEP, *HEALTH),
 }
 """All tools by toolset. The server chooses at its start which toolsets it offers."""

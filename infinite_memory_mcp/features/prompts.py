@@ -12,6 +12,8 @@ from mcp.server import MCPServer
 from mcp.server.mcpserver.prompts import Prompt
 from pydantic import Field
 
+from infinite_memory_mcp.toolsets.conversations.phrases import Language, language_of
+
 __all__ = ["PROMPTS", "add_prompts"]
 
 _Scope = Annotated[str, Field(description="A scope, such as a project; the default scope if empty")]
@@ -49,9 +51,56 @@ def recall_context(
     )
 
 
+def create_reminder(
+    reminder_content: Annotated[str, Field(description="What to be reminded of")],
+    trigger_condition: Annotated[
+        str, Field(description="When: words that come up in the conversation, or a date")
+    ],
+    conversation_id: Annotated[
+        str, Field(description="The conversation; every one without an id is 'default'")
+    ] = "",
+) -> str:
+    """Make a reminder that comes up by itself, at a date or when something is mentioned."""
+    conversation = conversation_id.strip() or "default"
+    if language_of(reminder_content, trigger_condition) is Language.CHINESE:
+        return _ask_for_reminder_in_chinese(reminder_content, trigger_condition, conversation)
+    return (
+        f"Make a reminder of this: {reminder_content}\n"
+        f"It should come up: {trigger_condition}\n\n"
+        f"Call add_long_term_memory with a short name, the reminder as the prompt, conversation_id"
+        f" {conversation!r}, and a trigger that says when:\n"
+        f"{_TRIGGER_EXAMPLES}\n"
+        "Turn relative dates into absolute ones. Add cooldown_minutes if it should not come up at"
+        " every mention, and most_firings 1 if it should come up once. If a tool of that name is"
+        " not offered, store the reminder with store_memory, kind reminder, and happened_at as its"
+        " date. Then tell me in one line what was stored, and when it will come up."
+    )
+
+
+def _ask_for_reminder_in_chinese(content: str, condition: str, conversation: str) -> str:
+    return (
+        f"请创建一条提醒：{content}\n"
+        f"出现时机：{condition}\n\n"
+        f"调用 add_long_term_memory：取一个简短的名称，prompt 为提醒内容，conversation_id 为"
+        f" {conversation!r}，trigger 说明何时出现：\n"
+        f"{_TRIGGER_EXAMPLES}\n"
+        "把相对日期换成具体日期。若不需要每次提到都出现，加上 cooldown_minutes；只需出现一次时，"
+        "加上 most_firings 1。如果没有这个工具，就用 store_memory 存储，kind 为 reminder，"
+        "happened_at 为提醒日期。最后用一行告诉我存了什么、何时出现。"
+    )
+
+
+_TRIGGER_EXAMPLES = """\
+- {"any_of": ["birthday", "生日"]}
+- {"all_of": ["project", "deadline"], "from": "user"}
+- {"on": "2026-07-17"}, {"on": "07-17"}, {"since": "2026-07-17", "until": "2026-07-20"}
+- {"recurs": "FREQ=WEEKLY;BYDAY=MO"}, {"weekdays": "weekend", "between": "09:00-12:00"}
+- {"any": [{"on": "07-17"}, {"any_of": ["birthday"]}], "most_firings": 1}"""
+
 PROMPTS: tuple[tuple[str, str, Callable[..., str]], ...] = (
     ("remember-user-info", "Remember about me", remember_user_info),
     ("recall-context", "Recall a topic", recall_context),
+    ("create-reminder", "Create a reminder", create_reminder),
 )
 """All prompts: name, title, and the function that writes the message."""
 

@@ -6,7 +6,7 @@ It answers as on a store that never held anything else. A tool without a row fai
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,16 @@ CONVERSATIONS = ("talk", "zz-talk", "nowhere")
 SAID = [{"role": "user", "content": "is the deadline of zzquartz near?"}]
 CURSOR = encode_position((-(2**40), "zz-id-1"))
 SPECS = {spec.run.__name__: spec for specs in TOOLSETS.values() for spec in specs}
+REMINDERS = ("reminder", "zz-reminder", "in-1")
+RULE = {"any_of": ["deadline"]}
+
+
+def reminder_rows(**fields: Any) -> Iterator[Mapping[str, Any]]:
+    for name in REMINDERS:
+        yield {"name": name, **fields}
+        yield {"name": name, "conversation_id": "zz-talk", **fields}
+        yield from ({"name": name, "scope": scope, **fields} for scope in SCOPES)
+
 
 ROWS: Mapping[str, Sequence[Mapping[str, Any]]] = {
     "store_memory": [
@@ -176,6 +186,26 @@ ROWS: Mapping[str, Sequence[Mapping[str, Any]]] = {
         *({"conversation_id": "talk", "scope": scope} for scope in SCOPES),
         *({"conversation_id": c, "keywords": ["deadline"]} for c in CONVERSATIONS),
     ],
+    "add_long_term_memory": [
+        *(
+            {"name": name, "prompt": "text", "trigger": RULE, "scope": scope}
+            for name in REMINDERS
+            for scope in SCOPES
+        ),
+        *({"name": "new", "prompt": "text", "trigger": RULE, "scope": "team"} for _ in range(2)),
+    ],
+    "update_long_term_memory": [*reminder_rows(prompt="another text")],
+    "delete_long_term_memory": [*reminder_rows()],
+    "list_long_term_memories": [
+        {},
+        *({"conversation_id": name} for name in CONVERSATIONS),
+        *({"scope": scope} for scope in SCOPES),
+    ],
+    "search_long_term_memories": [
+        *({"messages": SAID, "conversation_id": c, "seed": 1} for c in CONVERSATIONS),
+        *({"messages": SAID, "scope": scope, "seed": 1} for scope in SCOPES),
+    ],
+    "get_memory_context": [*reminder_rows()],
     "optimize_memory": [{"dry_run": True}, {}, {"job": "zz-job"}],
     "summaries_wanted": [{}, {"limit": 5, "max_tokens": 500}],
     "store_summary": [

@@ -58,6 +58,7 @@ HEADERS = {
     "mcp-protocol-version": "2025-06-18",
 }
 PROMPT_ARGUMENTS = {"about", "topic", "scope"}
+PROMPT_ARGUMENTS |= {"reminder_content", "trigger_condition", "conversation_id"}
 VARIABLE = re.compile(r"\{\+?(\w+)\}")
 SAID = json.dumps(dict(ROWS)) + INSTRUCTIONS
 """What a client may know without being told: its own words, and those of the server."""

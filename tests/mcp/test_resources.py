@@ -142,6 +142,16 @@ async def test_a_prompt_asks_for_what_was_given(connect: Connect) -> None:
         empty = await client.get_prompt("remember-user-info")
         with pytest.raises(MCPError, match="topic"):
             await client.get_prompt("recall-context", {})
+        reminder = await client.get_prompt(
+            "create-reminder",
+            {"reminder_content": "Alice likes tulips", "trigger_condition": "on her birthday"},
+        )
+        chinese = await client.get_prompt(
+            "create-reminder", {"reminder_content": "送花", "trigger_condition": "提到生日时"}
+        )
+    assert "Make a reminder of this: Alice likes tulips" in reminder.messages[0].content.text
+    assert "conversation_id 'default'" in reminder.messages[0].content.text
+    assert "请创建一条提醒：送花" in chinese.messages[0].content.text
     assert "about this: Apollo" in recall.messages[0].content.text
     assert "in the scope 'work'" in recall.messages[0].content.text
     assert "Remember this: I moved to Bergen" in remember.messages[0].content.text

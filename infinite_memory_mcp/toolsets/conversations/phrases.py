@@ -160,6 +160,78 @@ _PHRASES: Mapping[str, tuple[str, str]] = {
         "[{count} more are not shown: raise max_tokens or ask for less.]",
         "[另有 {count} 条未显示：请增大 max_tokens 或缩小范围。]",
     ),
+    "reminder_added": (
+        "Kept the long-term memory {name}, id {id}. It comes up when its condition holds.",
+        "已存为长期记忆 {name}，id {id}。条件成立时会出现。",
+    ),
+    "reminder_replaced": (
+        "The long-term memory {name} now says this, id {id}, revision {revision}; what it said"
+        " before stays in the history.",
+        "长期记忆 {name} 已更新为此内容，id {id}，第 {revision} 版；原内容保留在历史中。",
+    ),
+    "reminder_unchanged": (
+        "The long-term memory {name} says this already, id {id}: nothing was changed.",
+        "长期记忆 {name} 已是此内容，id {id}：没有任何更改。",
+    ),
+    "reminder_updated": (
+        "Updated the long-term memory {name}, id {id}, revision {revision}.",
+        "已更新长期记忆 {name}，id {id}，第 {revision} 版。",
+    ),
+    "reminder_deleted": (
+        "Forgot the long-term memory {name}, id {id}; the tool undo, or `infinite-memory undo`,"
+        " brings it back.",
+        "已忘记长期记忆 {name}，id {id}；可用 undo 工具或 `infinite-memory undo` 恢复。",
+    ),
+    "reminders": (
+        "{count} long-term memories of conversation {id}, the oldest first. {notice}",
+        "对话 {id} 的 {count} 条长期记忆，最早的在前。{notice}",
+    ),
+    "no_reminders": (
+        "Conversation {id} has no long-term memory.",
+        "对话 {id} 没有长期记忆。",
+    ),
+    "reminders_elsewhere": (
+        " These conversations have some: {names}; give one as conversation_id.",
+        "有长期记忆的对话：{names}；请用 conversation_id 指定。",
+    ),
+    "is_enabled": ("enabled", "已启用"),
+    "is_disabled": (
+        "disabled (`infinite-memory triggers` says why)",
+        "未启用（`infinite-memory triggers` 显示原因）",
+    ),
+    "is_failing": ("its condition fails: {error}", "条件出错：{error}"),
+    "came_up": ("came up {count} times", "出现过 {count} 次"),
+    "changed_at": ("changed {date}", "更新于 {date}"),
+    "came_up_now": (
+        "{count} of the {total} long-term memories of conversation {id} come up now, and {random}"
+        " at random. {notice}",
+        "对话 {id} 的 {total} 条长期记忆中，{count} 条现在成立，另有 {random} 条随机显示。{notice}",
+    ),
+    "nothing_came_up": (
+        "None of the {total} long-term memories of conversation {id} comes up now.",
+        "对话 {id} 的 {total} 条长期记忆现在都不出现。",
+    ),
+    "holds_now": ("Comes up", "成立"),
+    "at_random": ("At random", "随机"),
+    "failures": (
+        "{count} conditions could not be checked and count as false: {names}",
+        "{count} 个条件无法检查，按不成立处理：{names}",
+    ),
+    "disabled_count": (
+        "{count} are not enabled: `infinite-memory triggers` says which, and why.",
+        "{count} 条未启用：`infinite-memory triggers` 显示哪些及原因。",
+    ),
+    "resting_count": (
+        "{count} hold and rest, or came up as often as they may.",
+        "{count} 条成立但在间隔期内，或已达到次数上限。",
+    ),
+    "condition_of": ("Condition ({name}):", "条件（{name}）："),
+    "created_in": ("When it was made:", "创建时的上下文："),
+    "updated_in": ("When it was updated:", "更新时的上下文："),
+    "no_situation": (
+        "Nothing was noted on the situation it was made in.",
+        "没有附带上下文信息。",
+    ),
     "refused": ("{reason}", "参数无法使用，没有任何更改：{reason}"),
     "missing": ("{reason}", "没有找到：{reason}"),
     "conflict": ("{reason}", "与其他更改冲突，请重试：{reason}"),
