@@ -12,15 +12,16 @@ from infinite_memory.protocols import Storage
 __all__ = ["quoting_summaries"]
 
 _PAGE = 500
-# A tool makes a piece of work out of what others said; what a person or an assistant stores with
-# sources is theirs.
+# A tool makes a piece of work, or a short-term memory, out of what others said; what a person or an
+# assistant stores with sources is theirs.
 _KINDS = frozenset(Kind) - {Kind.MESSAGE, Kind.NOTE, Kind.FACT, Kind.REMINDER, Kind.ATTACHMENT}
 
 
 def quoting_summaries(storage: Storage, ids: Iterable[str]) -> dict[str, Memory]:
     """Return by id the summaries made from the memories `ids`, directly or through summaries.
 
-    A piece of work that a session was cut into counts as a summary of its messages. A summary names
+    A piece of work that a session was cut into counts as a summary of its messages, and so does a
+    short-term memory. A summary names
     its sources in `Memory.sources`, even if they were erased meanwhile, or has a link
     "derived_from" to them, or both. All summaries of the storage are read.
     """

@@ -15,7 +15,7 @@ from infinite_memory.conversations.combined_search import (
 from infinite_memory.conversations.ingest import ingest_spool
 from infinite_memory.conversations.ingested import Ingested
 from infinite_memory.conversations.log.listing import list_conversations
-from infinite_memory.conversations.log.reading import forget_conversation, read_conversation
+from infinite_memory.conversations.log.reading import delete_conversation, read_conversation
 from infinite_memory.conversations.log.values import (
     Conversation,
     ConversationMessages,
@@ -110,17 +110,20 @@ class Conversations(Group):
         return list_conversations(self._services, scope=scope, limit=limit)
 
     @count_call
-    def delete(self, conversation_id: str, *, scope: str | None = None) -> BulkReceipt:
+    def delete(
+        self, conversation_id: str, *, scope: str | None = None, hard: bool = False
+    ) -> BulkReceipt:
         """Forget everything of a conversation: its messages and its memories of both terms.
 
-        It can be undone. Up to 20,000 memories are one change. Without `scope` those in every open
-        scope are forgotten.
+        It can be undone; up to 20,000 memories are one change. With `hard` all of it is erased for
+        good, with everything that quotes it, in changes of up to 1,000 memories. Without `scope`
+        that in every open scope.
 
         Raises:
             NotFound: nothing is stored of the conversation.
             Conflict: another client changed a memory meanwhile; try again.
         """
-        return forget_conversation(self._services, conversation_id, scope=scope)
+        return delete_conversation(self._services, conversation_id, scope=scope, hard=hard)
 
     def stats(self, conversation_id: str, *, scope: str | None = None) -> ConversationStats:
         """Return how much is stored of a conversation, since when, and how active it is.

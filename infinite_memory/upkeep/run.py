@@ -11,10 +11,7 @@ from infinite_memory.errors import Conflict, InfiniteMemoryError, ReadOnly
 from infinite_memory.model.codec import iso
 from infinite_memory.model.entry import Operation
 from infinite_memory.operations.journal import with_entry
-from infinite_memory.operations.services import Services
-from infinite_memory.operations.writes.after_commit import AfterCommit
-from infinite_memory.operations.writes.quoting_summaries import erase_late_summaries
-from infinite_memory.protocols import SupportsIndex
+from infinite_memory.operations.writes.bulk_erase import finish_erasing
 from infinite_memory.upkeep.context import JobContext
 from infinite_memory.upkeep.job import Job, Plan
 from infinite_memory.upkeep.notes import last_run_note, write_notes
@@ -79,21 +76,10 @@ def _commit(job: Job, context: JobContext, plan: Plan) -> int | None:
     )
     services.storage.commit(commit)
     if plan.commit.erases:
-        _finish_erasing(services, [erase.id for erase in plan.commit.erases])
+        finish_erasing(services, [erase.id for erase in plan.commit.erases])
     # Others may have committed since, but hardly this many.
     newest = services.storage.journal(limit=_RECENT_ENTRIES)
     return next((entry.number for entry in newest if entry.action == commit.entry), None)
-
-
-def _finish_erasing(services: Services, ids: Sequence[str]) -> None:
-    """Erase late summaries of erased memories, and remove all bytes from files and index."""
-    with AfterCommit("erasing the summaries that were stored meanwhile"):
-        erase_late_summaries(services, ids)
-    with AfterCommit("removing the bytes of erased memories from the files"):
-        services.storage.scrub()
-    with AfterCommit("removing the bytes of erased memories from the index"):
-        if isinstance(services.index, SupportsIndex):
-            services.index.discard()
 
 
 def _report(job: Job, plan: Plan, *, done: Sequence[str], entry: int | None = None) -> JobReport:

@@ -186,6 +186,34 @@ def test_a_conversation_is_deleted_as_a_whole_and_one_undo_brings_it_back(
     assert len(texts(store, "talk-1")) == 3
 
 
+def test_a_conversation_can_be_erased_for_good(store: MemoryStore) -> None:
+    store.conversations.log(TALK, "talk-1")
+    store.conversations.add_short_term(TALK[:2], "talk-1")
+    gone = store.conversations.log(TALK[:1], "talk-2").ids
+    store.forget(store.conversations.log([{"role": "user", "content": "a slip"}], "talk-1").ids[0])
+    receipt = store.conversations.delete("talk-1", hard=True)
+    assert len(receipt.ids) == 5
+    for memory_id in receipt.ids:
+        with pytest.raises(NotFound):
+            store.get(memory_id)
+    assert store.conversations.read("talk-2").messages[0].id == gone[0]
+    assert store.verify().findings == ()
+
+
+def test_to_erase_a_message_erases_the_short_term_memory_that_quotes_it(
+    store: MemoryStore,
+) -> None:
+    logged = store.conversations.log(TALK, "talk-1")
+    quoting = store.conversations.add_short_term(TALK[:2], "talk-1")
+    other = store.conversations.add_short_term(TALK[1:], "talk-1")
+    assert store.get(other.id).sources == logged.ids[1:2]
+    receipt = store.forget(logged.ids[0], hard=True)
+    assert f"short-term memory {quoting.id}, which quoted it" in receipt.erased
+    with pytest.raises(NotFound):
+        store.get(quoting.id)
+    assert store.get(other.id).text.startswith("assistant: Noted.")
+
+
 def test_a_message_that_was_forgotten_is_not_logged_again(store: MemoryStore) -> None:
     logged = store.conversations.log(TALK, "talk-1")
     store.forget(logged.ids[0])

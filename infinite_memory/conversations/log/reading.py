@@ -8,7 +8,7 @@ from attrs import evolve
 
 from infinite_memory.conversations.log.values import ConversationMessages
 from infinite_memory.errors import NotFound
-from infinite_memory.model.checks import check_count
+from infinite_memory.model.checks import check_count, check_flag
 from infinite_memory.model.conversation.message import check_conversation_id
 from infinite_memory.model.criteria import Conditions, Criteria
 from infinite_memory.model.memory import Kind, Memory, Status
@@ -16,9 +16,10 @@ from infinite_memory.model.receipt import BulkReceipt
 from infinite_memory.operations.retrieval.search_request import build_criteria
 from infinite_memory.operations.scopes import ALL
 from infinite_memory.operations.services import Services
+from infinite_memory.operations.writes.bulk_erase import erase_all
 from infinite_memory.operations.writes.bulk_forget import forget_all
 
-__all__ = ["conversation_criteria", "forget_conversation", "iterate_memories", "read_conversation"]
+__all__ = ["conversation_criteria", "delete_conversation", "iterate_memories", "read_conversation"]
 
 _PAGE = 1000
 # A commit holds the lock of the writers.
@@ -78,14 +79,20 @@ def read_conversation(
     )
 
 
-def forget_conversation(
-    services: Services, conversation_id: str, *, scope: str | None
+def delete_conversation(
+    services: Services, conversation_id: str, *, scope: str | None, hard: bool
 ) -> BulkReceipt:
-    """Forget everything of a conversation; see `Conversations.delete`."""
+    """Forget or erase everything of a conversation; see `Conversations.delete`."""
+    check_flag(hard, "hard")
     criteria = conversation_criteria(services, conversation_id, scope, kinds=None)
+    if hard:
+        # What was forgotten before is erased too.
+        criteria = evolve(criteria, statuses=None)
     memories = list(iterate_memories(services, criteria))
     if not memories:
         raise _unknown_conversation(conversation_id)
+    if hard:
+        return BulkReceipt(ids=erase_all(services, memories))
     for start in range(0, len(memories), _MOST_AT_ONCE):
         forget_all(services, memories[start : start + _MOST_AT_ONCE])
     return BulkReceipt(ids=tuple([memory.id for memory in memories]))

@@ -28,7 +28,7 @@ from infinite_memory.operations.load_memories import load_memories
 from infinite_memory.operations.services import Services
 from infinite_memory.operations.writes.remember import remember_many
 
-__all__ = ["log_messages"]
+__all__ = ["load_last", "log_messages"]
 
 # As many of the last messages are compared with those of a call.
 _COMPARED = 2000
@@ -56,7 +56,7 @@ def log_messages(
     if not given:
         raise InvalidInput("messages is empty: give at least one message with role and content")
     name = unnamed_scope(services, conversation_id) if scope is None else scope
-    logged = _load_last(services, name, conversation_id)
+    logged = load_last(services, name, conversation_id)
     named = list(_name_messages(services, given, logged, conversation_id, name))
     ids = [message.id for message in named]
     stored = load_memories(services, ids)
@@ -90,7 +90,7 @@ def _check_content(named: _NamedMessage, stored: Memory | None) -> None:
     )
 
 
-def _load_last(services: Services, scope: str, conversation_id: str) -> list[Memory]:
+def load_last(services: Services, scope: str, conversation_id: str) -> list[Memory]:
     """Return the last messages of the log, of every status, oldest first."""
     spelling = find_spelling(scope, services.storage.scopes())
     if spelling is None:

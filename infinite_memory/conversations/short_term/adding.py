@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 
+from infinite_memory.conversations.log.writing import load_last
 from infinite_memory.conversations.short_term.entry import (
     KIND,
     ShortTermEntry,
@@ -20,8 +21,10 @@ from infinite_memory.model.conversation.message import (
     render_messages,
 )
 from infinite_memory.model.draft import Draft
+from infinite_memory.model.memory import Origin
 from infinite_memory.model.receipt import Outcome, Receipt, Searchable
 from infinite_memory.model.scope import find_spelling
+from infinite_memory.operations.conversation_scopes import unnamed_scope
 from infinite_memory.operations.services import Services
 from infinite_memory.operations.writes.receipts import receipt_of
 from infinite_memory.operations.writes.remember import remember
@@ -32,6 +35,7 @@ __all__ = ["add_short_term", "check_recent", "check_role_weights", "keywords_now
 # The same messages again within the hour are a call that was repeated.
 _REPEATED = timedelta(hours=1)
 _MOST_WEIGHT = 1000.0
+_MOST_SOURCES = 256
 
 
 def add_short_term(
@@ -58,12 +62,30 @@ def add_short_term(
         text=text,
         kind=KIND,
         scope=scope,
-        origin="assistant",
+        origin=Origin.TOOL,
         conversation_id=conversation_id,
+        sources=_find_logged(services, checked, conversation_id, scope),
         happened_at=checked[-1].said_at or now,
         context=short_term_context(keywords),
     )
     return remember(services, draft, similar=False)
+
+
+def _find_logged(
+    services: Services, messages: Sequence[ChatMessage], conversation_id: str, scope: str | None
+) -> list[str]:
+    """Return the ids of the messages in the log that are quoted: to erase one erases the quote.
+
+    Of equal messages it is the latest; one that says nothing is no source.
+    """
+    name = unnamed_scope(services, conversation_id) if scope is None else scope
+    latest = {
+        (memory.speaker, memory.text): memory.id
+        for memory in load_last(services, name, conversation_id)
+        if memory.is_indexed
+    }
+    quoted = dict.fromkeys((message.speaker, message.content) for message in messages)
+    return [latest[pair] for pair in quoted if pair in latest][-_MOST_SOURCES:]
 
 
 def keywords_now(
