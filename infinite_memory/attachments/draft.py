@@ -47,6 +47,8 @@ _MAX_ATTACHMENTS = 256
 _MAX_URI_CHARS = 2048
 _MAX_TYPE_CHARS = 64
 _FILE = "file"
+# Kinds of numpy: truth values, texts, bytes, dates and lengths of time, complex numbers.
+_NOT_NUMBERS = frozenset("bUSmMcV")
 _UNKNOWN_MEDIA_TYPE = "application/octet-stream"
 # The first name is that of the field; the rest are names under which others give it.
 _NAMES: Mapping[str, tuple[str, ...]] = {
@@ -182,15 +184,16 @@ def check_embedding(value: object) -> NDArray[np.float32]:
         raise InvalidInput(f"embedding is a list of numbers, not {value!r:.100}")
     numbers: Any = value if isinstance(value, np.ndarray) else list(value)
     try:
-        vector = np.asarray(numbers, np.float64)
+        given = np.asarray(numbers)
+        vector = given.astype(np.float64)
     except (ValueError, TypeError, OverflowError) as error:
         raise InvalidInput(f"embedding {numbers!r:.60} is no list of numbers") from error
+    if given.dtype.kind in _NOT_NUMBERS:
+        raise InvalidInput(f"embedding {numbers!r:.60} holds texts or truth values: give numbers")
     if vector.ndim != 1 or not len(vector):
         raise InvalidInput(
             f"embedding has the shape {vector.shape}: give one list of numbers, and at least one"
         )
-    if isinstance(numbers, list) and any(isinstance(number, str | bool) for number in numbers):
-        raise InvalidInput(f"embedding {numbers!r:.60} holds texts or truth values: give numbers")
     with np.errstate(over="ignore"):
         rounded = vector.astype(np.float32)
     if not np.isfinite(rounded).all():

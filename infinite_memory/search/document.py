@@ -13,6 +13,7 @@ from attrs import frozen
 from numpy.typing import NDArray
 
 from infinite_memory.model.codec import to_micros
+from infinite_memory.model.conversation.attachment import attachment_of
 from infinite_memory.model.memory import JsonValue, Kind, Memory, Status
 from infinite_memory.model.record import Record
 from infinite_memory.model.scope import fold_name
@@ -46,9 +47,10 @@ class Document:
 
     The memory is valid from `held_from` to `held_to`, which is `NEVER` without an end.
     `is_question` is whether its text ends with a question mark. `canonical_hash` is equal for
-    memories of the same kind, scope and speaker with the same canonical text. `terms` maps the
-    hashes of the index terms to their counts; `labels` are the hashes of the tags. `vectors` is
-    float32, shape (passages, dimensions), without rows while the memory is not embedded.
+    memories of the same kind, scope and speaker with the same canonical text, and of attachments
+    with the same reference. `terms` maps the hashes of the index terms to their counts; `labels`
+    are the hashes of the tags. `vectors` is float32, shape (passages, dimensions), without rows
+    while the memory is not embedded.
     """
 
     id: str
@@ -121,7 +123,11 @@ def _hash_canonical(memory: Memory) -> int:
     canonical = canonicalize(memory.text)
     # "Tomorrow" means the same day only if both moments are equal: the time zone is unknown.
     moment = str(to_micros(memory.happened_at)) if is_relative(canonical) else ""
-    parts = (memory.kind, memory.scope, memory.speaker or "", moment, canonical)
+    parts = [memory.kind, memory.scope, memory.speaker or "", moment, canonical]
+    attachment = attachment_of(memory)
+    if attachment is not None:
+        # Two pictures with one description are two pictures.
+        parts.append(attachment.uri or attachment.content_id or "")
     return _hash("f", "\0".join(parts))
 
 

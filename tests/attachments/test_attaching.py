@@ -161,6 +161,11 @@ def test_the_name_of_the_file_describes_what_nobody_described(
     assert store.attachments.read(receipt.id).uri == uri
 
 
+def test_two_pictures_with_one_description_are_two_hits(store: MemoryStore) -> None:
+    ids = {store.attachments.attach(uri=f"{n}.png", description="The same cat").id for n in "ab"}
+    assert {hit.memory.id for hit in store.search("the same cat")} == ids
+
+
 def test_a_chinese_description_is_found(store: MemoryStore) -> None:
     receipt = store.attachments.attach(uri=PHOTO, description="沙发上的橘猫", tags=["宠物"])
     assert [hit.memory.id for hit in store.search("橘猫")] == [receipt.id]

@@ -44,6 +44,17 @@ def test_it_does_not_wait_for_the_model(open_store: OpenStore) -> None:
     assert store.models.catch_up() == 0
 
 
+def test_the_index_agrees_with_a_store_that_keeps_memories_out_of_it(tmp_path: Path) -> None:
+    with MemoryStore.open(tmp_path, embedder=HashingEmbedder()) as store:
+        store.remember_many([{"text": f"note {number}"} for number in range(600)])
+        store.remember("The violet lighthouse", context=KEPT)
+        assert store.search("note")
+    with MemoryStore.open(tmp_path, embedder=HashingEmbedder()) as store:
+        verified = store.verify()
+    assert verified.counts["indexed"] == 600
+    assert verified.findings == ()
+
+
 def test_a_revision_takes_a_memory_out_of_the_index_and_back(open_store: OpenStore) -> None:
     store = open_store()
     receipt = store.remember("The violet lighthouse")

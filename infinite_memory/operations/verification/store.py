@@ -151,7 +151,7 @@ def _find_disagreements(
         matched += doc is not None
         if change.id in later or change.id in damaged:
             continue
-        if change.record is None:
+        if change.record is None or not change.record.memory.is_indexed:
             agrees = doc is None
         else:
             agrees = doc is not None and _agrees(segment, doc, change.record, model)
