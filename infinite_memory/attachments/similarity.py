@@ -73,18 +73,19 @@ class _Matrices(KindFollower[_Embedded]):
     def __init__(self, storage: Storage) -> None:
         """Follow the attachments of `storage`."""
         super().__init__(storage, {Kind.ATTACHMENT}, _make)
-        self._built: tuple[dict[str, _Embedded], Mapping[_Key, _Matrix]] = ({}, {})
+        self._built: tuple[int, Mapping[_Key, _Matrix]] = (0, {})
 
     def matrices(self) -> Mapping[_Key, _Matrix]:
         """Return the matrices as of the last commit."""
-        rows = self.read()
         known, matrices = self._built
-        if rows != known:
-            groups: defaultdict[_Key, list[_Embedded]] = defaultdict(list)
-            for row in rows.values():
-                groups[row.model, len(row.vector)].append(row)
-            matrices = {key: _Matrix.of(group) for key, group in groups.items()}
-            self._built = rows, matrices
+        version, rows = self.read_newer(known)
+        if rows is None:
+            return matrices
+        groups: defaultdict[_Key, list[_Embedded]] = defaultdict(list)
+        for row in rows.values():
+            groups[row.model, len(row.vector)].append(row)
+        matrices = {key: _Matrix.of(group) for key, group in groups.items()}
+        self._built = version, matrices
         return matrices
 
 

@@ -35,6 +35,7 @@ class KindFollower(Generic[Value]):
         self._lock = threading.Lock()
         self._values: dict[str, Value] = {}
         self._cursor: int | None = None
+        self._version = 0
 
     def read(self) -> dict[str, Value]:
         """Return the values by the id of their memory; damaged memories are left out.
@@ -43,15 +44,31 @@ class KindFollower(Generic[Value]):
             StorageError: the storage cannot be read.
         """
         with self._lock:
-            position = self._storage.position()
-            if self._cursor is None or self._cursor > position:
-                # An older copy may have replaced the store.
-                self._values = dict(self._load())
-                self._cursor = position
-            while self._cursor < self._storage.position():
-                if not self._follow(self._cursor):
-                    break
+            self._catch_up()
             return dict(self._values)
+
+    def read_newer(self, version: int) -> tuple[int, dict[str, Value] | None]:
+        """Return the version of the values, and the values, or None if `version` is theirs.
+
+        The version grows when a value changes, and begins at 1.
+
+        Raises:
+            StorageError: the storage cannot be read.
+        """
+        with self._lock:
+            self._catch_up()
+            return self._version, None if version == self._version else dict(self._values)
+
+    def _catch_up(self) -> None:
+        position = self._storage.position()
+        if self._cursor is None or self._cursor > position:
+            # An older copy may have replaced the store.
+            self._values = dict(self._load())
+            self._cursor = position
+            self._version += 1
+        while self._cursor < self._storage.position():
+            if not self._follow(self._cursor):
+                break
 
     def _load(self) -> Iterator[tuple[str, Value]]:
         criteria = Criteria(kinds=self._kinds, statuses=_CURRENT)
@@ -77,10 +94,11 @@ class KindFollower(Generic[Value]):
                 and memory.status is Status.CURRENT
             )
             value = self._make(memory) if memory is not None and is_followed else None
-            if value is None:
-                self._values.pop(change.id, None)
-            else:
+            if value is not None:
                 self._values[change.id] = value
+                self._version += 1
+            elif self._values.pop(change.id, None) is not None:
+                self._version += 1
         self._cursor = changes.cursor
         return changes.cursor > cursor
 

@@ -56,3 +56,19 @@ def test_a_handle_of_some_scopes_follows_these_alone(store: MemoryStore) -> None
     store.remember("outside again", kind="reminder", scope="Home", id="c")
     store.remember("inside again", kind="reminder", scope="Work", id="d")
     assert follower.read() == {"a": "inside", "d": "inside again"}
+
+
+def test_its_version_grows_with_its_values_alone(store: MemoryStore) -> None:
+    follower = follow(store)
+    version, values = follower.read_newer(0)
+    assert values == {}
+    store.remember("no reminder", id="note")
+    assert follower.read_newer(version) == (version, None)
+    store.remember("water the plants", kind="reminder", id="a")
+    newer, values = follower.read_newer(version)
+    assert newer > version
+    assert values == {"a": "water the plants"}
+    store.forget("note")
+    assert follower.read_newer(newer) == (newer, None)
+    store.forget("a")
+    assert follower.read_newer(newer)[1] == {}
