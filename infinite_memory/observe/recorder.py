@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from contextvars import ContextVar, Token
 from datetime import UTC, datetime
@@ -26,6 +26,7 @@ __all__ = [
     "Series",
     "count_cache",
     "current_operation",
+    "current_recorder",
     "measure_arm",
     "measure_calls",
 ]
@@ -37,6 +38,7 @@ class Series(StrEnum):
     OPERATIONS = "operations"
     ARMS = "arms"
     TOOLS = "tools"
+    TRIGGERS = "triggers"
 
 
 @frozen(kw_only=True)
@@ -54,13 +56,15 @@ class Metrics(PlainData):
     `operations` are calls of its methods, such as "search" and "scopes.create"; a call that another
     method makes is part of that method's call. `arms` are the parts of a search: "words" is BM25,
     "embedding" makes the vector of the question, and "meaning" compares vectors. `caches` are the
-    vectors of questions and of texts that are kept in memory.
+    vectors of questions and of texts that are kept in memory. `triggers` are the conditions that
+    were checked, by language: "timeout" counts those that took too long, "error" those that failed.
     """
 
     since: datetime
     operations: dict[str, Timing]
     arms: dict[str, Timing]
     caches: dict[str, CacheUse]
+    triggers: dict[str, Timing]
 
 
 class Recorder:
@@ -90,13 +94,23 @@ class Recorder:
 
     def add(self, series: Series, name: str, seconds: float, error: str | None = None) -> None:
         """Record a call of `name` that took `seconds`, and the type of its error."""
+        self.add_many(series, name, [(seconds, error)])
+
+    def add_many(
+        self, series: Series, name: str, calls: Iterable[tuple[float, str | None]]
+    ) -> None:
+        """Record calls of `name`: for each how many seconds it took, and the type of its error."""
+        calls = list(calls)
+        if not calls:
+            return
         recorder: Recorder | None = self
         while recorder is not None:
             with recorder._lock:
                 histogram = recorder._histograms.get((series, name))
                 if histogram is None:
                     histogram = recorder._histograms[series, name] = Histogram()
-                histogram.add(seconds, error)
+                for seconds, error in calls:
+                    histogram.add(seconds, error)
             recorder = recorder._within
 
     def count_cache(self, name: str, *, hits: int, misses: int) -> None:
@@ -140,16 +154,17 @@ class Recorder:
             operations=self.timings(Series.OPERATIONS),
             arms=self.timings(Series.ARMS),
             caches=self.caches(),
+            triggers=self.timings(Series.TRIGGERS),
         )
 
 
 class _Call:
     """A running call of a method, and a span of it where traces are made."""
 
-    __slots__ = ("_begun", "_recorder", "_span", "_token", "operation")
+    __slots__ = ("_begun", "_span", "_token", "operation", "recorder")
 
     def __init__(self, recorder: Recorder, operation: str) -> None:
-        self._recorder = recorder
+        self.recorder = recorder
         self.operation = operation
         self._token: Token[_Call | None] | None = None
         self._span: Span | None = None
@@ -157,7 +172,7 @@ class _Call:
     def __enter__(self) -> Self:
         if _current.get() is None:
             self._token = _current.set(self)
-            self._recorder.count_running(1)
+            self.recorder.count_running(1)
             self._span = start_span(self.operation)
         self._begun = time.perf_counter()
         return self
@@ -171,20 +186,20 @@ class _Call:
         if self._token is None:
             return
         seconds = time.perf_counter() - self._begun
-        self._recorder.count_running(-1)
+        self.recorder.count_running(-1)
         _current.reset(self._token)
         name = None if kind is None else kind.__name__
         if self._span is not None:
             self._span.end(name)
-        self._recorder.add(Series.OPERATIONS, self.operation, seconds, name)
+        self.recorder.add(Series.OPERATIONS, self.operation, seconds, name)
 
     def add_arm(self, arm: str, seconds: float, error: str | None) -> None:
         """Record an arm of the search that this call is."""
-        self._recorder.add(Series.ARMS, arm, seconds, error)
+        self.recorder.add(Series.ARMS, arm, seconds, error)
 
     def count_cache(self, name: str, *, hits: int, misses: int) -> None:
         """Count what this call asked of a cache."""
-        self._recorder.count_cache(name, hits=hits, misses=misses)
+        self.recorder.count_cache(name, hits=hits, misses=misses)
 
 
 # The outermost call of a store that runs in this context.
@@ -237,6 +252,12 @@ def current_operation() -> str | None:
     """Return the name of the method of a store that is running, None outside."""
     call = _current.get()
     return None if call is None else call.operation
+
+
+def current_recorder() -> Recorder | None:
+    """Return the recorder of the method of a store that is running, None outside."""
+    call = _current.get()
+    return None if call is None else call.recorder
 
 
 class _HasRecorder(Protocol):

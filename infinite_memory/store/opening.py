@@ -21,6 +21,7 @@ from infinite_memory.model.checks import check_label
 from infinite_memory.model.entry import Actor
 from infinite_memory.model.ids import RandomBytes
 from infinite_memory.observe.reads import FileReadLog, MemoryReadLog, ReadLog
+from infinite_memory.observe.recorder import Recorder
 from infinite_memory.operations.active_model import Models, former_opener
 from infinite_memory.operations.services import Services
 from infinite_memory.operations.usage import UsageCounter
@@ -98,6 +99,7 @@ def open_lifetime(
             storage, embedder, open_former=open_former, folder=folder, search=parts.get("search")
         )
         owned.callback(models.close)
+        recorder = Recorder()
         services = Services(
             storage=storage,
             models=models,
@@ -109,8 +111,12 @@ def open_lifetime(
             backend=place.backend,
             data_folder=place.folder,
             reads=reads,
+            recorder=recorder,
             evaluators=open_evaluators(
-                owned, given=parts.get("evaluators") or {}, zone=effective.time_zone
+                owned,
+                given=parts.get("evaluators") or {},
+                zone=effective.time_zone,
+                recorder=recorder,
             ),
             segmenter=parts.get("segmenter"),
         )

@@ -33,7 +33,12 @@ _PREFIX = "infinite_memory"
 _EVERY = 4
 # To measure a large store takes a moment, and its size changes slowly.
 _FRESH_SECONDS = 10.0
-_NOUNS = {Series.TOOLS: "tool", Series.OPERATIONS: "operation", Series.ARMS: "arm"}
+_NOUNS = {
+    Series.TOOLS: "tool",
+    Series.OPERATIONS: "operation",
+    Series.ARMS: "arm",
+    Series.TRIGGERS: "trigger",
+}
 
 
 class Exporter:
@@ -76,6 +81,7 @@ class _ServerCollector(Collector):
         else:
             yield from _collect_timings(recorder, Series.OPERATIONS)
             yield from _collect_timings(recorder, Series.ARMS)
+            yield from _collect_timings(recorder, Series.TRIGGERS)
             yield from _collect_health(health)
             caches |= recorder.caches()
         yield from _collect_caches(caches)

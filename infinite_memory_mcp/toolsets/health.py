@@ -42,6 +42,7 @@ def get_metrics(store: MemoryStore, _arguments: NoArguments) -> Answer:
         *_timing_lines("tool", tools),
         *_timing_lines("method", metrics.operations),
         *_timing_lines("arm of the search", metrics.arms),
+        *_timing_lines("conditions in", metrics.triggers),
         *_cache_lines({**metrics.caches, **caches}),
     ]
     plain_tools = {name: timing.to_dict() for name, timing in tools.items()}

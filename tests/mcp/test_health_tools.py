@@ -49,6 +49,7 @@ async def test_metrics_count_tools_with_their_errors(connect: Connect) -> None:
     }
     assert data["operations"]["search"]["calls"] == 2
     assert data["arms"]["words"]["calls"] == 2
+    assert data["triggers"] == {}
     assert "tool retrieve_memory: 4 calls, p50 " in said
     assert "errors: NotFound 1, InvalidInput 1" in said
     assert "invented" not in said
