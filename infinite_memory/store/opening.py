@@ -112,12 +112,7 @@ def open_lifetime(
             data_folder=place.folder,
             reads=reads,
             recorder=recorder,
-            evaluators=open_evaluators(
-                owned,
-                given=parts.get("evaluators") or {},
-                zone=effective.time_zone,
-                recorder=recorder,
-            ),
+            evaluators=open_evaluators(owned, parts.get("evaluators"), effective, recorder),
             segmenter=parts.get("segmenter"),
         )
         return Lifetime(services, owned.pop_all())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import ExitStack, closing
 
+from infinite_memory.config import Config
 from infinite_memory.model.checks import check_field
 from infinite_memory.model.conversation.trigger import Language
 from infinite_memory.observe.recorder import Recorder
@@ -15,27 +16,30 @@ from infinite_memory.triggers.rules.evaluator import RulesEvaluator
 
 __all__ = ["open_evaluators"]
 
+_NAMES = tuple(language.value for language in Language)
+
 
 def open_evaluators(
     owned: ExitStack,
-    *,
-    given: Mapping[str, TriggerEvaluator],
-    zone: str | None,
+    given: Mapping[str, TriggerEvaluator] | None,
+    config: Config,
     recorder: Recorder,
 ) -> Mapping[str, TriggerEvaluator]:
     """Return an evaluator for each language: the `given` one, or the built-in one.
 
-    `owned` closes the built-in ones. They start nothing before the first condition. `zone` is the
-    configured time zone, and `recorder` that of the store.
+    `owned` closes the built-in ones, which start nothing before the first condition. The verdicts
+    are recorded in `recorder`, that of the store.
 
     Raises:
         InvalidInput: there is no language of a given name.
     """
+    given = given or {}
     for name in given:
-        check_field(name, tuple(Language), lack="evaluators: there is no language")
+        check_field(name, _NAMES, lack="evaluators: there is no language")
+    javascript = JavaScriptEvaluator(zone=config.time_zone)
     evaluators = {
         Language.RULES: given.get(Language.RULES) or RulesEvaluator(),
-        Language.JAVASCRIPT: given.get(Language.JAVASCRIPT) or JavaScriptEvaluator(zone=zone),
+        Language.JAVASCRIPT: given.get(Language.JAVASCRIPT) or javascript,
     }
     for language, evaluator in evaluators.items():
         if language not in given:
