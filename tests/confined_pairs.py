@@ -80,7 +80,8 @@ def fill(
         if inside:
             within()
         else:
-            storage.commit(Commit(entry=Action(at=clock(), operation=Operation.BEGIN)))
+            for _ in range(_ENTRIES_INSIDE.get(number, 1)):
+                storage.commit(Commit(entry=Action(at=clock(), operation=Operation.BEGIN)))
         clock.now = _DAY + timedelta(hours=number, minutes=30)
         before = storage.journal_end().number
         if outside:
@@ -136,6 +137,8 @@ def _converse(store: MemoryStore, memory_id: str, scope: str, text: str) -> None
     )
 
 
+# So many entries of the journal a step inside makes that does not make one.
+_ENTRIES_INSIDE = {10: 2}
 # So many entries of the journal each step outside makes.
 _ENTRIES = (2, 2, 2, 2, 2, 2, 2, 0, 4, 3, 2)
 

@@ -149,6 +149,10 @@ async def test_a_prompt_asks_for_what_was_given(connect: Connect) -> None:
         chinese = await client.get_prompt(
             "create-reminder", {"reminder_content": "送花", "trigger_condition": "提到生日时"}
         )
+        analysis = await client.get_prompt("analyze-conversation", {"conversation_id": "family"})
+        in_chinese = await client.get_prompt("analyze-conversation", {"conversation_id": "家庭"})
+    assert "Analyse the conversation family" in analysis.messages[0].content.text
+    assert "请分析对话 家庭" in in_chinese.messages[0].content.text
     assert "Make a reminder of this: Alice likes tulips" in reminder.messages[0].content.text
     assert "conversation_id 'default'" in reminder.messages[0].content.text
     assert "请创建一条提醒：送花" in chinese.messages[0].content.text

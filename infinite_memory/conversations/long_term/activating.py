@@ -51,11 +51,12 @@ def activate(
     now = services.clock()
     checked = check_conditions(services, tracked, occasion)
     excluded = {id(entry) for entry in (*checked.holding, *checked.resting, *checked.disabled)}
-    others = [entry for entry in tracked if id(entry) not in excluded]
-    drawn = _draw(services, others, number, now)
-    count_firing(services, [entry.memory for entry in checked.holding], now)
-    services.note_returned(entry.memory for entry in checked.holding)
-    services.note_returned([entry.memory for entry in drawn], is_recall=True)
+    candidates = [entry for entry in tracked if id(entry) not in excluded]
+    drawn = _draw(services, candidates, number, now)
+    fired = [entry.memory for entry in checked.holding]
+    others = [entry.memory for entry in drawn]
+    count_firing(services, fired, others, now)
+    services.note_returned([*fired, *others])
     return Activation(
         conversation_id=occasion.conversation_id,
         activated=tuple(describe_all(services, checked.holding)),

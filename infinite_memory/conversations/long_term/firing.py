@@ -51,13 +51,18 @@ def read_total(services: Services, memory_id: str) -> float:
     return 0.0 if usage is None else usage.activation
 
 
-def count_firing(services: Services, memories: Iterable[Memory], now: datetime) -> None:
-    """Count that every memory came up at `now`, durably; a firing is a recall too.
+def count_firing(
+    services: Services, fired: Iterable[Memory], drawn: Iterable[Memory], now: datetime
+) -> None:
+    """Count durably that memories came up at `now`, and that others were drawn at random.
 
-    A store that cannot be written at the moment is no reason to keep a reminder back.
+    Both are recalls; only the first are firings. A store that cannot be written at the moment is no
+    reason to keep a reminder back.
     """
+    recall = Usage(count=1, last=now)
     firing = Usage(count=1, last=now, activation=1.0, activated_at=now)
-    used = {memory.id: firing for memory in memories}
+    used = {memory.id: recall for memory in drawn if services.usage is not None}
+    used |= {memory.id: firing for memory in fired}
     if not used:
         return
     store = services.storage.count_usage if services.usage is None else services.usage.store
