@@ -50,13 +50,15 @@ async def test_a_memory_is_added_comes_up_and_is_shown_whole(connect: Connect) -
         found = await text(
             client, "search_long_term_memories", messages=SAID, conversation_id="family"
         )
-        assert found.startswith("1 of the 1 long-term memories of conversation family come up now")
+        assert found.startswith(
+            "Coming up now: 1; at random: 0; of 1 long-term memories in conversation"
+        )
         assert "Comes up · birthday" in found
         assert "> Alice likes tulips" in found
         shown = await text(client, "get_memory_context", name="BIRTHDAY", conversation_id="family")
         assert "When it was made:\n> user: Whose birthday is it today?" in shown
         assert "Condition (javascript):" in shown
-        assert "came up 1 times" in shown
+        assert "came up 1×" in shown
 
 
 async def test_the_data_is_complete_too(connect: Connect) -> None:
@@ -110,7 +112,7 @@ async def test_a_name_is_replaced_updated_and_deleted(connect: Connect) -> None:
             updatedContext="she said so",
         )
         assert updated.startswith("Updated the long-term memory b")
-        assert "None of the 1 long-term memories" not in await text(
+        assert "Coming up now: 1" not in await text(
             client, "search_long_term_memories", messages=SAID
         )
         deleted = await text(client, "delete_long_term_memory", name="b")
@@ -151,8 +153,8 @@ async def test_what_is_disabled_or_fails_is_said(connect: Connect, tmp_path: Pat
         with MemoryStore.open(tmp_path) as store:
             store.triggers.disable("off")
         found = await text(client, "search_long_term_memories", messages=SAID)
-        assert "1 conditions could not be checked and count as false: throws: " in found
-        assert "1 are not enabled: `infinite-memory triggers` says which" in found
+        assert "Conditions that could not be checked, and count as false (1): throws: " in found
+        assert "Not enabled: 1; `infinite-memory triggers` says which" in found
         listed = await text(client, "list_long_term_memories")
         assert "its condition fails: " in listed
         assert "disabled (`infinite-memory triggers` says why)" in listed

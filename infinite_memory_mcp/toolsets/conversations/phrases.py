@@ -183,7 +183,7 @@ _PHRASES: Mapping[str, tuple[str, str]] = {
         "已忘记长期记忆 {name}，id {id}；可用 undo 工具或 `infinite-memory undo` 恢复。",
     ),
     "reminders": (
-        "{count} long-term memories of conversation {id}, the oldest first. {notice}",
+        "Long-term memories of conversation {id}, the oldest first: {count}. {notice}",
         "对话 {id} 的 {count} 条长期记忆，最早的在前。{notice}",
     ),
     "no_reminders": (
@@ -200,29 +200,29 @@ _PHRASES: Mapping[str, tuple[str, str]] = {
         "未启用（`infinite-memory triggers` 显示原因）",
     ),
     "is_failing": ("its condition fails: {error}", "条件出错：{error}"),
-    "came_up": ("came up {count} times", "出现过 {count} 次"),
+    "came_up": ("came up {count}×", "出现过 {count} 次"),
     "changed_at": ("changed {date}", "更新于 {date}"),
     "came_up_now": (
-        "{count} of the {total} long-term memories of conversation {id} come up now, and {random}"
-        " at random. {notice}",
+        "Coming up now: {count}; at random: {random}; of {total} long-term memories in conversation"
+        " {id}. {notice}",
         "对话 {id} 的 {total} 条长期记忆中，{count} 条现在成立，另有 {random} 条随机显示。{notice}",
     ),
     "nothing_came_up": (
-        "None of the {total} long-term memories of conversation {id} comes up now.",
+        "Nothing comes up now, of {total} long-term memories in conversation {id}.",
         "对话 {id} 的 {total} 条长期记忆现在都不出现。",
     ),
     "holds_now": ("Comes up", "成立"),
     "at_random": ("At random", "随机"),
     "failures": (
-        "{count} conditions could not be checked and count as false: {names}",
+        "Conditions that could not be checked, and count as false ({count}): {names}",
         "{count} 个条件无法检查，按不成立处理：{names}",
     ),
     "disabled_count": (
-        "{count} are not enabled: `infinite-memory triggers` says which, and why.",
+        "Not enabled: {count}; `infinite-memory triggers` says which, and why.",
         "{count} 条未启用：`infinite-memory triggers` 显示哪些及原因。",
     ),
     "resting_count": (
-        "{count} hold and rest, or came up as often as they may.",
+        "Holding, but resting or over: {count}.",
         "{count} 条成立但在间隔期内，或已达到次数上限。",
     ),
     "condition_of": ("Condition ({name}):", "条件（{name}）："),
