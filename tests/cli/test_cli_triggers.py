@@ -75,6 +75,7 @@ def test_several_are_disabled_by_name_or_id_in_any_conversation(
     assert told == f"one is disabled.\n{memory_id[-8:]} is disabled.\n"
     listed = ask("triggers", "list", "--conversation", "b", "--scope", "work")["memories"]
     assert [memory["disabled_because"] for memory in listed] == ["it is switched off"]
+    assert run("triggers", "disable", "one", "ONE").stdout == "one was disabled already.\n"
     receipts = ask("triggers", "enable", "two")["receipts"]
     assert [receipt["outcome"] for receipt in receipts] == ["revised"]
 

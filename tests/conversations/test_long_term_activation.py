@@ -183,6 +183,14 @@ def test_a_memory_whose_time_is_over_comes_up_no_more(
     assert names(ask(timed)) == []
 
 
+def test_a_condition_on_the_scope_looks_at_the_scope_of_the_call(timed: MemoryStore) -> None:
+    timed.triggers.add("at work", "text", {**RULE, "scope": "work*"}, scope="work")
+    timed.triggers.add("anywhere", "text", {**RULE, "scope": "Global"}, scope="work")
+    assert names(ask(timed, scope="work")) == ["at work"]
+    assert names(ask(timed, scope=["Work", "Global"])) == ["at work"]
+    assert names(ask(timed, scope="ALL")) == ["anywhere"]
+
+
 @pytest.mark.parametrize("seed", [-1, 2**53 + 1, "1", 1.5, True])
 def test_a_seed_that_is_none_is_refused(timed: MemoryStore, seed: object) -> None:
     with pytest.raises(InvalidInput, match="seed"):

@@ -16,11 +16,13 @@ from infinite_memory.conversations.long_term.values import (
     LongTermMemory,
     TriggerFailure,
 )
-from infinite_memory.model.checks import check_context, check_count
+from infinite_memory.model.checks import check_context, check_count, check_labels
 from infinite_memory.model.conversation.message import check_messages
 from infinite_memory.model.conversation.trigger import Occasion
+from infinite_memory.model.scope import fold_name
 from infinite_memory.model.timestamps import in_zone
 from infinite_memory.operations.conversation_scopes import unnamed_scope
+from infinite_memory.operations.scopes import ALL
 from infinite_memory.operations.services import Services
 
 __all__ = ["activate", "describe_all"]
@@ -45,6 +47,8 @@ def activate(
         InvalidInput: a value cannot be used.
         UnknownScope: there is no such scope.
     """
+    if scope is not None and not isinstance(scope, str):
+        scope = check_labels(scope, "scope")
     occasion = _read_occasion(services, messages, conversation_id, participants, scope)
     number = _read_seed(services, seed)
     tracked = select_tracked(services, occasion.conversation_id, scope)
@@ -106,10 +110,10 @@ def _read_seed(services: Services, seed: object) -> int:
 def _name_scope(
     services: Services, conversation_id: str, scope: str | Iterable[str] | None
 ) -> str | None:
-    """Return the scope that a call is about, the first of several."""
-    if scope is None:
-        return unnamed_scope(services, conversation_id)
-    return scope if isinstance(scope, str) else next(iter(scope), None)
+    """Return the scope that a call is about, the first of several; ALL names none."""
+    named = [scope] if isinstance(scope, str) else list(scope or ())
+    wanted = next((name for name in named if fold_name(str(name)) != fold_name(ALL)), None)
+    return unnamed_scope(services, conversation_id) if wanted is None else wanted
 
 
 def _draw(

@@ -75,6 +75,8 @@ def _find_all(
     scope: str | Iterable[str] | None,
 ) -> list[TrackedMemory]:
     conversation = None if conversation_id is None else check_conversation_id(conversation_id)
+    if scope is not None and not isinstance(scope, str):
+        scope = check_labels(scope, "scope")
     wanted = [names] if isinstance(names, str) else check_labels(names, "names")
     if not wanted:
         raise InvalidInput("names is an empty list: give the names of long-term memories")

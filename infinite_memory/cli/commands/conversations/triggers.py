@@ -13,6 +13,7 @@ from infinite_memory.cli.options import common_options, wants_json
 from infinite_memory.cli.output import Line, emit_json, emit_lines, emit_table, remark
 from infinite_memory.cli.render import one_line
 from infinite_memory.conversations.long_term.values import LongTermMemory
+from infinite_memory.model.checks import check_labels
 from infinite_memory.model.conversation.trigger import Trigger
 from infinite_memory.model.receipt import Outcome, Receipt
 from infinite_memory.model.timestamps import show_moment
@@ -62,6 +63,7 @@ def enable_triggers(
     A trigger that came with an import, a merge, or a change of the context of a memory does nothing
     before. Look at its condition first: it decides what an assistant gets to read unasked.
     """
+    names = check_labels(names, "names")
     with open_store(context) as store:
         receipts = store.triggers.enable(names, conversation_id=conversation, scope=scope)
     _emit_receipts(context, names, receipts, "is enabled", "was enabled already")
@@ -77,6 +79,7 @@ def disable_triggers(
     context: click.Context, names: Sequence[str], *, conversation: str | None, scope: str | None
 ) -> None:
     """Disable the triggers of NAMES, names or ids: their memories come up no more."""
+    names = check_labels(names, "names")
     with open_store(context) as store:
         receipts = store.triggers.disable(names, conversation_id=conversation, scope=scope)
     _emit_receipts(context, names, receipts, "is disabled", "was disabled already")
