@@ -32,7 +32,7 @@ from infinite_memory.operations.writes.receipts import has_vectors, receipt_of
 from infinite_memory.operations.writes.revise import get_record
 from infinite_memory.operations.writes.validation import build_memory
 
-__all__ = ["Place", "attach", "attach_all"]
+__all__ = ["Place", "attach", "attach_after", "attach_all", "prepare_attachments"]
 
 _MAX_ATTACHMENTS = 256
 _ID_DIGITS = 32
@@ -52,17 +52,45 @@ def attach_all(
 ) -> list[Receipt]:
     """Attach what a caller gave with a memory that was just stored; return receipts in order.
 
-    `attachments` are mappings as `check_attachment` takes them, or drafts that it returned: a
-    writer checks them before it stores the memory, so that an error changes nothing. This is a
-    commit after that of the memory; the same call again completes what an interruption left, and
-    changes nothing otherwise.
+    `attachments` are mappings as `check_attachment` takes them, or drafts that
+    `prepare_attachments` returned: a writer checks them before it stores the memory, so that an
+    error changes nothing. This is a commit after that of the memory; the same call again completes
+    what an interruption left, and changes nothing otherwise.
 
     Raises:
         InvalidInput: an attachment cannot be used; none was stored.
         NotFound: there is no such memory.
     """
-    drafts = check_attachments(attachments, services.config)
+    drafts = prepare_attachments(services, attachments)
     return attach(services, Place(memory_id=memory_id), drafts) if drafts else []
+
+
+def prepare_attachments(services: Services, values: object) -> tuple[AttachmentDraft, ...]:
+    """Return what a caller gave with a memory that is not stored yet, checked; None gives ().
+
+    Raises:
+        InvalidInput: an attachment cannot be used, or has other dimensions than its model.
+    """
+    drafts = check_attachments(values, services.config)
+    for draft in drafts:
+        if draft.embedding is not None and draft.model is not None:
+            check_dimensions(services, draft.model, len(draft.embedding))
+    return drafts
+
+
+def attach_after(
+    services: Services, receipt: Receipt, drafts: Sequence[AttachmentDraft]
+) -> Receipt:
+    """Attach to the memory that was just stored; return its receipt, with its revision by then.
+
+    Raises:
+        NotFound: the memory was erased meanwhile.
+        Conflict: it was forgotten meanwhile, or others kept changing it.
+    """
+    if not drafts:
+        return receipt
+    attach(services, Place(memory_id=receipt.id), drafts)
+    return evolve(receipt, revision=get_record(services, receipt.id).memory.revision)
 
 
 def attach(services: Services, place: Place, drafts: Sequence[AttachmentDraft]) -> list[Receipt]:
@@ -74,9 +102,7 @@ def attach(services: Services, place: Place, drafts: Sequence[AttachmentDraft]) 
         NotFound: there is no such memory.
         Conflict: the memory was forgotten, or others kept changing it.
     """
-    for draft in drafts:
-        if draft.embedding is not None and draft.model is not None:
-            check_dimensions(services, draft.model, len(draft.embedding))
+    drafts = prepare_attachments(services, drafts)
     salt = 0
     for last in attempts():
         plan = _Planner(services, place, salt).plan(drafts)

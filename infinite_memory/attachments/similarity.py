@@ -29,7 +29,7 @@ from infinite_memory.operations.retrieval.search_request import build_criteria
 from infinite_memory.operations.services import Services
 from infinite_memory.protocols import Storage
 
-__all__ = ["check_dimensions", "find_similar"]
+__all__ = ["check_dimensions", "compare_all", "find_similar"]
 
 _MAX_LIMIT = 1000
 
@@ -116,6 +116,21 @@ def find_similar(
     matches = list(islice(admitted, most))
     services.note_returned([row.memory for row, _ in matches], is_recall=True)
     return tuple([AttachmentMatch(attachment=_show(row), cosine=cosine) for row, cosine in matches])
+
+
+def compare_all(services: Services, embedding: object, model: str | None) -> dict[str, float]:
+    """Return the cosine of an embedding with each attachment that has one by that model, by id.
+
+    Raises:
+        InvalidInput: as for `find_similar`.
+    """
+    vector, name = check_embedding(embedding), check_model(model)
+    matrices = _follow(services).matrices()
+    _check_known(matrices, name, len(vector))
+    matrix = matrices.get((name, len(vector)))
+    if matrix is None:
+        return {}
+    return {row.memory.id: cosine for row, cosine in matrix.rank(normalize(vector))}
 
 
 def check_dimensions(services: Services, model: str, dimensions: int) -> None:

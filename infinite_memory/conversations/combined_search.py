@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 from typing import TypedDict
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
+from infinite_memory.attachments.similarity import compare_all
 from infinite_memory.conversations.log.reading import conversation_criteria, iterate_memories
 from infinite_memory.conversations.short_term.entry import entries_of
 from infinite_memory.conversations.text_pattern import contains_phrase
@@ -23,6 +24,7 @@ from infinite_memory.text.segmenter import WordSegmenter
 __all__ = ["ConversationHit", "MemorySearch", "Order", "SearchOptions", "Term", "search_memories"]
 
 _NAME_WEIGHT = 2.0
+_SIMILARITY_WEIGHT = 10.0
 
 
 class Term(StrEnum):
@@ -54,6 +56,8 @@ class SearchOptions(TypedDict, total=False):
     sort_by: str
     ascending: bool
     limit: int
+    embedding: Iterable[float] | None
+    model: str | None
 
 
 @frozen(kw_only=True)
@@ -62,6 +66,8 @@ class MemorySearch:
 
     A memory matches if it contains any of `keywords`, or any word of `query` where no keywords are
     given, and happened in [date_from, date_to), and its activation is in [min_score, max_score].
+    With an `embedding` by a `model`, a memory matches as well that has an attachment whose
+    embedding has a positive cosine with it.
     """
 
     keywords: Sequence[str] = ()
@@ -74,6 +80,8 @@ class MemorySearch:
     sort_by: str = Order.RELEVANCE
     ascending: bool = False
     limit: int = 20
+    embedding: Iterable[float] | None = None
+    model: str | None = None
 
 
 @frozen(kw_only=True)
@@ -81,7 +89,9 @@ class ConversationHit(PlainData):
     """A memory of a conversation that was found.
 
     `relevance` is the sum over the keywords that it contains: of the weight of the keyword in a
-    short-term memory, or else 1; 2 in the name of a long-term memory. `score` is its activation.
+    short-term memory, or else 1; 2 in the name of a long-term memory. It grows by ten times the
+    `similarity`, the greatest cosine of an attachment of the memory with the embedding in question,
+    None without one. `score` is the activation of the memory.
     """
 
     memory: Memory
@@ -89,6 +99,7 @@ class ConversationHit(PlainData):
     relevance: float
     score: float
     matched: tuple[str, ...] = field(factory=tuple)
+    similarity: float | None = None
 
 
 def search_memories(
@@ -109,11 +120,33 @@ def search_memories(
         for memory, weights in memories
         if _is_within(memory, search)
     ]
-    hits = [hit for hit in hits if (hit.matched or not keywords) and _has_score(hit, search)]
+    hits = _add_similarity(services, hits, search)
+    is_open = not keywords and search.embedding is None
+    hits = [hit for hit in hits if (is_open or _matches(hit)) and _has_score(hit, search)]
     hits.sort(key=lambda hit: _sort_key(hit, order), reverse=not search.ascending)
     found = tuple(hits[: search.limit])
     services.note_returned([hit.memory for hit in found], is_recall=True)
     return found
+
+
+def _add_similarity(
+    services: Services, hits: list[ConversationHit], search: MemorySearch
+) -> list[ConversationHit]:
+    """Return the hits with the similarity of their attachments to the embedding in question."""
+    if search.embedding is None:
+        return hits
+    cosines = compare_all(services, search.embedding, search.model)
+    similar = []
+    for hit in hits:
+        of_hit = [cosines[name] for name in hit.memory.attachments if name in cosines]
+        similarity = round(max(of_hit), 6) if of_hit else None
+        relevance = hit.relevance + _SIMILARITY_WEIGHT * max(similarity or 0.0, 0.0)
+        similar.append(evolve(hit, similarity=similarity, relevance=round(relevance, 4)))
+    return similar
+
+
+def _matches(hit: ConversationHit) -> bool:
+    return bool(hit.matched) or (hit.similarity is not None and hit.similarity > 0)
 
 
 def _read_keywords(services: Services, search: MemorySearch) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -63,20 +63,29 @@ class Conversations(Group):
 
     @count_call
     def log(
-        self, messages: Messages, conversation_id: str, *, scope: str | None = None
+        self,
+        messages: Messages,
+        conversation_id: str,
+        *,
+        scope: str | None = None,
+        attachments: Sequence[Mapping[str, Any]] | None = None,
     ) -> LoggedMessages:
         """Store the messages of a conversation that are not in its log yet, in their order.
 
         A call may be repeated, and may give the new messages alone or the conversation so far. A
         message with an `id` or a `timestamp` is known by it; without both, the beginning of
         `messages` that the log ends with is known. Messages that say nothing, such as "ok", are
-        kept, and no search finds them. A message that was forgotten since stays so.
+        kept, and no search finds them. A message that was forgotten since stays so. `attachments`,
+        objects with the arguments of `attachments.attach`, belong to the last of `messages`; they
+        are stored in a change of their own, which the same call completes after an interruption.
 
         Raises:
             InvalidInput: a message cannot be used; nothing was stored.
             Conflict: an `id` belongs to a message with another content.
         """
-        return log_messages(self._services, messages, conversation_id, scope=scope)
+        return log_messages(
+            self._services, messages, conversation_id, scope=scope, attachments=attachments
+        )
 
     def read(
         self,
@@ -141,19 +150,26 @@ class Conversations(Group):
         *,
         role_weights: Mapping[str, float] | None = None,
         scope: str | None = None,
+        attachments: Sequence[Mapping[str, Any]] | None = None,
     ) -> Receipt:
         """Store a stretch of a conversation as a short-term memory, with its weighted keywords.
 
         It comes up in `search_short_term` by these keywords, and fades. It is the time of the last
         message that counts, if that has one. The same messages again within the hour are stored
         once. `role_weights` replace those of the configuration, such as {"user": 2.7}. The formula
-        of the weights is in `infinite_memory.conversations.short_term.keywords`.
+        of the weights is in `infinite_memory.conversations.short_term.keywords`. `attachments` are
+        those of the memory, as for `log`.
 
         Raises:
             InvalidInput: a message or a weight cannot be used.
         """
         return add_short_term(
-            self._services, messages, conversation_id, role_weights=role_weights, scope=scope
+            self._services,
+            messages,
+            conversation_id,
+            role_weights=role_weights,
+            scope=scope,
+            attachments=attachments,
         )
 
     def search_short_term(
@@ -232,6 +248,8 @@ class Conversations(Group):
         self, conversation_id: str, *, scope: str | None = None, **options: Unpack[SearchOptions]
     ) -> tuple[ConversationHit, ...]:
         """Return memories of a conversation, of both terms, by keywords, dates and activation.
+
+        An `embedding` by a `model` also finds memories with attachments like it.
 
         Raises:
             InvalidInput: a value cannot be used.

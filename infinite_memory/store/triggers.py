@@ -53,13 +53,15 @@ class Triggers(Group):
         scope: str | None = None,
         tags: Sequence[str] = (),
         create_scope: bool | None = None,
+        attachments: Sequence[Mapping[str, Any]] | None = None,
     ) -> Receipt:
         """Store a long-term memory, which is enabled, or replace the one that has its name.
 
         A replaced prompt and trigger stay in the history, and the receipt says `revised`. The same
         call again changes nothing; a forgotten memory comes back. `created_context` says in which
         situation it was made; without it, the last of `recent_messages` do. `scope` is by default
-        that of the conversation, as for `remember`.
+        that of the conversation, as for `remember`. `attachments` are objects with the arguments of
+        `attachments.attach`, in a change of their own.
 
         Raises:
             InvalidInput: a value cannot be used; for a condition, the message says what would do.
@@ -75,6 +77,7 @@ class Triggers(Group):
             scope=scope,
             tags=tags,
             create_scope=create_scope,
+            attachments=attachments,
         )
         return add(self._services, new)
 

@@ -186,3 +186,58 @@ async def test_the_numbers_of_a_conversation_are_a_resource(connect: Connect) ->
         assert "short-term: 1, 0 updated" in shown
         listed = await client.read_resource("memory://conversations/list")
         assert "a/b" in listed.contents[0].text  # type: ignore[union-attr]
+
+
+CAT: dict[str, Any] = {
+    "type": "image",
+    "url": "data:image/gif;base64,R0lGODdhAQABAAAAACw=",
+    "alt": "A tabby cat",
+    "features": {"embedding": [0.9, 0.1]},
+}
+
+
+async def test_attachments_come_with_messages_and_memories(connect: Connect) -> None:
+    async with connect() as client:
+        said = {"conversation_id": "c-1", "messages": PUMP, "attachments": [CAT]}
+        logged = await call(client, "log_conversation", **said)
+        (attached,) = logged["attachments"]
+        kept = await text(client, "add_short_term_memory", **said)
+        assert "Attached: attachment-" in kept
+        again = await call(client, "add_short_term_memory", **{**said, "attachments": CAT})
+        assert again["outcome"] == "unchanged"
+        assert len(again["attachments"]) == 1
+        shown = await text(client, "retrieve_memory", ids=[attached])
+        assert "attachment: image, image/gif, 14 bytes, stored" in shown
+        assert "R0lG" not in shown
+        found = await call(client, "search_memories", conversation_id="c-1", embedding=[1, 0])
+        assert [hit["similarity"] for hit in found["hits"]] == [pytest.approx(0.9939, abs=1e-3)]
+        await call(
+            client,
+            "add_long_term_memory",
+            name="Tiger",
+            conversation_id="c-1",
+            prompt="喂猫",
+            trigger={"any_of": ["猫"]},
+            modalities=[{"uri": "cat.png", "keywords": ["pets"]}],
+        )
+        by_tag = await call(client, "search_by_tag", tags=["pets"])
+        assert [hit["text"] for hit in by_tag["hits"]] == ["cat.png"]
+
+
+@pytest.mark.parametrize(
+    ("attachments", "message"),
+    [
+        ([{"alt": "x"}], "neither a uri nor data"),
+        (["cat.png"], "attachments"),
+        ([{"uri": "cat.png", "embeding": [1]}], "the nearest is 'embedding'"),
+        ([{"uri": "cat.png", "embedding": [1, None]}], "not finite"),
+    ],
+)
+async def test_attachments_that_cannot_be_used_store_nothing(
+    connect: Connect, attachments: Any, message: str
+) -> None:
+    async with connect() as client:
+        said = {"conversation_id": "c-1", "messages": PUMP, "attachments": attachments}
+        assert message in await refusal(client, "log_conversation", **said)
+        assert message in await refusal(client, "add_short_term_memory", **said)
+        assert await call(client, "log_conversation") == {"conversations": []}

@@ -8,6 +8,8 @@ from datetime import datetime, timedelta
 
 from attrs import frozen
 
+from infinite_memory.attachments.attaching import attach_all, prepare_attachments
+from infinite_memory.attachments.draft import AttachmentDraft
 from infinite_memory.conversations.log.overlap import count_known
 from infinite_memory.conversations.log.trivial import is_trivial
 from infinite_memory.conversations.log.values import LoggedMessages
@@ -21,7 +23,7 @@ from infinite_memory.model.conversation.message import (
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.draft import Draft
 from infinite_memory.model.ids import import_id
-from infinite_memory.model.memory import Kind, Memory, Origin
+from infinite_memory.model.memory import Kind, Memory, Origin, Status
 from infinite_memory.model.scope import find_spelling
 from infinite_memory.operations.conversation_scopes import unnamed_scope
 from infinite_memory.operations.load_memories import load_memories
@@ -47,10 +49,16 @@ class _NamedMessage:
 
 
 def log_messages(
-    services: Services, messages: object, conversation_id: str, *, scope: str | None
+    services: Services,
+    messages: object,
+    conversation_id: str,
+    *,
+    scope: str | None,
+    attachments: object = None,
 ) -> LoggedMessages:
     """Store the messages that are not in the log; see `Conversations.log`."""
     conversation_id = check_conversation_id(conversation_id)
+    files = prepare_attachments(services, attachments)
     limits, zone = services.config.limits, services.config.time_zone
     given = check_messages(messages, max_bytes=limits.max_text_bytes, zone=zone)
     if not given:
@@ -66,6 +74,7 @@ def log_messages(
     new = [message for message in {m.id: m for m in named}.values() if message.id not in known]
     drafts = [_draft_of(message, conversation_id, scope) for message in new]
     receipts = remember_many(services, drafts) if drafts else []
+    attached = _attach(services, ids[-1], files) if files else ()
     return LoggedMessages(
         conversation_id=conversation_id,
         scope=receipts[0].scope if receipts else name,
@@ -73,7 +82,18 @@ def log_messages(
         stored=len(new),
         known=len(named) - len(new),
         trivial=sum(is_trivial(message.message.content) for message in new),
+        attachments=attached,
     )
+
+
+def _attach(
+    services: Services, memory_id: str, files: Sequence[AttachmentDraft]
+) -> tuple[str, ...]:
+    """Attach files to a message; one that was forgotten or erased since stays as it is."""
+    memory = load_memories(services, [memory_id]).get(memory_id)
+    if memory is None or memory.status is Status.FORGOTTEN:
+        return ()
+    return tuple([receipt.id for receipt in attach_all(services, memory_id, files)])
 
 
 def _check_content(named: _NamedMessage, stored: Memory | None) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from attrs import evolve, field, frozen
 
+from infinite_memory.attachments.attaching import attach_after, prepare_attachments
 from infinite_memory.conversations.long_term.book import (
     TrackedMemory,
     find_evaluator,
@@ -57,6 +58,7 @@ class NewMemory:
     scope: str | None = None
     tags: Sequence[str] = ()
     create_scope: bool | None = None
+    attachments: object = None
 
 
 def check_trigger(services: Services, value: object) -> Trigger:
@@ -80,6 +82,11 @@ def add(services: Services, new: NewMemory) -> Receipt:
         Conflict: other clients kept changing the memory of that name.
     """
     request = _check(services, new)
+    files = prepare_attachments(services, new.attachments)
+    return attach_after(services, _add(services, request), files)
+
+
+def _add(services: Services, request: _Request) -> Receipt:
     for last in attempts():
         try:
             memory = _build(services, request)

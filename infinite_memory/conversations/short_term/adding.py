@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 
+from infinite_memory.attachments.attaching import attach_after, prepare_attachments
 from infinite_memory.conversations.log.writing import load_last
 from infinite_memory.conversations.short_term.entry import (
     KIND,
@@ -45,8 +46,10 @@ def add_short_term(
     *,
     role_weights: Mapping[str, float] | None,
     scope: str | None,
+    attachments: object = None,
 ) -> Receipt:
     """Store messages as a short-term memory; see `Conversations.add_short_term`."""
+    files = prepare_attachments(services, attachments)
     conversation_id = check_conversation_id(conversation_id)
     checked = check_recent(services, messages, "messages")
     role_weights = check_role_weights(role_weights)
@@ -56,7 +59,8 @@ def add_short_term(
     if entries and entries[-1].memory.text == text:
         latest = entries[-1].memory
         if now - latest.stored_at <= _REPEATED:
-            return receipt_of(latest, Outcome.UNCHANGED, Searchable.WORDS)
+            receipt = receipt_of(latest, Outcome.UNCHANGED, Searchable.WORDS)
+            return attach_after(services, receipt, files)
     keywords = keywords_now(services, checked, entries, role_weights)
     draft = Draft(
         text=text,
@@ -68,7 +72,7 @@ def add_short_term(
         happened_at=checked[-1].said_at or now,
         context=short_term_context(keywords),
     )
-    return remember(services, draft, similar=False)
+    return attach_after(services, remember(services, draft, similar=False), files)
 
 
 def _find_logged(

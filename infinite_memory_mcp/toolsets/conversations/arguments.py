@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, Field
 
 from infinite_memory_mcp.arguments import Arguments, decode_json
 
-__all__ = ["ConversationArguments", "Messages", "Weights"]
+__all__ = ["ATTACHMENTS", "Attachments", "ConversationArguments", "Messages", "Weights"]
 
 
 def _as_messages(value: Any) -> Any:
@@ -20,8 +20,15 @@ def _as_messages(value: Any) -> Any:
 Messages = Annotated[list[dict[str, Any]], BeforeValidator(_as_messages)]
 """Messages, objects with role and content; a single message need not be in a list."""
 
+Attachments = Annotated[list[dict[str, Any]] | None, BeforeValidator(_as_messages)]
+"""Attachments, objects with a uri; a single one need not be in a list."""
+
 Weights = Annotated[dict[str, Any] | None, BeforeValidator(decode_json)]
 """The weights of the roles of messages."""
+
+
+ATTACHMENTS = "{uri, description?, tags?, type?, embedding?, model?}; a uri may be a data: URI"
+"""What an argument of attachments holds."""
 
 
 class ConversationArguments(Arguments):

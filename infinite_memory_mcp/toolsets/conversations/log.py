@@ -14,7 +14,7 @@ from infinite_memory_mcp.budget import DEFAULT_TOKENS, estimate_tokens, fit_coun
 from infinite_memory_mcp.data import memory_to_data, object_schema
 from infinite_memory_mcp.quotation import escape_label, quote_lines
 from infinite_memory_mcp.tool import Answer, ToolSpec
-from infinite_memory_mcp.toolsets.conversations.arguments import Messages
+from infinite_memory_mcp.toolsets.conversations.arguments import ATTACHMENTS, Attachments, Messages
 from infinite_memory_mcp.toolsets.conversations.phrases import (
     Language,
     explain_errors,
@@ -45,6 +45,7 @@ class LogConversation(Arguments):
     start: int | None = Field(None, description="Read from this position; the end if left out")
     limit: Limit = 50
     scope: str | None = None
+    attachments: Attachments = Field(None, description=f"Of the last message: {ATTACHMENTS}")
     max_tokens: Tokens = DEFAULT_TOKENS
 
 
@@ -71,7 +72,12 @@ def log_conversation(store: MemoryStore, arguments: LogConversation) -> Answer:
                 ),
                 arguments.max_tokens,
             )
-        logged = store.conversations.log(arguments.messages, conversation_id, scope=arguments.scope)
+        logged = store.conversations.log(
+            arguments.messages,
+            conversation_id,
+            scope=arguments.scope,
+            attachments=arguments.attachments,
+        )
     text = say(
         "logged",
         language,
@@ -81,6 +87,8 @@ def log_conversation(store: MemoryStore, arguments: LogConversation) -> Answer:
     )
     if logged.trivial:
         text += say("trivial", language, count=logged.trivial)
+    if logged.attachments:
+        text += say("attached", language, ids=", ".join(logged.attachments))
     return Answer(text=text, data=logged.to_dict())
 
 

@@ -15,7 +15,7 @@ from infinite_memory_mcp.budget import DEFAULT_TOKENS
 from infinite_memory_mcp.data import RECEIPT, object_schema, receipt_to_data
 from infinite_memory_mcp.quotation import escape_label, quote_lines
 from infinite_memory_mcp.tool import Answer, ToolSpec
-from infinite_memory_mcp.toolsets.conversations.arguments import Messages
+from infinite_memory_mcp.toolsets.conversations.arguments import ATTACHMENTS, Attachments, Messages
 from infinite_memory_mcp.toolsets.conversations.phrases import (
     Language,
     explain_errors,
@@ -67,6 +67,7 @@ class AddLongTermMemory(LongTermArguments):
     recentMessages: Messages | None = Field(  # noqa: N815 - the name that callers know
         None, description="Instead: {role, content}, oldest first"
     )
+    attachments: Attachments = Field(None, description=ATTACHMENTS)
 
 
 class UpdateLongTermMemory(LongTermArguments):
@@ -124,6 +125,7 @@ def add_long_term_memory(store: MemoryStore, arguments: AddLongTermMemory) -> An
             created_context=arguments.createdContext,
             recent_messages=arguments.recentMessages,
             scope=arguments.scope,
+            attachments=arguments.attachments,
         )
     phrase = {Outcome.STORED: "reminder_added", Outcome.UNCHANGED: "reminder_unchanged"}.get(
         receipt.outcome, "reminder_replaced"

@@ -58,6 +58,7 @@ _PHRASES: Mapping[str, tuple[str, str]] = {
         " search finds them.",
         "其中 {count} 条本身没有内容（如“好的”）：已保留，但不会被搜索到。",
     ),
+    "attached": (" Attached: {ids}.", "附件：{ids}。"),
     "messages": (
         "Conversation {id}: messages {first} to {last} of {total}, in order. {notice}",
         "对话 {id}：共 {total} 条消息，按顺序显示第 {first} 至 {last} 条。{notice}",

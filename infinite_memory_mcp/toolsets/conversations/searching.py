@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from infinite_memory.conversations.combined_search import Order, Term
-from infinite_memory_mcp.arguments import Labels, Limit, Tokens, list_choices
+from infinite_memory_mcp.arguments import Labels, Limit, Tokens, decode_json, list_choices
 from infinite_memory_mcp.budget import DEFAULT_TOKENS
 from infinite_memory_mcp.data import memory_to_data, object_schema
 from infinite_memory_mcp.quotation import escape_label
@@ -45,6 +45,10 @@ class SearchMemories(ConversationArguments):
     sort_by: str = Field(Order.RELEVANCE, json_schema_extra=_ORDERS)
     order: str = Field("desc", json_schema_extra=list_choices("desc", "asc"))
     limit: Limit = 20
+    embedding: Annotated[list[float] | None, BeforeValidator(decode_json)] = Field(
+        None, description="Finds attachments like it too"
+    )
+    model: str | None = Field(None, description="That of the embedding")
     max_tokens: Tokens = DEFAULT_TOKENS
 
 
@@ -67,6 +71,8 @@ def search_memories(store: MemoryStore, arguments: SearchMemories) -> Answer:
             sort_by=order,
             ascending=arguments.order == "asc",
             limit=arguments.limit,
+            embedding=arguments.embedding,
+            model=arguments.model,
         )
     name = escape_label(arguments.conversation_id)
     data = {
@@ -100,6 +106,7 @@ def _hit_to_data(hit: ConversationHit) -> dict[str, Any]:
         "relevance": hit.relevance,
         "score": hit.score,
         "matched": list(hit.matched),
+        **({} if hit.similarity is None else {"similarity": hit.similarity}),
         **memory_to_data(hit.memory),
     }
 

@@ -14,6 +14,8 @@ from infinite_memory_mcp.data import RECEIPT, memory_to_data, object_schema, rec
 from infinite_memory_mcp.quotation import escape_label
 from infinite_memory_mcp.tool import Answer, ToolSpec
 from infinite_memory_mcp.toolsets.conversations.arguments import (
+    ATTACHMENTS,
+    Attachments,
     ConversationArguments,
     Messages,
     Weights,
@@ -45,6 +47,7 @@ class AddShortTermMemory(ConversationArguments):
     roleWeights: Weights = Field(  # noqa: N815 - the name that callers know
         None, description='{"user": 2.7, "assistant": 2.0, "system": 1.0} if left out'
     )
+    attachments: Attachments = Field(None, description=ATTACHMENTS)
 
 
 class SearchShortTermMemories(ConversationArguments):
@@ -88,6 +91,7 @@ def add_short_term_memory(store: MemoryStore, arguments: AddShortTermMemory) -> 
             arguments.conversation_id,
             role_weights=arguments.roleWeights,
             scope=arguments.scope,
+            attachments=arguments.attachments,
         )
     memory = store.get(receipt.id)
     keywords = list(islice(_keywords_of(memory.context), _SHOWN_KEYWORDS))
@@ -101,7 +105,11 @@ def add_short_term_memory(store: MemoryStore, arguments: AddShortTermMemory) -> 
         id=view.shorten(receipt.id),
         keywords=escape_label(", ".join(keywords)),
     )
-    return Answer(text=text, data={**receipt_to_data(receipt), "keywords": keywords})
+    data = {**receipt_to_data(receipt), "keywords": keywords}
+    if memory.attachments:
+        text += say("attached", language, ids=", ".join(memory.attachments))
+        data["attachments"] = list(memory.attachments)
+    return Answer(text=text, data=data)
 
 
 def search_short_term_memories(store: MemoryStore, arguments: SearchShortTermMemories) -> Answer:
