@@ -82,6 +82,11 @@ SECTIONS: Mapping[str, Mapping[str, CommandRow]] = {
         ),
     },
     "Conversations": {
+        "conversations": CommandRow(
+            "List conversations, read their messages, and forget them.",
+            "conversations",
+            "conversations.log",
+        ),
         "due": CommandRow(
             "List the reminders that are due, now or soon.", "due --days 3", "conversations.due"
         ),
@@ -208,6 +213,9 @@ SUBCOMMAND_EXAMPLES: Mapping[str, str] = {
     "project decide": 'project decide "Use SQLite" --because "it needs no server"',
     "project learn": 'project learn "Tests hang on CI" "Give every socket a timeout" --tag ci',
     "project note": 'project note "The parser reads UTF-16" --type code_change --file parser.py',
+    "conversations list": "conversations list --limit 20",
+    "conversations show": "conversations show chat-1 --start 1",
+    "conversations delete": "conversations delete chat-1",
     "triggers list": "triggers list --conversation holidays",
     "triggers enable": "triggers enable birthday",
     "triggers disable": "triggers disable birthday",

@@ -1,4 +1,4 @@
-"""The completions of the shell: scopes, repositories, tags, ids, access keys, backups, clients.
+"""The completions of the shell: scopes, tags, ids, conversations, backups, clients and others.
 
 Only a store in a folder that exists is read: a completion must not create a store, and must not
 wait for a server.
@@ -23,6 +23,7 @@ from infinite_memory.model.messages import format_size
 __all__ = [
     "complete_backups",
     "complete_clients",
+    "complete_conversations",
     "complete_files",
     "complete_ids",
     "complete_keys",
@@ -82,6 +83,14 @@ def complete_triggers(
     """Return the names of the long-term memories that begin with `incomplete`."""
     del parameter
     return _complete(context, incomplete, _list_triggers)
+
+
+def complete_conversations(
+    context: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Return the ids of the conversations that begin with `incomplete`, with their headings."""
+    del parameter
+    return _complete(context, incomplete, _list_conversations)
 
 
 def complete_clients(
@@ -163,6 +172,14 @@ def _list_triggers(context: click.Context) -> Iterable[CompletionItem]:
         return [
             CompletionItem(memory.name, help=memory.disabled_because or "enabled")
             for memory in (store.triggers.list() if store is not None else ())
+        ]
+
+
+def _list_conversations(context: click.Context) -> Iterable[CompletionItem]:
+    with open_local_store(context) as store:
+        return [
+            CompletionItem(conversation.id, help=conversation.heading[:_HEADING_CHARS])
+            for conversation in (store.conversations.list() if store is not None else ())
         ]
 
 

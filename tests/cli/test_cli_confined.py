@@ -68,6 +68,14 @@ ROWS: Mapping[str, list[Row]] = {
         ("delete", "Global"),
     ],
     "due": [(), ("--scope", "ALL"), ("--scope", "zz-vault"), ("--conversation", "zz-talk")],
+    "conversations": [
+        (),
+        ("list", "--scope", "zz-vault"),
+        ("show", "zz-talk"),
+        ("show", "zz-talk", "--scope", "zz-vault"),
+        ("delete", "zz-talk", "--yes"),
+        ("delete", "zz-talk", "--yes", "--scope", "zz-vault"),
+    ],
     "triggers": [
         (),
         ("list", "--scope", "zz-vault"),
