@@ -213,7 +213,8 @@ class JavaScriptEvaluator:
         if worker is not None and worker.has_zone_of(now):
             return worker
         self._end_worker()
-        if not sys.executable:
+        # A program that was frozen into a file would start itself.
+        if not sys.executable or getattr(sys, "frozen", False):
             raise ConfigurationError(
                 "conditions in JavaScript run in a process of their own, and this program has no"
                 " Python interpreter to start: write them as rules"

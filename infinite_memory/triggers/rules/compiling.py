@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
 
 from attrs import frozen
 
 from infinite_memory.errors import InvalidInput
 from infinite_memory.model.access.scope_pattern import ScopePattern, check_scope_patterns
-from infinite_memory.model.checks import check_count, check_field
+from infinite_memory.model.checks import check_count
 from infinite_memory.triggers.keywords import DEFAULT_DEPTH, Keyword, fold_message
 from infinite_memory.triggers.rules.dates import (
     compile_between,
@@ -96,17 +97,31 @@ def _compile_part(rules: Mapping[str, object], name: str, place: str, level: int
 def _check_part(name: object, place: str) -> None:
     if name == "javascript" or name in ("cooldown_minutes", "most_firings"):
         raise InvalidInput(f"{place}: {name} stands at the top of the trigger only: move it there")
-    check_field(name, _NAMES, lack=f"{place}: there is no part")
+    if name not in _NAMES:
+        near = get_close_matches(str(name)[:100], _NAMES, n=1)
+        nearest = f"the nearest is {near[0]!r}, all are" if near else "there are"
+        raise InvalidInput(
+            f"{place}: there is no part {name!r:.100}: {nearest} {', '.join(_NAMES)}; keywords"
+            f" stand in any_of, as in {_EXAMPLE}"
+        )
 
 
 def _check_companions(rules: Mapping[str, object], place: str) -> None:
-    """Refuse a part that says something about another part which is missing."""
+    """Refuse a part that says something about another part which is missing.
+
+    `match_keys` of JavaScript calls the role a scope, and whoever comes from there may do so here.
+    """
     for name, needed in _COMPANIONS.items():
         if name in rules and not any(part in rules for part in needed):
             raise InvalidInput(
                 f"{place}: {name} has no effect here: put it into the same object as"
                 f" {' or '.join(needed)}"
             )
+    if rules.get("scope") in _ROLES and any(name in rules for name in _TEXT_PARTS):
+        raise InvalidInput(
+            f'{place}: scope is the scope of the memories: whose messages count is "from":'
+            f' "{rules["scope"]}"; for a scope of that name, give an object of its own within all'
+        )
 
 
 def _combine(name: str, value: object, place: str, level: int) -> Check:
