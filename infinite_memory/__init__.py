@@ -51,6 +51,8 @@ if TYPE_CHECKING:
         AttachmentContent,
         AttachmentMatch,
     )
+    from infinite_memory.model.conversation.message import ChatMessage
+    from infinite_memory.model.conversation.trigger import Language, Occasion, Trigger, Verdict
     from infinite_memory.model.criteria import Depth, Mode
     from infinite_memory.model.draft import Draft
     from infinite_memory.model.entry import Action, Actor, Entry, Operation
@@ -133,6 +135,7 @@ __all__ = [
     "BriefingSection",
     "BulkReceipt",
     "CacheUse",
+    "ChatMessage",
     "Config",
     "ConfigurationError",
     "Conflict",
@@ -166,6 +169,7 @@ __all__ = [
     "KeyState",
     "Kind",
     "Landmark",
+    "Language",
     "LinearSearch",
     "Link",
     "LinkType",
@@ -177,6 +181,7 @@ __all__ = [
     "ModelHealth",
     "NewKey",
     "NotFound",
+    "Occasion",
     "Operation",
     "Origin",
     "Outcome",
@@ -225,10 +230,12 @@ __all__ = [
     "TimeRange",
     "Timing",
     "Told",
+    "Trigger",
     "TriggerFailure",
     "Undone",
     "UnknownScope",
     "Usage",
+    "Verdict",
     "Verification",
     "WrongPassphrase",
     "copy_store",
@@ -269,6 +276,8 @@ _HOMES = {
     "operations.briefing.values": ("Briefing", "BriefingItem", "BriefingPart", "BriefingSection"),
     "model.archive.backup": ("Backup", "BackupStep", "RestoreMode", "Restored"),
     "model.archive.copying": ("Copied", "CopyStep"),
+    "model.conversation.message": ("ChatMessage",),
+    "model.conversation.trigger": ("Language", "Occasion", "Trigger", "Verdict"),
     "model.conversation.attachment": ("Attachment", "AttachmentContent", "AttachmentMatch"),
     "model.criteria": ("Depth", "Mode"),
     "model.draft": ("Draft",),
