@@ -45,6 +45,6 @@ def open_evaluators(
         if language not in given:
             owned.enter_context(closing(evaluator))
     return {
-        language: MeasuredEvaluator(evaluator, language, recorder)
+        language.value: MeasuredEvaluator(evaluator, language.value, recorder)
         for language, evaluator in evaluators.items()
     }

@@ -55,6 +55,23 @@ async def test_metrics_count_tools_with_their_errors(connect: Connect) -> None:
     assert "invented" not in said
 
 
+async def test_metrics_count_the_conditions_of_triggers(connect: Connect) -> None:
+    async with connect() as client:
+        await call(
+            client,
+            "add_long_term_memory",
+            name="ferry",
+            prompt="It leaves at ten",
+            trigger={"any_of": ["ferry"]},
+        )
+        messages = [{"role": "user", "content": "When does the ferry leave?"}]
+        await call(client, "search_long_term_memories", messages=messages)
+        data = await call(client, "get_metrics")
+        said = await text(client, "get_metrics")
+    assert data["triggers"]["rules"]["calls"] == 1
+    assert "conditions in rules: 1 call, p50 " in said
+
+
 async def test_records_are_verified_on_request(connect: Connect) -> None:
     async with connect() as client:
         await call(client, "store_memory", text="The ferry leaves at ten")

@@ -122,6 +122,19 @@ def test_without_the_client_of_prometheus_the_page_says_what_to_install(
         assert refused.value.status == 501
 
 
+def test_the_conditions_of_triggers_are_counted_by_language() -> None:
+    with LazyStore(lambda: MemoryStore.open("memory://", embedder=HashingEmbedder())) as memory:
+        with memory.call() as store:
+            store.triggers.add("rules", "It works", {"any_of": ["ferry"]})
+            store.triggers.add("code", "It fails", "context.participants.a.b")
+            store.triggers.activate([{"role": "user", "content": "the ferry"}])
+        content, _ = MetricsPage(memory).render(None)
+    found = samples(content.decode())
+    for language in ("rules", "javascript"):
+        assert found["infinite_memory_trigger_duration_seconds_count", (language,)] == 1
+    assert found["infinite_memory_trigger_errors_total", ("error", "javascript")] == 1
+
+
 def test_a_store_that_cannot_be_opened_is_down() -> None:
     def fail() -> MemoryStore:
         raise StorageUnavailable("the server does not answer")

@@ -300,11 +300,11 @@ def _find_problem(verdict: Verdict) -> str | None:
     missing = _MISSING.match(error)
     if missing:
         near = get_close_matches(missing[1][:60], _KNOWN, n=1)
-        return f"there is nothing called {missing[1]!r:.60}" + (
-            f"; the nearest is {near[0]!r}"
-            if near
-            else ": a condition has context, match_keys, match_keys_all, and the objects that"
-            " JavaScript itself has"
+        known = f"the nearest is {near[0]!r}" if near else f"there are {', '.join(_KNOWN[:3])}"
+        return (
+            f"there is nothing called {missing[1]!r:.60}; {known}. For keywords, write"
+            " match_keys(context.messages, ['birthday'], 'any'), or rules such as"
+            ' {"any_of": ["birthday"]}'
         )
     if error.startswith("SyntaxError"):
         return (
