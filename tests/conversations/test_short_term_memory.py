@@ -269,7 +269,11 @@ def test_a_handle_of_some_scopes_sees_its_own_memories_alone(
     reader = store.confine(scopes=["Work"], read_only=True)
     with pytest.raises(ReadOnly):
         reader.conversations.add_short_term(said("more"), "chat")
-    assert len(list(reader.conversations.search_short_term(said("aquarium"), "chat"))) == 1
+    (hit,) = reader.conversations.search_short_term(said("aquarium"), "chat")
+    used = store.usage(hit.memory.id)
+    # A handle that may only read counts what it recalls.
+    assert used is not None
+    assert used.activation == 10.0
 
 
 def test_an_imported_weight_out_of_range_is_passed_over(store: MemoryStore, clock: Any) -> None:

@@ -122,7 +122,7 @@ def _activate(services: Services, choice: Choice, now: datetime) -> None:
     used |= {chosen.candidate.id: Usage(count=1, last=now) for chosen in choice.flashbacks}
     if used:
         with AfterCommit("the gains of the memories that came up"):
-            services.storage.count_usage(used)
+            services.usage.store(used)
 
 
 def _hit_of(entry: ShortTermEntry, chosen: Chosen, keywords: Mapping[str, float]) -> ShortTermHit:
