@@ -27,6 +27,7 @@ from infinite_memory.text.word_lists import simplify, standard_forms, stop_words
 __all__ = [
     "cut_chinese",
     "cut_chinese_for_search",
+    "find_dictionary_words",
     "fold",
     "foreign_languages",
     "has_han",
@@ -321,3 +322,10 @@ def cut_chinese(run: str) -> list[str]:
     import rjieba  # noqa: PLC0415
 
     return list(rjieba.cut(run))
+
+
+def find_dictionary_words(run: str) -> list[str]:
+    """Return all words of two characters and more that the dictionary has in a run of Chinese."""
+    import rjieba  # noqa: PLC0415
+
+    return [word for word in rjieba.cut_all(run) if len(word) > 1]

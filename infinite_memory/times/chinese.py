@@ -31,6 +31,7 @@ from infinite_memory.times.words import (
     DAY_PARTS_ZH,
     DAYS_ZH,
     DIGITS_ZH,
+    HOLIDAY_MONTHS_ZH,
     MODIFIERS_ZH,
     MORNINGS_ZH,
     NIGHTS_ZH,
@@ -109,7 +110,7 @@ def _match_modified(cursor: Cursor, position: int) -> Match | None:
         return None
     if cursor.han(position) == "上" and cursor.han(position + 1) == "上":
         position, offset = position + 1, -2
-    has_one = offset and cursor.han(position + 1) == "一"
+    has_one = cursor.han(position) != "本" and cursor.han(position + 1) == "一"
     after = position + 2 if has_one else position + 1
     after = after + 1 if cursor.han(after) == "个" else after
     word = cursor.han(after)
@@ -353,6 +354,9 @@ def _match_name(cursor: Cursor, position: int) -> Match | None:
         return Match(weekend(cursor.calendar), position + 1)
     if word in SEASONS_ZH:
         cycle = months_of_year(SEASONS_ZH[word], 3, Grain.QUARTER)
+        return Match(cycle, position + 1, Doubt.PREPOSITION)
+    if word in HOLIDAY_MONTHS_ZH:
+        cycle = months_of_year(*HOLIDAY_MONTHS_ZH[word], Grain.QUARTER)
         return Match(cycle, position + 1, Doubt.PREPOSITION)
     for thirds, whole in (
         (_YEAR_THIRDS, months_of_year(1, 12, Grain.YEAR)),

@@ -134,6 +134,11 @@ def match_chinese_holiday(cursor: Cursor, position: int) -> Match | None:
     end = position + 1
     if holiday is None:
         holiday, end = _read_date_name(cursor, position)
+    if cursor.lenient and word == "十" and cursor.han(position + 1) == "一":
+        # Only with 期间 or 长假, since 十一 is also a number, or the end of one.
+        if cursor.han(position - 1) in DIGITS_ZH:
+            return None
+        return _match_days_around_zh(cursor, position + 2, HOLIDAYS_ZH["国庆"])
     if holiday is not None and cursor.lenient:
         around = _match_days_around_zh(cursor, end, holiday)
         if around is not None:
@@ -142,6 +147,8 @@ def match_chinese_holiday(cursor: Cursor, position: int) -> Match | None:
         return None
     if cursor.han(end) in ("前", "后") and _counts_days(cursor, end + 1):
         return None
+    if cursor.han(end) == "那天" and cursor.lenient:
+        return Match(cycle_of(holiday), end + 1)
     return Match(cycle_of(holiday), end, Doubt.PREPOSITION)
 
 

@@ -38,6 +38,8 @@ _ENDINGS = frozenset(".?!。？！")
 _PAST = frozenset({"last", "past", "previous"})
 _STRETCHES = _PAST | {"next", "coming"}
 _BEFORE_ZH = frozenset({"前", "之前", "以前"})
+# 这十年 are ten years up to now; 这2024年 is no length of time.
+_MOST_COUNTED = 99
 _AFTER_ZH = frozenset({"后", "之后", "以后"})
 _MEASURES = UNITS | COUNTED
 _HOUR = timedelta(hours=1)
@@ -82,7 +84,11 @@ def match_vague(cursor: Cursor, position: int) -> Match | None:
     meaning = VAGUE_ZH.get(cursor.han(position))
     if meaning is not None:
         return Match(_period_of(meaning, cursor.calendar), position + 1)
-    return _match_other(cursor, position) or _match_former_zh(cursor, position)
+    return (
+        _match_other(cursor, position)
+        or _match_former_zh(cursor, position)
+        or _match_within_zh(cursor, position)
+    )
 
 
 def _period_of(meaning: Vague, calendar: Calendar) -> Period:
@@ -115,21 +121,48 @@ def _match_other(cursor: Cursor, position: int) -> Match | None:
 
 
 def _match_former_zh(cursor: Cursor, position: int) -> Match | None:
-    """Return the last days up to today in 前几天 and 这几天, or so many weeks in 前两周."""
-    word = cursor.han(position)
-    if word not in ("前", "这", "最近"):
+    """Return the last days up to today in 前几天, 这些天 and 这两天, or weeks in 前两周."""
+    begin = _read_former_zh(cursor, position)
+    if begin is None:
         return None
-    number = _skip_few(cursor, position + 1)
-    count = FEW[1]
-    if number is None and word == "前" and cursor.han(position + 1) in ("两", "些"):
-        number, count = position + 2, FEW[1] if cursor.han(position + 1) == "些" else 2
-    if number is None:
-        return None
-    after = number + 1 if cursor.han(number) == "个" else number
+    count, after = begin
+    after = after + 1 if cursor.han(after) == "个" else after
     grain = UNITS[UNITS_ZH[cursor.han(after)]][0] if cursor.han(after) in UNITS_ZH else None
     if grain is None:
         return None
     return Match(Period(cursor.calendar.past(grain, count).start, cursor.calendar.clock), after + 1)
+
+
+def _read_former_zh(cursor: Cursor, position: int) -> tuple[int, int] | None:
+    """Return how many units 前几, 近几, 这些 or 这两 mean, and the next position."""
+    word = cursor.han(position)
+    if word == "这些":
+        return FEW[1], position + 1
+    if word not in ("前", "这", "近", "最近"):
+        return None
+    few = _skip_few(cursor, position + 1)
+    if few is not None:
+        return FEW[1], few
+    if word == "前" and cursor.han(position + 1) in ("两", "些"):
+        return FEW[1] if cursor.han(position + 1) == "些" else 2, position + 2
+    number = read_chinese_number(cursor, position + 1) if word == "这" else None
+    return number if number is not None and 1 < number[0] <= _MOST_COUNTED else None
+
+
+def _match_within_zh(cursor: Cursor, position: int) -> Match | None:
+    """Return the length of time up to now in 一个月内 and 三天之内."""
+    number = read_chinese_number(cursor, position)
+    if number is None or not 1 <= number[0] <= _MOST_COUNTED:
+        return None
+    count, after = number
+    is_counted = cursor.han(after) == "个"
+    name = cursor.han(after + is_counted)
+    if name not in UNITS_ZH or (name in ("月", "季", "日") and not is_counted):
+        return None
+    after += 1 + is_counted
+    if cursor.han(after) not in ("内", "之内", "以内"):
+        return None
+    return Match(cursor.calendar.past(UNITS[UNITS_ZH[name]][0], count), after + 1)
 
 
 def skip_approximation(cursor: Cursor, position: int) -> int:

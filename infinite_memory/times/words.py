@@ -10,6 +10,7 @@ __all__ = [
     "DAY_PARTS_ZH",
     "DIGITS_ZH",
     "HOLIDAYS_ZH",
+    "HOLIDAY_MONTHS_ZH",
     "LONGEST_ZH",
     "MODIFIERS_ZH",
     "MONTHS",
@@ -122,7 +123,7 @@ DIGITS_ZH |= {"七": 7, "八": 8, "九": 9, "十": 10}
 
 DAYS_ZH = {
     **{"大前天": -3, "前天": -2, "前日": -2, "昨天": -1, "昨日": -1, "今天": 0, "今日": 0},
-    **{"明天": 1, "明日": 1, "后天": 2, "大后天": 3},
+    **{"明天": 1, "明日": 1, "后天": 2, "大后天": 3, "昨儿": -1},
 }
 """Days by their distance from today."""
 
@@ -152,6 +153,9 @@ SEASONS_ZH = {
     for season, first in (("春", 3), ("夏", 6), ("秋", 9), ("冬", 12))
     for end in ("天", "季")
 }
+HOLIDAY_MONTHS_ZH = {"暑假": (7, 2)}
+"""Long holidays by their first month and how many months they last."""
+
 UNITS_ZH = {
     **dict.fromkeys(("秒", "秒钟"), "second"),
     **dict.fromkeys(("分钟",), "minute"),
@@ -247,6 +251,7 @@ _KNOWN = {
     *MOVABLE_NAMES_ZH,
     *WEEKDAYS_ZH,
     *SEASONS_ZH,
+    *HOLIDAY_MONTHS_ZH,
     *UNITS_ZH,
     *VAGUE_ZH,
     *_GRAMMAR,

@@ -122,6 +122,17 @@ def test_messages_that_say_nothing_are_kept_and_not_found(store: MemoryStore) ->
             "好的，谢谢！",
         ),
         *("好的，谢谢！", "哈哈哈", "收到", "你好", "謝謝", "ＯＫ", "so it is", "hm", "no"),
+        *(
+            "太好了",
+            "那好吧",
+            "谢谢您",
+            "辛苦啦",
+            "哈哈哈哈哈哈",
+            "好好好",
+            "嗯，明白了，辛苦了",
+            "没关系",
+        ),
+        *("好的呀～", "原來如此", "真不错！"),
     ],
 )
 def test_a_message_that_says_nothing_is_trivial(text: str) -> None:
@@ -133,6 +144,16 @@ def test_a_message_that_says_nothing_is_trivial(text: str) -> None:
     [
         *("ok, at 5", "Ann", "生日", "好的，周五见", "no sugar", "thanks to Ann", "42", "猫", "ja"),
         *("C++", "ok " * 20, "yes: the deadline is June 5", "はい、分かりました"),
+        *(
+            "八",
+            "一个",
+            "第二个",
+            "好的，改成蓝色",
+            "可以，预算五千",
+            "不要香菜",
+            "没有孩子",
+            "对，就是张伟",
+        ),
     ],
 )
 def test_a_message_with_a_name_a_number_or_a_subject_is_not(text: str) -> None:
