@@ -50,7 +50,7 @@ async def test_a_conversation_is_logged_read_and_listed(connect: Connect) -> Non
         assert read.index("Bergen") < read.index("> OK")
         listed = await text(client, "log_conversation")
         assert "c-1" in listed
-        assert "2 messages" in listed
+        assert "messages: 2" in listed
 
 
 async def test_short_term_memories_come_up_with_reasons(connect: Connect) -> None:
@@ -65,7 +65,7 @@ async def test_short_term_memories_come_up_with_reasons(connect: Connect) -> Non
             recentMessages=ASKED,
             roleWeights={"user": 2.7},
         )
-        assert "1 of 1 short-term memories came up" in recalled
+        assert "Short-term memories that came up: 1 of 1" in recalled
         assert "Most relevant · relevance" in recalled
         assert "> user: The pump of the aquarium rattles" in recalled
         data = await call(
@@ -109,7 +109,7 @@ async def test_memories_are_forgotten_archived_counted_and_searched(connect: Con
         found = await call(client, "search_memories", conversation_id="c-1", keywords="aquarium")
         assert [hit["matched"] for hit in found["hits"]] == [["aquarium"]]
         patterns = await text(client, "analyze_memory_patterns", conversation_id="c-1")
-        assert "2 short-term and 0 long-term memories" in patterns
+        assert "2 short-term, 0 long-term" in patterns
         cleanup = await call(client, "cleanup_memories", conversation_id="c-1")
         assert cleanup == {"archived": [], "remaining": 2}
         deleted = await call(
@@ -182,7 +182,7 @@ async def test_the_numbers_of_a_conversation_are_a_resource(connect: Connect) ->
         await call(client, "add_short_term_memory", conversation_id="a/b", messages=PUMP)
         read = await client.read_resource("memory://stats/conversation/a/b")
         shown = read.contents[0].text  # type: ignore[union-attr]
-        assert "Conversation a/b: 2 messages in the log, 1 of which say nothing." in shown
+        assert "Conversation a/b: messages in the log: 2, of which say nothing: 1." in shown
         assert "short-term: 1, 0 updated" in shown
         listed = await client.read_resource("memory://conversations/list")
         assert "a/b" in listed.contents[0].text  # type: ignore[union-attr]

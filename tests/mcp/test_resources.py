@@ -121,8 +121,8 @@ async def test_conversations_are_listed_with_their_times_the_latest_first(
     store.remember("No conversation")
     async with connect() as client:
         lines = (await read(client, "memory://conversations/list")).splitlines()
-    assert lines[0].startswith("2 conversations")
-    assert lines[1] == "- c1 · Global · 2 messages · 2026-03-01 – 2026-03-03 · Again"
+    assert lines[0].startswith("Conversations, the latest first: 2.")
+    assert lines[1] == "- c1 · Global · messages: 2 · 2026-03-01 – 2026-03-03 · Again"
     assert lines[2].startswith("- c2 ")
 
 

@@ -54,8 +54,7 @@ _PHRASES: Mapping[str, tuple[str, str]] = {
         "对话 {id}：新记录 {stored} 条，此前已有 {known} 条。",
     ),
     "trivial": (
-        " {count} of the new ones say nothing by themselves, such as “ok”: they are kept, and no"
-        " search finds them.",
+        " Kept, but found by no search, since they say nothing by themselves, such as “ok”: {count}.",
         "其中 {count} 条本身没有内容（如“好的”）：已保留，但不会被搜索到。",
     ),
     "attached": (" Attached: {ids}.", "附件：{ids}。"),
@@ -67,15 +66,15 @@ _PHRASES: Mapping[str, tuple[str, str]] = {
         "[Read on with start {next}.]",
         "[用 start {next} 继续阅读。]",
     ),
-    "conversations": ("{count} conversations, the latest first.", "{count} 个对话，最近的在前。"),
+    "conversations": ("Conversations, the latest first: {count}.", "{count} 个对话，最近的在前。"),
     "no_conversations": ("No conversation is stored yet.", "还没有存储任何对话。"),
-    "message_count": ("{count:,} messages", "{count:,} 条消息"),
+    "message_count": ("messages: {count:,}", "{count:,} 条消息"),
     "term_count": (
         "{count:,} {term} (mean score {score:.1f}, {updated:,} updated)",
         "{count:,} 条{term}（平均活跃度 {score:.1f}，更新 {updated:,} 条）",
     ),
     "stats": (
-        "Conversation {id}: {messages:,} messages in the log, {trivial:,} of which say nothing.",
+        "Conversation {id}: messages in the log: {messages:,}, of which say nothing: {trivial:,}.",
         "对话 {id}：记录中有 {messages:,} 条消息，其中 {trivial:,} 条没有内容。",
     ),
     "speakers_line": ("Speakers: {speakers}", "发言者：{speakers}"),
@@ -100,7 +99,7 @@ _PHRASES: Mapping[str, tuple[str, str]] = {
         "刚才已经存过，id {id}：没有重复存储。",
     ),
     "recalled": (
-        "{count} of {searched} short-term memories came up for: {keywords}. {notice}",
+        "Short-term memories that came up: {count} of {searched}, for: {keywords}. {notice}",
         "在 {searched} 条短期记忆中想起了 {count} 条，关键词：{keywords}。{notice}",
     ),
     "nothing_recalled": (
@@ -114,7 +113,7 @@ _PHRASES: Mapping[str, tuple[str, str]] = {
     "relevance": ("relevance {value:.1f}", "相关度 {value:.1f}"),
     "shared": ("shares {words}", "共同关键词 {words}"),
     "deleted": (
-        "Forgot {count} short-term memories that match {pattern}; the tool undo, or"
+        "Short-term memories forgotten that match {pattern}: {count}; the tool undo, or"
         " `infinite-memory undo`, brings them back.",
         "已忘记 {count} 条匹配 {pattern} 的短期记忆；"
         "可用 undo 工具或 `infinite-memory undo` 恢复。",
@@ -124,18 +123,18 @@ _PHRASES: Mapping[str, tuple[str, str]] = {
         "本对话没有匹配 {pattern} 的短期记忆；没有任何更改。",
     ),
     "cleaned": (
-        "Archived {count} short-term memories that have faded; {remaining} remain. Archived ones"
+        "Short-term memories archived as faded: {count}; {remaining} remain. Archived ones"
         " are found with depth exhaustive, and undo brings them back.",
         "已归档 {count} 条淡去的短期记忆，还剩 {remaining} 条。"
         "归档的记忆可用 depth exhaustive 找到，也可撤销。",
     ),
     "frequent": (
-        "Conversation {id} has the most short-term memories: {count}.",
+        "Most short-term memories are in conversation {id}: {count}.",
         "短期记忆最多的对话是 {id}：{count} 条。",
     ),
     "no_frequent": ("There is no short-term memory yet.", "还没有短期记忆。"),
     "patterns": (
-        "Conversation {id}: {short_term} short-term and {long_term} long-term memories.",
+        "Conversation {id}: {short_term} short-term, {long_term} long-term.",
         "对话 {id}：{short_term} 条短期记忆，{long_term} 条长期记忆。",
     ),
     "keywords_line": ("Keywords: {words}", "关键词：{words}"),
@@ -144,7 +143,7 @@ _PHRASES: Mapping[str, tuple[str, str]] = {
     "months_line": ("By month: {counts}", "按月：{counts}"),
     "most_recalled": ("Recalled most: {notice}", "最常想起：{notice}"),
     "found": (
-        "{count} memories of conversation {id}, by {order}. {notice}",
+        "Matches in conversation {id}, by {order}: {count}. {notice}",
         "对话 {id} 的 {count} 条记忆，按{order}排序。{notice}",
     ),
     "nothing_found": (
