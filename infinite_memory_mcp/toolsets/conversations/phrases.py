@@ -54,7 +54,7 @@ _PHRASES: Mapping[str, tuple[str, str]] = {
         "对话 {id}：新记录 {stored} 条，此前已有 {known} 条。",
     ),
     "trivial": (
-        " Kept, but found by no search, since they say nothing by themselves, such as “ok”: {count}.",
+        " Kept, but found by no search, since they say nothing, such as “ok”: {count}.",
         "其中 {count} 条本身没有内容（如“好的”）：已保留，但不会被搜索到。",
     ),
     "attached": (" Attached: {ids}.", "附件：{ids}。"),
