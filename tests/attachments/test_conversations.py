@@ -53,7 +53,10 @@ def test_a_forgotten_message_gets_no_attachment(store: MemoryStore) -> None:
     store.forget(logged.ids[0])
     assert store.conversations.log(SAID, "chat", attachments=[CAT]).attachments == ()
     store.forget(logged.ids[0], hard=True)
-    assert store.conversations.log(SAID, "chat", attachments=[CAT]).attachments == ()
+    # After that, the same words are another message.
+    again = store.conversations.log(SAID, "chat", attachments=[CAT])
+    assert (again.stored, len(again.attachments)) == (1, 1)
+    assert again.ids != logged.ids
 
 
 def test_memories_of_both_terms_are_found_by_their_pictures(store: MemoryStore) -> None:

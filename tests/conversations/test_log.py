@@ -305,6 +305,49 @@ def test_a_conversation_may_have_a_scope_of_its_own(open_store: OpenStore) -> No
     ],
 )
 def test_the_known_beginning_of_a_call_is_counted(logged: str, given: str, known: int) -> None:
-    assert count_known(logged, given, is_recent=True) == known
+    assert count_known(logged, given, recent_from=0) == known
     if len(given) == 1:
-        assert count_known(logged, given, is_recent=False) == 0
+        assert count_known(logged, given, recent_from=len(logged)) == 0
+
+
+def test_a_short_row_that_is_not_recent_was_said_again() -> None:
+    assert count_known("abcd", "bc", recent_from=2) == 0
+    assert count_known("abcdef", "bcde", recent_from=6) == 4
+
+
+def test_words_said_again_after_thousands_of_messages_are_kept(store: MemoryStore) -> None:
+    greeting = {"role": "user", "content": "good morning, what is on today?"}
+    store.conversations.log([greeting], "talk-1")
+    filler = [{"role": "user", "content": "ok"}] * 2100
+    store.conversations.log(filler, "talk-1")
+    assert store.conversations.log([greeting], "talk-1").stored == 1
+    assert store.conversations.read("talk-1").total == 2102
+    # The whole conversation once more, of which more was logged than is compared.
+    again = store.conversations.log([greeting, *filler, greeting, TALK[0]], "talk-1")
+    assert (again.stored, again.known) == (1, 2102)
+
+
+def test_a_conversation_given_again_is_known_after_a_message_was_changed(
+    store: MemoryStore,
+) -> None:
+    for conversation, begin in (("talk-1", 0), ("talk-2", 1), ("talk-3", 0)):
+        opening = {"role": "user", "content": "Let us begin."}
+        talk = [opening, *TALK]
+        logged = store.conversations.log(talk, conversation)
+        if conversation == "talk-3":
+            store.forget(logged.ids[1], hard=True)
+        else:
+            store.revise(logged.ids[2], revision=1, text="It was something else.")
+        further = {"role": "user", "content": "And now for the garden."}
+        again = store.conversations.log([*talk[begin:], further], conversation)
+        assert (again.stored, again.known) == (1, len(talk) - begin)
+
+
+def test_an_erased_message_can_be_said_again(store: MemoryStore) -> None:
+    logged = store.conversations.log(TALK, "talk-1")
+    for _ in range(2):
+        store.forget(logged.ids[-1], hard=True)
+        # The conversation so far does not bring it back.
+        assert store.conversations.log(TALK, "talk-1").stored == 0
+        logged = store.conversations.log(TALK[-1:], "talk-1")
+        assert logged.stored == 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 
@@ -10,11 +9,10 @@ from attrs import frozen
 
 from infinite_memory.attachments.attaching import attach_all, prepare_attachments
 from infinite_memory.attachments.draft import AttachmentDraft
-from infinite_memory.conversations.log.overlap import count_known
+from infinite_memory.conversations.log.naming import name_messages
 from infinite_memory.conversations.log.trivial import is_trivial
 from infinite_memory.conversations.log.values import LoggedMessages
 from infinite_memory.errors import IdTaken, InvalidInput
-from infinite_memory.model.codec import iso
 from infinite_memory.model.conversation.message import (
     ChatMessage,
     check_conversation_id,
@@ -22,7 +20,6 @@ from infinite_memory.model.conversation.message import (
 )
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.draft import Draft
-from infinite_memory.model.ids import import_id
 from infinite_memory.model.memory import Kind, Memory, Origin, Status
 from infinite_memory.model.scope import find_spelling
 from infinite_memory.operations.conversation_scopes import unnamed_scope
@@ -35,7 +32,6 @@ __all__ = ["load_last", "log_messages"]
 # As many of the last messages are compared with those of a call.
 _COMPARED = 2000
 _MICROSECOND = timedelta(microseconds=1)
-_RECENT = timedelta(hours=1)
 _ORIGINS = {"user": Origin.USER, "assistant": Origin.ASSISTANT, "tool": Origin.TOOL}
 
 
@@ -131,46 +127,16 @@ def _name_messages(
     conversation_id: str,
     scope: str,
 ) -> Iterator[_NamedMessage]:
-    """Yield every message with its id: that of the log, or one made of what identifies it.
-
-    A message is identified by the caller's id, or by its time, speaker and content; without both it
-    is the next of its speaker with that content.
-    """
+    """Yield every message with its id and its time."""
     now = services.clock()
-    said = [(memory.speaker, memory.text) for memory in logged]
-    counts = Counter(said)
-    is_recent = bool(logged) and now - logged[-1].stored_at <= _RECENT
-    pairs = [(message.speaker, message.content) for message in given]
-    count = count_known(said, pairs, is_recent=is_recent)
-    known = _known_ids(logged, said, pairs[:count])
+    ids, count = name_messages(
+        services, given, logged, conversation_id=conversation_id, scope=scope
+    )
     last = max(now, logged[-1].happened_at + _MICROSECOND) if logged else now
-    for position, message in enumerate(given):
-        pair = pairs[position]
-        base: list[object] = ["log", scope.casefold(), conversation_id, message.speaker]
-        if message.id is not None:
-            name = import_id([*base, "id", message.id])
-        elif message.said_at is not None:
-            name = import_id([*base, "at", iso(message.said_at), message.content])
-        elif position < count:
-            yield _NamedMessage(message, known[position], last)
-            continue
-        else:
-            counts[pair] += 1
-            name = import_id([*base, "number", counts[pair], message.content])
-        last = _next_moment(message.said_at, last)
+    for position, (message, name) in enumerate(zip(given, ids, strict=True)):
+        if message.said_at is not None or position >= count:
+            last = _next_moment(message.said_at, last)
         yield _NamedMessage(message, name, last)
-
-
-def _known_ids(
-    logged: Sequence[Memory],
-    said: Sequence[tuple[str | None, str]],
-    pairs: Sequence[tuple[str | None, str]],
-) -> list[str]:
-    """Return the ids of messages that stand in the log in a row, the last such row."""
-    for start in range(len(said) - len(pairs), -1, -1):
-        if list(said[start : start + len(pairs)]) == list(pairs):
-            return [memory.id for memory in logged[start : start + len(pairs)]]
-    return []
 
 
 def _next_moment(said_at: datetime | None, last: datetime) -> datetime:
