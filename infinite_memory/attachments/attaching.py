@@ -27,7 +27,7 @@ from infinite_memory.operations.embed import embed_new
 from infinite_memory.operations.journal import with_entry
 from infinite_memory.operations.retry import attempts
 from infinite_memory.operations.services import Services
-from infinite_memory.operations.writes.attached import make_reference
+from infinite_memory.operations.writes.attachments import make_reference
 from infinite_memory.operations.writes.receipts import has_vectors, receipt_of
 from infinite_memory.operations.writes.revise import get_record
 from infinite_memory.operations.writes.validation import build_memory

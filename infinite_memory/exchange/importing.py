@@ -203,7 +203,7 @@ class _Store:
             if self._request.dry_run:
                 return plan, links
             part = self._next_part(len(self._candidates))
-            commit = evolve(plan.commit, links=links.new + links.leave_out(plan.attached))
+            commit = evolve(plan.commit, links=links.new + links.leave_out(plan.attachment_links))
             try:
                 if commit.changes:
                     self._write(commit, links.present, part)

@@ -20,7 +20,7 @@ from infinite_memory.model.scope import Scope, fold_name, visible_from
 from infinite_memory.operations.conversation_scopes import create_missing_scopes
 from infinite_memory.operations.services import Services
 from infinite_memory.operations.undo.groups import part_of
-from infinite_memory.operations.writes.attached import link_attachments
+from infinite_memory.operations.writes.attachments import link_attachments
 from infinite_memory.operations.writes.supersession import Supersession
 
 __all__ = ["Plan", "PlannedLinks", "plan_links", "plan_part"]
@@ -34,11 +34,11 @@ _MOVED_BY_KEY = {"valid_from", "valid_to"}
 class Plan:
     """The commit of a part, and how many memories of the source it adds, changes or leaves.
 
-    `attached` are the links to attachments that the memories name.
+    `attachment_links` are the links to attachments that the memories name.
     """
 
     commit: Commit
-    attached: tuple[Link, ...] = ()
+    attachment_links: tuple[Link, ...] = ()
     added: int = 0
     changed: int = 0
     unchanged: int = 0
@@ -71,10 +71,14 @@ def plan_part(
         seen.add(memory_id)
     commit = merge_commits(_place(services, fresh), Commit(puts=planner.puts))
     stored = {put.memory.id: put.memory for put in commit.puts}
-    attached = link_attachments(services, stored.values()).links
+    attachment_links = link_attachments(services, stored.values()).links
     names = {put.memory.scope for put in commit.puts}
     scopes = _plan_scopes(services, names, wanted_scopes)
-    return Plan(commit=merge_commits(scopes, commit), attached=tuple(attached), **planner.counts)
+    return Plan(
+        commit=merge_commits(scopes, commit),
+        attachment_links=tuple(attachment_links),
+        **planner.counts,
+    )
 
 
 def _place(services: Services, fresh: Sequence[Candidate]) -> Commit:

@@ -16,7 +16,7 @@ from infinite_memory.operations.retrieval.search_request import build_criteria
 from infinite_memory.operations.scopes import ALL
 from infinite_memory.operations.services import Services
 from infinite_memory.protocols import Storage
-from infinite_memory.storage.attached import list_attached
+from infinite_memory.storage.attachments import select_all_attachments
 
 __all__ = ["Selection", "choose_memories", "read_links", "read_memories"]
 
@@ -39,10 +39,10 @@ class Selection:
         """Return the ids of `list_ids`, then those of their attachments and of stored bytes."""
         ids = self.list_ids(storage)
         known = set(ids)
-        attached = list_attached(storage, ids)
+        attachments = select_all_attachments(storage, ids)
         return ids + [
             memory_id
-            for memory_id, memory in sorted(attached.items())
+            for memory_id, memory in sorted(attachments.items())
             if memory_id not in known
             and memory.scope in self.scopes
             and memory.status is not Status.FORGOTTEN

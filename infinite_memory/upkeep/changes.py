@@ -8,7 +8,7 @@ from attrs import define, evolve, field
 
 from infinite_memory.model.commit import Commit, Erase, Expect, Put
 from infinite_memory.model.memory import Kind, Memory, Status
-from infinite_memory.operations.writes.attached import find_attached
+from infinite_memory.operations.writes.attachments import find_attachments
 from infinite_memory.operations.writes.quoting_summaries import find_quoting_summaries
 from infinite_memory.upkeep.context import JobContext
 from infinite_memory.upkeep.job import MAX_CHANGES
@@ -60,9 +60,9 @@ class Changes:
         reason = "a summary that quotes an erased memory"
         added = {summary.id: (summary, Verdict(StepAction.ERASE, reason)) for summary in quoting}
         memories = [*quoting, *(self._verdicts[memory_id][0] for memory_id in erased)]
-        attached = find_attached(self.context.services, memories).values()
+        attachments = find_attachments(self.context.services, memories).values()
         reason = "an attachment of an erased memory"
-        added |= {m.id: (m, Verdict(StepAction.ERASE, reason)) for m in attached}
+        added |= {m.id: (m, Verdict(StepAction.ERASE, reason)) for m in attachments}
         return {**self._verdicts, **added}
 
 

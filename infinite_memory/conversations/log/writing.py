@@ -70,7 +70,7 @@ def log_messages(
     new = [message for message in {m.id: m for m in named}.values() if message.id not in known]
     drafts = [_draft_of(message, conversation_id, scope) for message in new]
     receipts = remember_many(services, drafts) if drafts else []
-    attached = _attach(services, ids[-1], files) if files else ()
+    attached_ids = _attach(services, ids[-1], files) if files else ()
     return LoggedMessages(
         conversation_id=conversation_id,
         scope=receipts[0].scope if receipts else name,
@@ -78,7 +78,7 @@ def log_messages(
         stored=len(new),
         known=len(named) - len(new),
         trivial=sum(is_trivial(message.message.content) for message in new),
-        attachments=attached,
+        attachments=attached_ids,
     )
 
 

@@ -21,7 +21,7 @@ from infinite_memory.model.messages import format_size
 from infinite_memory.plain import PlainData
 
 __all__ = [
-    "ATTACHED",
+    "ATTACHMENT_REASON",
     "Attachment",
     "AttachmentContent",
     "AttachmentMatch",
@@ -33,7 +33,7 @@ __all__ = [
     "shown_text",
 ]
 
-ATTACHED = "attachment"
+ATTACHMENT_REASON = "attachment"
 """The reason of the link from a memory to its attachment, and from there to stored bytes."""
 
 _UNKNOWN_TYPE = "application/octet-stream"
@@ -119,7 +119,7 @@ def is_content(memory: Memory) -> bool:
 
 def is_reference(link: Link) -> bool:
     """Return whether a link leads from a memory to its attachment, or from there to its bytes."""
-    return link.type is LinkType.CONTEXT and link.reason == ATTACHED
+    return link.type is LinkType.CONTEXT and link.reason == ATTACHMENT_REASON
 
 
 def describe_attachment(memory: Memory) -> str | None:

@@ -18,7 +18,7 @@ from infinite_memory.model.record import Record
 from infinite_memory.model.scope import Scope, Sensitivity, fold_name, visible_from
 from infinite_memory.operations.services import Services
 from infinite_memory.operations.undo.removed_scopes import ScopeRestorer
-from infinite_memory.storage.attached import content_in_use
+from infinite_memory.storage.attachments import select_content_in_use
 
 __all__ = ["MemoryChange", "Reversal", "list_some", "plan_reversal"]
 
@@ -157,7 +157,11 @@ class _Planner:
         """Return the stored bytes that the entry added and that further attachments have by now."""
         added = {step.id for step in self._entry.action.memories if step.before == 0}
         contents = [i for i in added & records.keys() if is_content(records[i].memory)]
-        return content_in_use(self._storage, contents, gone=records) if contents else frozenset()
+        return (
+            select_content_in_use(self._storage, contents, gone=records)
+            if contents
+            else frozenset()
+        )
 
     def _is_gone(self, step: MemoryStep, records: Mapping[str, Record]) -> bool:
         return step.after == 0 or step.id not in records or self._was_erased(step.id)

@@ -14,7 +14,7 @@ from infinite_memory.operations.services import Services
 from infinite_memory.operations.writes.after_commit import AfterCommit
 from infinite_memory.operations.writes.quoting_summaries import erase_late_summaries
 from infinite_memory.protocols import SupportsIndex
-from infinite_memory.storage.attached import erased_with
+from infinite_memory.storage.attachments import select_erased_with
 
 __all__ = ["erase_all", "finish_erasing"]
 
@@ -55,7 +55,7 @@ def _erase_batch(services: Services, memories: Sequence[Memory]) -> list[str]:
     for last in attempts():
         # Nobody may begin to share an attachment between this look and the commit.
         number = services.storage.journal_end().number + 1
-        others = erased_with(services.storage, ids)
+        others = select_erased_with(services.storage, ids)
         erases = [Erase(id=memory.id, expected=memory.revision) for memory in memories]
         erases += [Erase(id=other.id, expected=other.revision) for other in others.values()]
         commit = Commit(expect=Expect(entry_number=number), erases=tuple(erases))

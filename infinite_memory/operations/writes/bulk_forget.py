@@ -25,7 +25,7 @@ from infinite_memory.operations.retrieval.search import find_hits
 from infinite_memory.operations.retrieval.search_request import SearchRequest, build_criteria
 from infinite_memory.operations.scopes import ALL
 from infinite_memory.operations.services import Services
-from infinite_memory.operations.writes.attached import find_attached, hide_attached
+from infinite_memory.operations.writes.attachments import find_attachments, hide_attachments
 
 __all__ = ["forget_all", "forget_matching", "preview_matching"]
 
@@ -129,8 +129,8 @@ def _select(services: Services, selection: _Selection) -> list[Memory]:
     The stored bytes of an attachment go with it and are not listed.
     """
     chosen = [memory for memory in _choose(services, selection) if not is_content(memory)]
-    attached = find_attached(services, chosen, hidden=True)
-    return [*chosen, *(memory for memory in attached.values() if not is_content(memory))]
+    attachments = find_attachments(services, chosen, hidden=True)
+    return [*chosen, *(memory for memory in attachments.values() if not is_content(memory))]
 
 
 def _choose(services: Services, selection: _Selection) -> list[Memory]:
@@ -203,8 +203,8 @@ def forget_all(services: Services, memories: Sequence[Memory]) -> None:
     Raises:
         Conflict: another client changed one of them; nothing was changed.
     """
-    attached = {put.memory.id: put for put in hide_attached(services, memories)}
-    puts = attached | {put.memory.id: put for put in _puts(services, memories)}
+    attachments = {put.memory.id: put for put in hide_attachments(services, memories)}
+    puts = attachments | {put.memory.id: put for put in _puts(services, memories)}
     commit = Commit(puts=tuple(puts.values()))
     services.storage.commit(with_entry(services, Operation.FORGET, commit))
 

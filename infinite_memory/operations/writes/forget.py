@@ -17,7 +17,7 @@ from infinite_memory.operations.journal import with_entry
 from infinite_memory.operations.retry import attempts
 from infinite_memory.operations.services import Services
 from infinite_memory.operations.writes.after_commit import AfterCommit
-from infinite_memory.operations.writes.attached import find_attached, hide_attached
+from infinite_memory.operations.writes.attachments import find_attachments, hide_attachments
 from infinite_memory.operations.writes.quoting_summaries import (
     erase_late_summaries,
     find_quoting_summaries,
@@ -25,7 +25,7 @@ from infinite_memory.operations.writes.quoting_summaries import (
 from infinite_memory.operations.writes.receipts import receipt_of
 from infinite_memory.operations.writes.revise import get_record, not_found
 from infinite_memory.protocols import SupportsIndex
-from infinite_memory.storage.attached import attached_memories
+from infinite_memory.storage.attachments import select_attachments
 
 __all__ = ["forget"]
 
@@ -69,7 +69,7 @@ def _hide(services: Services, memory_id: str) -> Receipt:
         )
         try:
             put = Put(memory=after, expected=before.revision, embeddings=record.embeddings)
-            puts = (put, *hide_attached(services, [before]))
+            puts = (put, *hide_attachments(services, [before]))
             services.storage.commit(with_entry(services, Operation.FORGET, Commit(puts=puts)))
             break
         except Conflict:
@@ -145,24 +145,24 @@ def _commit_erasure(services: Services, erase: Erase, memory: Memory | None) -> 
         Conflict: another client changed or erased one of them at the same moment.
     """
     quoting = find_quoting_summaries(services, [erase.id])
-    attached, expect = _find_attached(services, erase.id, memory, quoting), Expect()
-    if attached:
+    attachments, expect = _find_attachments(services, erase.id, memory, quoting), Expect()
+    if attachments:
         # Nobody may begin to share an attachment between this look and the commit.
         expect = Expect(entry_number=services.storage.journal_end().number + 1)
-        attached = _find_attached(services, erase.id, memory, quoting)
-    others = [*quoting, *attached.values()]
+        attachments = _find_attachments(services, erase.id, memory, quoting)
+    others = [*quoting, *attachments.values()]
     erases = (erase, *(Erase(id=memory.id, expected=memory.revision) for memory in others))
     commit = Commit(expect=expect, erases=erases)
     services.storage.commit(with_entry(services, Operation.ERASE, commit))
     return others
 
 
-def _find_attached(
+def _find_attachments(
     services: Services, memory_id: str, memory: Memory | None, quoting: Sequence[Memory]
 ) -> dict[str, Memory]:
     if memory is not None:
-        return find_attached(services, [memory, *quoting])
-    return attached_memories(services.storage, [memory_id, *(other.id for other in quoting)])
+        return find_attachments(services, [memory, *quoting])
+    return select_attachments(services.storage, [memory_id, *(other.id for other in quoting)])
 
 
 def _describe_erased(memory: Memory) -> str:

@@ -29,7 +29,7 @@ from infinite_memory.operations.scopes import with_known_spelling
 from infinite_memory.operations.services import Services
 from infinite_memory.operations.visibility import quote_text
 from infinite_memory.operations.writes.after_commit import AfterCommit
-from infinite_memory.operations.writes.attached import link_attachments
+from infinite_memory.operations.writes.attachments import link_attachments
 from infinite_memory.operations.writes.duplicates import Duplicates, NewMemory, find_duplicates
 from infinite_memory.operations.writes.receipts import has_vectors, receipt_of
 from infinite_memory.operations.writes.supersession import Placement, Supersession

@@ -25,7 +25,7 @@ from infinite_memory.operations.services import Services
 from infinite_memory.operations.undo.removed_scopes import ScopeRestorer, forgotten_since
 from infinite_memory.operations.visibility import quote_text
 from infinite_memory.operations.writes.after_commit import AfterCommit
-from infinite_memory.operations.writes.attached import follow_revision
+from infinite_memory.operations.writes.attachments import follow_revision
 from infinite_memory.operations.writes.receipts import has_vectors, receipt_of
 from infinite_memory.operations.writes.supersession import Placement, Supersession
 from infinite_memory.operations.writes.validation import check_fields, check_validity, resolve_scope
@@ -162,8 +162,8 @@ def _plan_change(
     stored_at = max(services.clock(), before.stored_at)
     after = evolve(after, revision=before.revision + 1, stored_at=stored_at)
     put = Put(memory=after, expected=before.revision, embeddings=_kept_embeddings(record, after))
-    attached = follow_revision(services, before, after)
-    return merge_commits(scope_commit, Commit(puts=(put,)), attached), after
+    attachments = follow_revision(services, before, after)
+    return merge_commits(scope_commit, Commit(puts=(put,)), attachments), after
 
 
 def _kept_embeddings(record: Record, after: Memory) -> tuple[Embedding, ...]:

@@ -18,7 +18,7 @@ from infinite_memory.model.memory import Memory
 from infinite_memory.model.record import Change, Changes, Page, Record, Size, Usage
 from infinite_memory.model.scope import Scope
 from infinite_memory.protocols import Storage, limit_to_brief_calls
-from infinite_memory.storage.attached import erased_with
+from infinite_memory.storage.attachments import select_erased_with
 from infinite_memory.storage.confined.confinement import (
     Confinement,
     touched_ids,
@@ -286,7 +286,7 @@ class ConfinedStorage:
         erased = {erase.id for erase in commit.erases}
         if not erased:
             return {}
-        quoting = erased_with(self._inner, erased - self._outside(list(erased)))
+        quoting = select_erased_with(self._inner, erased - self._outside(list(erased)))
         return {i: summary for i, summary in quoting.items() if i not in erased}
 
     def _translate(self, commit: Commit, quoting: Collection[str] = ()) -> Commit:

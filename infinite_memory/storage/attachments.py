@@ -11,23 +11,28 @@ from infinite_memory.model.memory import Memory, Status
 from infinite_memory.protocols import Storage
 from infinite_memory.storage.quoting import quoting_summaries
 
-__all__ = ["attached_memories", "content_in_use", "erased_with", "list_attached"]
+__all__ = [
+    "select_all_attachments",
+    "select_attachments",
+    "select_content_in_use",
+    "select_erased_with",
+]
 
 _PAGE = 1000
 
 
-def erased_with(storage: Storage, ids: Iterable[str]) -> dict[str, Memory]:
+def select_erased_with(storage: Storage, ids: Iterable[str]) -> dict[str, Memory]:
     """Return by id the memories that a commit which erases `ids` must erase too.
 
     They are the summaries that quote them, and the attachments of all of these.
     """
     erased = frozenset(ids)
     quoting = quoting_summaries(storage, erased)
-    attached = attached_memories(storage, erased | quoting.keys())
-    return {i: memory for i, memory in (quoting | attached).items() if i not in erased}
+    attachments = select_attachments(storage, erased | quoting.keys())
+    return {i: memory for i, memory in (quoting | attachments).items() if i not in erased}
 
 
-def attached_memories(
+def select_attachments(
     storage: Storage, ids: Iterable[str], *, hidden: bool = False
 ) -> dict[str, Memory]:
     """Return by id the attachments that only the memories `ids` refer to, and their stored bytes.
@@ -36,30 +41,32 @@ def attached_memories(
     forgotten then refer to nothing, and are not returned. Otherwise they count as any other.
     """
     gone = set(ids)
-    attached: dict[str, Memory] = {}
+    attachments: dict[str, Memory] = {}
     level: Collection[str] = frozenset(gone)
     while level:
         candidates = _targets(storage, level) - gone
         unshared = _unshared(storage, candidates, gone, hidden=hidden)
-        attached |= unshared
+        attachments |= unshared
         gone |= unshared.keys()
         level = unshared
-    return attached
+    return attachments
 
 
-def list_attached(storage: Storage, ids: Sequence[str]) -> dict[str, Memory]:
+def select_all_attachments(storage: Storage, ids: Sequence[str]) -> dict[str, Memory]:
     """Return by id the attachments of the memories `ids` and their stored bytes, shared or not."""
-    attached: dict[str, Memory] = {}
+    attachments: dict[str, Memory] = {}
     given = level = frozenset(ids)
     while level:
-        targets = _targets(storage, level) - attached.keys() - given
+        targets = _targets(storage, level) - attachments.keys() - given
         memories, _ = _read(storage, targets)
-        attached |= memories
+        attachments |= memories
         level = frozenset(memories)
-    return attached
+    return attachments
 
 
-def content_in_use(storage: Storage, ids: Collection[str], gone: Collection[str]) -> frozenset[str]:
+def select_content_in_use(
+    storage: Storage, ids: Collection[str], gone: Collection[str]
+) -> frozenset[str]:
     """Return the `ids` of stored bytes that an attachment outside `gone`, not forgotten, has."""
     links = [link for link in storage.links(list(ids)) if _points_at(link, ids)]
     sources = {link.source for link in links}.difference(gone)

@@ -8,38 +8,38 @@ from datetime import datetime
 from attrs import evolve
 
 from infinite_memory.model.commit import Commit, Put
-from infinite_memory.model.conversation.attachment import ATTACHED, attachment_of
+from infinite_memory.model.conversation.attachment import ATTACHMENT_REASON, attachment_of
 from infinite_memory.model.ids import is_id
 from infinite_memory.model.link import Link, LinkType
 from infinite_memory.model.memory import Memory, Status
 from infinite_memory.operations.load_memories import load_memories
 from infinite_memory.operations.services import Services
-from infinite_memory.storage.attached import attached_memories, list_attached
+from infinite_memory.storage.attachments import select_all_attachments, select_attachments
 
 __all__ = [
-    "find_attached",
+    "find_attachments",
     "follow_revision",
-    "hide_attached",
+    "hide_attachments",
     "link_attachments",
     "make_reference",
 ]
 
 
-def find_attached(
+def find_attachments(
     services: Services, memories: Iterable[Memory], *, hidden: bool = False
 ) -> dict[str, Memory]:
-    """Return by id the attachments that only `memories` have; see `attached_memories`."""
+    """Return by id the attachments that only `memories` have; see `select_attachments`."""
     given = list(memories)
     if not any(map(_may_have_attachments, given)):
         return {}
     ids = [memory.id for memory in given]
-    return attached_memories(services.storage, ids, hidden=hidden)
+    return select_attachments(services.storage, ids, hidden=hidden)
 
 
-def hide_attached(services: Services, memories: Iterable[Memory]) -> tuple[Put, ...]:
+def hide_attachments(services: Services, memories: Iterable[Memory]) -> tuple[Put, ...]:
     """Return the writes that forget the attachments of memories that are being forgotten."""
-    attached = find_attached(services, memories, hidden=True).values()
-    return _put_all(services, [evolve(memory, status=Status.FORGOTTEN) for memory in attached])
+    attachments = find_attachments(services, memories, hidden=True).values()
+    return _put_all(services, [evolve(memory, status=Status.FORGOTTEN) for memory in attachments])
 
 
 def follow_revision(services: Services, before: Memory, after: Memory) -> Commit:
@@ -52,7 +52,7 @@ def follow_revision(services: Services, before: Memory, after: Memory) -> Commit
     if not _may_have_attachments(before):
         return named
     if after.status is Status.FORGOTTEN:
-        puts = hide_attached(services, [after]) if before.status is not after.status else ()
+        puts = hide_attachments(services, [after]) if before.status is not after.status else ()
     elif before.status is Status.FORGOTTEN:
         puts = _put_all(services, _bring_back(services, before, after))
     elif before.scope != after.scope:
@@ -98,7 +98,7 @@ def make_reference(services: Services, source: str, target: str, now: datetime) 
         target=target,
         type=LinkType.CONTEXT,
         made_by=services.actor.client,
-        reason=ATTACHED,
+        reason=ATTACHMENT_REASON,
         made_at=now,
     )
 
@@ -110,7 +110,7 @@ def _may_have_attachments(memory: Memory) -> bool:
 def _bring_back(services: Services, before: Memory, after: Memory) -> Iterable[Memory]:
     """Yield the attachments that were forgotten in the same change as their memory."""
     storage = services.storage
-    for memory in list_attached(storage, [before.id]).values():
+    for memory in select_all_attachments(storage, [before.id]).values():
         if memory.status is not Status.FORGOTTEN:
             continue
         latest = storage.journal(limit=1, memory_id=memory.id)
@@ -123,7 +123,7 @@ def _bring_back(services: Services, before: Memory, after: Memory) -> Iterable[M
 
 
 def _move(services: Services, before: Memory, after: Memory) -> Iterable[Memory]:
-    for memory in find_attached(services, [before]).values():
+    for memory in find_attachments(services, [before]).values():
         if memory.scope == before.scope:
             yield evolve(memory, scope=after.scope)
 
