@@ -199,6 +199,27 @@ def test_closing_does_not_wait_for_the_conditions_that_are_being_checked(
     assert verdicts["slow 49"].error == "the store is closed"
 
 
+def test_after_an_interrupt_no_verdict_is_taken_for_that_of_another_condition(
+    javascript: JavaScriptEvaluator,
+) -> None:
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    sources = {"slow": SLOW, "true": "true", "also": "1 + 1"}
+    prepared = {name: javascript.prepare(source) for name, source in sources.items()}
+    never = {name: javascript.prepare("false") for name in "abc"}
+    former = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.3)
+        with pytest.raises(KeyboardInterrupt):
+            javascript.evaluate(prepared, occasion(("user", "slow")))
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, former)
+    verdicts = javascript.evaluate(never, SAID)
+    assert not any(verdict.holds or verdict.error for verdict in verdicts.values())
+
+
 def test_a_forked_child_has_a_process_of_its_own(javascript: JavaScriptEvaluator) -> None:
     prepared = {"it": javascript.prepare(CAKE)}
     assert javascript.evaluate(prepared, SAID)["it"].holds

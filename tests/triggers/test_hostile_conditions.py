@@ -1,8 +1,8 @@
 """Conditions that attack: each is contained, and the honest one after it works.
 
 The conditions stand in `hostile_conditions.json`, with the outcome: "true" and "false" are values,
-"error" and "late" are failures, and "unheld" is whatever does not hold, since it depends on the
-machine whether the condition ends in time.
+"error" and "late" are failures. Where it depends on the machine which of them comes first, it is
+"failed", and "unheld" is whatever does not hold.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from infinite_memory.triggers.javascript.evaluator import JavaScriptEvaluator, P
 from tests.triggers.cases import holds, occasion
 
 CONDITIONS = json.loads((Path(__file__).parent / "hostile_conditions.json").read_text("utf-8"))
-QUICK = [row for row in CONDITIONS if row["outcome"] in ("true", "false", "error")]
+QUICK = [row for row in CONDITIONS if row["outcome"] in ("true", "false", "error", "failed")]
 HONEST = "match_keys(context.messages, ['cake'])"
 SAID = occasion(("user", "a cake"))
 PAGE = resource.getpagesize()
@@ -31,13 +31,16 @@ def describe(verdict: Verdict) -> str:
     return str(verdict.holds).lower() if verdict.error is None else "error"
 
 
+def is_outcome(verdict: Verdict, outcome: str) -> bool:
+    if outcome == "unheld":
+        return not verdict.holds
+    return describe(verdict) in (("late", "error") if outcome == "failed" else (outcome,))
+
+
 def check(evaluator: JavaScriptEvaluator, row: dict[str, str]) -> None:
     # Most would be refused when they are stored, so they are made as if they had been accepted.
     verdict = evaluator.evaluate({"it": Prepared(source=row["source"])}, SAID)["it"]
-    if row["outcome"] == "unheld":
-        assert not verdict.holds
-    else:
-        assert describe(verdict) == row["outcome"]
+    assert is_outcome(verdict, row["outcome"])
     assert verdict.seconds < 1.5
     assert len(verdict.error or "") < 500
     assert "\n" not in (verdict.error or "")
@@ -84,7 +87,7 @@ def test_two_hundred_attacks_in_a_row_leave_nothing_behind() -> None:
     verdicts = evaluator.evaluate({**prepared, "honest": Prepared(source=HONEST)}, SAID)
     assert verdicts["honest"].holds
     for row, verdict in zip(rows, verdicts.values(), strict=False):
-        assert row["outcome"] in ("unheld", describe(verdict)), row["name"]
+        assert is_outcome(verdict, row["outcome"]), row["name"]
         assert verdict.seconds < 1.5
     assert measure_memory() - before < 100 << 20
     assert len(list_children()) == len(children) + 1

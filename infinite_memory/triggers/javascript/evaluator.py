@@ -33,6 +33,7 @@ __all__ = ["JavaScriptEvaluator", "Prepared"]
 _log = logging.getLogger(__name__)
 
 _SECONDS = 1.0
+_ATTEMPTS = 2
 _MOST_CHARS = 20_000
 _MISSING = re.compile(r"ReferenceError: (\S+) is not defined")
 _KNOWN = (
@@ -160,29 +161,38 @@ class JavaScriptEvaluator:
         """Yield a verdict for each condition; a process that fails one is replaced for the next."""
         context = _write_context(occasion)
         remaining = list(sources)
-        was_ended = False
-        while remaining:
-            try:
-                worker = self._start_worker(occasion.now)
-                worker.send(remaining, context=context, now=occasion.now)
-            except ConfigurationError as error:
-                yield from [_failed(str(error))] * len(remaining)
-                return
-            except WorkerEnded:
-                # Something else ended it since the last condition; twice in a row is no accident.
-                self._end_worker()
-                if was_ended:
-                    yield from [_failed(_ENDED)] * len(remaining)
-                    return
-                was_ended = True
-                continue
-            was_ended = False
+        try:
             while remaining:
-                verdict = self._receive(worker)
-                remaining.pop(0)
-                yield verdict
-                if self._worker is not worker:
-                    break
+                worker = self._ask(remaining, context, occasion.now)
+                while remaining:
+                    verdict = self._receive(worker)
+                    remaining.pop(0)
+                    yield verdict
+                    if self._worker is not worker:
+                        break
+        except ConfigurationError as error:
+            yield from [_failed(str(error))] * len(remaining)
+        finally:
+            if remaining:
+                # Its replies to whoever was interrupted must not be taken for those to another.
+                self._end_worker()
+
+    def _ask(self, sources: Sequence[str], context: str, now: datetime) -> Worker:
+        """Return a process that was asked for the verdicts of conditions.
+
+        Raises:
+            ConfigurationError: there is none, and none can be started.
+        """
+        for _ in range(_ATTEMPTS):
+            worker = self._start_worker(now)
+            try:
+                worker.send(sources, context=context, now=now)
+            except WorkerEnded:
+                # Something else ended it since the last condition.
+                self._end_worker()
+            else:
+                return worker
+        raise ConfigurationError(_NO_START)
 
     def _receive(self, worker: Worker) -> Verdict:
         """Return the verdict of the next condition, and end the process if it has none."""
