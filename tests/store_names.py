@@ -8,6 +8,7 @@ from infinite_memory.store.backups import Backups
 from infinite_memory.store.bulk import Bulk
 from infinite_memory.store.conversations import Conversations
 from infinite_memory.store.exchange import Exchange
+from infinite_memory.store.graph import Graph
 from infinite_memory.store.ids import Ids
 from infinite_memory.store.journal import Journal
 from infinite_memory.store.keys import AccessKeys
@@ -26,6 +27,7 @@ GROUPS = {
     "bulk": Bulk,
     "conversations": Conversations,
     "exchange": Exchange,
+    "graph": Graph,
     "ids": Ids,
     "journal": Journal,
     "keys": AccessKeys,

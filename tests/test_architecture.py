@@ -44,6 +44,7 @@ LAYERS = [
     "infinite_memory.search",
     "infinite_memory.operations",
     "infinite_memory.attachments",
+    "infinite_memory.graph",
     "infinite_memory.triggers",
     "infinite_memory.conversations",
     "infinite_memory.archive",

@@ -18,6 +18,7 @@ from infinite_memory.store.backups import Backups
 from infinite_memory.store.bulk import Bulk
 from infinite_memory.store.conversations import Conversations
 from infinite_memory.store.exchange import Exchange
+from infinite_memory.store.graph import Graph
 from infinite_memory.store.ids import Ids
 from infinite_memory.store.journal import Journal
 from infinite_memory.store.keys import AccessKeys
@@ -35,6 +36,7 @@ __all__ = [
     "AsyncBulk",
     "AsyncConversations",
     "AsyncExchange",
+    "AsyncGraph",
     "AsyncIds",
     "AsyncJournal",
     "AsyncKeys",
@@ -232,6 +234,14 @@ class AsyncTimes(Awaited[Times]):
     read_end = awaited(Times.read_end)
     read_happened = awaited(Times.read_happened)
     read_start = awaited(Times.read_start)
+
+
+class AsyncGraph(Awaited[Graph]):
+    """`Graph`, awaited."""
+
+    links = awaited(Graph.links)
+    link = awaited(Graph.link)
+    unlink = awaited(Graph.unlink)
 
 
 class AsyncIds(Awaited[Ids]):

@@ -15,6 +15,7 @@ from infinite_memory.store.async_groups import (
     AsyncBulk,
     AsyncConversations,
     AsyncExchange,
+    AsyncGraph,
     AsyncIds,
     AsyncJournal,
     AsyncKeys,
@@ -69,6 +70,7 @@ class AsyncMemoryStore(Awaited[MemoryStore]):
         self.upkeep = AsyncUpkeep(store.upkeep, pool)
         self.projects = AsyncProjects(store.projects, pool)
         self.triggers = AsyncTriggers(store.triggers, pool)
+        self.graph = AsyncGraph(store.graph, pool)
 
     @classmethod
     def open(cls, *args: Any, threads: int = 8, **kwargs: Any) -> _Opening:

@@ -38,6 +38,7 @@ from infinite_memory.store.bulk import Bulk
 from infinite_memory.store.confining import confine_lifetime
 from infinite_memory.store.conversations import Conversations
 from infinite_memory.store.exchange import Exchange
+from infinite_memory.store.graph import Graph
 from infinite_memory.store.ids import Ids
 from infinite_memory.store.journal import Journal
 from infinite_memory.store.keys import AccessKeys
@@ -84,6 +85,7 @@ class MemoryStore(OpenStore):
         self.upkeep = Upkeep(lifetime)
         self.projects = Projects(lifetime)
         self.triggers = Triggers(lifetime)
+        self.graph = Graph(lifetime)
 
     @classmethod
     def open(

@@ -500,6 +500,18 @@ ROWS: Mapping[str, list[Call]] = {
         *(lambda s, i=i: s.journal.entries(memory_id=i) for i in IDS),
         *(lambda s, n=n: s.journal.entries(before=n, limit=2) for n in ENTRIES),
     ],
+    "graph.links": [*(lambda s, i=i: s.graph.links(i) for i in (*IDS, "in-sum", "in-twin"))],
+    "graph.link": [
+        *(lambda s, i=i: s.graph.link("in-1", i) for i in (*IDS, "in-sum")),
+        *(lambda s, i=i: s.graph.link(i, "in-1") for i in IDS),
+        lambda s: (s.graph.link("in-1", "in-job"), s.graph.links("in-1"), s.journal.entries()),
+        lambda s: (s.graph.link("in-1", "in-job"), s.undo(), s.graph.links("in-1")),
+    ],
+    "graph.unlink": [
+        *(lambda s, i=i: s.graph.unlink("in-1", i) for i in IDS),
+        *(lambda s, i=i: s.graph.unlink(i, "in-sum") for i in IDS),
+        lambda s: (s.graph.link("in-1", "in-job"), s.graph.unlink("in-1", "in-job")),
+    ],
     "ids.resolve": [*(lambda s, i=i: s.ids.resolve(i) for i in (*IDS, *(i[-8:] for i in IDS)))],
     "ids.shorten": [lambda s: s.ids.shorten(IDS), lambda s: s.ids.shorten([i[-8:] for i in IDS])],
     "open": [],  # how it is opened is the test itself

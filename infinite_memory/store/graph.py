@@ -1,0 +1,69 @@
+"""`store.graph`: how memories belong together."""
+
+from __future__ import annotations
+
+from infinite_memory.graph.linking import list_links, make_link, remove_links
+from infinite_memory.model.link import Link, LinkType
+from infinite_memory.observe.recorder import measure_calls
+from infinite_memory.operations.calls import count_call
+from infinite_memory.store.lifetime import Group
+
+__all__ = ["Graph"]
+
+
+@measure_calls("graph.")
+class Graph(Group):
+    """The links of memories: directed, typed, with a weight in (0, 1], a maker and a reason."""
+
+    def links(self, memory_id: str) -> tuple[Link, ...]:
+        """Return the stored links from and to a memory, by source, target and type.
+
+        Raises:
+            NotFound: there is no such memory.
+        """
+        return list_links(self._services, memory_id)
+
+    @count_call
+    def link(
+        self,
+        source: str,
+        target: str,
+        *,
+        type: str = LinkType.SEMANTIC,  # noqa: A002 - the name of the field
+        weight: float = 0.8,
+        reason: str = "",
+    ) -> Link:
+        """Link a memory to another of its scope, and return the link as it is stored.
+
+        `type` is "semantic", "temporal", "context" or "intent"; `weight` is above 0, at most 1. Two
+        memories have one link of a type in a direction: another weight or reason replaces it, and
+        the same call again changes nothing. `undo` takes it back. `reason` has at most 200
+        characters; the journal keeps it even after the memories are erased, so do not quote them.
+
+        Raises:
+            InvalidInput: a value cannot be used; the type is not made by hand; or the memories are
+                in two scopes, which a link never joins.
+            NotFound: there is no such memory.
+            Conflict: a memory was forgotten, or other clients kept changing the store.
+        """
+        return make_link(self._services, source, target, type=type, weight=weight, reason=reason)
+
+    @count_call
+    def unlink(
+        self,
+        source: str,
+        target: str,
+        *,
+        type: str | None = None,  # noqa: A002 - the name of the field
+    ) -> tuple[Link, ...]:
+        """Remove the link of a type from a memory to another, and return what was removed.
+
+        Without a `type` all links in this direction are removed, except those that belong to a
+        supersession, a summary, an attachment or the upkeep. The same call again changes nothing.
+
+        Raises:
+            InvalidInput: a value cannot be used, or the only links there are not removed by hand.
+            NotFound: there is no such memory.
+            Conflict: other clients kept changing the store.
+        """
+        return remove_links(self._services, source, target, type=type)
