@@ -9,7 +9,7 @@ from attrs import evolve
 from infinite_memory.errors import Conflict, InvalidInput
 from infinite_memory.model.checks import check_choice, check_label
 from infinite_memory.model.commit import Commit, Expect
-from infinite_memory.model.conversation.attachment import ATTACHED, is_reference
+from infinite_memory.model.conversation.attachment import ATTACHMENT_REASON, is_reference
 from infinite_memory.model.entry import Operation
 from infinite_memory.model.ids import check_id
 from infinite_memory.model.link import Link, LinkType
@@ -163,7 +163,7 @@ def _check_reason(value: object) -> str:
     if value == "":
         return ""
     reason = check_label(value, "reason", max_chars=_MAX_REASON_CHARS)
-    if reason == ATTACHED:
+    if reason == ATTACHMENT_REASON:
         raise InvalidInput(
             f"reason {reason!r} marks attachments: attach a file with attachments.attach, or give"
             " another reason"
