@@ -110,6 +110,9 @@ def search_memories(
     term = check_choice(search.term, Term, "memory_type")
     order = check_choice(search.sort_by, Order, "sort_by")
     check_count(search.limit, "limit", low=1, high=1000)
+    for name in ("min_score", "max_score"):
+        _check_score(getattr(search, name), name)
+    since, until = _read_dates(search)
     keywords = _read_keywords(services, search)
     segmenter = services.segmenter or WordSegmenter()
     forms = {keyword: frozenset(segmenter.segment(keyword)) for keyword in keywords}
@@ -118,7 +121,8 @@ def search_memories(
     hits = [
         _hit_of(memory, weights, forms, usage[memory.id].activation if memory.id in usage else 0)
         for memory, weights in memories
-        if _is_within(memory, search)
+        if (since is None or memory.happened_at >= since)
+        and (until is None or memory.happened_at < until)
     ]
     hits = _add_similarity(services, hits, search)
     is_open = not keywords and search.embedding is None
@@ -152,7 +156,11 @@ def _matches(hit: ConversationHit) -> bool:
 def _read_keywords(services: Services, search: MemorySearch) -> tuple[str, ...]:
     if search.keywords:
         return check_labels(search.keywords, "keywords")
-    if search.query is None or not search.query.strip():
+    if search.query is None:
+        return ()
+    if not isinstance(search.query, str):
+        raise InvalidInput(f"query {search.query!r:.100} cannot be used: give a text")
+    if not search.query.strip():
         return ()
     segmenter = services.segmenter or WordSegmenter()
     return tuple(dict.fromkeys(segmenter.segment(search.query))) or (search.query.strip(),)
@@ -172,16 +180,20 @@ def _load(
             yield memory, {}
 
 
-def _is_within(memory: Memory, search: MemorySearch) -> bool:
+def _check_score(value: object, name: str) -> None:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if value is not None and (not is_number or value != value):
+        raise InvalidInput(f"{name} {value!r:.100} cannot be used: give a number, such as 5")
+
+
+def _read_dates(search: MemorySearch) -> tuple[datetime | None, datetime | None]:
     since = None if search.date_from is None else check_moment(search.date_from, "date_from")
     until = None if search.date_to is None else check_moment(search.date_to, "date_to")
     if since is not None and until is not None and since >= until:
         raise InvalidInput(
             f"date_from {since.isoformat()} is not before date_to {until.isoformat()}"
         )
-    return (since is None or memory.happened_at >= since) and (
-        until is None or memory.happened_at < until
-    )
+    return since, until
 
 
 def _hit_of(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from infinite_memory.errors import StoreDamaged
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.model.link import LinkType
 from infinite_memory.model.memory import Kind, Memory, Origin
@@ -21,13 +22,15 @@ def quoting_summaries(storage: Storage, ids: Iterable[str]) -> dict[str, Memory]
     """Return by id the summaries made from the memories `ids`, directly or through summaries.
 
     A piece of work that a session was cut into counts as a summary of its messages, and so does a
-    short-term memory. A summary names
-    its sources in `Memory.sources`, even if they were erased meanwhile, or has a link
-    "derived_from" to them, or both. All summaries of the storage are read.
+    short-term memory. A summary names its sources in `Memory.sources`, even if they were erased
+    meanwhile, or has a link "derived_from" to them, or both. A short-term memory that was stored
+    before a message was logged names no source, and is known by its text. All summaries of the
+    storage are read.
     """
     quoting: dict[str, Memory] = {}
     seen = level = frozenset(ids)
     summaries = {summary.id: summary for summary in _read_summaries(storage)} if level else {}
+    lines = _read_lines(storage, level) if any(map(_is_stretch, summaries.values())) else {}
     while level and summaries:
         linked = {
             link.source
@@ -38,8 +41,13 @@ def quoting_summaries(storage: Storage, ids: Iterable[str]) -> dict[str, Memory]
             summary_id: summary
             for summary_id, summary in summaries.items()
             if summary_id not in seen
-            and (summary_id in linked or not level.isdisjoint(summary.sources))
+            and (
+                summary_id in linked
+                or not level.isdisjoint(summary.sources)
+                or _has_line(summary, lines)
+            )
         }
+        lines = {}
         quoting |= found
         level = frozenset(found)
         seen |= level
@@ -47,7 +55,40 @@ def quoting_summaries(storage: Storage, ids: Iterable[str]) -> dict[str, Memory]
 
 
 def _is_derived(memory: Memory) -> bool:
-    return memory.kind is Kind.SUMMARY or (memory.origin is Origin.TOOL and bool(memory.sources))
+    is_made = memory.kind is Kind.SUMMARY or (memory.origin is Origin.TOOL and bool(memory.sources))
+    return is_made or _is_stretch(memory)
+
+
+def _is_stretch(memory: Memory) -> bool:
+    """Return whether a memory holds messages of a conversation, a line for each."""
+    return memory.kind is Kind.DISCUSSION and memory.origin is Origin.TOOL
+
+
+def _read_lines(storage: Storage, ids: Iterable[str]) -> dict[str, list[str]]:
+    """Return the lines of the logged messages among `ids`, by the id of their conversation."""
+    lines: dict[str, list[str]] = {}
+    for memory in _read_sound(storage, list(ids)):
+        if memory.kind is Kind.MESSAGE and memory.conversation_id and memory.is_indexed:
+            line = f"\n{memory.speaker}: {memory.text}\n"
+            lines.setdefault(memory.conversation_id, []).append(line)
+    return lines
+
+
+def _has_line(memory: Memory, lines: Mapping[str, Sequence[str]]) -> bool:
+    if not lines or not _is_stretch(memory):
+        return False
+    text = f"\n{memory.text}\n"
+    return any(line in text for line in lines.get(memory.conversation_id or "", ()))
+
+
+def _read_sound(storage: Storage, ids: Sequence[str]) -> Iterator[Memory]:
+    """Yield the memories of `ids` that are not damaged."""
+    try:
+        yield from [record.memory for record in storage.get(ids, models=()).values()]
+    except StoreDamaged:
+        if len(ids) > 1:
+            for memory_id in ids:
+                yield from _read_sound(storage, [memory_id])
 
 
 def _read_summaries(storage: Storage) -> Iterator[Memory]:

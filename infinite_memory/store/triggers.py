@@ -146,8 +146,8 @@ class Triggers(Group):
     ) -> tuple[LongTermMemory, ...]:
         """Return the long-term memories of a conversation, by default of all, oldest first.
 
-        Without a conversation and a scope, every open scope is read. The conditions are prepared,
-        so that `error` says which of them cannot be checked here.
+        Without a conversation and a scope, every open scope is read. The enabled conditions are
+        prepared, so that `error` says which of them cannot be checked here.
         """
         services = self._services
         conversation = None if conversation_id is None else check_conversation(conversation_id)
@@ -155,7 +155,9 @@ class Triggers(Group):
             scope = ALL
         tracked = select_tracked(services, conversation, scope)
         for entry in tracked:
-            entry.prepare(services)
+            # To prepare JavaScript takes a while, and nobody approved the others.
+            if entry.disabled_because(services) is None:
+                entry.prepare(services)
         services.note_returned(entry.memory for entry in tracked)
         return tuple(describe_all(services, tracked))
 

@@ -235,6 +235,18 @@ def test_to_erase_a_message_erases_the_short_term_memory_that_quotes_it(
     assert store.get(other.id).text.startswith("assistant: Noted.")
 
 
+def test_to_erase_a_message_erases_a_short_term_memory_from_before_it_was_logged(
+    store: MemoryStore,
+) -> None:
+    quoting = store.conversations.add_short_term(TALK, "talk-1")
+    elsewhere = store.conversations.add_short_term(TALK, "talk-2")
+    logged = store.conversations.log(TALK, "talk-1")
+    store.forget(logged.ids[0], hard=True)
+    with pytest.raises(NotFound):
+        store.get(quoting.id)
+    assert store.get(elsewhere.id).text
+
+
 def test_a_message_that_was_forgotten_is_not_logged_again(store: MemoryStore) -> None:
     logged = store.conversations.log(TALK, "talk-1")
     store.forget(logged.ids[0])
@@ -325,6 +337,13 @@ def test_words_said_again_after_thousands_of_messages_are_kept(store: MemoryStor
     # The whole conversation once more, of which more was logged than is compared.
     again = store.conversations.log([greeting, *filler, greeting, TALK[0]], "talk-1")
     assert (again.stored, again.known) == (1, 2102)
+
+
+def test_messages_follow_one_of_the_last_moment_of_the_calendar(store: MemoryStore) -> None:
+    last = {**TALK[0], "timestamp": "9999-12-31T23:59:59.999999Z"}
+    store.conversations.log([last], "talk-1")
+    assert store.conversations.log(TALK[1:], "talk-1").stored == 2
+    assert store.conversations.read("talk-1").total == 3
 
 
 def test_a_conversation_given_again_is_known_after_a_message_was_changed(

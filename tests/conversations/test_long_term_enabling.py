@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -318,3 +319,16 @@ def test_of_several_with_a_name_one_is_enabled_by_its_id(store: MemoryStore) -> 
     assert [memory.enabled for memory in store.triggers.list()] == [False, False]
     store.triggers.enable("birthday", conversation_id="a")
     assert [memory.enabled for memory in store.triggers.list()] == [True, False]
+
+
+def test_a_condition_that_nobody_approved_is_not_run_by_listing_it(store: MemoryStore) -> None:
+    trigger = {
+        "language": "javascript",
+        "condition": "while (true);",
+        "enabled_at": "2026-01-01T00:00:00+00:00",
+    }
+    for number in range(5):
+        store.remember("Wait", kind="reminder", title=f"{number}", context={"trigger": trigger})
+    begun = time.monotonic()
+    assert not any(memory.enabled for memory in store.triggers.list())
+    assert time.monotonic() - begun < 1

@@ -233,6 +233,9 @@ def test_both_terms_are_searched_by_keywords_dates_and_score(
     assert search("chat", term="long_term") == ()
     with pytest.raises(InvalidInput, match="date_from"):
         search("chat", date_from=until, date_to=first)
+    for wrong in ({"min_score": "5"}, {"max_score": float("nan")}, {"query": 5}):
+        with pytest.raises(InvalidInput, match="cannot be used: give a"):
+            store.conversations.search("talk-1", **wrong)  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="sort_by"):
         search("chat", sort_by="newest")
 

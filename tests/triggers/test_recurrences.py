@@ -19,6 +19,7 @@ from tests.triggers.cases import holds
 BERLIN = ZoneInfo("Europe/Berlin")
 MORNING = {"recurs": "FREQ=DAILY", "start": "2026-01-01T09:30", "lasts_minutes": 30}
 NIGHT = {"recurs": "FREQ=DAILY", "start": "2026-01-01T23:30", "lasts_minutes": 60}
+MINUTES = ",".join(map(str, range(60)))
 THREE = {"recurs": "FREQ=DAILY;BYHOUR=3;BYMINUTE=0", "lasts_minutes": 60}
 FOUR_DAYS = {"recurs": "FREQ=WEEKLY;BYDAY=MO", "lasts_minutes": 4 * 24 * 60}
 
@@ -97,7 +98,10 @@ def test_the_zone_of_the_occasion_decides_which_day_it_is(rules: RulesEvaluator)
         ({"recurs": "FREQ=DAILY;BYHOUR=25"}, "cannot be used"),
         ({"recurs": "FREQ=DAILY;BYSECOND=1"}, "no part 'BYSECOND'"),
         ({"recurs": "FREQ=DAILY;FREQ"}, "FREQ is empty"),
-        ({"recurs": "FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30"}, "it never comes"),
+        ({"recurs": "FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30"}, "it does not come within 100"),
+        # It takes seconds to follow this one day by day to the year 9999.
+        ({"recurs": "FREQ=DAILY;BYMONTH=2;BYMONTHDAY=30"}, "it does not come within 100"),
+        ({"recurs": f"FREQ=DAILY;BYHOUR=1,2,3,4;BYMINUTE={MINUTES}"}, "it comes 240 times a day"),
         ({"recurs": "FREQ=YEARLY;COUNT=100", "start": "2024-02-29"}, "so often within 100 years"),
         ({"recurs": "FREQ=DAILY", "start": "2026-01-01T09:00+01:00"}, "leave it out"),
         ({"recurs": "FREQ=DAILY", "start": "soon"}, "write a day as"),

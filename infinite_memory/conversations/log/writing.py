@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from attrs import frozen
 
@@ -32,6 +32,7 @@ __all__ = ["load_last", "log_messages"]
 # As many of the last messages are compared with those of a call.
 _COMPARED = 2000
 _MICROSECOND = timedelta(microseconds=1)
+_LAST_MOMENT = datetime.max.replace(tzinfo=UTC)
 _ORIGINS = {"user": Origin.USER, "assistant": Origin.ASSISTANT, "tool": Origin.TOOL}
 
 
@@ -132,7 +133,7 @@ def _name_messages(
     ids, count = name_messages(
         services, given, logged, conversation_id=conversation_id, scope=scope
     )
-    last = max(now, logged[-1].happened_at + _MICROSECOND) if logged else now
+    last = max(now, _after(logged[-1].happened_at)) if logged else now
     for position, (message, name) in enumerate(zip(given, ids, strict=True)):
         if message.said_at is not None or position >= count:
             last = _next_moment(message.said_at, last)
@@ -141,7 +142,12 @@ def _name_messages(
 
 def _next_moment(said_at: datetime | None, last: datetime) -> datetime:
     """Return the time of a message: as the caller says, or a little after the message before it."""
-    return last + _MICROSECOND if said_at is None else said_at
+    return _after(last) if said_at is None else said_at
+
+
+def _after(moment: datetime) -> datetime:
+    """Return the next moment; there is none after the last of the year 9999."""
+    return min(moment, _LAST_MOMENT - _MICROSECOND) + _MICROSECOND
 
 
 def _draft_of(named: _NamedMessage, conversation_id: str, scope: str | None) -> Draft:

@@ -132,7 +132,12 @@ def _read_limit(value: object, place: str) -> date | datetime:
         if not isinstance(value, str):
             raise ValueError("it is no text")
         text = value.strip()
-        return _read_day(text) if _DAY.fullmatch(text) else datetime.fromisoformat(text)
+        if _DAY.fullmatch(text):
+            return _read_day(text)
+        moment = datetime.fromisoformat(text)
+        if moment.tzinfo is not None and not date.min.year < moment.year < date.max.year:
+            raise ValueError("on some clocks it lies outside the calendar")
+        return moment
     except ValueError as error:
         raise InvalidInput(
             f"{place}: {value!r:.100} cannot be read ({error}): write a day as 2026-12-24, or a"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping
@@ -29,6 +30,10 @@ _PARTS = (
 )
 _DAYS = ("BYDAY", "BYMONTHDAY", "BYYEARDAY", "BYWEEKNO")
 _LETTERS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
+_MOST_TIMES_A_DAY = 96
+# The days of the month and of the week repeat after 400 years.
+_CYCLE_YEARS = 400
+_LATEST_YEAR = 9899
 _FIRST_START = datetime(2000, 1, 1)  # noqa: DTZ001 - a time on the clock of any zone
 _LAST = datetime(9998, 1, 1)  # noqa: DTZ001
 _UNTIL = re.compile(r"([0-9]{8})(?:T([0-9]{6})(Z?))?")
@@ -84,14 +89,18 @@ class _Recurrence:
         Raises:
             ValueError: the rule cannot be used, or never comes.
         """
-        begins = iter(self._rule(self.start, self.parts))
+        # A rule that never comes is followed to the end of the calendar, which this brings near.
+        years = (_LATEST_YEAR - self.start.year) // _CYCLE_YEARS * _CYCLE_YEARS
+        start = self.start.replace(year=self.start.year + years)
+        begins = iter(self._rule(start, self.parts))
         if "COUNT" in self.parts:
-            last = self.start + _LONGEST_COUNT
-            self._counted = list(takewhile(lambda begin: begin < last, begins))
+            last = start + _LONGEST_COUNT
+            counted = takewhile(lambda begin: begin < last, begins)
+            self._counted = [begin.replace(year=begin.year - years) for begin in counted]
             if len(self._counted) < int(self.parts["COUNT"]):
                 raise ValueError("it does not come so often within 100 years")
         elif next(begins, None) is None:
-            raise ValueError("it never comes")
+            raise ValueError("it does not come within 100 years")
 
     def holds(self, moment: Moment) -> bool:
         """Return whether an occurrence lasts at the moment."""
@@ -169,6 +178,12 @@ def _read_rule(value: object, place: str) -> dict[str, str]:
         number = parts.get(name, "1")
         if not (number.isascii() and number.isdigit() and 1 <= int(number[:9]) <= high):
             raise InvalidInput(f"{place}: {name}={number:.40} cannot be used: give 1 to {high:,}")
+    times = math.prod(parts.get(name, "").count(",") + 1 for name in ("BYHOUR", "BYMINUTE"))
+    if times > _MOST_TIMES_A_DAY:
+        raise InvalidInput(
+            f"{place}: it comes {times:,} times a day and the limit is {_MOST_TIMES_A_DAY}: give"
+            ' lasts_minutes, or "between": "09:00-17:00"'
+        )
     if "COUNT" in parts and "UNTIL" in parts:
         raise InvalidInput(f"{place}: COUNT and UNTIL exclude each other: leave one of them out")
     return parts
