@@ -75,6 +75,27 @@ async def test_short_term_memories_come_up_with_reasons(connect: Connect) -> Non
         assert set(data["top"][0]["shared"]) == {"pump", "aquarium"}
 
 
+@pytest.mark.parametrize(
+    ("contents", "is_chinese"),
+    [
+        (["我的API key放哪了"], True),
+        (["You are a helpful assistant.", "帮我 debug 一下 docker compose"], True),
+        (["ok", "收到", "明天開會"], True),
+        (["Please fix the bug, 谢谢"], False),
+        (["今日は会議です"], False),
+        (["Hello", "How are you?", "你好"], False),
+        (["👍", "42"], False),
+    ],
+)
+async def test_the_language_of_an_answer_is_that_of_most_messages(
+    connect: Connect, contents: list[str], is_chinese: bool
+) -> None:
+    messages = [{"role": "user", "content": content} for content in contents]
+    async with connect() as client:
+        answer = await text(client, "log_conversation", conversation_id="x", messages=messages)
+    assert answer.startswith("对话" if is_chinese else "Conversation")
+
+
 async def test_answers_on_chinese_conversations_are_chinese(connect: Connect) -> None:
     async with connect() as client:
         added = await text(
@@ -89,11 +110,11 @@ async def test_answers_on_chinese_conversations_are_chinese(connect: Connect) ->
             recentMessages=[{"role": "user", "content": "生日禮物買什麼好？"}],
         )
         assert "最相关 · 相关度" in recalled
-        assert "以下是已存储的记录" in recalled
+        assert "以下为已保存的记录" in recalled
         refused = await refusal(
             client, "delete_short_term_memories", conversation_id="聊天", pattern="/生日(/"
         )
-        assert refused.startswith("参数无法使用")
+        assert refused.startswith("参数有误，未作任何更改：")
         deleted = await text(
             client, "delete_short_term_memories", conversation_id="聊天", pattern="生日"
         )

@@ -189,13 +189,13 @@ async def test_answers_on_chinese_are_chinese(connect: Connect) -> None:
         assert added.startswith("已存为长期记忆 生日提醒")
         said = [{"role": "user", "content": "今天是谁的生日？"}]
         found = await text(client, "search_long_term_memories", messages=said)
-        assert "1 条现在成立" in found
-        assert "成立 · 生日提醒" in found
+        assert "其中 1 条条件满足" in found
+        assert "条件满足 · 生日提醒" in found
         assert "> 小明的生日是七月十七日" in found
         listed = await text(client, "list_long_term_memories")
         assert "已启用" in listed
         shown = await text(client, "get_memory_context", name="生日提醒")
-        assert "没有附带上下文信息。" in shown
+        assert "创建时没有记下当时的情境。" in shown
         wrong = await refusal(client, "delete_long_term_memory", name="生日提示")
         assert wrong.startswith("没有找到：")
         assert "'生日提醒'" in wrong
