@@ -43,6 +43,7 @@ if TYPE_CHECKING:
         UnknownScope,
         WrongPassphrase,
     )
+    from infinite_memory.graph.values import PathStep, Related, Relation
     from infinite_memory.model.access.key import AccessKey, KeyState, NewKey, Right
     from infinite_memory.model.archive.backup import Backup, BackupStep, Restored, RestoreMode
     from infinite_memory.model.archive.copying import Copied, CopyStep
@@ -186,6 +187,7 @@ __all__ = [
     "Origin",
     "Outcome",
     "Page",
+    "PathStep",
     "Predecessor",
     "Preview",
     "Profile",
@@ -195,6 +197,8 @@ __all__ = [
     "Recalled",
     "Receipt",
     "RecordKind",
+    "Related",
+    "Relation",
     "Replacement",
     "RestoreMode",
     "Restored",
@@ -291,6 +295,7 @@ _HOMES = {
         "LongTermMemory",
         "TriggerFailure",
     ),
+    "graph.values": ("PathStep", "Related", "Relation"),
     "model.link": ("Link", "LinkType"),
     "model.memory": ("Kind", "Memory", "Origin", "Status"),
     "model.profile": ("Profile",),

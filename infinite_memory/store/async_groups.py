@@ -242,6 +242,7 @@ class AsyncGraph(Awaited[Graph]):
     links = awaited(Graph.links)
     link = awaited(Graph.link)
     unlink = awaited(Graph.unlink)
+    related = awaited(Graph.related)
 
 
 class AsyncIds(Awaited[Ids]):

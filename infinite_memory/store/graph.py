@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from infinite_memory.graph.linking import list_links, make_link, remove_links
+from infinite_memory.graph.values import Related
+from infinite_memory.graph.walking import find_related
 from infinite_memory.model.link import Link, LinkType
 from infinite_memory.observe.recorder import measure_calls
 from infinite_memory.operations.calls import count_call
@@ -22,6 +26,30 @@ class Graph(Group):
             NotFound: there is no such memory.
         """
         return list_links(self._services, memory_id)
+
+    def related(
+        self,
+        ids: str | Iterable[str],
+        *,
+        types: str | Iterable[str] = (),
+        depth: int = 2,
+        limit: int = 20,
+    ) -> tuple[Related, ...]:
+        """Return memories that belong to one or several memories, strongest first.
+
+        A walk of `depth` steps, 1 to 4, goes over stored links in both directions, and over what is
+        computed: neighbours in the conversation, the same project, topic or location in the
+        context, what is similar, and what is near in time. `types` choose among `Relation`, by
+        default all. The weights of the steps, see `graph.relations`, are multiplied; ways below
+        0.05 end, and of each step the eight strongest memories are walked on from. Only current
+        memories are returned that a search of the scope of the beginning sees. This is no recall.
+
+        Raises:
+            InvalidInput: a value cannot be used, or more than 16 ids are given.
+            NotFound: there is no such memory.
+            Conflict: a memory to start from was forgotten.
+        """
+        return find_related(self._services, ids, types=types, depth=depth, limit=limit)
 
     @count_call
     def link(

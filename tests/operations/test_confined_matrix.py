@@ -501,6 +501,12 @@ ROWS: Mapping[str, list[Call]] = {
         *(lambda s, n=n: s.journal.entries(before=n, limit=2) for n in ENTRIES),
     ],
     "graph.links": [*(lambda s, i=i: s.graph.links(i) for i in (*IDS, "in-sum", "in-twin"))],
+    "graph.related": [
+        *(lambda s, i=i: s.graph.related(i) for i in (*IDS, "in-sum", "in-talk", "in-short")),
+        lambda s: s.graph.related(["in-1", "in-talk"], depth=4, limit=100),
+        lambda s: s.graph.related(["in-1", "zz-id-1"]),
+        lambda s: (s.graph.link("in-1", "in-job"), s.graph.related("in-1", types=["semantic"])),
+    ],
     "graph.link": [
         *(lambda s, i=i: s.graph.link("in-1", i) for i in (*IDS, "in-sum")),
         *(lambda s, i=i: s.graph.link(i, "in-1") for i in IDS),

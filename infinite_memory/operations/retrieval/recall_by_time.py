@@ -24,7 +24,7 @@ from infinite_memory.search.timeline import TimelinePosition
 from infinite_memory.storage.paging import decode_cursor, encode_position
 from infinite_memory.times.calendar import Calendar, WeekStart
 
-__all__ = ["recall_by_time"]
+__all__ = ["recall_by_time", "timeline_of"]
 
 MAX_LIMIT = 1000
 # The number of memories loaded per attempt: another process may have erased some of them.
@@ -71,7 +71,7 @@ def _read_period(
             'there is no time to recall: give when, such as "last week", "March 2024", "since'
             ' Monday" or "always", or since and until'
         )
-    timeline = _timeline_of(services, criteria)
+    timeline = timeline_of(services, criteria)
     ahead = timeline.page(bound, limit + 1, newest_first=newest_first)
     positions, more = ahead[:limit], len(ahead) > limit
     window = TimeRange(criteria.since, criteria.until)
@@ -101,7 +101,8 @@ def _load_admitted(
     return [memories[i] for i in ids if i in memories and criteria.admit(memories[i])]
 
 
-def _timeline_of(services: Services, criteria: Criteria) -> Timeline:
+def timeline_of(services: Services, criteria: Criteria) -> Timeline:
+    """Return the memories that meet `criteria` by time, from the index if it can list them."""
     index = services.index
     if isinstance(index, SupportsTimeline):
         return index.timeline(criteria)
@@ -121,7 +122,7 @@ def _add_landmarks(services: Services, criteria: Criteria, recalled: Recalled) -
 
 
 def _find_end(services: Services, criteria: Criteria, *, newest_first: bool) -> Landmark | None:
-    timeline = _timeline_of(services, criteria)
+    timeline = timeline_of(services, criteria)
     return _find_landmark(services, timeline, criteria, newest_first=newest_first)
 
 
