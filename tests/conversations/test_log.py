@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import sqlite3
 import threading
 from collections.abc import Callable
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from infinite_memory import IdTaken, InvalidInput, MemoryStore, NotFound, Status
+from infinite_memory import Config, IdTaken, InvalidInput, MemoryStore, NotFound, Status
 from infinite_memory.conversations.log.overlap import count_known
 from infinite_memory.conversations.log.trivial import is_trivial
+from infinite_memory.testing.embedders import HashingEmbedder
 
 OpenStore = Callable[..., MemoryStore]
 
@@ -360,6 +364,34 @@ def test_a_conversation_given_again_is_known_after_a_message_was_changed(
         further = {"role": "user", "content": "And now for the garden."}
         again = store.conversations.log([*talk[begin:], further], conversation)
         assert (again.stored, again.known) == (1, len(talk) - begin)
+
+
+@pytest.mark.parametrize("erased", [[0], [2], [0, 1], [1, 2], [0, 2]])
+def test_a_conversation_that_went_on_after_an_erasure_is_known(
+    store: MemoryStore, erased: list[int]
+) -> None:
+    logged = store.conversations.log(TALK, "talk-1")
+    for position in erased:
+        store.forget(logged.ids[position], hard=True)
+    further = [{"role": "user", "content": f"We talk about {topic}."} for topic in ("bees", "ice")]
+    for count in (1, 2):
+        store.conversations.log(further[count - 1 : count], "talk-1")
+        assert store.conversations.log([*TALK, *further[:count]], "talk-1").stored == 0
+    assert store.conversations.read("talk-1").total == 5 - len(erased)
+
+
+def test_a_conversation_with_a_damaged_message_is_known(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    config = Config(home=home)
+    with MemoryStore.open(home, config=config, embedder=HashingEmbedder()) as store:
+        ids = store.conversations.log(TALK, "talk-1").ids
+    with closing(sqlite3.connect(home / "memory.db")) as connection, connection:
+        connection.execute("UPDATE memories SET text = 'else' WHERE id = ?", [ids[1]])
+    with MemoryStore.open(home, config=config, embedder=HashingEmbedder()) as store:
+        further = {"role": "user", "content": "And now for the garden."}
+        assert store.conversations.log([*TALK, further], "talk-1").stored == 1
+        assert store.conversations.read("talk-1").total == 3
+        assert store.conversations.list()[0].messages == 3
 
 
 def test_an_erased_message_can_be_said_again(store: MemoryStore) -> None:

@@ -9,6 +9,7 @@ from itertools import islice, takewhile
 from attrs import frozen
 
 from infinite_memory.conversations.log.overlap import count_known, find_row
+from infinite_memory.errors import StoreDamaged
 from infinite_memory.model.codec import iso
 from infinite_memory.model.conversation.message import ChatMessage
 from infinite_memory.model.ids import import_id
@@ -16,10 +17,11 @@ from infinite_memory.model.memory import Memory
 from infinite_memory.operations.load_memories import load_memories
 from infinite_memory.operations.services import Services
 
-__all__ = ["name_messages"]
+__all__ = ["find_present", "name_messages"]
 
 _RECENT = timedelta(hours=1)
 _MOST_STARTS = 8
+_MOST_GAPS = 16
 
 
 def name_messages(
@@ -51,6 +53,23 @@ def name_messages(
         if _has_name(message):
             ids[position] = namer.name(message, "")
     return ids, count
+
+
+def find_present(services: Services, ids: Sequence[str]) -> frozenset[str]:
+    """Return those of `ids` that were stored, even if they were erased or damaged since."""
+    storage = services.storage
+    erased = storage.erased(ids)
+    try:
+        return erased | storage.get(ids, models=()).keys()
+    except StoreDamaged:
+        pass
+    present = set(erased)
+    for memory_id in ids:
+        try:
+            present |= storage.get([memory_id], models=()).keys()
+        except StoreDamaged:
+            present.add(memory_id)
+    return frozenset(present)
 
 
 @frozen(kw_only=True)
@@ -112,16 +131,32 @@ def _find_changed(
     the ids say which messages followed each other when they were logged. The call begins where the
     conversation does, or with a message that was compared unless `from_start_only`.
     """
-    rows = [list(namer.name_all(given, ""))]
-    if not from_start_only:
-        first = (given[0].speaker, given[0].content)
-        starts = (m.id for m in reversed(logged) if (m.speaker, m.text) == first)
-        rows += [
-            [start, *namer.name_all(given[1:], start)] for start in islice(starts, _MOST_STARTS)
-        ]
-    for ids in rows:
-        known = load_memories(services, ids).keys() | services.storage.erased(ids)
-        leading = list(takewhile(known.__contains__, ids))
-        if len(leading) > 1 and logged[-1].id in leading:
-            return leading
+    first = (given[0].speaker, given[0].content)
+    starts = (memory.id for memory in reversed(logged) if (memory.speaker, memory.text) == first)
+    for start in ["", *islice(starts, 0 if from_start_only else _MOST_STARTS)]:
+        begun = [start] if start else []
+        ids = begun + _follow(services, namer, given[len(begun) :], start)
+        if len(ids) > 1 and logged[-1].id in ids:
+            return ids
     return []
+
+
+def _follow(
+    services: Services, namer: _Namer, messages: Sequence[ChatMessage], start: str
+) -> list[str]:
+    """Return the ids of the first messages that were logged after the message `start`, in a row.
+
+    What follows an erased message was logged after that one, or after the message before it.
+    """
+    ids: list[str] = []
+    previous = start
+    for _ in range(_MOST_GAPS):
+        names = list(namer.name_all(messages[len(ids) :], previous))
+        present = find_present(services, names)
+        leading = list(takewhile(present.__contains__, names))
+        ids += leading
+        sound = load_memories(services, leading)
+        previous = next((name for name in reversed(leading) if name in sound), previous)
+        if not leading or leading[-1] == previous:
+            break
+    return ids

@@ -26,7 +26,7 @@ def count_known(logged: Sequence[Message], given: Sequence[Message], *, recent_f
     if row is not None and (row >= recent_from or len(given) >= _LONG_ROW):
         return len(given)
     for count in range(min(len(logged), len(given)), 0, -1):
-        if list(logged[-count:]) == list(given[:count]):
+        if logged[-count] == given[0] and list(logged[-count:]) == list(given[:count]):
             is_recent = recent_from < len(logged)
             return count if count > 1 or len(given) > 1 or is_recent else 0
     return 0

@@ -9,7 +9,7 @@ from attrs import frozen
 
 from infinite_memory.attachments.attaching import attach_all, prepare_attachments
 from infinite_memory.attachments.draft import AttachmentDraft
-from infinite_memory.conversations.log.naming import name_messages
+from infinite_memory.conversations.log.naming import find_present, name_messages
 from infinite_memory.conversations.log.trivial import is_trivial
 from infinite_memory.conversations.log.values import LoggedMessages
 from infinite_memory.errors import IdTaken, InvalidInput
@@ -61,13 +61,13 @@ def log_messages(
     if not given:
         raise InvalidInput("messages is empty: give at least one message with role and content")
     name = unnamed_scope(services, conversation_id) if scope is None else scope
-    logged = load_last(services, name, conversation_id)
+    logged = load_last(services, name, conversation_id, besides=len(given))
     named = list(_name_messages(services, given, logged, conversation_id, name))
     ids = [message.id for message in named]
     stored = load_memories(services, ids)
     for message in named:
         _check_content(message, stored.get(message.id))
-    known = stored.keys() | services.storage.erased(ids)
+    known = find_present(services, ids)
     new = [message for message in {m.id: m for m in named}.values() if message.id not in known]
     drafts = [_draft_of(message, conversation_id, scope) for message in new]
     receipts = remember_many(services, drafts) if drafts else []
@@ -107,8 +107,10 @@ def _check_content(named: _NamedMessage, stored: Memory | None) -> None:
     )
 
 
-def load_last(services: Services, scope: str, conversation_id: str) -> list[Memory]:
-    """Return the last messages of the log, of every status, oldest first."""
+def load_last(
+    services: Services, scope: str, conversation_id: str, *, besides: int = 0
+) -> list[Memory]:
+    """Return the last 2,000 messages of the log and `besides`, of every status, oldest first."""
     spelling = find_spelling(scope, services.storage.scopes())
     if spelling is None:
         return []
@@ -117,7 +119,7 @@ def load_last(services: Services, scope: str, conversation_id: str) -> list[Memo
         kinds=frozenset({Kind.MESSAGE}),
         conversation_id=conversation_id,
     )
-    page = services.storage.find(criteria, limit=_COMPARED)
+    page = services.storage.find(criteria, limit=_COMPARED + besides)
     return [memory for memory in reversed(page.memories) if criteria.admit(memory)]
 
 
