@@ -25,7 +25,7 @@ def open_evaluators(
     config: Config,
     recorder: Recorder,
 ) -> Mapping[str, TriggerEvaluator]:
-    """Return an evaluator for each language: the `given` one, or the built-in one.
+    """Return an evaluator for every language: the `given` or else the built-in evaluator.
 
     `owned` closes the built-in ones, which start nothing before the first condition. The verdicts
     are recorded in `recorder`, that of the store.

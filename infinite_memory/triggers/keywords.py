@@ -46,7 +46,7 @@ class Keyword:
 
     @classmethod
     def of(cls, text: str) -> Keyword:
-        """Return a keyword; a blank one occurs nowhere."""
+        """Return a keyword; a blank keyword occurs nowhere."""
         folded = fold_message(text)
         return cls(
             folded=folded,

@@ -25,7 +25,7 @@ class MeasuredEvaluator:
         self._recorder = recorder
 
     def prepare(self, condition: JsonValue) -> object:
-        """Return what the evaluator prepares."""
+        """Return the condition as the evaluator prepares it."""
         return self._evaluator.prepare(condition)
 
     def evaluate(self, prepared: Mapping[str, object], occasion: Occasion) -> dict[str, Verdict]:

@@ -32,7 +32,7 @@ __all__ = ["main"]
 _MEMORY_BYTES = 32 << 20
 _STACK_BYTES = 512 << 10
 _PROCESS_BYTES = 256 << 20
-"""What the process may allocate beyond what it has when it begins to work."""
+"""How much memory the process may add to the memory that it has when it begins to work."""
 _ALARM_SECONDS = 1.3
 """The parent ends the process earlier; this is for a parent that died or is stopped."""
 _SAMPLE = '{"messages": [{"content": "開"}]}'
@@ -42,7 +42,7 @@ _UNSHOWN = "(Failed obtaining QuickJS error string"
 
 
 def _read_prelude() -> str:
-    """Return the prelude without comments and indentation, a third of what it takes to parse."""
+    """Return the prelude without comments and indentation, which every context would parse."""
     lines = (Path(__file__).parent / "prelude.js").read_text("utf-8").splitlines()
     return "\n".join(line.strip() for line in lines if not line.lstrip().startswith("//"))
 
@@ -123,7 +123,7 @@ def _set_alarm(seconds: float) -> None:
 
 
 def _evaluate(source: str, context: str, now: float) -> dict[str, Any]:
-    """Return what a condition gives: "true", "false", "function", "promise", or an error."""
+    """Return the value of a condition: "true", "false", "function", "promise", or an error."""
     try:
         return {"value": _make_judge(source, context, now)(source)}
     # A condition may raise whatever the engine knows; the next one must not notice.

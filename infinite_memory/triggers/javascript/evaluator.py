@@ -67,9 +67,9 @@ class Prepared:
 class JavaScriptEvaluator:
     """Checks expressions in JavaScript; see `TriggerEvaluator`.
 
-    They run in a child process, which is started at the first condition, has 32 MB for each, and is
-    ended if one takes longer than a second; the next gets a new process. Each condition has a fresh
-    context, in which nothing of another is left. A condition sees `context`, `match_keys` and
+    They run in a child process, which is started at the first condition, has 32 MB for a condition, and is
+    ended if a condition takes longer than a second; a new process goes on with the rest. Every
+    condition has a fresh context, in which no earlier condition left a trace. A condition sees `context`, `match_keys` and
     `match_keys_all`; `Date` is at the moment of the occasion in its time zone, and `Math.random` is
     the same for the same condition and moment. It sees no files, network, processes or environment.
     """
@@ -96,7 +96,7 @@ class JavaScriptEvaluator:
         on the way, and end in time.
 
         Raises:
-            InvalidInput: it cannot be used; the message shows where, and what would do.
+            InvalidInput: it cannot be used; the message shows the place and the way out.
             ConfigurationError: the extra `triggers` is not installed, or no process can be started.
         """
         if not isinstance(condition, str) or not condition.strip():
@@ -121,7 +121,7 @@ class JavaScriptEvaluator:
         return Prepared(source=condition)
 
     def evaluate(self, prepared: Mapping[str, object], occasion: Occasion) -> dict[str, Verdict]:
-        """Return whether each condition holds; see `TriggerEvaluator`.
+        """Return the verdict on every condition; see `TriggerEvaluator`.
 
         A condition that took too long three times in a row rests for an hour in this process, and
         does not hold meanwhile.
@@ -158,7 +158,7 @@ class JavaScriptEvaluator:
         _evaluators.discard(self)
 
     def _judge(self, sources: Sequence[str], occasion: Occasion) -> Iterator[Verdict]:
-        """Yield a verdict for each condition; a process that fails one is replaced for the next."""
+        """Yield the verdicts in order; a process that fails on a condition is replaced for the rest."""
         context = _write_context(occasion)
         remaining = list(sources)
         try:
@@ -216,7 +216,7 @@ class JavaScriptEvaluator:
         return Verdict(holds=reply["value"] == "true", seconds=seconds)
 
     def _start_worker(self, now: datetime) -> Worker:
-        """Return a process with the time zone of `now`, the present one or a new one."""
+        """Return a process with the time zone of `now`, the present or a new process."""
         if self._closed.is_set():
             raise ConfigurationError(_CLOSED)
         worker = self._worker
@@ -247,12 +247,12 @@ class JavaScriptEvaluator:
         return worker
 
     def _end_worker(self) -> int | None:
-        """End the process, and return its exit code, None without one."""
+        """End the process, and return its exit code, None without a process."""
         worker, self._worker = self._worker, None
         return None if worker is None else worker.end()
 
     def _cross_fork(self) -> None:
-        """Leave the process to the parent of a fork; this child gets its own if it needs one."""
+        """Leave the process to the parent of a fork; this child starts its own if need be."""
         self._lock = threading.Lock()
         worker, self._worker = self._worker, None
         if worker is not None:
@@ -281,7 +281,7 @@ def _check_installed() -> None:
 
 
 def _write_context(occasion: Occasion) -> str:
-    """Return what conditions see as `context`, as JSON."""
+    """Return the `context` of conditions, as JSON."""
     messages = []
     for message in choose_messages(occasion.messages):
         fields: dict[str, JsonValue] = {"role": message.role, "content": message.content}
@@ -339,7 +339,7 @@ def _log_failures(verdicts: Mapping[str, Verdict]) -> None:
 
 
 def _kind(verdict: Verdict) -> str:
-    """Return what kind of failure a verdict tells, without words of the condition."""
+    """Return the kind of failure that a verdict tells, without words of the condition."""
     if verdict.is_timeout:
         return "too late"
     name = (verdict.error or "").split(":")[0]

@@ -52,7 +52,7 @@ class Worker:
         self._zone = _name_zone(now)
         self._replies: SimpleQueue[bytes | None] = SimpleQueue()
         offset = (now.utcoffset() or timedelta()).total_seconds()
-        start = json.dumps([sys.path, _list_zones(now), now.timestamp(), offset])
+        start = json.dumps([_list_paths(), _list_zones(now), now.timestamp(), offset])
         self._process = subprocess.Popen(
             [sys.executable, "-I", "-c", _CODE, start],
             # Unbuffered: a buffer has a lock, which a fork may leave held.
@@ -84,7 +84,7 @@ class Worker:
         self.receive(_START_SECONDS)
 
     def send(self, sources: Sequence[str], *, context: str, now: datetime) -> None:
-        """Ask for the verdicts of conditions; `receive` returns them one by one.
+        """Ask for the verdicts of conditions; `receive` returns them in order.
 
         Raises:
             WorkerEnded: the process ended.
@@ -148,6 +148,11 @@ class Worker:
             # The process was ended, and its pipe closed.
             pass
         self._replies.put(None)
+
+
+def _list_paths() -> list[str]:
+    """Return where modules are found; the folder of this package for the working directory."""
+    return [*filter(None, sys.path), str(Path(__file__).parents[3])]
 
 
 def _name_zone(now: datetime) -> str:

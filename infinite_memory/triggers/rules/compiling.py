@@ -52,7 +52,7 @@ def compile_rules(condition: object) -> CompiledRules:
     """Return compiled rules.
 
     Raises:
-        InvalidInput: a part cannot be used; the message says where, and what would do.
+        InvalidInput: a part cannot be used; the message names it and the way out.
     """
     try:
         size = len(json.dumps(condition, ensure_ascii=False))

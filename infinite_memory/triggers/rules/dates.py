@@ -1,6 +1,6 @@
 """Parts of rules about the date, the day of the week and the time of the day.
 
-Times without an offset are those of the clock on the wall in the configured time zone.
+A time without an offset is the time on the clock in the configured time zone.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _GROUPS = {"weekdays": range(5), "weekend": range(5, 7), "weekends": range(5, 7)
 
 
 def compile_on(value: object, place: str) -> Callable[[Moment], bool]:
-    """Return whether it is a day: "2026-07-17", every year's "07-17", or a list of them."""
+    """Return the check whether it is a day: "2026-07-17", every year's "07-17", or a list of them."""
     days: set[date] = set()
     yearly: set[tuple[int, int]] = set()
     for text in list_texts(value, place):
@@ -59,7 +59,7 @@ def compile_on(value: object, place: str) -> Callable[[Moment], bool]:
 
 
 def compile_since(value: object, place: str) -> Callable[[Moment], bool]:
-    """Return whether a day or a moment has begun."""
+    """Return the check whether a day or a moment has begun."""
     begin = _read_limit(value, place)
     if isinstance(begin, datetime):
         return lambda moment: moment.local >= moment.local_time(begin)
@@ -67,7 +67,7 @@ def compile_since(value: object, place: str) -> Callable[[Moment], bool]:
 
 
 def compile_until(value: object, place: str) -> Callable[[Moment], bool]:
-    """Return whether a day is not over yet, or a moment not reached."""
+    """Return the check whether a day is not over yet, or a moment not reached."""
     end = _read_limit(value, place)
     if isinstance(end, datetime):
         return lambda moment: moment.local < moment.local_time(end)
@@ -75,7 +75,7 @@ def compile_until(value: object, place: str) -> Callable[[Moment], bool]:
 
 
 def compile_between(value: object, place: str) -> Callable[[Moment], bool]:
-    """Return whether the time of the day is in a span, such as "22:00-06:00", or in any of a list.
+    """Return the check whether the time of the day is in a span, such as "22:00-06:00", or in any of a list.
 
     The end does not belong to the span, which may go past midnight.
     """
@@ -95,7 +95,7 @@ def compile_between(value: object, place: str) -> Callable[[Moment], bool]:
 
 
 def compile_weekdays(value: object, place: str) -> Callable[[Moment], bool]:
-    """Return whether it is a day of the week: "Monday", "mon", "weekdays" or "weekend"."""
+    """Return the check whether it is a day of the week: "Monday", "mon", "weekdays" or "weekend"."""
     days: set[int] = set()
     for text in list_texts(value, place):
         name = text.strip().lower()

@@ -17,18 +17,18 @@ _log = logging.getLogger(__name__)
 
 
 class RulesEvaluator:
-    """Checks rules, in microseconds each; see `TriggerEvaluator`. It holds nothing to release."""
+    """Checks rules, a condition in some microseconds; see `TriggerEvaluator`. It holds nothing to release."""
 
     def prepare(self, condition: JsonValue) -> object:
         """Check rules and compile them.
 
         Raises:
-            InvalidInput: the rules cannot be used; the message shows the part and what would do.
+            InvalidInput: the rules cannot be used; the message shows the part and the way out.
         """
         return compile_rules(condition)
 
     def evaluate(self, prepared: Mapping[str, object], occasion: Occasion) -> dict[str, Verdict]:
-        """Return whether each condition holds; see `TriggerEvaluator`."""
+        """Return the verdict on every condition; see `TriggerEvaluator`."""
         moment = Moment(occasion)
         verdicts: dict[str, Verdict] = {}
         begun = time.perf_counter()

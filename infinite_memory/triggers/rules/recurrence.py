@@ -41,7 +41,7 @@ _EXAMPLE = '{"recurs": "FREQ=WEEKLY;BYDAY=MO", "start": "2026-01-05"}'
 
 
 def compile_recurs(rules: Mapping[str, object], place: str) -> Callable[[Moment], bool]:
-    """Return whether an occurrence lasts at the moment.
+    """Return the check whether an occurrence lasts at the moment.
 
     `rules` has `recurs`, a rule of iCalendar; `start`, the first day or time; and `lasts_minutes`,
     without which an occurrence lasts for the whole of its day. All times are on the clock of the
@@ -74,7 +74,7 @@ def compile_recurs(rules: Mapping[str, object], place: str) -> Callable[[Moment]
 
 @define(eq=False, kw_only=True)
 class _Recurrence:
-    """The occurrences of a rule, of which those around the last asked day are kept."""
+    """The occurrences of a rule; the occurrences of the last day that was asked about are kept."""
 
     parts: dict[str, str]
     start: datetime
@@ -84,7 +84,7 @@ class _Recurrence:
     _kept: tuple[date, list[datetime]] | None = field(default=None, init=False)
 
     def begin(self) -> None:
-        """List the occurrences of a rule that ends by a count, and try out any other.
+        """List the occurrences of a rule that ends by a count; any further rule is tried out.
 
         Raises:
             ValueError: the rule cannot be used, or never comes.
@@ -122,7 +122,7 @@ class _Recurrence:
         return last.date() == now.date() if self.lasts is None else now < last + self.lasts
 
     def _list_around(self, now: datetime) -> list[datetime]:
-        """Return the occurrences from those that may last on the day of `now` to its end.
+        """Return the occurrences that may last on the day of `now`, in order.
 
         Only a whole number of periods is skipped, so the rule counts as if from its start.
         """
@@ -205,7 +205,7 @@ def _check_without_start(parts: Mapping[str, str], place: str) -> None:
 
 
 def _fill_from_start(parts: dict[str, str], start: datetime) -> None:
-    """Write into a rule what it leaves to its start, as RFC 5545 says in section 3.3.10."""
+    """Write the parts into a rule that it leaves to its start, as RFC 5545 says in section 3.3.10."""
     if not any(name in parts for name in _DAYS):
         if parts["FREQ"] == "WEEKLY":
             parts["BYDAY"] = _LETTERS[start.weekday()]
@@ -226,7 +226,7 @@ def _read_minutes(value: object, place: str) -> timedelta:
 
 
 def _read_until(text: str | None, place: str) -> datetime | None:
-    """Return the last time at which an occurrence may begin, None without one."""
+    """Return the last time at which an occurrence may begin, None without a limit."""
     if text is None:
         return None
     match = _UNTIL.fullmatch(text)

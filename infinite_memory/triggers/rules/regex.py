@@ -14,7 +14,7 @@ _MOST_BYTES = 1 << 20
 
 
 def compile_regex(value: object, place: str) -> Callable[[str], bool]:
-    """Return whether an expression of RE2 occurs in a text, whatever the letter case.
+    """Return the search of a text for an expression of RE2; letter case makes no difference.
 
     `(?-i)` at the beginning of the expression makes letter case count. The syntax is that of
     https://github.com/google/re2/wiki/Syntax.
