@@ -25,9 +25,9 @@ def read_trigger(value: object) -> Trigger:
     """Return the trigger that a caller gives.
 
     An object, or JSON text that begins with "{", is rules, with `cooldown_minutes` and
-    `most_firings` beside them if wanted. An object with `javascript`, and with the same two limits if wanted,
-    is an expression in JavaScript, and so is any further text. The condition itself is checked by the
-    evaluator of its language.
+    `most_firings` beside them if wanted. An object with `javascript`, and the same two limits if
+    wanted, is an expression in JavaScript, and so is any further text. The condition itself is
+    checked by the evaluator of its language.
 
     Raises:
         InvalidInput: the value is neither, or a limit cannot be used.

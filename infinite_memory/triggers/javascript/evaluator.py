@@ -67,11 +67,12 @@ class Prepared:
 class JavaScriptEvaluator:
     """Checks expressions in JavaScript; see `TriggerEvaluator`.
 
-    They run in a child process, which is started at the first condition, has 32 MB for a condition, and is
-    ended if a condition takes longer than a second; a new process goes on with the rest. Every
-    condition has a fresh context, in which no earlier condition left a trace. A condition sees `context`, `match_keys` and
-    `match_keys_all`; `Date` is at the moment of the occasion in its time zone, and `Math.random` is
-    the same for the same condition and moment. It sees no files, network, processes or environment.
+    They run in a child process, which is started at the first condition, has 32 MB for a condition,
+    and is ended if a condition takes longer than a second; a new process goes on with the rest.
+    Every condition has a fresh context, in which no earlier condition left a trace. It sees
+    `context`, `match_keys` and `match_keys_all`, and no files, network, processes or environment.
+    `Date` is at the moment of the occasion in its time zone, and `Math.random` is the same for the
+    same condition and moment.
     """
 
     def __init__(
@@ -158,7 +159,7 @@ class JavaScriptEvaluator:
         _evaluators.discard(self)
 
     def _judge(self, sources: Sequence[str], occasion: Occasion) -> Iterator[Verdict]:
-        """Yield the verdicts in order; a process that fails on a condition is replaced for the rest."""
+        """Yield the verdicts in order; a process that fails a condition is replaced for the rest."""
         context = _write_context(occasion)
         remaining = list(sources)
         try:

@@ -33,7 +33,7 @@ _GROUPS = {"weekdays": range(5), "weekend": range(5, 7), "weekends": range(5, 7)
 
 
 def compile_on(value: object, place: str) -> Callable[[Moment], bool]:
-    """Return the check whether it is a day: "2026-07-17", every year's "07-17", or a list of them."""
+    """Return the check whether it is a day: "2026-07-17", "07-17" of any year, or a list of days."""
     days: set[date] = set()
     yearly: set[tuple[int, int]] = set()
     for text in list_texts(value, place):
@@ -75,9 +75,9 @@ def compile_until(value: object, place: str) -> Callable[[Moment], bool]:
 
 
 def compile_between(value: object, place: str) -> Callable[[Moment], bool]:
-    """Return the check whether the time of the day is in a span, such as "22:00-06:00", or in any of a list.
+    """Return the check whether the time of the day is in a span or a list of spans.
 
-    The end does not belong to the span, which may go past midnight.
+    A span is "22:00-06:00". Its end does not belong to it, and it may go past midnight.
     """
     texts = list_texts(value, place)
     if len(texts) == 2 and all(_TIME.fullmatch(text.strip()) for text in texts):
@@ -95,7 +95,7 @@ def compile_between(value: object, place: str) -> Callable[[Moment], bool]:
 
 
 def compile_weekdays(value: object, place: str) -> Callable[[Moment], bool]:
-    """Return the check whether it is a day of the week: "Monday", "mon", "weekdays" or "weekend"."""
+    """Return the check of the day of the week: "Monday", "mon", "weekdays" or "weekend"."""
     days: set[int] = set()
     for text in list_texts(value, place):
         name = text.strip().lower()

@@ -17,7 +17,7 @@ _log = logging.getLogger(__name__)
 
 
 class RulesEvaluator:
-    """Checks rules, a condition in some microseconds; see `TriggerEvaluator`. It holds nothing to release."""
+    """Checks rules, in some microseconds; see `TriggerEvaluator`. It holds nothing to release."""
 
     def prepare(self, condition: JsonValue) -> object:
         """Check rules and compile them.

@@ -69,7 +69,7 @@ class Moment:
         return text
 
     def local_time(self, moment: datetime) -> datetime:
-        """Return a moment on the clocks of the occasion; a moment without an offset stays as it is."""
+        """Return a moment on the clock of the occasion; without an offset it stays as it is."""
         if moment.tzinfo is None:
             return moment
         return moment.astimezone(self.now.tzinfo).replace(tzinfo=None)

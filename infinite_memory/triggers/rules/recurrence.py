@@ -205,7 +205,7 @@ def _check_without_start(parts: Mapping[str, str], place: str) -> None:
 
 
 def _fill_from_start(parts: dict[str, str], start: datetime) -> None:
-    """Write the parts into a rule that it leaves to its start, as RFC 5545 says in section 3.3.10."""
+    """Write the parts into a rule that it leaves to its start; see RFC 5545, section 3.3.10."""
     if not any(name in parts for name in _DAYS):
         if parts["FREQ"] == "WEEKLY":
             parts["BYDAY"] = _LETTERS[start.weekday()]
