@@ -159,7 +159,7 @@ class JavaScriptEvaluator:
         _evaluators.discard(self)
 
     def _judge(self, sources: Sequence[str], occasion: Occasion) -> Iterator[Verdict]:
-        """Yield the verdicts in order; a process that fails a condition is replaced for the rest."""
+        """Yield the verdicts in order; a process that fails a condition is replaced."""
         context = _write_context(occasion)
         remaining = list(sources)
         try:

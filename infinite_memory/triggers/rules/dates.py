@@ -33,7 +33,7 @@ _GROUPS = {"weekdays": range(5), "weekend": range(5, 7), "weekends": range(5, 7)
 
 
 def compile_on(value: object, place: str) -> Callable[[Moment], bool]:
-    """Return the check whether it is a day: "2026-07-17", "07-17" of any year, or a list of days."""
+    """Return the check of the day: "2026-07-17", "07-17" of any year, or a list of days."""
     days: set[date] = set()
     yearly: set[tuple[int, int]] = set()
     for text in list_texts(value, place):
