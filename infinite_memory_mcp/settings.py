@@ -28,7 +28,7 @@ __all__ = [
     "package_version",
 ]
 
-ALL_TOOLSETS = ("core", "profile", "projects", "conversations", "admin")
+ALL_TOOLSETS = ("core", "profile", "projects", "conversations", "graph", "admin")
 DEFAULT_TOOLSETS = ("core", "profile")
 CLIENT = "infinite-memory-mcp"
 """The client in the journal, where a client does not give its name."""

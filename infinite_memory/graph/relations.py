@@ -174,7 +174,7 @@ def _step_of_link(link: Link, begin: str, end: str) -> PathStep:
         target=end,
         relation=Relation(str(link.type)),
         weight=link.weight,
-        reason=f"a {link.type} link {way} it{reason}",
+        reason=f"{link.type} link {way} it{reason}",
     )
 
 

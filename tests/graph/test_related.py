@@ -47,7 +47,7 @@ def test_weights_are_multiplied_along_the_way(chain: MemoryStore) -> None:
         ("b", "c"),
         ("c", "d"),
     ]
-    assert last.reason == "; then ".join(f"a semantic link to it: {x}" for x in ("ab", "bc", "cd"))
+    assert last.reason == "; then ".join(f"semantic link to it: {x}" for x in ("ab", "bc", "cd"))
     assert last.snippet == "fact number 3"
     assert last.to_dict()["id"] == "d"
 

@@ -206,6 +206,18 @@ ROWS: Mapping[str, Sequence[Mapping[str, Any]]] = {
         *({"messages": SAID, "scope": scope, "seed": 1} for scope in SCOPES),
     ],
     "get_memory_context": [*reminder_rows()],
+    "related_memories": [
+        *({"ids": [memory_id]} for memory_id in (*IDS, "in-sum")),
+        {"ids": ["in-1", "in-job-2"], "depth": 4, "limit": 100},
+        {"ids": ["in-1", "zz-id-1"]},
+    ],
+    "link_memories": [
+        *({"source": "in-1", "target": memory_id} for memory_id in (*IDS, "in-job-2", "in-talk")),
+        *({"source": memory_id, "target": "in-1"} for memory_id in IDS),
+    ],
+    "unlink_memories": [
+        *({"source": "in-sum", "target": memory_id} for memory_id in (*IDS, "in-1")),
+    ],
     "optimize_memory": [{"dry_run": True}, {}, {"job": "zz-job"}],
     "summaries_wanted": [{}, {"limit": 5, "max_tokens": 500}],
     "store_summary": [

@@ -37,6 +37,7 @@ CONVERSATIONS += ["delete_short_term_memories", "cleanup_memories", "get_frequen
 CONVERSATIONS += ["analyze_memory_patterns", "search_memories", "add_long_term_memory"]
 CONVERSATIONS += ["update_long_term_memory", "delete_long_term_memory", "list_long_term_memories"]
 CONVERSATIONS += ["search_long_term_memories", "get_memory_context"]
+GRAPH = ["related_memories", "link_memories", "unlink_memories"]
 ADMIN = ["list_memory_scopes", "create_memory_scope", "memory_history", "memory_log", "undo"]
 ADMIN += ["health_check", "get_metrics", "verify_memory"]
 ADMIN += ["backup_memory", "list_backups", "restore_memory", "delete_backup", "optimize_memory"]
@@ -148,7 +149,7 @@ def test_the_reference_page_documents_every_argument_of(spec: Any) -> None:
 
 
 def test_the_reference_page_documents_no_tool_that_does_not_exist() -> None:
-    assert sorted(documented()) == sorted([*NAMES, *PROJECTS, *CONVERSATIONS, *ADMIN])
+    assert sorted(documented()) == sorted([*NAMES, *PROJECTS, *CONVERSATIONS, *GRAPH, *ADMIN])
 
 
 def documented() -> dict[str, list[str]]:
