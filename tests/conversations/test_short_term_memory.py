@@ -95,6 +95,17 @@ def test_the_same_messages_again_are_kept_once(store: MemoryStore, clock: Any) -
     assert store.conversations.add_short_term(said("The pump rattles"), "chat").id != first.id
 
 
+def test_a_call_that_is_repeated_after_another_is_kept_once(store: MemoryStore) -> None:
+    first, other = said("The terrarium is full"), said("The aquarium is empty")
+    for messages in (first, other, first, other):
+        store.conversations.add_short_term(messages, "chat")
+    assert store.conversations.stats("chat").short_term.count == 2
+    # The same messages in another scope are another memory.
+    store.conversations.add_short_term(first, "chat", scope="home")
+    store.conversations.add_short_term(first, "chat", scope="HOME")
+    assert store.conversations.stats("chat", scope="home").short_term.count == 3
+
+
 def test_a_word_of_many_memories_weighs_less(store: MemoryStore, clock: Any) -> None:
     ids = []
     for word in ("pump", "filter", "light"):

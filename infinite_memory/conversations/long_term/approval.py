@@ -11,10 +11,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 
-from infinite_memory.conversations.long_term.context import read_trigger_of
+from infinite_memory.conversations.long_term.context import read_enabled_at, read_trigger_of
 from infinite_memory.errors import StoreDamaged
 from infinite_memory.model.conversation.trigger import Trigger
-from infinite_memory.model.entry import Operation
+from infinite_memory.model.entry import Action, MemoryStep, Operation
 from infinite_memory.model.memory import Memory
 from infinite_memory.protocols import Storage
 
@@ -22,13 +22,15 @@ __all__ = ["is_approved"]
 
 _log = logging.getLogger(__name__)
 _PAGE = 64
+_FOREIGN = frozenset({Operation.IMPORT, Operation.MERGE})
 
 
 def is_approved(storage: Storage, memory: Memory, trigger: Trigger) -> bool:
     """Return whether an entry of the journal approves the condition that the memory has now.
 
     A later change of the condition by any other way takes the approval away; an undo that brings
-    the approved condition back brings the approval back.
+    the approved condition back brings the approval back. An import or a merge that changes what an
+    assistant reads, or switches the trigger, takes it away too, until that is undone.
     """
     try:
         approved = set(_approved_revisions(storage, memory.id))
@@ -41,6 +43,16 @@ def is_approved(storage: Storage, memory: Memory, trigger: Trigger) -> bool:
         _log.error("%s", error)
         return False
     return any(_has_condition(revision, trigger) for revision in revisions)
+
+
+def _is_changed(storage: Storage, step: MemoryStep) -> bool:
+    """Return whether a change left another text, name or switch; its revisions tell."""
+    states = [
+        (revision.text, revision.title, read_enabled_at(revision))
+        for revision in storage.history(step.id)
+        if revision.revision in (step.before, step.after)
+    ]
+    return len(states) < 2 or states[0] != states[1]
 
 
 def _has_condition(revision: Memory, trigger: Trigger) -> bool:
@@ -56,6 +68,16 @@ def _approved_revisions(storage: Storage, memory_id: str) -> Iterator[int]:
     An erased memory has nothing in common with a later memory of its id. An entry that was undone
     approves nothing, unless that undo was undone.
     """
+    for action, step in _standing_steps(storage, memory_id):
+        is_foreign = action.operation in _FOREIGN
+        if step.after == 0 or (is_foreign and _is_changed(storage, step)):
+            return
+        if action.operation is Operation.TRIGGER:
+            yield step.after
+
+
+def _standing_steps(storage: Storage, memory_id: str) -> Iterator[tuple[Action, MemoryStep]]:
+    """Yield the changes of a memory with their actions, newest first, without those undone."""
     before: int | None = None
     undone: set[int] = set()
     while True:
@@ -65,13 +87,9 @@ def _approved_revisions(storage: Storage, memory_id: str) -> Iterator[int]:
                 continue
             if entry.action.undoes is not None:
                 undone.add(entry.action.undoes)
-            for step in entry.action.memories:
-                if step.id != memory_id:
-                    continue
-                if step.after == 0:
-                    return
-                if entry.action.operation is Operation.TRIGGER:
-                    yield step.after
+            yield from [
+                (entry.action, step) for step in entry.action.memories if step.id == memory_id
+            ]
         if len(page) < _PAGE:
             return
         before = page[-1].number

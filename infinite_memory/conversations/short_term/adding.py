@@ -24,7 +24,7 @@ from infinite_memory.model.conversation.message import (
 from infinite_memory.model.draft import Draft
 from infinite_memory.model.memory import Origin
 from infinite_memory.model.receipt import Outcome, Receipt, Searchable
-from infinite_memory.model.scope import find_spelling
+from infinite_memory.model.scope import find_spelling, fold_name
 from infinite_memory.operations.conversation_scopes import unnamed_scope
 from infinite_memory.operations.services import Services
 from infinite_memory.operations.writes.receipts import receipt_of
@@ -56,10 +56,12 @@ def add_short_term(
     entries = _load_entries(services, conversation_id, scope)
     text = render_messages(checked)
     now = services.clock()
-    if entries and entries[-1].memory.text == text:
-        latest = entries[-1].memory
-        if now - latest.stored_at <= _REPEATED:
-            receipt = receipt_of(latest, Outcome.UNCHANGED, Searchable.WORDS)
+    name = unnamed_scope(services, conversation_id) if scope is None else scope
+    for entry in reversed(entries):
+        memory = entry.memory
+        is_here = memory.text == text and fold_name(memory.scope) == fold_name(name)
+        if is_here and now - memory.stored_at <= _REPEATED:
+            receipt = receipt_of(memory, Outcome.UNCHANGED, Searchable.WORDS)
             return attach_after(services, receipt, files)
     keywords = keywords_now(services, checked, entries, role_weights)
     draft = Draft(
