@@ -26,8 +26,8 @@ class ShortTerm(Section):
     """The constants of short-term memory; their formulas are in `conversations.short_term`.
 
     - `keyword_factor`, `counted_words`, `prior_memories`: the scale of the weight of a keyword, the
-      number of words up to which the length of a message counts, and the number of memories without
-      the word that every conversation is taken to begin with.
+      number of words of which a word of a longer message counts as one, and the number of memories
+      without the word that every conversation is taken to begin with.
     - `role_weights`: what a keyword counts by the role of the message; 1 for a further role.
     - `most_keywords`, `least_weight`: how many keywords are kept, and the least weight of one.
     - `most_penalty`, `penalty_per_millisecond`: the penalty of a memory that is infinitely old, and

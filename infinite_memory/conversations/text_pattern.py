@@ -44,7 +44,11 @@ def read_pattern(pattern: object) -> Callable[[str], bool]:
     switched = "".join(flag for flag in "ms" if flag in flags)
     case = "" if "i" in flags else "-i"
     prefix = f"(?{switched}{case})" if switched or case else ""
-    return compile_regex(prefix + slashed["expression"], "pattern")
+    try:
+        return compile_regex(prefix + slashed["expression"], "pattern")
+    except InvalidInput as error:
+        # The prefix is ours, and would puzzle the caller.
+        raise InvalidInput(str(error).replace(prefix, "") if prefix else str(error)) from error
 
 
 def contains_phrase(text: str, phrase: str) -> bool:

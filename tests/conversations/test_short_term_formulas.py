@@ -71,10 +71,23 @@ def test_a_keyword_weighs_tf_idf_times_five_times_its_role(
     assert keywords_of(*messages) == expected
 
 
-def test_the_length_counts_up_to_thirty_words() -> None:
+def test_a_word_of_a_long_message_counts_as_one_of_thirty() -> None:
     long = " ".join(f"w{number}" for number in range(60))
     # 5 · 1/30 · 6.907755 · 2.7 = 3.1085, although the message has 60 words.
     assert set(keywords_of(say(long)).values()) == {3.1085}
+
+
+def test_however_long_a_message_is_a_word_counts_by_its_share() -> None:
+    pasted = " ".join(["apollo", *(f"w{number}" for number in range(9))] * 100)
+    # 5 · 1/10 · 6.907755 · 2.7, as in a message of ten words.
+    assert keywords_of(say(pasted))["apollo"] == 9.3255
+    pasted = " ".join([*(f"w{number:03}" for number in range(200)), "zebra", "zebra"])
+    assert list(keywords_of(say(pasted)))[:2] == ["zebra", "w000"]
+
+
+def test_messages_that_say_nothing_have_no_keywords() -> None:
+    assert keywords_of(say("ok, thanks!"), say("好的", "assistant")) == {}
+    assert set(keywords_of(say("ok thanks"), say("apollo"))) == {"apollo"}
 
 
 def test_the_inverse_document_frequency_falls_with_the_memories_that_have_the_word() -> None:

@@ -296,3 +296,33 @@ def test_an_imported_weight_out_of_range_is_passed_over(store: MemoryStore, cloc
     clock.now += timedelta(hours=1)
     recall = store.conversations.search_short_term(said("aquarium"), "chat", seed=1)
     assert recall.top == ()
+
+
+def test_messages_with_a_time_are_kept_once_whatever_came_between(store: MemoryStore) -> None:
+    early = said("The pump rattles", timestamp="2026-04-01T08:00:00Z")
+    first = store.conversations.add_short_term(early, "chat")
+    store.conversations.add_short_term(said("The lamp is dead"), "chat")
+    again = store.conversations.add_short_term(early, "chat")
+    assert (again.id, again.outcome) == (first.id, Outcome.UNCHANGED)
+    later = said("The pump rattles", timestamp="2026-04-01T08:30:00Z")
+    assert store.conversations.add_short_term(later, "chat").id != first.id
+
+
+def test_a_long_pasted_note_does_not_push_away_what_was_said(
+    store: MemoryStore, clock: Any
+) -> None:
+    pasted = "\n".join(f"Section {n} of the manual is about pump {n} and more" for n in range(300))
+    store.conversations.add_short_term(said(pasted), "chat")
+    clock.now += timedelta(minutes=30)
+    store.conversations.add_short_term(said("The pump of the aquarium rattles"), "chat")
+    clock.now += timedelta(minutes=30)
+    recall = store.conversations.search_short_term(said("The aquarium pump is loud"), "chat")
+    assert texts(recall.top)[0] == "user: The pump of the aquarium rattles"
+
+
+def test_thanks_call_nothing_to_mind(store: MemoryStore, clock: Any) -> None:
+    talk = [*said("The pump rattles"), *said("OK, thanks!", "assistant")]
+    store.conversations.add_short_term(talk, "chat")
+    clock.now += timedelta(minutes=30)
+    recall = store.conversations.search_short_term(said("ok, thanks"), "chat")
+    assert (recall.keywords, recall.top, len(recall.flashbacks)) == ({}, (), 1)

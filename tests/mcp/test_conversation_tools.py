@@ -262,3 +262,65 @@ async def test_attachments_that_cannot_be_used_store_nothing(
         assert message in await refusal(client, "log_conversation", **said)
         assert message in await refusal(client, "add_short_term_memory", **said)
         assert await call(client, "log_conversation") == {"conversations": []}
+
+
+async def test_keywords_are_said_as_they_are_written(connect: Connect) -> None:
+    async with connect() as client:
+        said = [
+            {"role": "user", "content": "The aquariums rattled once", "timestamp": "2026-03-01"}
+        ]
+        added = await text(client, "add_short_term_memory", conversation_id="c-1", messages=said)
+        assert "aquariums, once, rattled." in added
+        asked = [{"role": "user", "content": "Why does my aquarium rattle?"}]
+        recalled = await text(
+            client, "search_short_term_memories", conversation_id="c-1", recentMessages=asked
+        )
+        assert "came up for: aquarium, rattle." in recalled
+        assert "shares aquariums, rattled" in recalled
+
+
+async def test_of_a_long_text_the_part_is_shown_that_has_the_keywords(connect: Connect) -> None:
+    lines = [f"Paragraph {number} is about crane {number}" for number in range(400)]
+    lines[300] = "The foreman Ilse Kramer wants a new gearbox"
+    pasted = [{"role": "user", "content": "\n".join(lines), "timestamp": "2026-03-01"}]
+    asked = [{"role": "user", "content": "Did Ilse Kramer get her gearbox, for crane 7?"}]
+    async with connect() as client:
+        await call(client, "add_short_term_memory", conversation_id="c-1", messages=pasted)
+        for recalled in (
+            await text(
+                client, "search_short_term_memories", conversation_id="c-1", recentMessages=asked
+            ),
+            await text(client, "search_memories", conversation_id="c-1", keywords=["gearbox"]),
+        ):
+            assert "> …The foreman Ilse Kramer wants a new gearbox" in recalled
+            assert "cut: characters " in recalled
+            assert len(recalled) < 2500
+
+
+@pytest.mark.parametrize("tool", ["add_short_term_memory", "log_conversation"])
+async def test_messages_in_any_wrong_form_are_told_the_right_one(
+    connect: Connect, tool: str
+) -> None:
+    async with connect() as client:
+        for messages in ("the pump rattles", ["the pump rattles"], '["the pump rattles"]', [7]):
+            told = await refusal(client, tool, conversation_id="c-1", messages=messages)
+            assert "message 1 of 1 in messages: give an object with role and content" in told
+        image = [{"role": "user", "content": [{"type": "image", "source": "x"}]}]
+        told = await refusal(client, tool, conversation_id="c-1", messages=image)
+        assert "without {'type': 'image'" in told
+        parts = [{"type": "text", "text": "The pump"}, {"type": "text", "text": "rattles"}]
+        await call(client, tool, conversation_id="c-1", messages={"role": "user", "content": parts})
+        kept = await text(client, "retrieve_memory", query="pump")
+        assert "The pump\n> rattles" in kept
+
+
+async def test_a_conversation_without_memories_says_that_ids_are_compared(connect: Connect) -> None:
+    async with connect() as client:
+        told = await text(
+            client, "search_short_term_memories", conversation_id="C-1", recentMessages=ASKED
+        )
+        assert "compared letter by letter" in told
+        told = await refusal(
+            client, "delete_short_term_memories", conversation_id="C-1", pattern="/(pump/"
+        )
+        assert "(?-i)" not in told

@@ -63,7 +63,7 @@ class Ledger:
         for message in messages:
             words = _SEGMENTER.segment(message["content"])
             for word, times in Counter(words).items():
-                tf = times / min(30, len(words))
+                tf = max(times / len(words), 1 / 30)
                 idf = math.log((len(self.memories) + 1000) / (self.counts[word] + 1))
                 weights[word] += 5 * tf * idf * _ROLES[message["role"]]
         kept = [(word, weight) for word, weight in weights.items() if weight >= 0.8]

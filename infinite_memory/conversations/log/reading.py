@@ -101,5 +101,5 @@ def delete_conversation(
 def _unknown_conversation(conversation_id: str) -> NotFound:
     return NotFound(
         f"nothing is stored of the conversation {conversation_id!r:.100}: ids are compared letter"
-        " by letter; `conversations.list` shows those that exist"
+        " by letter; the list of conversations shows those that exist"
     )

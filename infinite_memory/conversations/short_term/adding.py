@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from infinite_memory.attachments.attaching import attach_after, prepare_attachments
 from infinite_memory.conversations.log.writing import load_last
@@ -22,7 +22,7 @@ from infinite_memory.model.conversation.message import (
     render_messages,
 )
 from infinite_memory.model.draft import Draft
-from infinite_memory.model.memory import Origin
+from infinite_memory.model.memory import Memory, Origin
 from infinite_memory.model.receipt import Outcome, Receipt, Searchable
 from infinite_memory.model.scope import find_spelling, fold_name
 from infinite_memory.operations.conversation_scopes import unnamed_scope
@@ -56,13 +56,16 @@ def add_short_term(
     entries = _load_entries(services, conversation_id, scope)
     text = render_messages(checked)
     now = services.clock()
-    name = unnamed_scope(services, conversation_id) if scope is None else scope
-    for entry in reversed(entries):
-        memory = entry.memory
-        is_here = memory.text == text and fold_name(memory.scope) == fold_name(name)
-        if is_here and now - memory.stored_at <= _REPEATED:
-            receipt = receipt_of(memory, Outcome.UNCHANGED, Searchable.WORDS)
-            return attach_after(services, receipt, files)
+    here = unnamed_scope(services, conversation_id) if scope is None else scope
+    same = [
+        entry.memory
+        for entry in entries
+        if entry.memory.text == text and fold_name(entry.memory.scope) == fold_name(here)
+    ]
+    known = _find_known(same, checked[-1].said_at, now)
+    if known is not None:
+        receipt = receipt_of(known, Outcome.UNCHANGED, Searchable.WORDS)
+        return attach_after(services, receipt, files)
     keywords = keywords_now(services, checked, entries, role_weights)
     draft = Draft(
         text=text,
@@ -92,6 +95,18 @@ def _find_logged(
     }
     quoted = dict.fromkeys((message.speaker, message.content) for message in messages)
     return [latest[pair] for pair in quoted if pair in latest][-_MOST_SOURCES:]
+
+
+def _find_known(same: Sequence[Memory], said_at: datetime | None, now: datetime) -> Memory | None:
+    """Return the memory that a repeated call has stored before, None if the messages are new.
+
+    `same` are the memories with these messages, oldest first. Messages with a time are known by it;
+    without, they were said again unless they were stored within the hour.
+    """
+    if said_at is not None:
+        return next((memory for memory in same if memory.happened_at == said_at), None)
+    recent = (memory for memory in reversed(same) if now - memory.stored_at <= _REPEATED)
+    return next(recent, None)
 
 
 def keywords_now(

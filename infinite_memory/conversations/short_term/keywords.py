@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from attrs import field, frozen
 
 from infinite_memory.config import ShortTerm
+from infinite_memory.conversations.log.trivial import is_trivial
 from infinite_memory.model.conversation.message import ChatMessage
 from infinite_memory.protocols import Segmenter
 
@@ -57,26 +58,32 @@ def find_keywords(
 
         keyword_factor · tf · idf · weight of the role,
 
-    where tf is how often the message has the word, divided by its number of words, at most
-    `counted_words` of them, and idf is `DocumentFrequencies.inverse`. The words are those of
-    `segmenter`, without stop words. Of all words of at least `least_weight`, `most_keywords` are
-    kept; of equal weights the word that comes first by code point. Weights are rounded to four
-    decimals. `role_weights` replace those of the constants for the roles that they name.
+    where tf is the share of the word in the words of the message, and at least 1 of `counted_words`
+    words, and idf is `DocumentFrequencies.inverse`. The words are those of `segmenter`, without
+    stop words. Messages that say nothing, such as "ok", have no keywords. Of all words of at least
+    `least_weight`, `most_keywords` are kept; of equal weights the word with the greater share, then
+    the word that comes first by code point. Weights are rounded to four decimals. `role_weights`
+    replace those of the constants for the roles that they name.
 
     TF-IDF times 5, the weights of the roles, the number of keywords and the least weight are those
     of memory-mcp-server (https://github.com/win10ogod/memory-mcp-server), whose idf is the table of
-    jieba; the bound on the length, which keeps the keywords of a long message, is ours.
+    jieba; the least share, which keeps the keywords of a long message, is ours.
     """
     by_role = {**constants.role_weights, **(role_weights or {})}
+    least_share = 1 / constants.counted_words
     weights: dict[str, float] = {}
+    shares: dict[str, float] = {}
     for message in messages:
+        if is_trivial(message.content):
+            continue
         words = segmenter.segment(message.content)
-        length = min(len(words), constants.counted_words)
         scale = constants.keyword_factor * by_role.get(message.role, 1.0)
         for word, count in Counter(words).items():
+            share = count / len(words)
             idf = frequencies.inverse(word, constants.prior_memories)
-            weights[word] = weights.get(word, 0.0) + scale * (count / length) * idf
+            weights[word] = weights.get(word, 0.0) + scale * max(share, least_share) * idf
+            shares[word] = shares.get(word, 0.0) + share
     rounded = {word: round(weight, _DIGITS) for word, weight in weights.items()}
     kept = [(word, w) for word, w in rounded.items() if w >= constants.least_weight]
-    kept.sort(key=lambda pair: (-pair[1], pair[0]))
+    kept.sort(key=lambda pair: (-pair[1], -shares[pair[0]], pair[0]))
     return dict(kept[: constants.most_keywords])

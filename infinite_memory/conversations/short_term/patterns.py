@@ -17,13 +17,13 @@ from infinite_memory.conversations.short_term.entry import (
     entries_of,
 )
 from infinite_memory.conversations.short_term.relevance import time_penalty
+from infinite_memory.conversations.short_term.spelling import spell_keywords
 from infinite_memory.model.checks import check_count
 from infinite_memory.model.conversation.message import check_conversation_id
 from infinite_memory.model.memory import Kind, Memory
 from infinite_memory.model.timestamps import in_zone
 from infinite_memory.operations.services import Services
 from infinite_memory.plain import PlainData
-from infinite_memory.text.analyzer import terms, words
 
 __all__ = [
     "ConversationStats",
@@ -195,15 +195,10 @@ def _count_keywords(entries: Sequence[ShortTermEntry], limit: int) -> Iterable[K
     ranked = sorted(weights.items(), key=lambda pair: (-len(pair[1]), -sum(pair[1]), pair[0]))
     for word, of_word in ranked[:limit]:
         yield KeywordCount(
-            word=_spell(word, texts[word]),
+            word=spell_keywords([word], texts[word])[0],
             memories=len(of_word),
             mean_weight=round(fmean(of_word), _DIGITS),
         )
-
-
-def _spell(keyword: str, text: str) -> str:
-    """Return a keyword as a text writes it; the keyword itself is a stem, such as "memori"."""
-    return next((word for word in words(text) if keyword in terms(word)), keyword)
 
 
 def _by_activation(candidate: Candidate) -> tuple[float, str]:

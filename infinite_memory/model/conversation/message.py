@@ -47,7 +47,8 @@ def check_messages(
     """Return the messages of a caller, checked.
 
     A message is a `ChatMessage`, or a mapping with `role`, `content`, and if known `name` (or
-    `speaker`), `timestamp` and `id`. A timestamp is an aware datetime, ISO 8601, or a number of
+    `speaker`), `timestamp` and `id`. A content is a text, or a list of parts {"type": "text",
+    "text": ...} as chat models take it, which become lines. A timestamp is an aware datetime, ISO 8601, or a number of
     milliseconds since 1970; ISO 8601 without an offset is a time in `zone`. `max_bytes` bounds
     each content in UTF-8.
 
@@ -101,11 +102,33 @@ def _check_message(message: object, *, max_bytes: int, zone: str | None) -> Chat
     own_id = message.get("id")
     return ChatMessage(
         role=check_label(message["role"], "role", max_chars=64).lower(),
-        content=check_text(message["content"], "content", max_bytes=max_bytes),
+        content=check_text(_join_parts(message["content"]), "content", max_bytes=max_bytes),
         name=None if said_by is None else check_label(said_by, "name"),
         said_at=_check_timestamp(message.get("timestamp"), zone),
         id=None if own_id is None else check_label(own_id, "id"),
     )
+
+
+def _join_parts(content: object) -> object:
+    """Return the text of a content that is a list of parts; any other content as it is.
+
+    Raises:
+        InvalidInput: a part is no text.
+    """
+    if not isinstance(content, list | tuple):
+        return content
+    texts = []
+    for part in content:
+        text = (
+            part.get("text") if isinstance(part, Mapping) and part.get("type") == "text" else None
+        )
+        if not isinstance(text, str):
+            raise InvalidInput(
+                'content is a text, or a list of parts {"type": "text", "text": ...}, without'
+                f" {part!r:.100}"
+            )
+        texts.append(text)
+    return "\n".join(texts)
 
 
 def _check_timestamp(value: object, zone: str | None) -> datetime | None:

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from infinite_memory_mcp.arguments import Arguments, decode_json
 
-__all__ = ["ATTACHMENTS", "Attachments", "ConversationArguments", "Messages", "Weights"]
+__all__ = [
+    "ATTACHMENTS",
+    "Attachments",
+    "ConversationArguments",
+    "Messages",
+    "Weights",
+    "contents_of",
+]
 
 
 def _as_messages(value: Any) -> Any:
@@ -17,7 +25,17 @@ def _as_messages(value: Any) -> Any:
     return [decoded] if isinstance(decoded, dict) else decoded
 
 
-Messages = Annotated[list[dict[str, Any]], BeforeValidator(_as_messages)]
+def _as_list(value: Any) -> Any:
+    """Return a list of whatever the library will say of it that it is no message."""
+    decoded = _as_messages(value)
+    return [decoded] if isinstance(decoded, str) else decoded
+
+
+Messages = Annotated[
+    list[Any],
+    BeforeValidator(_as_list),
+    WithJsonSchema({"type": "array", "items": {"type": "object", "additionalProperties": True}}),
+]
 """Messages, objects with role and content; a single message need not be in a list."""
 
 Attachments = Annotated[list[dict[str, Any]] | None, BeforeValidator(_as_messages)]
@@ -36,3 +54,11 @@ class ConversationArguments(Arguments):
 
     conversation_id: str
     scope: str | None = Field(None, description="Only if the conversation is in a scope of its own")
+
+
+def contents_of(messages: Sequence[Any]) -> Iterator[object]:
+    """Yield the contents of messages that are not checked yet, and their parts of text."""
+    for message in messages:
+        content = message.get("content") if isinstance(message, dict) else message
+        for part in content if isinstance(content, list) else [content]:
+            yield part.get("text") if isinstance(part, dict) else part

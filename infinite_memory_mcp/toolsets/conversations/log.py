@@ -14,7 +14,12 @@ from infinite_memory_mcp.budget import DEFAULT_TOKENS, estimate_tokens, fit_coun
 from infinite_memory_mcp.data import memory_to_data, object_schema
 from infinite_memory_mcp.quotation import escape_label, quote_lines
 from infinite_memory_mcp.tool import Answer, ToolSpec
-from infinite_memory_mcp.toolsets.conversations.arguments import ATTACHMENTS, Attachments, Messages
+from infinite_memory_mcp.toolsets.conversations.arguments import (
+    ATTACHMENTS,
+    Attachments,
+    Messages,
+    contents_of,
+)
 from infinite_memory_mcp.toolsets.conversations.phrases import (
     Language,
     explain_errors,
@@ -54,7 +59,7 @@ def log_conversation(store: MemoryStore, arguments: LogConversation) -> Answer:
 
     Repeating a call, or giving the whole conversation so far, stores nothing twice.
     """
-    language = language_of(*(message.get("content") for message in arguments.messages))
+    language = language_of(*contents_of(arguments.messages))
     conversation_id = arguments.conversation_id
     with explain_errors(language):
         if conversation_id is None:

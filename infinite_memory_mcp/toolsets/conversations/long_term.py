@@ -15,7 +15,12 @@ from infinite_memory_mcp.budget import DEFAULT_TOKENS
 from infinite_memory_mcp.data import RECEIPT, object_schema, receipt_to_data
 from infinite_memory_mcp.quotation import escape_label, quote_lines
 from infinite_memory_mcp.tool import Answer, ToolSpec
-from infinite_memory_mcp.toolsets.conversations.arguments import ATTACHMENTS, Attachments, Messages
+from infinite_memory_mcp.toolsets.conversations.arguments import (
+    ATTACHMENTS,
+    Attachments,
+    Messages,
+    contents_of,
+)
 from infinite_memory_mcp.toolsets.conversations.phrases import (
     Language,
     explain_errors,
@@ -188,7 +193,7 @@ def list_long_term_memories(store: MemoryStore, arguments: ListLongTermMemories)
 def search_long_term_memories(store: MemoryStore, arguments: SearchLongTermMemories) -> Answer:
     """Show the long-term memories whose condition holds now, and two others at random."""
     language = language_of(
-        *(message.get("content") for message in reversed(arguments.messages)),
+        *contents_of(list(reversed(arguments.messages))),
         arguments.conversation_id,
     )
     with explain_errors(language):

@@ -118,9 +118,14 @@ _PHRASES: Mapping[str, tuple[str, str]] = {
         "从 {searched} 条短期记忆中想起 {count} 条，依据的关键词：{keywords}。{notice}",
     ),
     "nothing_recalled": (
-        "Nothing comes up: {searched} short-term memories in this conversation, and what was kept"
-        " in the last {minutes} minutes does not count.",
+        "Nothing comes up. Short-term memories in this conversation: {searched}; what was kept in"
+        " the last {minutes} minutes does not count.",
         "没有想起任何内容：本对话共有 {searched} 条短期记忆，最近 {minutes} 分钟内存入的不算。",
+    ),
+    "nothing_kept": (
+        "Nothing comes up: this conversation has no short-term memory yet. Ids of conversations"
+        " are compared letter by letter.",
+        "没有想起任何内容：本对话还没有短期记忆。请检查对话 id，它按字符逐一比较。",
     ),
     "top": ("Most relevant", "最相关"),
     "next": ("Next", "其次"),

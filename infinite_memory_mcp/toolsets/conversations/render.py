@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from infinite_memory.model.conversation.attachment import shown_text
 from infinite_memory_mcp.budget import estimate_tokens, fit_count
-from infinite_memory_mcp.quotation import escape_label, quote_lines
+from infinite_memory_mcp.excerpt import beginning_of, excerpt_lines, window_of
+from infinite_memory_mcp.quotation import escape_label
 from infinite_memory_mcp.toolsets.conversations.phrases import Language, language_of, say
 from infinite_memory_mcp.view import View
 
@@ -18,18 +20,36 @@ if TYPE_CHECKING:
 __all__ = ["fit_blocks", "render_block", "render_conversations", "render_stats"]
 
 _HEAD_TOKENS = 300
-_MAX_TEXT_CHARS = 4000
+_PART_TOKENS = 200
 
 
-def render_block(memory: Memory, view: View, columns: Sequence[str] = ()) -> str:
-    """Return a memory as a header with date, id and `columns`, and its text, framed as data."""
+def render_block(
+    memory: Memory, view: View, columns: Sequence[str] = (), *, words: Sequence[str] = ()
+) -> str:
+    """Return a memory as a header with date, id and `columns`, and its text, framed as data.
+
+    Of a long text it is the part from the line on that has most of `words`, or else the beginning,
+    with how to read on.
+    """
     header = [view.format_date(memory.happened_at), f"id {view.shorten(memory.id)}", *columns]
     if memory.speaker:
         header.append(escape_label(memory.speaker))
-    text = memory.text
-    if len(text) > _MAX_TEXT_CHARS:
-        text = f"{text[:_MAX_TEXT_CHARS].rstrip()}…"
-    return f"{' · '.join(header)}\n{quote_lines(text)}"
+    excerpt = beginning_of(memory)
+    if excerpt.is_cut:
+        excerpt = window_of(memory, _find_line(shown_text(memory), words), _PART_TOKENS)
+    return "\n".join([" · ".join(header), *excerpt_lines(memory, excerpt)])
+
+
+def _find_line(text: str, words: Sequence[str]) -> int:
+    """Return where the line with most of `words` begins, 0 if none has any."""
+    begin, best, most = 0, 0, 0
+    for line in text.split("\n"):
+        folded = line.casefold()
+        count = sum(word.casefold() in folded for word in words)
+        if count > most:
+            best, most = begin, count
+        begin += len(line) + 1
+    return best
 
 
 def fit_blocks(head: str, blocks: Sequence[str], budget: int, language: Language) -> str:

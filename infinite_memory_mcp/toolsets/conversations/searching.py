@@ -94,6 +94,7 @@ def search_memories(store: MemoryStore, arguments: SearchMemories) -> Answer:
                 say("relevance", language, value=hit.relevance),
                 say("score", language, value=hit.score),
             ],
+            words=hit.matched,
         )
         for hit in hits
     ]

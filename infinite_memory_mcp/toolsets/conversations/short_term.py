@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
+from infinite_memory.conversations.short_term.spelling import spell_keywords
 from infinite_memory_mcp.arguments import Arguments, Tokens
 from infinite_memory_mcp.budget import DEFAULT_TOKENS
 from infinite_memory_mcp.data import RECEIPT, memory_to_data, object_schema, receipt_to_data
@@ -19,6 +20,7 @@ from infinite_memory_mcp.toolsets.conversations.arguments import (
     ConversationArguments,
     Messages,
     Weights,
+    contents_of,
 )
 from infinite_memory_mcp.toolsets.conversations.phrases import (
     Language,
@@ -84,7 +86,7 @@ def add_short_term_memory(store: MemoryStore, arguments: AddShortTermMemory) -> 
 
     It comes up by its keywords, and fades.
     """
-    language = language_of(*(message.get("content") for message in arguments.messages))
+    language = language_of(*contents_of(arguments.messages))
     with explain_errors(language):
         receipt = store.conversations.add_short_term(
             arguments.messages,
@@ -95,6 +97,7 @@ def add_short_term_memory(store: MemoryStore, arguments: AddShortTermMemory) -> 
         )
     memory = store.get(receipt.id)
     keywords = list(islice(_keywords_of(memory.context), _SHOWN_KEYWORDS))
+    written = spell_keywords(keywords, memory.text)
     view = view_of_ids(store, [receipt.id])
     phrase = "added" if keywords else "no_keywords"
     if receipt.outcome == "unchanged":
@@ -103,7 +106,7 @@ def add_short_term_memory(store: MemoryStore, arguments: AddShortTermMemory) -> 
         phrase,
         language,
         id=view.shorten(receipt.id),
-        keywords=escape_label(", ".join(keywords)),
+        keywords=escape_label(", ".join(written)),
     )
     data = {**receipt_to_data(receipt), "keywords": keywords}
     if memory.attachments:
@@ -117,7 +120,7 @@ def search_short_term_memories(store: MemoryStore, arguments: SearchShortTermMem
 
     The two most relevant, the next, and two flashbacks at random.
     """
-    language = language_of(*(message.get("content") for message in arguments.recentMessages))
+    language = language_of(*contents_of(arguments.recentMessages))
     with explain_errors(language):
         recall = store.conversations.search_short_term(
             arguments.recentMessages,
@@ -126,7 +129,8 @@ def search_short_term_memories(store: MemoryStore, arguments: SearchShortTermMem
             scope=arguments.scope,
             seed=arguments.seed,
         )
-    return _render_recall(store, recall, language, arguments.max_tokens)
+    asked = "\n".join(map(str, contents_of(arguments.recentMessages)))
+    return _render_recall(store, recall, asked, language, arguments.max_tokens)
 
 
 def delete_short_term_memories(store: MemoryStore, arguments: DeleteShortTermMemories) -> Answer:
@@ -207,8 +211,9 @@ def _keywords_of(context: object) -> Iterator[str]:
 
 
 def _render_recall(
-    store: MemoryStore, recall: ShortTermRecall, language: Language, budget: int
+    store: MemoryStore, recall: ShortTermRecall, asked: str, language: Language, budget: int
 ) -> Answer:
+    """Return what came up for the messages with the text `asked`."""
     tiers = (("top", recall.top), ("next", recall.next), ("flashbacks", recall.flashbacks))
     hits = [(name, hit) for name, tier in tiers for hit in tier]
     view = view_of_memories(store, [hit.memory for _, hit in hits], has_times=True)
@@ -221,9 +226,11 @@ def _render_recall(
     }
     if not hits:
         minutes = f"{store.config.short_term.recent_minutes:g}"
-        text = say("nothing_recalled", language, searched=recall.searched, minutes=minutes)
+        phrase = "nothing_recalled" if recall.searched else "nothing_kept"
+        text = say(phrase, language, searched=recall.searched, minutes=minutes)
         return Answer(text=text, data=data)
-    keywords = ", ".join(islice(recall.keywords, _SHOWN_KEYWORDS)) or "–"
+    written = spell_keywords(islice(recall.keywords, _SHOWN_KEYWORDS), asked)
+    keywords = ", ".join(written) or "–"
     head = say(
         "recalled",
         language,
@@ -231,16 +238,20 @@ def _render_recall(
         searched=recall.searched,
         keywords=escape_label(keywords),
     )
-    blocks = [_render_hit(say(name, language), hit, view, language) for name, hit in hits]
+    blocks = [_render_hit(say(name, language), hit, recall, view, language) for name, hit in hits]
     return Answer(text=fit_blocks(head, blocks, budget, language), data=data)
 
 
-def _render_hit(tier: str, hit: ShortTermHit, view: View, language: Language) -> str:
+def _render_hit(
+    tier: str, hit: ShortTermHit, recall: ShortTermRecall, view: View, language: Language
+) -> str:
     columns = [tier, say("relevance", language, value=hit.relevance)]
     if hit.shared:
-        words = escape_label(", ".join(islice(hit.shared, _SHOWN_KEYWORDS)))
-        columns.append(say("shared", language, words=words))
-    return render_block(hit.memory, view, columns)
+        written = spell_keywords(islice(hit.shared, _SHOWN_KEYWORDS), hit.memory.text)
+        columns.append(say("shared", language, words=escape_label(", ".join(written))))
+    # A long text has words that are none of its keywords.
+    words = spell_keywords(recall.keywords, hit.memory.text)
+    return render_block(hit.memory, view, columns, words=words)
 
 
 def _hit_to_data(hit: ShortTermHit) -> dict[str, object]:
