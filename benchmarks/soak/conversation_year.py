@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.soak.conversing.life import Year, live_a_year
+from benchmarks.soak.conversing.life import BROKEN, Year, live_a_year
 from benchmarks.soak.report import conclude, scratch
 
 __all__ = ["main"]
@@ -30,15 +30,19 @@ def main() -> int:
     )
     parser.add_argument("--messages", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--keep", type=int, default=512, help="short-term memories that stay")
+    parser.add_argument("--broken", choices=list(BROKEN), help="break a rule, to see it noticed")
     parser.add_argument("--home", help="a folder for the store while it runs")
     flags = parser.parse_args()
     begun = time.monotonic()
     with scratch(flags.home) as folder:
-        year = live_a_year(folder, flags.messages // 2, flags.seed)
+        year = live_a_year(
+            folder, flags.messages // 2, flags.seed, keep=flags.keep, broken=flags.broken
+        )
         print_figures(year, folder / "home")
     minutes = (time.monotonic() - begun) / 60
     title = f"{year.searches:,} searches, {len(year.faults)} faults, {minutes:.1f} min"
-    return conclude(title, year.faults)
+    return conclude(title, year.faults, expected=flags.broken is not None)
 
 
 def print_figures(year: Year, home: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.soak.conversing.life import live_a_year
+from benchmarks.soak.conversing.life import BROKEN, live_a_year
 
 
 @pytest.mark.parametrize("keep", [512, 12])
@@ -21,3 +21,8 @@ def test_the_rules_of_choice_and_of_fading_hold_at_every_search(tmp_path: Path, 
     current = [len(ledger.memories) for ledger in year.ledgers.values()]
     assert year.archived == 80 - sum(current)
     assert (year.archived > 20) is (keep == 12)
+
+
+@pytest.mark.parametrize("broken", list(BROKEN))
+def test_a_server_that_breaks_a_rule_is_noticed(tmp_path: Path, broken: str) -> None:
+    assert live_a_year(tmp_path, turns=40, seed=3, keep=4, broken=broken).faults

@@ -275,7 +275,7 @@ async def test_keywords_are_said_as_they_are_written(connect: Connect) -> None:
         recalled = await text(
             client, "search_short_term_memories", conversation_id="c-1", recentMessages=asked
         )
-        assert "came up for: aquarium, rattle." in recalled
+        assert "for: aquarium, rattle." in recalled
         assert "shares aquariums, rattled" in recalled
 
 

@@ -22,10 +22,19 @@ from benchmarks.soak.conversing.turns import BEGIN, Turn, make_turns
 from infinite_memory.model.memory import Status
 from infinite_memory.storage.sqlite import SqliteStorage
 
-__all__ = ["CONVERSATIONS", "Year", "live_a_year"]
+__all__ = ["BROKEN", "CONVERSATIONS", "Year", "live_a_year"]
 
 CONVERSATIONS = ("main/talk 1 🐟", "main/talk 1", "Ännchen & 小明")
 """The ids of the conversations, which are told apart letter by letter; the first has most turns."""
+
+BROKEN: Mapping[str, Mapping[str, float]] = {
+    "recent": {"recent_minutes": 1},
+    "apart": {"apart_minutes": 1},
+    "threshold": {"threshold": 40},
+    "gain": {"top_gain": 4},
+    "fading": {"least_vitality": -3},
+}
+"""Settings that differ from the rules, by name: each must be noticed."""
 
 _DAY = timedelta(days=1)
 _TURNS_A_MEMORY = 2
@@ -58,6 +67,8 @@ class Year:
         logged = self._call(
             "log_conversation", conversation_id=turn.conversation, messages=turn.messages
         )
+        if logged["stored"] != len(turn.messages):
+            self.faults.append(f"{turn.at}: {logged['known']} new messages are taken for known")
         self.messages[turn.conversation] += logged["stored"]
         recent = self.recent[turn.conversation]
         recent += turn.messages
@@ -137,14 +148,20 @@ class Year:
                 )
 
 
-def live_a_year(folder: Path, turns: int, seed: int, *, keep: int = 512) -> Year:
+def live_a_year(
+    folder: Path, turns: int, seed: int, *, keep: int = 512, broken: str | None = None
+) -> Year:
     """Live a year of `turns` turns in a store in `folder`, through a server of its own.
 
     `keep` is the setting of that name: how many short-term memories of a conversation always stay.
+    `broken` names settings by which the server breaks a rule.
     """
     home = folder / "home"
     home.mkdir(mode=0o700, parents=True)
-    settings = {"upkeep": {"worker": False}, "short_term": {"keep": keep}}
+    settings = {
+        "upkeep": {"worker": False},
+        "short_term": {"keep": keep, **BROKEN.get(broken or "", {})},
+    }
     (home / "infinite_memory_config.json").write_text(json.dumps(settings), encoding="utf-8")
     clock = FileClock(folder / "clock")
     clock.set(BEGIN)

@@ -48,9 +48,9 @@ def check_messages(
 
     A message is a `ChatMessage`, or a mapping with `role`, `content`, and if known `name` (or
     `speaker`), `timestamp` and `id`. A content is a text, or a list of parts {"type": "text",
-    "text": ...} as chat models take it, which become lines. A timestamp is an aware datetime, ISO 8601, or a number of
-    milliseconds since 1970; ISO 8601 without an offset is a time in `zone`. `max_bytes` bounds
-    each content in UTF-8.
+    "text": ...} as chat models take it, which become lines. A timestamp is an aware datetime, ISO
+    8601, or a number of milliseconds since 1970; ISO 8601 without an offset is a time in `zone`.
+    `max_bytes` bounds each content in UTF-8.
 
     Raises:
         InvalidInput: a message cannot be used; the message has its position, counted from 1.
@@ -119,9 +119,8 @@ def _join_parts(content: object) -> object:
         return content
     texts = []
     for part in content:
-        text = (
-            part.get("text") if isinstance(part, Mapping) and part.get("type") == "text" else None
-        )
+        is_text = isinstance(part, Mapping) and part.get("type") == "text"
+        text = part.get("text") if is_text else None
         if not isinstance(text, str):
             raise InvalidInput(
                 'content is a text, or a list of parts {"type": "text", "text": ...}, without'
