@@ -25,4 +25,5 @@ def test_the_rules_of_choice_and_of_fading_hold_at_every_search(tmp_path: Path, 
 
 @pytest.mark.parametrize("broken", list(BROKEN))
 def test_a_server_that_breaks_a_rule_is_noticed(tmp_path: Path, broken: str) -> None:
-    assert live_a_year(tmp_path, turns=40, seed=3, keep=4, broken=broken).faults
+    keep = 4 if broken == "fading" else 512
+    assert live_a_year(tmp_path, turns=60, seed=3, keep=keep, broken=broken).faults

@@ -136,7 +136,7 @@ class Ledger:
         """Yield memories that were passed over for no reason."""
         scores = {memory.id: _relevance(memory, keywords, now) for memory in relevant}
         for memory in self.memories.values():
-            if memory in chosen or now - memory.at < _RECENT:
+            if memory in relevant or now - memory.at < _RECENT:
                 continue
             if len(chosen) < len(relevant) + 2 and _is_apart(memory, chosen):
                 yield f"{memory.id} could have been a flashback"
