@@ -30,7 +30,7 @@ CONVERSATIONS = ("main/talk 1 🐟", "main/talk 1", "Ännchen & 小明")
 BROKEN: Mapping[str, Mapping[str, float]] = {
     "recent": {"recent_minutes": 1},
     "apart": {"apart_minutes": 1},
-    "threshold": {"threshold": 90},
+    "threshold": {"threshold": 900},
     "gain": {"top_gain": 4},
     "fading": {"least_vitality": -3},
 }
