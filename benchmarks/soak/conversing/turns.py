@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
@@ -54,6 +55,8 @@ def make_turns(count: int, conversations: Sequence[str], seed: int) -> Iterator[
     """Yield turns over a year, in sessions of some minutes; the first conversation has most."""
     chance = random.Random(seed)
     weights = [9, *[1] * (len(conversations) - 1)]
+    # A turn that is told word for word again within the hour would be a call that was repeated.
+    numbers = itertools.count(1)
     sessions = _cut(count, chance)
     for number, size in enumerate(sessions):
         at = BEGIN + 365 * _DAY * number / len(sessions)
@@ -62,7 +65,7 @@ def make_turns(count: int, conversations: Sequence[str], seed: int) -> Iterator[
         for _ in range(size):
             at += timedelta(seconds=chance.randint(20, 240))
             conversation = chance.choices(conversations, weights)[0]
-            filled = [*chance.sample(words, 3), chance.randint(1, 400)]
+            filled = [*chance.sample(words, 3), next(numbers)]
             said = ("user", _PATTERNS), ("assistant", _ANSWERS)
             yield Turn(
                 at=at,
