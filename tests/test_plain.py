@@ -27,8 +27,9 @@ def test_a_memory_is_what_the_command_line_prints_of_it(memory: Memory) -> None:
 def test_every_public_value_can_be_given_as_plain_data() -> None:
     values = [getattr(infinite_memory, name) for name in infinite_memory.__all__]
     kinds = [kind for kind in values if isinstance(kind, type) and has(kind)]
-    # Callers give drafts; the configuration in force is for the command line.
-    others = {Draft, infinite_memory.Effective}
+    # Callers give drafts, and evaluators are given occasions; the configuration in force is for the
+    # command line.
+    others = {Draft, infinite_memory.Effective, infinite_memory.Occasion}
     assert {kind for kind in kinds if not issubclass(kind, PlainData)} == others
 
 

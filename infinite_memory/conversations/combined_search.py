@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from enum import StrEnum
 from typing import TypedDict
 
 from attrs import evolve, field, frozen
@@ -15,32 +14,17 @@ from infinite_memory.conversations.short_term.entry import entries_of
 from infinite_memory.conversations.text_pattern import contains_phrase
 from infinite_memory.errors import InvalidInput
 from infinite_memory.model.checks import check_choice, check_count, check_labels, check_moment
+from infinite_memory.model.conversation.choices import Order, Term
 from infinite_memory.model.conversation.message import check_conversation_id
 from infinite_memory.model.memory import Kind, Memory
 from infinite_memory.operations.services import Services
 from infinite_memory.plain import PlainData
 from infinite_memory.text.segmenter import WordSegmenter
 
-__all__ = ["ConversationHit", "MemorySearch", "Order", "SearchOptions", "Term", "search_memories"]
+__all__ = ["ConversationHit", "MemorySearch", "SearchOptions", "search_memories"]
 
 _NAME_WEIGHT = 2.0
 _SIMILARITY_WEIGHT = 10.0
-
-
-class Term(StrEnum):
-    """The term of a memory of a conversation, or both."""
-
-    SHORT_TERM = "short_term"
-    LONG_TERM = "long_term"
-    BOTH = "both"
-
-
-class Order(StrEnum):
-    """What hits are ordered by: relevance, activation ("score") or time."""
-
-    RELEVANCE = "relevance"
-    SCORE = "score"
-    TIME = "time"
 
 
 class SearchOptions(TypedDict, total=False):

@@ -22,7 +22,9 @@ TOOLS = {
     for name, specs in TOOLSETS.items()
     for spec in specs
 }
-FURTHER = {spec.run.__name__ for name in ("projects", "conversations") for spec in TOOLSETS[name]}
+FURTHER = {
+    spec.run.__name__ for name in ("projects", "conversations", "graph") for spec in TOOLSETS[name]
+}
 """The tools that this server does not offer to anybody."""
 
 
@@ -119,7 +121,7 @@ async def test_a_key_offers_the_tools_of_its_rights(keyed: Keyed, way: str, righ
         held = {name for name, needed in TOOLS.items() if needed in granted}
         assert offered == held - FURTHER
         for name in TOOLS.keys() - offered:
-            toolsets = "admin|projects|conversations"
+            toolsets = "admin|projects|conversations|graph"
             with pytest.raises(
                 MCPError, match=rf"'{name}' .*('{TOOLS[name]}'|toolset '({toolsets})')"
             ):

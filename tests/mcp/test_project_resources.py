@@ -72,7 +72,7 @@ async def test_the_list_of_conversations_is_still_a_resource_of_its_own(
     store.remember("Hello", kind="message", conversation_id="c1")
     async with connect() as client:
         listed = await read(client, "memory://conversations/list")
-    assert listed.startswith("1 conversation among the newest 2,000 memories.")
+    assert listed.startswith("Conversations, the latest first: 1.")
 
 
 async def test_lessons_of_open_repositories_and_of_global_come_newest_first(

@@ -20,6 +20,7 @@ from infinite_memory.model.address import masked
 from infinite_memory.model.commit import Commit
 from infinite_memory.storage.mongodb import MongoStorage
 from infinite_memory.storage.mongodb.connection import version_of
+from infinite_memory.storage.mongodb.schema import SCHEMA_VERSION
 from infinite_memory.testing.storage_contract import put
 
 SECRET = "hunter2"
@@ -211,7 +212,7 @@ def test_a_database_of_somebody_else_is_left_alone(
 @pytest.mark.parametrize(
     ("change", "error"),
     [
-        ({"$set": {"version": 3}}, SchemaTooNew),
+        ({"$set": {"version": SCHEMA_VERSION + 1}}, SchemaTooNew),
         ({"$set": {"version": "x"}}, StoreDamaged),
         ({"$unset": {"version": 1}}, StoreDamaged),
         ({"$set": {"identity": 7}}, StoreDamaged),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
-from infinite_memory.conversations.combined_search import Order, Term
+from infinite_memory.model.conversation.choices import Order, Term
 from infinite_memory_mcp.arguments import Labels, Limit, Tokens, decode_json, list_choices
 from infinite_memory_mcp.budget import DEFAULT_TOKENS
 from infinite_memory_mcp.data import memory_to_data, object_schema

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from infinite_memory.conversations.short_term.spelling import spell_keywords
 from infinite_memory_mcp.arguments import Arguments, Tokens
 from infinite_memory_mcp.budget import DEFAULT_TOKENS
 from infinite_memory_mcp.data import RECEIPT, memory_to_data, object_schema, receipt_to_data
@@ -97,7 +96,7 @@ def add_short_term_memory(store: MemoryStore, arguments: AddShortTermMemory) -> 
         )
     memory = store.get(receipt.id)
     keywords = list(islice(_keywords_of(memory.context), _SHOWN_KEYWORDS))
-    written = spell_keywords(keywords, memory.text)
+    written = _spell(keywords, memory.text)
     view = view_of_ids(store, [receipt.id])
     phrase = "added" if keywords else "no_keywords"
     if receipt.outcome == "unchanged":
@@ -203,6 +202,15 @@ def analyze_memory_patterns(store: MemoryStore, arguments: AnalyzeMemoryPatterns
     return Answer(text="\n".join(lines), data=data)
 
 
+def _spell(keywords: Iterable[str], text: str) -> tuple[str, ...]:
+    # Late, since the stemmer is loaded with it: the list of tools needs none.
+    from infinite_memory.conversations.short_term.spelling import (  # noqa: PLC0415
+        spell_keywords,
+    )
+
+    return spell_keywords(keywords, text)
+
+
 def _keywords_of(context: object) -> Iterator[str]:
     """Yield the keywords in the context of a short-term memory, the greatest weight first."""
     payload = context.get("short_term") if hasattr(context, "get") else None
@@ -229,7 +237,7 @@ def _render_recall(
         phrase = "nothing_recalled" if recall.searched else "nothing_kept"
         text = say(phrase, language, searched=recall.searched, minutes=minutes)
         return Answer(text=text, data=data)
-    written = spell_keywords(islice(recall.keywords, _SHOWN_KEYWORDS), asked)
+    written = _spell(islice(recall.keywords, _SHOWN_KEYWORDS), asked)
     keywords = ", ".join(written) or "–"
     head = say(
         "recalled",
@@ -247,10 +255,10 @@ def _render_hit(
 ) -> str:
     columns = [tier, say("relevance", language, value=hit.relevance)]
     if hit.shared:
-        written = spell_keywords(islice(hit.shared, _SHOWN_KEYWORDS), hit.memory.text)
+        written = _spell(islice(hit.shared, _SHOWN_KEYWORDS), hit.memory.text)
         columns.append(say("shared", language, words=escape_label(", ".join(written))))
     # A long text has words that are none of its keywords.
-    words = spell_keywords(recall.keywords, hit.memory.text)
+    words = _spell(recall.keywords, hit.memory.text)
     return render_block(hit.memory, view, columns, words=words)
 
 
