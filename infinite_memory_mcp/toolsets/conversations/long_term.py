@@ -102,7 +102,7 @@ class SearchLongTermMemories(Arguments):
     messages: Messages = Field(description="{role, content}, oldest first")
     conversation_id: str = _DEFAULT
     participants: Annotated[
-        dict[str, Any] | list[Any] | str | None, BeforeValidator(decode_json)
+        dict[str, Any] | list[str | dict[str, Any]] | str | None, BeforeValidator(decode_json)
     ] = Field(None, description="Who takes part, for conditions")
     scope: str | None = None
     seed: int | None = Field(None, description="Draws the same two at random again")
