@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from pydantic import BeforeValidator, Field
 
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from infinite_memory.conversations.long_term.values import Activation, LongTermMemory
+    from infinite_memory.model.memory import JsonValue
     from infinite_memory.model.receipt import Receipt
     from infinite_memory.store import MemoryStore
 
@@ -200,7 +201,7 @@ def search_long_term_memories(store: MemoryStore, arguments: SearchLongTermMemor
         activation = store.triggers.activate(
             arguments.messages,
             arguments.conversation_id,
-            participants=arguments.participants,
+            participants=cast("JsonValue", arguments.participants),
             scope=arguments.scope,
             seed=arguments.seed,
         )
