@@ -98,10 +98,11 @@ class Conversations(Group):
         """Return messages of a conversation in the order in which they were said.
 
         They are at most `limit`, up to 1,000, from the position `start` on, counted from 0; None
-        for `start` returns the last ones. Without `scope` every open scope is read.
+        for `start` returns the last ones. Without `scope` the default scope is read, and the scope
+        of the conversation if it has one.
 
         Raises:
-            NotFound: nothing is stored of the conversation.
+            NotFound: nothing is stored of the conversation there; the message names other scopes.
             InvalidInput: a value cannot be used.
         """
         return read_conversation(
@@ -126,7 +127,7 @@ class Conversations(Group):
 
         It can be undone; up to 20,000 memories are one change. With `hard` all of it is erased for
         good, with everything that quotes it, in changes of up to 1,000 memories. Without `scope`
-        that in every open scope.
+        it is what is in the default scope, and in that of the conversation.
 
         Raises:
             NotFound: nothing is stored of the conversation.

@@ -74,7 +74,7 @@ def conversations_list(store: MemoryStore) -> str:
 
 def conversation_stats(store: MemoryStore, id: str) -> str:  # noqa: A002 - as in the address
     """The numbers of a conversation: its log, and its short-term and long-term memories."""
-    return render_stats(store.conversations.stats(id))
+    return render_stats(store.conversations.stats(id, scope="ALL"))
 
 
 def memory(store: MemoryStore, id: str) -> str:  # noqa: A002 - the name in the address

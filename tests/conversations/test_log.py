@@ -211,6 +211,25 @@ def test_a_conversation_is_deleted_as_a_whole_and_one_undo_brings_it_back(
     assert len(texts(store, "talk-1")) == 3
 
 
+def test_a_conversation_of_another_scope_is_neither_read_nor_deleted(store: MemoryStore) -> None:
+    store.conversations.log(TALK[:1], "default")
+    store.conversations.log(TALK[1:], "default", scope="Work")
+    store.conversations.add_short_term(TALK[1:], "default", scope="Work")
+    store.conversations.log(TALK, "plans", scope="Work")
+    assert texts(store, "default") == [TALK[0]["content"]]
+    assert len(texts(store, "default", scope="Work")) == 2
+    assert store.conversations.stats("default").short_term.count == 0
+    assert store.conversations.stats("default", scope="ALL").short_term.count == 1
+    assert len(store.conversations.delete("default").ids) == 1
+    assert len(texts(store, "default", scope="Work")) == 2
+    for call in (store.conversations.read, store.conversations.delete):
+        with pytest.raises(NotFound, match="it is in 'Work': give the scope"):
+            call("plans")
+    inside = store.confine(scopes=["Home"])
+    with pytest.raises(NotFound, match="letter by letter"):
+        inside.conversations.read("plans")
+
+
 def test_a_conversation_can_be_erased_for_good(store: MemoryStore) -> None:
     store.conversations.log(TALK, "talk-1")
     store.conversations.add_short_term(TALK[:2], "talk-1")

@@ -224,6 +224,19 @@ def test_frequent_stats_and_patterns(store: MemoryStore, clock: Any) -> None:
     assert len(patterns.most_recalled) == 3
 
 
+def test_the_most_frequent_may_have_a_scope_of_its_own(open_store: OpenStore) -> None:
+    store = open_store(conversation_scopes=True)
+    store.conversations.add_short_term(said("the aquarium"), "chat")
+    assert store.conversations.frequent_conversation() == ("chat", 1)
+    assert store.conversations.frequent_conversation(scope="Global") is None
+
+
+def test_a_repeated_call_says_how_the_memory_is_found(store: MemoryStore) -> None:
+    first = store.conversations.add_short_term(said("The pump rattles"), "chat")
+    again = store.conversations.add_short_term(said("The pump rattles"), "chat")
+    assert again.searchable is first.searchable
+
+
 def test_both_terms_are_searched_by_keywords_dates_and_score(
     store: MemoryStore, clock: Any
 ) -> None:

@@ -30,14 +30,16 @@ _LIVING = frozenset({Status.CURRENT, Status.SUPERSEDED, Status.ARCHIVED})
 def conversation_criteria(
     services: Services, conversation_id: str, scope: str | None, *, kinds: frozenset[Kind] | None
 ) -> Criteria:
-    """Return the criteria of the memories of a conversation, in every open scope without `scope`.
+    """Return the criteria of the memories of a conversation in a scope.
+
+    Without `scope` they are those in the default scope, and in the scope of the conversation.
 
     Raises:
         InvalidInput: the id cannot be used.
         UnknownScope: there is no such scope.
     """
     conditions: Conditions = {
-        "scope": ALL if scope is None else scope,
+        "scope": scope,
         "conversation_id": check_conversation_id(conversation_id),
         "inherited": "none",
     }
@@ -65,7 +67,7 @@ def read_conversation(
     criteria = conversation_criteria(services, conversation_id, scope, kinds=kinds)
     messages = list(iterate_memories(services, criteria))[::-1]
     if not messages:
-        raise _unknown_conversation(conversation_id)
+        raise _unknown_conversation(services, conversation_id)
     first = max(0, len(messages) - limit) if start is None else start
     check_count(first, "start", low=0, high=2**62)
     shown = messages[first : first + limit]
@@ -90,7 +92,7 @@ def delete_conversation(
         criteria = evolve(criteria, statuses=None)
     memories = list(iterate_memories(services, criteria))
     if not memories:
-        raise _unknown_conversation(conversation_id)
+        raise _unknown_conversation(services, conversation_id)
     if hard:
         return BulkReceipt(ids=erase_all(services, memories))
     for start in range(0, len(memories), _MOST_AT_ONCE):
@@ -98,7 +100,15 @@ def delete_conversation(
     return BulkReceipt(ids=tuple([memory.id for memory in memories]))
 
 
-def _unknown_conversation(conversation_id: str) -> NotFound:
+def _unknown_conversation(services: Services, conversation_id: str) -> NotFound:
+    everywhere = conversation_criteria(services, conversation_id, ALL, kinds=None)
+    page = services.storage.find(everywhere, limit=_PAGE)
+    scopes = sorted({memory.scope for memory in page.memories if everywhere.admit(memory)})
+    if scopes:
+        return NotFound(
+            f"nothing is stored here of the conversation {conversation_id!r:.100}; it is in"
+            f" {', '.join(map(repr, scopes[:5]))}: give the scope"
+        )
     return NotFound(
         f"nothing is stored of the conversation {conversation_id!r:.100}: ids are compared letter"
         " by letter; the list of conversations shows those that exist"

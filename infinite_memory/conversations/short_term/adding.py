@@ -27,8 +27,9 @@ from infinite_memory.model.receipt import Outcome, Receipt, Searchable
 from infinite_memory.model.scope import find_spelling, fold_name
 from infinite_memory.operations.conversation_scopes import unnamed_scope
 from infinite_memory.operations.services import Services
-from infinite_memory.operations.writes.receipts import receipt_of
+from infinite_memory.operations.writes.receipts import has_vectors, receipt_of
 from infinite_memory.operations.writes.remember import remember
+from infinite_memory.operations.writes.revise import get_record
 from infinite_memory.text.segmenter import WordSegmenter
 
 __all__ = ["add_short_term", "check_recent", "check_role_weights", "keywords_now"]
@@ -64,7 +65,9 @@ def add_short_term(
     ]
     known = _find_known(same, checked[-1].said_at, now)
     if known is not None:
-        receipt = receipt_of(known, Outcome.UNCHANGED, Searchable.WORDS)
+        is_embedded = has_vectors(services, get_record(services, known.id))
+        searchable = Searchable.MEANING if is_embedded else Searchable.WORDS
+        receipt = receipt_of(known, Outcome.UNCHANGED, searchable)
         return attach_after(services, receipt, files)
     keywords = keywords_now(services, checked, entries, role_weights)
     draft = Draft(

@@ -22,6 +22,7 @@ from infinite_memory.model.checks import check_count
 from infinite_memory.model.conversation.message import check_conversation_id
 from infinite_memory.model.memory import Kind, Memory
 from infinite_memory.model.timestamps import in_zone
+from infinite_memory.operations.scopes import ALL
 from infinite_memory.operations.services import Services
 from infinite_memory.plain import PlainData
 
@@ -151,9 +152,10 @@ def analyze_patterns(
 def find_frequent_conversation(services: Services, *, scope: str | None) -> tuple[str, int] | None:
     """Return the conversation with most short-term memories, and their number, None without any.
 
+    Without `scope` those of every open scope count.
     Of equal numbers the conversation with the latest memory comes first.
     """
-    entries = entries_of(services, None, scope)
+    entries = entries_of(services, None, ALL if scope is None else scope)
     # Oldest first, and a counter keeps the order of equal counts: so count the latest first.
     counts = Counter(str(entry.memory.conversation_id) for entry in reversed(entries))
     return counts.most_common(1)[0] if counts else None

@@ -27,7 +27,7 @@ _scope_option = click.option(
     "--scope",
     metavar="NAME",
     shell_complete=complete_scopes,
-    help="Only in this scope; in every open one if left out.",
+    help="In this scope; without it every open one is listed, and the default one meant.",
 )
 
 
