@@ -99,7 +99,7 @@ def test_due_lists_dated_reminders_and_conditions_of_time(run: Run, ask: Ask, ho
         "--id",
         "rent",
     )
-    add(home, "always", "true", scope="work")
+    add(home, "always", "Date.now() > 0", scope="work")
     first, second = run("due", "--days", "3").stdout.splitlines()
     assert "  work  always: text of always  reminder:" in first
     assert "  Global  Pay the rent  rent" in second

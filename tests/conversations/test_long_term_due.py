@@ -63,9 +63,18 @@ def test_a_part_on_the_time_counts_at_any_depth(timed: MemoryStore) -> None:
 
 
 def test_code_is_due_when_it_holds_now(timed: MemoryStore) -> None:
-    timed.triggers.add("always", "look at the board", "true")
-    timed.triggers.add("never", "nothing", "false")
+    timed.triggers.add("July", "look at the board", "new Date().getMonth() === 6")
+    timed.triggers.add("May", "nothing", "new Date().getMonth() === 4")
     assert due(timed) == [("look at the board", NOW)]
+
+
+def test_a_condition_without_a_time_is_never_due(timed: MemoryStore) -> None:
+    # Both hold while nobody says anything.
+    timed.triggers.add("silence", "not about work", {"none_of": ["work"]})
+    timed.triggers.add("code", "no work either", "!match_keys(context.messages, ['work'])")
+    assert due(timed) == []
+    assert not [s for s in timed.briefing().sections if s.part is BriefingPart.DUE]
+    assert len(timed.triggers.activate([{"role": "user", "content": "rest"}]).activated) == 2
 
 
 def test_what_is_disabled_forgotten_or_over_is_not_due(timed: MemoryStore) -> None:
@@ -117,7 +126,7 @@ def test_a_condition_that_hangs_keeps_no_briefing_from_being_quick(timed: Memory
         timed.triggers.add(
             f"hangs {number}",
             "text",
-            "context.messages.length === 0 && (() => { while (true) {} })()",
+            "context.messages.length === 0 && Date && (() => { while (true) {} })()",
             conversation_id=f"c{number}",
         )
     timed.triggers.add("today", "Congratulate Alice", {"on": "2026-07-17"})

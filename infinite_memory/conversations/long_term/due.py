@@ -57,7 +57,7 @@ def find_due(
         if (scopes is None or entry.memory.scope in scopes)
         and conversation in (None, entry.conversation_id)
     ]
-    triggers = [entry for entry in selected if entry.trigger is not None]
+    triggers = [entry for entry in selected if _depends_on_time(entry.trigger)]
     moments = {
         entry.memory.id: moment
         for entry in selected
@@ -79,14 +79,14 @@ def find_due(
 def find_holding_now(
     services: Services, scopes: Collection[str], *, code_seconds: float
 ) -> list[Memory]:
-    """Return the long-term memories in `scopes` whose condition holds without any message.
+    """Return the long-term memories in `scopes` whose condition of time holds without a message.
 
     Conditions that are code are checked for `code_seconds`, and as long as the last of them takes.
     """
     triggers = [
         entry
         for entry in read_book(services).values()
-        if entry.trigger is not None and entry.memory.scope in scopes
+        if _depends_on_time(entry.trigger) and entry.memory.scope in scopes
     ]
     code_until = time.monotonic() + code_seconds
     holding = _check_now(services, triggers, services.clock(), code_until=code_until)
@@ -104,7 +104,7 @@ def _find_moments(
     waiting = [
         entry
         for entry in triggers
-        if entry.memory.id not in moments and _depends_on_time(entry.trigger)
+        if entry.memory.id not in moments and not _is_code(entry.trigger)
     ][:_MOST_LOOKED_AHEAD]
     # The full hours of the configured time zone, whose offset may be half an hour.
     local = in_zone(now, services.config.time_zone)
@@ -116,10 +116,19 @@ def _find_moments(
     return moments
 
 
+def _is_code(trigger: Trigger | None) -> bool:
+    return trigger is not None and trigger.language is Language.JAVASCRIPT
+
+
 def _depends_on_time(trigger: Trigger | None) -> bool:
-    """Return whether a trigger is rules with a part on the time, at any depth."""
-    if trigger is None or trigger.language is not Language.RULES:
+    """Return whether a trigger has a part on the time: a rule at any depth, or `Date` in code.
+
+    Without one nothing is due: "no message is about work" holds whenever nobody says anything.
+    """
+    if trigger is None:
         return False
+    if _is_code(trigger):
+        return "Date" in str(trigger.condition)
     parts: list[JsonValue] = [trigger.condition]
     while parts:
         part = parts.pop()
