@@ -119,6 +119,18 @@ class Memory(PlainData):
         return self.context.get("indexed") is not False
 
     @property
+    def is_dreamed(self) -> bool:
+        """Whether the memory is a topic summary: a summary that the dreamer wrote.
+
+        Its context has a mapping under `dreamed`, with its level and who wrote it.
+        """
+        return (
+            self.kind is Kind.SUMMARY
+            and self.origin is Origin.DREAM
+            and isinstance(self.context.get("dreamed"), Mapping)
+        )
+
+    @property
     def heading(self) -> str:
         """The title, or else the beginning of the text on one line, cut between words."""
         return self.title or shorten(self.text, _HEADING_CHARS)
