@@ -24,6 +24,7 @@ Every error derives from `InfiniteMemoryError` and from the built-in error that 
     │   ├── ArchiveTooNew                      a newer version of this package wrote it
     │   └── WrongPassphrase                    it is encrypted, with another passphrase
     ├── SummariserError (RuntimeError)         the model that writes summaries cannot be asked
+    ├── JudgeError (RuntimeError)              the model that judges pairs cannot be asked
     └── EmbedderError (RuntimeError)           the embedding model cannot be loaded or run
 
 A message shows the offending value and names the way out.
@@ -45,6 +46,7 @@ __all__ = [
     "IdTaken",
     "InfiniteMemoryError",
     "InvalidInput",
+    "JudgeError",
     "KeyElsewhere",
     "NotFound",
     "ReadOnly",
@@ -211,3 +213,7 @@ class EmbedderError(InfiniteMemoryError, RuntimeError):
 
 class SummariserError(InfiniteMemoryError, RuntimeError):
     """The model that writes summaries cannot be asked, or gave no usable answer."""
+
+
+class JudgeError(InfiniteMemoryError, RuntimeError):
+    """The model that judges pairs of memories cannot be asked, or gave no usable answer."""

@@ -51,6 +51,8 @@ LAYERS = [
     "infinite_memory.exchange",
     "infinite_memory.projects",
     "infinite_memory.upkeep",
+    "infinite_memory.dreamer",
+    "infinite_memory.worker",
     "infinite_memory.store",
     "infinite_memory.testing",
     "infinite_memory.clients",
@@ -65,7 +67,7 @@ MONGODB = "infinite_memory.storage.mongodb"
 LATE = {
     *("onnxruntime", "tokenizers", "onnx", "rjieba", "holidays", "rich", "mcp", "msvcrt", "fcntl"),
     *("zstandard", "cryptography", "ijson", "yaml", "pypdf", "plotly"),
-    *("quickjs", "quickjs_ng", "re2", "dateutil"),
+    *("quickjs", "quickjs_ng", "re2", "dateutil", "networkx"),
 }
 # They answer before the library is imported, so they may also import parts of it late.
 ENTRY_POINTS = ("infinite_memory.hooks.", "infinite_memory.cli.", "infinite_memory_mcp.")

@@ -55,6 +55,8 @@ class Operation(StrEnum):
     """A part of an import; an undo of a part undoes the whole import."""
     UPKEEP = "upkeep"
     """A run of a job of the upkeep, whose summary is the reason of the entry."""
+    DREAM = "dream"
+    """A cycle of the dreamer: links and topic summaries of a scope."""
     TRIGGER = "trigger"
     """An approval of the condition of a long-term memory; no import and no merge makes it."""
 

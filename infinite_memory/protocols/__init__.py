@@ -5,6 +5,7 @@ An implementation of `Storage`, `Search` or `Embedder` must pass its contract in
 """
 
 from infinite_memory.protocols.embedder import Embedder
+from infinite_memory.protocols.judge import Judge
 from infinite_memory.protocols.lease import Lease, SupportsLease
 from infinite_memory.protocols.search import (
     Search,
@@ -35,6 +36,7 @@ from infinite_memory.protocols.whole_store import (
 
 __all__ = [
     "Embedder",
+    "Judge",
     "Lease",
     "Replacement",
     "Search",

@@ -19,7 +19,7 @@ from infinite_memory.operations.services import Services
 from infinite_memory.protocols import limit_to_brief_calls
 from infinite_memory.storage.forks import crossed_fork
 from infinite_memory.store.shared_models import SharedModels
-from infinite_memory.upkeep.health import check_upkeep
+from infinite_memory.worker.health import check_upkeep
 
 __all__ = ["Group", "Lifetime", "OpenStore"]
 

@@ -10,11 +10,11 @@ from infinite_memory.model.receipt import Receipt
 from infinite_memory.observe.recorder import measure_calls
 from infinite_memory.operations.calls import count_call
 from infinite_memory.store.lifetime import Group
-from infinite_memory.upkeep.optimize import optimize
 from infinite_memory.upkeep.report import UpkeepReport
 from infinite_memory.upkeep.summaries.storing import store_summary
 from infinite_memory.upkeep.summaries.wanted import WantedSummary, find_wanted
-from infinite_memory.upkeep.worker import OnReport, Worker
+from infinite_memory.worker.optimize import optimize
+from infinite_memory.worker.worker import OnReport, Worker
 
 __all__ = ["Upkeep"]
 

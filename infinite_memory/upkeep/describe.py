@@ -18,16 +18,22 @@ _DONE = {
     StepAction.ARCHIVE: "archived {}",
     StepAction.SUMMARISE: "stored {}",
     StepAction.LINK: "made {}",
+    StepAction.STRENGTHEN: "strengthened {}",
+    StepAction.REWRITE: "wrote {} anew",
 }
 _WOULD = {
     StepAction.ERASE: "would erase {} for good",
     StepAction.ARCHIVE: "would archive {}",
     StepAction.SUMMARISE: "would store {}",
     StepAction.LINK: "would make {}",
+    StepAction.STRENGTHEN: "would strengthen {}",
+    StepAction.REWRITE: "would write {} anew",
 }
 _NOUNS = {
     StepAction.SUMMARISE: ("summary", "summaries"),
     StepAction.LINK: ("link", "links"),
+    StepAction.STRENGTHEN: ("link", "links"),
+    StepAction.REWRITE: ("summary", "summaries"),
 }
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from attrs import field, frozen
 
 from infinite_memory.model.commit import Commit
+from infinite_memory.model.entry import Operation
 from infinite_memory.upkeep.report import UpkeepStep
 
 if TYPE_CHECKING:
@@ -35,15 +36,21 @@ class Plan:
     that must succeed before the commit, such as an export, and `work` comes after it, such as a
     backup; `intends` has a sentence for every part of both. `notes` are kept for the next run, see
     `SupportsLease.note_upkeep`. `more` says that the bound was reached: the job stays due.
+
+    `recheck`, if given, returns the commit again without what others have changed meanwhile: it is
+    called right before the commit, and again if others commit at the same moment. `reason` stands
+    in the entry in place of the summary of the job.
     """
 
     steps: Sequence[UpkeepStep] = ()
     commit: Commit = field(factory=Commit)
+    recheck: Callable[[], Commit] | None = None
     prepare: Work | None = None
     work: Work | None = None
     intends: Sequence[str] = ()
     notes: Mapping[str, str] = field(factory=dict)
     more: bool = False
+    reason: str = ""
 
 
 @frozen(kw_only=True)
@@ -53,7 +60,7 @@ class Job:
     The job is due when `every` has passed since its last run; a heavy job waits for the quiet hour.
     A job works within a scope: nothing that it stores joins two scopes. It reads at most some
     thousand records a run, and leaves a note of how far it came. `whole_store` keeps it from
-    handles that show only some scopes.
+    handles that show only some scopes. `operation` is that of its entries.
     """
 
     name: str
@@ -62,3 +69,4 @@ class Job:
     plan: Callable[[JobContext], Plan]
     is_heavy: bool = False
     whole_store: bool = False
+    operation: Operation = Operation.UPKEEP

@@ -20,6 +20,10 @@ class StepAction(StrEnum):
     SUMMARISE = "summarise"
     """Store a summary of it, or rather of the conversation or the period that it begins."""
     LINK = "link"
+    STRENGTHEN = "strengthen"
+    """Give a link of the dreamer more weight, because it was found again."""
+    REWRITE = "rewrite"
+    """Write a topic summary anew, because its sources changed or became more."""
 
 
 @frozen(kw_only=True)

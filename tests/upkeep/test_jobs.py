@@ -24,12 +24,12 @@ from infinite_memory.model.memory import Kind, Memory
 from infinite_memory.storage.inmemory import InMemoryStorage
 from infinite_memory.storage.sqlite import SqliteStorage
 from infinite_memory.testing.embedders import HashingEmbedder
-from infinite_memory.upkeep import jobs as all_jobs
 from infinite_memory.upkeep.context import JobContext
 from infinite_memory.upkeep.job import MAX_CHANGES
 from infinite_memory.upkeep.notes import last_run, read_notes
 from infinite_memory.upkeep.report import JobReport, StepAction
-from infinite_memory.upkeep.run import run_job
+from infinite_memory.worker import jobs as all_jobs
+from infinite_memory.worker.run import run_job
 
 BEGIN = datetime(2024, 1, 1, tzinfo=UTC)
 YEAR = timedelta(days=365)

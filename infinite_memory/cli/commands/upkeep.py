@@ -15,8 +15,8 @@ from infinite_memory.cli.stopping import stopped_by_signals
 from infinite_memory.cli.waiting import end_waiting
 from infinite_memory.store import MemoryStore
 from infinite_memory.upkeep.describe import describe_report, shown_steps
-from infinite_memory.upkeep.jobs import JOBS
 from infinite_memory.upkeep.report import JobReport, UpkeepReport
+from infinite_memory.worker.jobs import JOBS
 
 __all__ = ["optimize_command", "worker_command"]
 

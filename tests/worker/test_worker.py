@@ -21,7 +21,7 @@ from infinite_memory.testing.storage_contract.base import make_memory
 from infinite_memory.upkeep.context import JobContext
 from infinite_memory.upkeep.job import Job, Plan
 from infinite_memory.upkeep.report import JobReport
-from infinite_memory.upkeep.worker import Pace, Worker
+from infinite_memory.worker.worker import Pace, Worker
 
 NOON = datetime(2026, 6, 5, 12, tzinfo=UTC)
 QUICK = Pace(first=0, look=0.01, more=0.01, renew=0.01)

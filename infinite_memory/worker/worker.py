@@ -28,10 +28,10 @@ from infinite_memory.protocols import Lease, SupportsLease
 from infinite_memory.upkeep.context import JobContext
 from infinite_memory.upkeep.job import Job
 from infinite_memory.upkeep.notes import read_notes, write_notes
-from infinite_memory.upkeep.optimize import available_jobs, may_work
 from infinite_memory.upkeep.report import JobReport
-from infinite_memory.upkeep.run import run_job
-from infinite_memory.upkeep.schedule import due_jobs, is_quiet, notes_of_waiting
+from infinite_memory.worker.optimize import available_jobs, may_work
+from infinite_memory.worker.run import run_job
+from infinite_memory.worker.schedule import due_jobs, is_quiet, notes_of_waiting
 
 __all__ = ["WORKER", "OnReport", "Pace", "Worker"]
 

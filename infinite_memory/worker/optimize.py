@@ -10,11 +10,11 @@ from infinite_memory.operations.services import Services
 from infinite_memory.storage.read_only import ReadOnlyStorage
 from infinite_memory.upkeep.context import JobContext
 from infinite_memory.upkeep.job import Job
-from infinite_memory.upkeep.jobs import JOBS
 from infinite_memory.upkeep.notes import read_notes
 from infinite_memory.upkeep.report import UpkeepReport
-from infinite_memory.upkeep.run import run_job
-from infinite_memory.upkeep.schedule import due_jobs
+from infinite_memory.worker.jobs import JOBS
+from infinite_memory.worker.run import run_job
+from infinite_memory.worker.schedule import due_jobs
 
 __all__ = ["available_jobs", "may_work", "optimize"]
 

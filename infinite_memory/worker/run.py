@@ -9,8 +9,10 @@ from attrs import evolve
 
 from infinite_memory.errors import Conflict, InfiniteMemoryError, ReadOnly
 from infinite_memory.model.codec import iso
-from infinite_memory.model.entry import Operation
+from infinite_memory.model.commit import Commit
+from infinite_memory.model.link import Link
 from infinite_memory.operations.journal import with_entry
+from infinite_memory.operations.services import Services
 from infinite_memory.operations.writes.bulk_erase import finish_erasing
 from infinite_memory.upkeep.context import JobContext
 from infinite_memory.upkeep.job import Job, Plan
@@ -21,6 +23,7 @@ __all__ = ["run_job"]
 
 _log = logging.getLogger(__name__)
 _ATTEMPTS = 5
+_RECHECKS = 20
 _RECENT_ENTRIES = 20
 
 
@@ -63,23 +66,45 @@ def _run(job: Job, context: JobContext, *, dry_run: bool) -> JobReport:
 
 
 def _commit(job: Job, context: JobContext, plan: Plan) -> int | None:
-    """Commit the changes of the plan, and return the number of its entry, None if there is none."""
-    if not plan.commit.changes:
+    """Commit the changes of the plan, and return the number of its entry, None if there is none.
+
+    Raises:
+        Conflict: others changed what the plan looked at, or kept committing.
+    """
+    for number in range(_RECHECKS):
+        changes = plan.commit if plan.recheck is None else plan.recheck()
+        try:
+            return _commit_changes(job, context, changes, plan.reason or job.summary)
+        except Conflict:
+            if plan.recheck is None or number == _RECHECKS - 1:
+                raise
+    return None
+
+
+def _commit_changes(job: Job, context: JobContext, changes: Commit, reason: str) -> int | None:
+    if not changes.changes:
         return None
     services = context.services
-    expected = evolve(plan.commit.expect, lease=context.lease)
     commit = with_entry(
         services,
-        Operation.UPKEEP,
-        evolve(plan.commit, expect=expected),
-        reason=job.summary,
+        job.operation,
+        evolve(changes, expect=evolve(changes.expect, lease=context.lease)),
+        links=_replaced_links(services, changes),
+        reason=reason,
     )
     services.storage.commit(commit)
-    if plan.commit.erases:
-        finish_erasing(services, [erase.id for erase in plan.commit.erases])
+    if changes.erases:
+        finish_erasing(services, [erase.id for erase in changes.erases])
     # Others may have committed since, but hardly this many.
     newest = services.storage.journal(limit=_RECENT_ENTRIES)
     return next((entry.number for entry in newest if entry.action == commit.entry), None)
+
+
+def _replaced_links(services: Services, changes: Commit) -> list[Link]:
+    """Return the links that exist now among the memories that the commit links or unlinks."""
+    keys = {*(link.key for link in changes.links), *changes.erased_links}
+    present = services.storage.links({key.source for key in keys}) if keys else ()
+    return [link for link in present if link.key in keys]
 
 
 def _report(job: Job, plan: Plan, *, done: Sequence[str], entry: int | None = None) -> JobReport:

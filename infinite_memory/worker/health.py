@@ -8,7 +8,7 @@ from infinite_memory.model.verification import Diagnosis, State
 from infinite_memory.operations.services import Services
 from infinite_memory.protocols import SupportsLease
 from infinite_memory.upkeep.notes import last_run, read_notes
-from infinite_memory.upkeep.optimize import available_jobs
+from infinite_memory.worker.optimize import available_jobs
 
 __all__ = ["check_upkeep"]
 

@@ -1,0 +1,1 @@
+"""The dreamer: links what belongs together, and writes summaries of topics."""

@@ -1,0 +1,37 @@
+"""Pairs of memories that may belong together, and their judgements."""
+
+from __future__ import annotations
+
+from attrs import frozen
+
+from infinite_memory.model.memory import Memory
+
+__all__ = ["Judgement", "Pair"]
+
+
+@frozen(kw_only=True)
+class Pair:
+    """Two memories of a scope that may belong together, the later of them first.
+
+    `cosine` is that of their nearest passages, None if a memory is not embedded; `score` is that of
+    `receipt.similar`, in [0, 1], 0 if it is below the least of similar memories. `sampled` says how
+    the pair was found, in a few words.
+    """
+
+    first: Memory
+    second: Memory
+    cosine: float | None
+    score: float
+    sampled: str
+
+
+@frozen(kw_only=True)
+class Judgement:
+    """Whether the memories of a pair belong together.
+
+    `weight` is that of the link, in (0, 1], or 0 for none. `reason` says why in a few words, and
+    quotes neither memory: the journal keeps it after they are erased.
+    """
+
+    weight: float
+    reason: str

@@ -1,0 +1,1 @@
+"""The jobs of a store, when they are due, and the worker that runs them."""
