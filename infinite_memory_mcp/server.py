@@ -29,7 +29,7 @@ from infinite_memory_mcp.toolsets.conversations.searching import SEARCHING
 from infinite_memory_mcp.toolsets.conversations.short_term import SHORT_TERM
 from infinite_memory_mcp.toolsets.graph import GRAPH
 from infinite_memory_mcp.toolsets.health import HEALTH
-from infinite_memory_mcp.toolsets.overview import ARRANGING, OVERVIEW
+from infinite_memory_mcp.toolsets.overview import OVERVIEW
 from infinite_memory_mcp.toolsets.profile import PROFILE
 from infinite_memory_mcp.toolsets.projects import PROJECTS, SESSION_CONTEXT
 from infinite_memory_mcp.toolsets.reading import READING
@@ -57,12 +57,12 @@ RIGHTS = ("read", "write", "admin")
 """The rights of a key; a client without a key has them all."""
 
 TOOLSETS: Mapping[str, tuple[ToolSpec[Any], ...]] = {
-    "core": (*WRITING, *READING, *OVERVIEW, *SESSION_CONTEXT),
+    "core": (*WRITING, *READING, *SESSION_CONTEXT),
     "profile": PROFILE,
     "projects": PROJECTS,
     "conversations": (*LOG, *SHORT_TERM, *LONG_TERM, *SEARCHING),
     "graph": GRAPH,
-    "admin": (*ARRANGING, *CHANGES, *BACKUPS, *UPKEEP, *HEALTH),
+    "admin": (*OVERVIEW, *CHANGES, *BACKUPS, *UPKEEP, *HEALTH),
 }
 """All tools by toolset. The server chooses at its start which toolsets it offers."""
 
@@ -151,7 +151,7 @@ def build_server(
     add_prompts(server)
     add_completions(server, memory)
     arguments = {spec.run.__name__: list(spec.arguments.model_fields) for spec in tools}
-    suggest = partial(suggest_call, tools=arguments)
+    suggest = partial(suggest_call, tools=arguments, withheld=withheld)
     server.middleware.append(_check_and_warm_up(server, memory, rates, withheld, suggest))
     return server
 

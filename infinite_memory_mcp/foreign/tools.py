@@ -65,16 +65,21 @@ _BY_NAME = {name: ours for ours, names in _TOOLS.items() for name in names}
 
 
 def suggest_call(
-    name: str, arguments: Mapping[str, Any], tools: Mapping[str, list[str]]
+    name: str,
+    arguments: Mapping[str, Any],
+    tools: Mapping[str, list[str]],
+    withheld: Mapping[str, str],
 ) -> str | None:
     """Return the way out for a call of a foreign tool, None if nothing here means it.
 
     It is a call of our tools, or several, or a command for the user. `tools` are the names of the
-    arguments of every offered tool.
+    arguments of every offered tool; `withheld` says why a tool is not offered, and what to do.
     """
     if name in _COMMANDS:
         return f"it is a command, ask the user to run `{_COMMANDS[name]}`"
     ours = _BY_NAME.get(name)
+    if ours is not None and ours in withheld:
+        return f"{ours} {withheld[ours]}"
     if ours is None or ours not in tools:
         return None
     calls = [

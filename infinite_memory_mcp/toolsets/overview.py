@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from infinite_memory.operations.stats import Stats
     from infinite_memory.store import MemoryStore
 
-__all__ = ["ARRANGING", "OVERVIEW", "NoArguments", "list_memory_scopes"]
+__all__ = ["OVERVIEW", "NoArguments", "list_memory_scopes"]
 
 
 class NoArguments(Arguments):
@@ -128,10 +128,6 @@ OVERVIEW = (
         answers=object_schema("memories", "by_scope", "size_bytes"),
         reads=True,
     ),
-)
-"""The tool that counts memories."""
-
-ARRANGING = (
     ToolSpec(
         run=list_memory_scopes,
         arguments=NoArguments,
@@ -147,4 +143,4 @@ ARRANGING = (
         repeatable=True,
     ),
 )
-"""The tools that list and create scopes."""
+"""The tools that count memories, and list and create scopes."""

@@ -261,7 +261,7 @@ _OTHER_TOOLS = [
         {"name": "N", "episode_body": "B"},
         'store_memory with {"title": "N", "text": "B"}',
     ),
-    ForeignCall(GRAPHITI, "get_status", {}, "get_memory_stats with {}"),
+    ForeignCall(GRAPHITI, "get_status", {}, "get_memory_stats is in the toolset 'admin'"),
     ForeignCall(HINDSIGHT, "retain", {"content": "x"}, 'store_memory with {"text": "x"}'),
     ForeignCall(HINDSIGHT, "recall", {"query": "x"}, 'retrieve_memory with {"query": "x"}'),
 ]

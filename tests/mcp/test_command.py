@@ -143,11 +143,11 @@ def test_a_setting_that_cannot_be_used_is_told_by_each_call_until_it_is_mended(
     with RawServer(server_command(tmp_path)) as server:
         server.handshake()
         for _ in range(2):
-            result = server.request("tools/call", {"name": "get_memory_stats", "arguments": {}})
+            result = server.request("tools/call", {"name": "search_by_tag", "arguments": {}})
             assert result["isError"]
             assert "the nearest is 'default_scope'" in result["content"][0]["text"]
         file.unlink()
-        assert server.call("get_memory_stats")["memories"] == 0
+        assert server.call("search_by_tag")["all_tags"] == 0
         server.end_input()
         assert server.process.returncode == 0
 

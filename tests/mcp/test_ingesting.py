@@ -14,12 +14,14 @@ from infinite_memory.hooks.spool import append_line
 
 pytestmark = pytest.mark.anyio
 
+_TOOLSETS = ("--toolsets", "core,admin")
+
 
 async def test_a_server_takes_in_the_sessions_before_it(tmp_path: Path, era: str) -> None:
     home, transcript = tmp_path / "home", tmp_path / "s.jsonl"
     write(transcript, "the cat is called Tom", "the dog is called Rex")
     note(home, transcript)
-    async with Client(server(home), mode=era) as client:
+    async with Client(server(home, *_TOOLSETS), mode=era) as client:
         await call(client, "retrieve_memory", query="warm up")
         assert await wait_for(client, 2)
         data = await call(client, "retrieve_memory", query="what is the dog called?")
@@ -33,7 +35,7 @@ async def test_a_server_that_is_confined_leaves_the_sessions_to_another(
     home, transcript = tmp_path / "home", tmp_path / "s.jsonl"
     write(transcript, "the cat is called Tom")
     note(home, transcript)
-    async with Client(server(home, "--scopes", "work"), mode=era) as client:
+    async with Client(server(home, *_TOOLSETS, "--scopes", "work"), mode=era) as client:
         await call(client, "store_memory", text="a note")
         assert not await wait_for(client, 2, seconds=2)
     assert (home / "spool" / "spool.jsonl").exists()

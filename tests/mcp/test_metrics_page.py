@@ -97,12 +97,12 @@ def test_with_keys_only_the_right_admin_for_every_scope_reads_it(tmp_path: Path)
             assert refused.status == 403
             assert "a key with the right admin" in refused.message
         headers = {"authorization": f"Bearer {secrets['admin']}"}
-        server.ask(call_body("get_memory_stats"), headers=headers)
+        server.ask(call_body("search_by_tag"), headers=headers)
         answer = server.ask(path=PAGE, headers=headers)
         assert answer.status == 200
         # The calls of every key, and no name of any.
         name = "infinite_memory_tool_duration_seconds_count"
-        assert samples(answer.body.decode())[name, ("get_memory_stats",)] == 1
+        assert samples(answer.body.decode())[name, ("search_by_tag",)] == 1
 
 
 def test_a_server_of_some_scopes_has_no_page_that_counts_the_others(tmp_path: Path) -> None:

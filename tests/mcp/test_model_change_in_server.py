@@ -31,7 +31,7 @@ async def test_a_server_embeds_everything_anew_while_it_answers(tmp_path: Path) 
     export_model(checkpoint, tmp_path / "tiny", precision=Precision.FP32)
     settings = {"embedder": str(tmp_path / "tiny")}
     (home / "infinite_memory_config.json").write_text(json.dumps(settings))
-    async with Client(server(home), mode="auto") as client:
+    async with Client(server(home, "--toolsets", "core,admin"), mode="auto") as client:
         answer = await call(client, "retrieve_memory", query="when is the rocket project due?")
         assert answer["hits"][0]["id"] == "apollo"
         receipt = await call(client, "store_memory", text="a cat", id="cat")

@@ -47,7 +47,10 @@ async def test_four_servers_at_once_store_and_each_finds_what_all_stored(
     async with AsyncExitStack() as stack:
         clients = [
             await stack.enter_async_context(
-                Client(server(tmp_path), mode="auto" if number % 2 else "legacy")
+                Client(
+                    server(tmp_path, "--toolsets", "core,admin"),
+                    mode="auto" if number % 2 else "legacy",
+                )
             )
             for number in range(SERVERS)
         ]

@@ -150,7 +150,7 @@ def test_a_call_that_is_under_way_is_finished_and_answered_and_later_ones_are_re
         server.process.send_signal(signal.SIGTERM)
         number = 101
         while True:
-            _ask(server, number, "get_memory_stats")
+            _ask(server, number, "search_by_scope")
             if (refusal := _refusal(_answer(server)[1])) is not None:
                 break
             number += 1

@@ -24,7 +24,6 @@ NAMES = [
     "recall_memory_by_time",
     "search_by_tag",
     "search_by_scope",
-    "get_memory_stats",
     "build_session_context",
     "get_user_profile",
     "update_user_profile",
@@ -39,7 +38,7 @@ CONVERSATIONS += ["update_long_term_memory", "delete_long_term_memory", "list_lo
 CONVERSATIONS += ["search_long_term_memories", "get_memory_context"]
 GRAPH = ["related_memories", "link_memories", "unlink_memories"]
 ADMIN = ["list_memory_scopes", "create_memory_scope", "memory_history", "memory_log", "undo"]
-ADMIN += ["health_check", "get_metrics", "verify_memory"]
+ADMIN += ["health_check", "get_metrics", "verify_memory", "get_memory_stats"]
 ADMIN += ["backup_memory", "list_backups", "restore_memory", "delete_backup", "optimize_memory"]
 ADMIN += ["summaries_wanted", "store_summary"]
 
@@ -81,7 +80,7 @@ async def test_every_tool_says_what_it_does_to_the_store(era: str) -> None:
     hints = {tool["name"]: tool["annotations"] for tool in await listed(era)}
     reads = {name for name, hint in hints.items() if hint["readOnlyHint"]}
     destroys = {name for name, hint in hints.items() if hint.get("destructiveHint")}
-    assert reads == {*NAMES[3:10], "get_user_profile"}
+    assert reads == {*NAMES[3:9], "get_user_profile"}
     assert destroys == {"update_memory", "delete_memory"}
     assert not any(hint["openWorldHint"] for hint in hints.values())
     assert hints["delete_memory"]["idempotentHint"]

@@ -12,7 +12,7 @@ from tests.operations.test_told_again import STATEMENTS
 
 @pytest.mark.parametrize("retrieve", [False, True])
 def test_what_an_assistant_stores_in_turns_is_kept(tmp_path: Path, *, retrieve: bool) -> None:
-    with RawServer(patient_command(tmp_path)) as server:
+    with RawServer(patient_command(tmp_path, "--toolsets", "core,admin")) as server:
         server.handshake()
         for _ in range(2):
             for text in STATEMENTS:
@@ -28,7 +28,7 @@ def test_what_an_assistant_stores_in_turns_is_kept(tmp_path: Path, *, retrieve: 
 
 def test_an_answer_that_changes_back_is_what_holds(tmp_path: Path) -> None:
     texts = ["The user prefers short answers", "The user prefers long answers"]
-    with RawServer(patient_command(tmp_path)) as server:
+    with RawServer(patient_command(tmp_path, "--toolsets", "core,admin")) as server:
         server.handshake()
         ids = []
         for text in [*texts, texts[0]]:
