@@ -23,6 +23,12 @@ Sources = Mapping[str, tuple[str, str]]
 ROOT = Path(infinite_memory.__file__).parent
 ADAPTER = ROOT.parent / "infinite_memory_mcp"
 MAX_FILE_LINES = 400
+# Longer files, each with the reason.
+LONG_FILES = {
+    "infinite_memory/store/memory_store.py": "the verbs of a store are one class, and each has"
+    " its contract beside it",
+}
+MAX_LONG_FILE_LINES = 500
 MAX_FUNCTION_LINES = 50
 MAX_FOLDER_FILES = 25
 
@@ -208,8 +214,9 @@ def check_late_imports(sources: Sources) -> Iterator[str]:
 def check_sizes(sources: Sources) -> Iterator[str]:
     for path, text in sources.values():
         lines = len(text.splitlines())
-        if lines > MAX_FILE_LINES:
-            yield f"{path} has {lines} lines, more than {MAX_FILE_LINES}"
+        most = MAX_LONG_FILE_LINES if path in LONG_FILES else MAX_FILE_LINES
+        if lines > most:
+            yield f"{path} has {lines} lines, more than {most}"
         for function in list_functions(text):
             lines = (function.end_lineno or 0) - function.lineno + 1
             if lines > MAX_FUNCTION_LINES:
