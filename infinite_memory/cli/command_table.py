@@ -45,6 +45,11 @@ SECTIONS: Mapping[str, Mapping[str, CommandRow]] = {
         ),
         "show": CommandRow("Show one memory with all its fields.", "show 7c1d2e3f", "memories"),
         "list": CommandRow("List memories, newest first.", "list --tag deadline", "recall"),
+        "graph": CommandRow(
+            "Show what belongs to a memory, and link memories by hand.",
+            "graph related 7c1d2e3f",
+            "graph.group",
+        ),
     },
     "Correct and forget": {
         "revise": CommandRow(
@@ -213,6 +218,10 @@ SUBCOMMAND_EXAMPLES: Mapping[str, str] = {
     "project decide": 'project decide "Use SQLite" --because "it needs no server"',
     "project learn": 'project learn "Tests hang on CI" "Give every socket a timeout" --tag ci',
     "project note": 'project note "The parser reads UTF-16" --type code_change --file parser.py',
+    "graph related": "graph related 7c1d2e3f --type intent --type meaning --limit 5",
+    "graph links": "graph links 7c1d2e3f",
+    "graph link": 'graph link 7c1d2e3f 9a8b7c6d --type intent --reason "why we move"',
+    "graph unlink": "graph unlink 7c1d2e3f 9a8b7c6d",
     "conversations list": "conversations list --limit 20",
     "conversations show": "conversations show chat-1 --start 1",
     "conversations delete": "conversations delete chat-1",

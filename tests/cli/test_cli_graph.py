@@ -1,0 +1,112 @@
+"""`graph`: what belongs to a memory, and links by hand, as a person types them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import Result
+
+from infinite_memory import MemoryStore
+
+Run = Callable[..., Result]
+Ask = Callable[..., Any]
+PLAN, LEASE = "the-plan-00000001", "the-lease-00000002"
+
+
+@pytest.fixture
+def filled(home: Path) -> None:
+    """Store two memories without anything in common but the hour, and a third elsewhere."""
+    with MemoryStore.open(home) as store:
+        store.remember("We move the office to Lyon in May", id=PLAN, similar=False)
+        store.remember("The lease ends with June", id=LEASE, similar=False)
+        store.remember("Bread needs salt", id="elsewhere-00000003", scope="kitchen", similar=False)
+
+
+def test_a_link_is_made_listed_from_both_ends_and_removed(run: Run, filled: None) -> None:
+    made = run("graph", "link", PLAN, LEASE, "-t", "intent", "-w", "0.9", "-r", "why we move")
+    assert made.stdout == f"Linked {PLAN} to {LEASE}: intent, with the weight 0.9.\n"
+    (cells,) = (line.split("\t") for line in run("graph", "links", LEASE).stdout.splitlines())
+    assert cells[:5] == ["from", "intent", "0.90", "We move the office to Lyon in May", PLAN]
+    assert cells[5] == "infinite-memory"
+    assert cells[6].endswith("+01:00") or cells[6].endswith("+02:00")
+    assert cells[7:] == ["why we move"]
+    assert run("graph", "links", PLAN).stdout.startswith("to\tintent\t0.90\tThe lease ends")
+    removed = run("graph", "unlink", PLAN, LEASE)
+    assert removed.stdout == f"Removed 1 link from {PLAN} to {LEASE}: intent.\n"
+    again = run("graph", "unlink", PLAN, LEASE)
+    assert (again.stdout, "There was no such link" in again.stderr) == ("", True)
+    assert "No link is stored" in run("graph", "links", PLAN).stderr
+
+
+def test_the_endings_of_ids_are_enough_everywhere(ask: Ask, filled: None) -> None:
+    plan, lease = PLAN[-8:], LEASE[-8:]
+    assert ask("graph", "link", plan, lease)["source"] == PLAN
+    assert [link["target"] for link in ask("graph", "links", lease)["links"]] == [LEASE]
+    assert LEASE in [each["id"] for each in ask("graph", "related", plan)["related"]]
+    assert [link["type"] for link in ask("graph", "unlink", plan, lease)["removed"]] == ["semantic"]
+
+
+def test_what_belongs_to_a_memory_has_its_weight_its_reason_and_its_id(
+    run: Run, ask: Ask, filled: None
+) -> None:
+    run("graph", "link", PLAN, LEASE, "--weight", "0.9", "--reason", "why we move")
+    lines = run("graph", "related", PLAN, "--type", "semantic").stdout.splitlines()
+    assert lines[0].startswith("1. 0.90  ")
+    assert lines[1:] == [
+        "   The lease ends with June",
+        "   semantic link to it: why we move",
+        f"   {LEASE}",
+    ]
+    (related,) = ask("graph", "related", PLAN, "--type", "semantic", "--type", "intent")["related"]
+    assert (related["id"], related["weight"]) == (LEASE, 0.9)
+    assert [step["relation"] for step in related["path"]] == ["semantic"]
+
+
+def test_nothing_that_belongs_to_it_is_said(run: Run, filled: None) -> None:
+    told = run("graph", "related", PLAN, "--type", "topic")
+    assert (told.stdout, told.stderr) == ("", "Nothing belongs to it by these relations.\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "sentence"),
+    [
+        (("link", PLAN, PLAN), 2, "cannot be linked to itself"),
+        (("link", PLAN, "nothing-like-it"), 5, "nothing-like-it"),
+        (("link", PLAN, LEASE, "--weight", "2"), 2, "give a number above 0, at most 1"),
+        (("link", PLAN, LEASE, "--weight", "nan"), 2, "give a number above 0, at most 1"),
+        (("link", PLAN, LEASE, "--weight", "much"), 2, "'much' is not a valid float"),
+        (("link", PLAN, LEASE, "--type", "friend"), 2, "'friend' is not one of"),
+        (("link", PLAN, LEASE, "--type", "supersedes"), 2, "is not made by hand"),
+        (("link", PLAN, LEASE, "--reason", "x" * 201), 2, "reason"),
+        (("link", PLAN, "elsewhere-00000003"), 2, "a link never joins two scopes"),
+        (("link", PLAN), 2, "Missing argument 'OTHER'"),
+        (("links", "nothing-like-it"), 5, "nothing-like-it"),
+        (("related",), 2, "Missing argument 'ID...'"),
+        (("related", PLAN, "--depth", "5"), 2, "depth"),
+        (("related", PLAN, "--limit", "0"), 2, "limit"),
+        (("related", *[PLAN] * 17), 2, "17 ids were given"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_and_changes_nothing(
+    arguments: tuple[str, ...], code: int, sentence: str, run: Run, ask: Ask, filled: None
+) -> None:
+    before = ask("log")
+    assert sentence in run("graph", *arguments, code=code).stderr
+    assert ask("log") == before
+
+
+def test_a_link_of_an_upkeep_is_shown_and_not_removed_by_hand(
+    run: Run, ask: Ask, filled: None
+) -> None:
+    run("revise", LEASE, "--supersedes", PLAN)
+    assert "to\tsupersedes\t1.00" in run("graph", "links", LEASE).stdout
+    assert "not removed by hand" in run("graph", "unlink", LEASE, PLAN, code=2).stderr
+    assert len(ask("graph", "links", LEASE)["links"]) == 1
+
+
+def test_the_group_alone_shows_its_commands(run: Run) -> None:
+    shown = run("graph", code=2).output
+    assert all(f"  {name} " in shown for name in ("related", "links", "link", "unlink"))
