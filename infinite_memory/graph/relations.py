@@ -43,7 +43,8 @@ class Relations:
     `conversation` 0.6 · 0.8ⁿ⁻¹ for the n-th message before or after, three each; `project` and
     `topic` 0.5 and `location` 0.4 for the same value in the context, among the 50 memories before
     and after; `time` 0.3 · (1 - hours between), the five before and after within an hour; and
-    `meaning` the score by which a receipt names similar memories, from 0.37, the ten best.
+    `meaning` the score by which a receipt names similar memories, from 0.37, the ten best. Only
+    stored links lead to topic summaries.
     """
 
     def __init__(
@@ -94,7 +95,7 @@ class Relations:
         return steps
 
     def _turns(self, memory: Memory) -> Iterator[PathStep]:
-        criteria = evolve(self._criteria, conversation_id=memory.conversation_id)
+        criteria = evolve(self._told, conversation_id=memory.conversation_id)
         timeline = timeline_of(self._services, criteria)
         for word, newest_first in (("before", True), ("after", False)):
             for number, other in enumerate(_page(timeline, memory, _TURNS, newest_first), 1):
@@ -107,8 +108,13 @@ class Relations:
                 )
 
     @cached_property
+    def _told(self) -> Criteria:
+        # A topic summary would be similar to all that it quotes: links lead to it.
+        return evolve(self._criteria, topic_summaries=False)
+
+    @cached_property
     def _timeline(self) -> Timeline:
-        return timeline_of(self._services, self._criteria)
+        return timeline_of(self._services, self._told)
 
     def _around(self, memory: Memory) -> Iterator[PathStep]:
         for newest_first in (True, False):
@@ -134,7 +140,7 @@ class Relations:
 
     def _similar(self, memory: Memory) -> Iterator[PathStep]:
         model = self._services.models.answering()
-        index, criteria = model.index, self._criteria
+        index, criteria = model.index, self._told
         if isinstance(index, SupportsSimilar):
             similar = index.find_similar(
                 memory.id, memory.text, criteria, ignored=(), limit=_MOST_SIMILAR

@@ -72,12 +72,14 @@ class Conditions(TypedDict, total=False):
     `scope`: a name or a list of names, opened with their parents and `Global`; "ALL" opens every
     open scope; by default the default scope and, in a search, any open scope that the question
     clearly names ("#health", "what is in health?", "is Apollo late?"), listed in `Hits.opened`.
-    `tags`: all are required. `kinds`: any of them, by default every kind. `statuses`: any of them;
-    by default the statuses of the mode, in an exhaustive search all but forgotten; an empty list
-    means every status. `conversation_id`: only this conversation; without `scope` its own scope is
-    opened too, if conversations have scopes. `since`, `until`: aware datetimes that bound
-    `happened_at` as [since, until). `when`: the same bounds in words, such as "last week" or "since
-    March 2024", in the configured time zone; not together with `since` or `until`.
+    `tags`: all are required. `kinds`: any of them, by default every kind; topic summaries are left
+    out of lists, and of searches of the depth "normal", unless the kinds name "summary".
+    `statuses`: any of them; by default the statuses of the mode, in an exhaustive search all but
+    forgotten; an empty list means every status. `conversation_id`: only this conversation; without
+    `scope` its own scope is opened too, if conversations have scopes. `since`, `until`: aware
+    datetimes that bound `happened_at` as [since, until). `when`: the same bounds in words, such as
+    "last week" or "since March 2024", in the configured time zone; not together with `since` or
+    `until`.
     `mode`: "current", the default, "strict" or "history": see `Mode`. `as_of`: memories that held
     at this moment, superseded since or not: an aware datetime, or words such as "last March", which
     mean its end. `inherited`: the place of what the scopes inherit: "mixed" by default; "last",
@@ -107,6 +109,7 @@ class Criteria:
     before `valid_to`. `unended_at` is a moment at which it had not ended, `begun_at` a moment at
     which it had begun, see `Memory.begun_by`; a storage may ignore both in `find`. `content_hashes`
     are values of `Put.content_hash`, which a storage compares with its own and `admit` ignores.
+    Without `topic_summaries`, topic summaries are left out, see `Memory.is_dreamed`.
     Five fields set no condition: `when` is the reading of the words of time and `tense` the
     requested mode; `opened` are scopes that the question names, `unopened` scopes that it may name;
     memories of the scopes in `leading`, which are among `scopes`, come before all others.
@@ -125,6 +128,7 @@ class Criteria:
     unended_at: datetime | None = None
     begun_at: datetime | None = None
     content_hashes: frozenset[bytes] | None = None
+    topic_summaries: bool = True
     when: Reading | None = None
     tense: Tense | None = None
     opened: tuple[str, ...] = ()
@@ -144,6 +148,8 @@ class Criteria:
             yield "tags"
         if self.kinds is not None and memory.kind not in self.kinds:
             yield "kinds"
+        if not self.topic_summaries and memory.is_dreamed:
+            yield "topic_summaries"
         if self.statuses is not None and memory.status not in self.statuses:
             yield "statuses"
         if self.conversation_id is not None and memory.conversation_id != self.conversation_id:

@@ -25,6 +25,8 @@ __all__ = [
     "KINDS",
     "NEVER",
     "STATUSES",
+    "SUMMARY_CODES",
+    "TOPIC_SUMMARY",
     "Document",
     "describe",
     "hash_id",
@@ -32,7 +34,15 @@ __all__ = [
     "hash_term",
 ]
 
-KINDS = tuple(Kind)
+TOPIC_SUMMARY = len(Kind)
+"""The code of a topic summary: a kind of its own in the index, so that a mask leaves it out."""
+
+KINDS = (*Kind, Kind.SUMMARY)
+"""The kinds by their codes; the kind of a topic summary is `SUMMARY`, as in the memory."""
+
+SUMMARY_CODES = (KINDS.index(Kind.SUMMARY), TOPIC_SUMMARY)
+"""The codes of all summaries."""
+
 STATUSES = tuple(Status)
 NEVER: int = np.iinfo(np.int64).max
 """The end of validity of a memory without an end."""
@@ -46,9 +56,10 @@ class Document:
     """The index document of a memory.
 
     The memory is valid from `held_from` to `held_to`, which is `NEVER` without an end.
-    `is_question` is whether its text ends with a question mark. `canonical_hash` is equal for
-    memories of the same kind, scope and speaker with the same canonical text, and of attachments
-    with the same reference. `terms` maps the hashes of the index terms to their counts; `labels`
+    `kind` is its code in `KINDS`. `is_question` is whether its text ends with a question mark.
+    `canonical_hash` is equal for memories of the same kind, scope and speaker with the same
+    canonical text, and of attachments with the same reference; a topic summary shares it with no
+    other memory. `terms` maps the hashes of the index terms to their counts; `labels`
     are the hashes of the tags. `vectors` is float32, shape (passages, dimensions), without rows
     while the memory is not embedded.
     """
@@ -78,7 +89,7 @@ def describe(record: Record, *, model: str, dimensions: int) -> Document:
     return Document(
         id=memory.id,
         scope=memory.scope,
-        kind=KINDS.index(memory.kind),
+        kind=TOPIC_SUMMARY if memory.is_dreamed else KINDS.index(memory.kind),
         status=STATUSES.index(memory.status),
         speaker=memory.speaker or "",
         conversation=memory.conversation_id or "",
@@ -128,6 +139,9 @@ def _hash_canonical(memory: Memory) -> int:
     if attachment is not None:
         # Two pictures with one description are two pictures.
         parts.append(attachment.uri or attachment.content_id or "")
+    if memory.is_dreamed:
+        # It may quote a single sentence, and must not stand for the memory that says it.
+        parts.append(memory.id)
     return _hash("f", "\0".join(parts))
 
 

@@ -33,7 +33,7 @@ from infinite_memory.model.question import Question
 from infinite_memory.search.collapsing import Group, ScoredDoc
 from infinite_memory.search.conversation.turns import ConversationTurns
 from infinite_memory.search.cosine import ABSENT, means_of_greatest, pairwise_cosines
-from infinite_memory.search.document import KINDS, STATUSES, hash_term
+from infinite_memory.search.document import KINDS, STATUSES, SUMMARY_CODES, hash_term
 from infinite_memory.search.phrases import find_quotes
 from infinite_memory.search.scoring import Explain, SegmentScores, add_step
 from infinite_memory.text.analyzer import terms
@@ -78,7 +78,7 @@ _MOST_PASSAGES = 4
 _NAMED = re.compile(
     r"(?<!\w)\w*\d[\w.]*|(?<=\w\s)(?:[A-ZÀ-ÖØ-Þ]\w+|[A-HJ-Z]\b)|(?<=[,;:]\s)[A-ZÀ-ÖØ-Þ]\w+"
 )
-_LEFT_OUT = (KINDS.index(Kind.MESSAGE), KINDS.index(Kind.SUMMARY))
+_LEFT_OUT = (KINDS.index(Kind.MESSAGE), *SUMMARY_CODES)
 _CURRENT = STATUSES.index(Status.CURRENT)
 
 

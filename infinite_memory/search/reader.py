@@ -15,7 +15,15 @@ from numpy.typing import NDArray
 from infinite_memory.model.codec import to_micros
 from infinite_memory.model.criteria import Criteria
 from infinite_memory.search.doc_filter import DocFilter
-from infinite_memory.search.document import KINDS, STATUSES, Document, hash_id, hash_tag, hash_term
+from infinite_memory.search.document import (
+    KINDS,
+    STATUSES,
+    TOPIC_SUMMARY,
+    Document,
+    hash_id,
+    hash_tag,
+    hash_term,
+)
 from infinite_memory.search.merging import merge
 from infinite_memory.search.segment import Segment, build
 from infinite_memory.text.analyzer import terms
@@ -60,6 +68,8 @@ class SegmentReader:
             )
         if criteria.kinds is not None:
             yield from _mask_names(segment.kind, segment.kind_codes, KINDS, criteria.kinds)
+        if not criteria.topic_summaries and TOPIC_SUMMARY in segment.kind_codes:
+            yield segment.kind != TOPIC_SUMMARY
         if criteria.statuses is not None:
             yield from _mask_names(
                 segment.status, segment.status_codes, STATUSES, criteria.statuses

@@ -25,12 +25,11 @@ from numpy.typing import NDArray
 from infinite_memory.model.codec import to_micros
 from infinite_memory.model.criteria import Depth
 from infinite_memory.model.hits import Explanation
-from infinite_memory.model.memory import Kind
 from infinite_memory.model.question import Question
 from infinite_memory.model.time_range import Reading, TimeRange
 from infinite_memory.search.cosine import ABSENT
 from infinite_memory.search.doc_filter import DocFilter
-from infinite_memory.search.document import KINDS
+from infinite_memory.search.document import SUMMARY_CODES
 from infinite_memory.search.segment import Segment
 
 __all__ = [
@@ -265,7 +264,6 @@ def scale_cosines(cosine: Scores, background: float) -> Scores:
 # A summary that fits nearly as well as its sources ranks above them; a clearly better source keeps
 # its rank. The share equals the loss of a memory that is a question.
 _SUMMARY_GAINS = 0.1
-_SUMMARY = KINDS.index(Kind.SUMMARY)
 
 Explain = Callable[[SegmentScores, int], Explanation]
 """Explains the document at a position of a scored segment."""
@@ -344,7 +342,7 @@ def _lifts(question: Question, weights: Weights) -> Iterator[_Lift]:
 
 def _is_summary(segment_scores: SegmentScores) -> NDArray[np.bool_]:
     kinds = segment_scores.doc_filter.take(segment_scores.segment.kind)
-    return np.asarray(kinds == _SUMMARY)
+    return np.isin(kinds, SUMMARY_CODES)
 
 
 def _happened_within(

@@ -32,7 +32,7 @@ class Segment:
 
     - `id_hash` uint64;
     - `scope`, `speaker` and `conversation` int32, positions in `names`;
-    - `kind` and `status` int8, positions in the enumerations;
+    - `kind` and `status` int8, positions in `KINDS` and `STATUSES`;
     - `happened`, `stored`, `held_from` and `held_to` int64, microseconds since the epoch, `NEVER`
       for a validity without an end;
     - `is_question` and `important` int8, 0 or 1;

@@ -33,7 +33,7 @@ from infinite_memory.text.canonical import CANONICAL_VERSION
 __all__ = ["Snapshot", "confined_folder"]
 
 _log = logging.getLogger(__name__)
-_FORMAT = 14
+_FORMAT = 15
 _ALIGN = 64
 _SUFFIXES = {".index", ".tmp"}
 _CONFINED = "confined-"

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from infinite_memory.errors import EmbedderError, NotFound
 from infinite_memory.model.commit import Commit, Erase, Put
 from infinite_memory.model.criteria import Criteria
-from infinite_memory.model.memory import Kind, Memory, Status
+from infinite_memory.model.memory import Kind, Memory, Origin, Status
 from infinite_memory.model.question import Arm, Question
 from infinite_memory.model.record import Embedding
 from infinite_memory.protocols import Embedder, Search, Storage
@@ -144,6 +144,33 @@ class SearchContract:
         ranking = search.search(question("likes the green tea coffee ship", criteria))
         assert [candidate.id for candidate in ranking.candidates] == expected
         assert ranking.eligible == len(expected)
+
+    def test_topic_summaries_are_left_out_without_changing_the_rest(
+        self, search: Search, storage: Storage, embedder: HashingEmbedder
+    ) -> None:
+        without = Criteria(topic_summaries=False)
+        asked = question("who likes green tea", without, explain=True)
+        before = search.search(asked)
+        topic: dict[str, Any] = {
+            "kind": Kind.SUMMARY,
+            "origin": Origin.DREAM,
+            "context": {"dreamed": {"level": 1}},
+        }
+        put_text(storage, embedder, "topic", "who likes green tea", **topic)
+        put_text(storage, embedder, "told", "Alice drinks tea", kind=Kind.SUMMARY)
+        assert "told" in _ids(search, asked)
+        storage.commit(Commit(erases=[Erase(id="told", expected=1)]))
+        assert search.search(asked) == before
+        everything = search.search(evolve(asked, criteria=Criteria()))
+        assert everything.candidates[0].id == "topic"
+        assert everything.eligible == before.eligible + 1
+        summaries = Criteria(kinds=frozenset({Kind.SUMMARY}))
+        assert _ids(search, question("tea", summaries)) == ["topic"]
+        assert search.search(question("tea", without, about="topic")).place is None
+        vector = embedder.embed_query("who likes green tea")
+        assert "topic" in dict(search.nearest(vector, Criteria(), limit=9))
+        assert "topic" not in dict(search.nearest(vector, without, limit=9))
+        assert "topic" not in dict(search.nearest("tea", without, limit=9))
 
     def test_pages_are_the_stretches_of_one_list(self, search: Search) -> None:
         whole = search.search(question("the green likes ship")).candidates

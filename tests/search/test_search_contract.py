@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from infinite_memory.model.commit import Commit, Erase
 from infinite_memory.model.criteria import Criteria, Depth
-from infinite_memory.model.memory import Kind
+from infinite_memory.model.memory import Kind, Origin
 from infinite_memory.model.question import Arm, Ranking
 from infinite_memory.protocols import Embedder, Search, Storage
 from infinite_memory.search.index import SearchIndex
@@ -89,6 +89,9 @@ def changes(draw: st.DrawFn) -> list[tuple[str, str | None, dict[str, object]]]:
             "speaker": draw(st.sampled_from([None, "Alice", "Bob"])),
             "conversation_id": draw(st.sampled_from([None, "c1", "c2"])),
             "important": draw(st.booleans()),
+            # A summary of the origin dream is a topic summary.
+            "origin": draw(st.sampled_from([Origin.USER, Origin.DREAM])),
+            "context": {"dreamed": {"level": 1}},
         }
         drawn.append((f"m{draw(number)}", text, fields))
     return drawn
@@ -100,6 +103,7 @@ def changes(draw: st.DrawFn) -> list[tuple[str, str | None, dict[str, object]]]:
     depth=st.sampled_from(Depth),
     arms=st.frozensets(st.sampled_from(Arm), min_size=1),
     scopes=st.sampled_from([None, frozenset({"work"})]),
+    topics=st.booleans(),
     offset=st.integers(0, 3),
 )
 def _the_index_ranks_as_the_linear_search_after_every_change(
@@ -108,11 +112,12 @@ def _the_index_ranks_as_the_linear_search_after_every_change(
     depth: Depth,
     arms: frozenset[Arm],
     scopes: frozenset[str] | None,
+    topics: bool,
     offset: int,
 ) -> None:
     storage = InMemoryStorage()
     index, linear = SearchIndex(storage, EMBEDDER), LinearSearch(storage, EMBEDDER)
-    criteria = Criteria(scopes=scopes)
+    criteria = Criteria(scopes=scopes, topic_summaries=topics)
     asked = question(text, criteria, depth=depth, arms=arms, offset=offset, limit=5)
     revisions: dict[str, int] = {}
     for memory_id, new_text, fields in made:
@@ -137,15 +142,18 @@ def test_the_index_ranks_as_the_linear_search_after_every_change(examples: int) 
 
 
 @settings(max_examples=25, deadline=None)
-@given(made=changes(), newest_first=st.booleans(), limit=st.integers(1, 7))
+@given(made=changes(), topics=st.booleans(), newest_first=st.booleans(), limit=st.integers(1, 7))
 def test_the_timeline_of_the_index_is_that_of_the_storage(
-    made: list[tuple[str, str | None, dict[str, object]]], newest_first: bool, limit: int
+    made: list[tuple[str, str | None, dict[str, object]]],
+    topics: bool,
+    newest_first: bool,
+    limit: int,
 ) -> None:
     storage = InMemoryStorage()
     stored = {memory_id: (text, fields) for memory_id, text, fields in made if text is not None}
     for memory_id, (text, fields) in stored.items():
         put_text(storage, EMBEDDER, memory_id, text, **fields)
-    criteria = Criteria(scopes=frozenset({"Global"}))
+    criteria = Criteria(scopes=frozenset({"Global"}), topic_summaries=topics)
     timeline = SearchIndex(storage, EMBEDDER).timeline(criteria)
     linear = LinearTimeline(storage, criteria)
     assert np.array_equal(timeline.moments, linear.moments)

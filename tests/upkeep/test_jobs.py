@@ -331,6 +331,18 @@ def test_near_duplicates_are_linked_within_their_scope_and_never_merged(
     store.undo(report.entry)
 
 
+def test_a_topic_summary_is_no_near_duplicate_of_what_it_quotes(
+    open_store: Open, clock: StoppedClock
+) -> None:
+    store = open_store()
+    text = "The ferry to Bergen leaves the harbour at nine"
+    store.remember(text, id="told")
+    clock.now += timedelta(hours=2)
+    dreamed = {"dreamed": {"level": 1, "by": "quotation"}}
+    store.remember(text, id="topic", kind="summary", origin="dream", context=dreamed)
+    assert run(store, "link-duplicates").steps == ()
+
+
 def test_a_retired_scope_is_exported_and_then_archived(
     open_store: Open, clock: StoppedClock, tmp_path: Path
 ) -> None:

@@ -8,7 +8,7 @@ from infinite_memory.model.checks import check_count
 from infinite_memory.model.criteria import Conditions, Criteria
 from infinite_memory.model.memory import Memory
 from infinite_memory.model.record import Page
-from infinite_memory.operations.retrieval.search_request import build_criteria
+from infinite_memory.operations.retrieval.search_request import build_criteria, leave_out_topics
 from infinite_memory.operations.services import Services
 from infinite_memory.protocols import Storage
 
@@ -22,7 +22,8 @@ _INHERITED = "inherited."
 def browse(services: Services, conditions: Conditions, *, limit: int, after: str | None) -> Page:
     """Return at most `limit` memories, newest first, and the cursor of the next page.
 
-    The store notes that a caller was shown them, which is no recall. Where inherited memories come
+    Topic summaries are left out unless `kinds` names summaries. The store notes that a caller was
+    shown the memories, which is no recall. Where inherited memories come
     last, they begin a second order of their own, newest first.
 
     Raises:
@@ -30,7 +31,7 @@ def browse(services: Services, conditions: Conditions, *, limit: int, after: str
         UnknownScope: a scope does not exist.
     """
     check_count(limit, "limit", low=1, high=MAX_LIMIT)
-    criteria = build_criteria(services, "", conditions, leads=True)
+    criteria = leave_out_topics(build_criteria(services, "", conditions, leads=True))
     load = load_page if criteria.leading is None else _load_leading_page
     page = evolve(load(services.storage, criteria, limit, after), when=criteria.when)
     services.note_returned(page.memories)

@@ -6,7 +6,7 @@ import re
 
 from attrs import evolve
 
-from infinite_memory.model.criteria import Depth
+from infinite_memory.model.criteria import Criteria, Depth
 from infinite_memory.model.memory import Memory
 from infinite_memory.model.question import Question
 from infinite_memory.operations.retrieval.browse import load_page
@@ -38,8 +38,9 @@ def load_newest_conversation(services: Services, question: Question) -> tuple[Me
     is_first_page = question.offset == 0 and question.depth is not Depth.EXHAUSTIVE
     if not is_first_page or not _asks_for_last_time(question.text):
         return ()
-    conversation_id = question.criteria.conversation_id or _find_newest(services, question)
-    criteria = evolve(question.criteria, conversation_id=conversation_id)
+    told = evolve(question.criteria, topic_summaries=False)
+    conversation_id = told.conversation_id or _find_newest(services, told)
+    criteria = evolve(told, conversation_id=conversation_id)
     newest = load_page(services.storage, criteria, question.limit, None).memories
     return tuple(reversed(newest))
 
@@ -52,11 +53,11 @@ def _asks_for_last_time(text: str) -> bool:
     return len(telling) <= _MOST_WORDS
 
 
-def _find_newest(services: Services, question: Question) -> str | None:
+def _find_newest(services: Services, criteria: Criteria) -> str | None:
     """Return the conversation of the newest memory that belongs to a conversation."""
     after: str | None = None
     for _ in range(_MOST_BATCHES):
-        page = load_page(services.storage, question.criteria, _BATCH, after)
+        page = load_page(services.storage, criteria, _BATCH, after)
         for memory in page.memories:
             if memory.conversation_id is not None:
                 return memory.conversation_id

@@ -16,7 +16,7 @@ from infinite_memory.model.memory import Memory
 from infinite_memory.model.recall_page import Digest, Landmark, Recalled
 from infinite_memory.model.time_range import TimeRange, format_range
 from infinite_memory.operations.load_memories import load_memories
-from infinite_memory.operations.retrieval.search_request import build_criteria
+from infinite_memory.operations.retrieval.search_request import build_criteria, leave_out_topics
 from infinite_memory.operations.services import Services
 from infinite_memory.protocols import SupportsTimeline, Timeline
 from infinite_memory.search.linear import LinearTimeline
@@ -41,7 +41,8 @@ def recall_by_time(
 ) -> Recalled:
     """Return at most `limit` memories of a period, with a digest if it has more.
 
-    Every memory on the page counts as recalled.
+    Every memory on the page counts as recalled. Topic summaries are left out unless `kinds` names
+    summaries: nobody told them at any time.
 
     Raises:
         InvalidInput: no time is given, or it cannot be read, or another value cannot be used.
@@ -65,7 +66,7 @@ def _read_period(
     check_count(limit, "limit", low=1, high=MAX_LIMIT)
     check_flag(newest_first, "newest_first")
     bound = None if after is None else decode_cursor(after)
-    criteria = build_criteria(services, "", conditions)
+    criteria = leave_out_topics(build_criteria(services, "", conditions))
     if criteria.when is None and criteria.since is None and criteria.until is None:
         raise InvalidInput(
             'there is no time to recall: give when, such as "last week", "March 2024", "since'

@@ -128,7 +128,7 @@ def _note_archived(services: Services, question: Question, hits: Hits) -> Hits:
     """Return hits that say whether an archived memory probably answers, as none of them does."""
     if question.criteria.statuses != _CURRENT or question.offset:
         return hits
-    criteria = evolve(question.criteria, statuses=_ARCHIVED)
+    criteria = evolve(question.criteria, statuses=_ARCHIVED, topic_summaries=False)
     candidates = _rank(services, evolve(question, criteria=criteria, limit=1)).candidates
     best = candidates[0].score if candidates else 0.0
     return evolve(hits, archived_best=best) if best >= LIKELY else hits

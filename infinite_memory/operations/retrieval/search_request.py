@@ -34,6 +34,7 @@ __all__ = [
     "at_depth",
     "build_criteria",
     "build_question",
+    "leave_out_topics",
 ]
 
 DEFAULT_THRESHOLD = 0.005
@@ -111,12 +112,16 @@ def at_depth(
 ) -> Question:
     """Return `question`, the validated form of `request`, at another depth.
 
-    The depth decides the statuses, the limit and the threshold that the caller did not give.
+    The depth decides the statuses, the limit and the threshold that the caller did not give, and
+    whether topic summaries are searched.
     """
     defaults, criteria = _defaults_at(depth, services.config), question.criteria
     if criteria.tense is not None:
         given = "statuses" in request.conditions
         criteria = in_tense(criteria, criteria.tense, depth, statuses_given=given)
+    criteria = evolve(criteria, topic_summaries=True)
+    if depth is Depth.NORMAL:
+        criteria = leave_out_topics(criteria)
     return evolve(
         question,
         depth=depth,
@@ -125,6 +130,11 @@ def at_depth(
         limit=defaults.limit if request.limit is None else question.limit,
         threshold=defaults.threshold if request.threshold is None else question.threshold,
     )
+
+
+def leave_out_topics(criteria: Criteria) -> Criteria:
+    """Return `criteria` without topic summaries, unless their kinds name summaries."""
+    return evolve(criteria, topic_summaries=Kind.SUMMARY in (criteria.kinds or ()))
 
 
 def build_criteria(

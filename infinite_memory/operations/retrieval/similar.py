@@ -27,12 +27,13 @@ _KINDS = frozenset(Kind) - {Kind.MESSAGE}
 def add_similar(services: Services, receipt: Receipt, memory: Memory) -> Receipt:
     """Return the receipt of a new memory with the memories that are similar to it.
 
-    Similar memories are current, visible to a search of the scope, and not messages. A message gets
-    none, nor does a memory that was not stored or is superseded already. The memory is durable, so
-    an error here is reported in `pending`. Naming a memory counts neither as recall nor as use.
+    Similar memories are current, visible to a search of the scope, and neither messages nor topic
+    summaries. A message or a topic summary gets none, nor does a memory that was not stored or is
+    superseded already. The memory is durable, so an error here is reported in `pending`. Naming a
+    memory counts neither as recall nor as use.
     """
     is_new = receipt.outcome is Outcome.STORED and receipt.superseded_by is None
-    if not is_new or memory.kind not in _KINDS:
+    if not is_new or memory.kind not in _KINDS or memory.is_dreamed:
         return receipt
     with AfterCommit("the search for similar memories") as step:
         return evolve(receipt, similar=_similar_memories(services, receipt, memory))
@@ -45,7 +46,7 @@ def _similar_memories(services: Services, receipt: Receipt, memory: Memory) -> t
     # A search of the scope would return these memories beside the new one.
     scopes = frozenset(visible_from(receipt.scope, services.storage.scopes()))
     criteria = in_tense(
-        Criteria(scopes=scopes, kinds=_KINDS),
+        Criteria(scopes=scopes, kinds=_KINDS, topic_summaries=False),
         tense_of(services, None, None),
         Depth.NORMAL,
         statuses_given=False,

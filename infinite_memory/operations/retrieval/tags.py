@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from infinite_memory.model.scope import fold_name
-from infinite_memory.operations.retrieval.search_request import build_criteria
+from infinite_memory.operations.retrieval.search_request import build_criteria, leave_out_topics
 from infinite_memory.operations.services import Services
 
 __all__ = ["count_tags"]
@@ -17,12 +17,13 @@ _PAGE = 1000
 def count_tags(services: Services, scope: str | Iterable[str] | None) -> dict[str, int]:
     """Return how many current memories in the scopes have each tag, the most frequent first.
 
-    Every memory is read. A tag is in the spelling of its newest memory.
+    Every memory is read; topic summaries do not count, since lists leave them out. A tag is in the
+    spelling of its newest memory.
 
     Raises:
         UnknownScope: a scope was asked for that does not exist.
     """
-    criteria = build_criteria(services, "", {"scope": scope})
+    criteria = leave_out_topics(build_criteria(services, "", {"scope": scope}))
     spelling: dict[str, str] = {}
     counts: Counter[str] = Counter()
     after: str | None = None

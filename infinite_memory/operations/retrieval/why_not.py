@@ -8,7 +8,7 @@ from attrs import evolve
 
 from infinite_memory.model.criteria import Criteria, Depth, Mode, Tense
 from infinite_memory.model.hits import Absence, Step
-from infinite_memory.model.memory import Memory, Status
+from infinite_memory.model.memory import Kind, Memory, Status
 from infinite_memory.model.question import Question
 from infinite_memory.model.scope import fold_name
 from infinite_memory.operations.retrieval.predecessors import successor_ids
@@ -136,6 +136,11 @@ def _describe_unmet(services: Services, name: str, criteria: Criteria, memory: M
     if name == "kinds":
         return (
             f"its kind is {memory.kind}; the search wants {', '.join(sorted(criteria.kinds or ()))}"
+        )
+    if name == "topic_summaries":
+        return (
+            f"it is a topic summary, which the dreamer wrote; a search of the depth {Depth.NORMAL}"
+            f" leaves those out, unless its kinds name {Kind.SUMMARY}"
         )
     if name == "statuses":
         statuses = ", ".join(sorted(criteria.statuses or ()))

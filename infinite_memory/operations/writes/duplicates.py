@@ -169,6 +169,7 @@ def _find_echoed(services: Services, new: NewMemory, last_stored: _LastStored) -
         if (
             recalled.status is Status.CURRENT
             and recalled.kind is not Kind.MESSAGE
+            and not recalled.is_dreamed
             and not recalled.ended_by(now)
             and services.recent_recalls.was_returned(recalled, now)
             and _adds_nothing(memory, recalled)

@@ -55,6 +55,7 @@ def _is_candidate(context: JobContext, memory: Memory) -> bool:
     return (
         memory.status is Status.CURRENT
         and memory.scope in context.scopes
+        and not memory.is_dreamed
         and is_long_enough(memory.text)
     )
 
@@ -62,7 +63,11 @@ def _is_candidate(context: JobContext, memory: Memory) -> bool:
 def _links_of(context: JobContext, memory: Memory) -> Iterator[Link]:
     """Yield the links of a memory to near-duplicates in its scope, from later to earlier ones."""
     services = context.services
-    criteria = Criteria(scopes=frozenset({memory.scope}), statuses=frozenset({Status.CURRENT}))
+    criteria = Criteria(
+        scopes=frozenset({memory.scope}),
+        statuses=frozenset({Status.CURRENT}),
+        topic_summaries=False,
+    )
     try:
         nearest = services.index.nearest(memory.id, criteria, limit=_NEAREST)
     except NotFound:
