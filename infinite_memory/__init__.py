@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         UnknownScope,
         WrongPassphrase,
     )
+    from infinite_memory.exchange.graphs.values import ExportedGraph, GraphFormat
     from infinite_memory.graph.values import PathStep, Related, Relation
     from infinite_memory.model.access.key import AccessKey, KeyState, NewKey, Right
     from infinite_memory.model.archive.backup import Backup, BackupStep, Restored, RestoreMode
@@ -155,7 +156,9 @@ __all__ = [
     "ExchangeStep",
     "Explanation",
     "Exported",
+    "ExportedGraph",
     "Finding",
+    "GraphFormat",
     "Health",
     "HealthStatus",
     "Hit",
@@ -298,6 +301,7 @@ _HOMES = {
         "LongTermMemory",
         "TriggerFailure",
     ),
+    "exchange.graphs.values": ("ExportedGraph", "GraphFormat"),
     "graph.values": ("PathStep", "Related", "Relation"),
     "model.link": ("Link", "LinkType"),
     "model.memory": ("Kind", "Memory", "Origin", "Status"),

@@ -46,7 +46,7 @@ SECTIONS: Mapping[str, Mapping[str, CommandRow]] = {
         "show": CommandRow("Show one memory with all its fields.", "show 7c1d2e3f", "memories"),
         "list": CommandRow("List memories, newest first.", "list --tag deadline", "recall"),
         "graph": CommandRow(
-            "Show what belongs to a memory, and link memories by hand.",
+            "Show what belongs to a memory, link by hand, export the graph.",
             "graph related 7c1d2e3f",
             "graph.group",
         ),
@@ -222,6 +222,7 @@ SUBCOMMAND_EXAMPLES: Mapping[str, str] = {
     "graph links": "graph links 7c1d2e3f",
     "graph link": 'graph link 7c1d2e3f 9a8b7c6d --type intent --reason "why we move"',
     "graph unlink": "graph unlink 7c1d2e3f 9a8b7c6d",
+    "graph export": "graph export --to memories.graphml --scope apollo",
     "conversations list": "conversations list --limit 20",
     "conversations show": "conversations show chat-1 --start 1",
     "conversations delete": "conversations delete chat-1",

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from infinite_memory.archive.part_file import PartFile, writing_part
-from infinite_memory.errors import Conflict, StorageUnavailable
+from infinite_memory.errors import Conflict, InvalidInput, StorageUnavailable
 from infinite_memory.files.atomic import sync_folder
 
-__all__ = ["OutputFile", "writing_file"]
+__all__ = ["OutputFile", "check_path", "writing_file"]
 
 _BUFFER_BYTES = 1 << 20
 
@@ -36,6 +37,17 @@ class OutputFile:
         """Write what was collected."""
         self._part.write(b"".join(self._pieces))
         self._pieces, self._size = [], 0
+
+
+def check_path(path: object) -> Path:
+    """Return a path without `~`.
+
+    Raises:
+        InvalidInput: it is no path.
+    """
+    if not isinstance(path, str | os.PathLike) or not os.fspath(path):
+        raise InvalidInput(f"{path!r:.200} is no path: give the name of a file or a folder")
+    return Path(os.fspath(path)).expanduser().absolute()
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from attrs import frozen
 
@@ -19,7 +19,7 @@ from infinite_memory.operations.retrieval.validity import in_tense, tense_of
 from infinite_memory.operations.services import Services
 from infinite_memory.operations.writes.revise import not_found
 
-__all__ = ["find_related"]
+__all__ = ["Arrival", "check_types", "find_related", "load_starts", "scope_criteria", "walk_from"]
 
 _MOST_STARTS = 16
 _MOST_EXPANDED = 8
@@ -31,7 +31,7 @@ _PLACES = 4
 
 
 @frozen
-class _Arrival:
+class Arrival:
     """The best way to a memory that is known so far."""
 
     memory: Memory
@@ -40,6 +40,7 @@ class _Arrival:
 
     @property
     def rank(self) -> tuple[float, int, str]:
+        """The key by which arrivals are sorted, strongest first."""
         return (-self.weight, len(self.path), self.memory.id)
 
 
@@ -58,29 +59,40 @@ def find_related(
         NotFound: there is no such memory.
         Conflict: a memory to start from was forgotten.
     """
-    check_count(depth, "depth", low=1, high=_MAX_DEPTH)
     check_count(limit, "limit", low=1, high=_MAX_LIMIT)
-    wanted = _check_types(types)
-    starts = _load_starts(services, ids)
-    best: dict[str, _Arrival] = {}
+    wanted = check_types(types)
+    arrivals = walk_from(services, load_starts(services, ids), wanted=wanted, depth=depth)
+    strongest = arrivals[:limit]
+    services.note_returned([arrival.memory for arrival in strongest])
+    return tuple(map(_describe, strongest))
+
+
+def walk_from(
+    services: Services, starts: Mapping[str, Memory], *, wanted: frozenset[Relation], depth: int
+) -> list[Arrival]:
+    """Return every memory that a walk from `starts` comes to, without these, strongest first.
+
+    Raises:
+        InvalidInput: the depth is not 1 to 4.
+    """
+    check_count(depth, "depth", low=1, high=_MAX_DEPTH)
+    best: dict[str, Arrival] = {}
     by_scope: dict[str, list[Memory]] = {}
     for memory in starts.values():
         by_scope.setdefault(memory.scope, []).append(memory)
     for scope, memories in by_scope.items():
         # A path never leaves what a search of the scope of its beginning sees.
-        relations = Relations(services, _criteria(services, scope), wanted)
+        relations = Relations(services, scope_criteria(services, scope), wanted)
         for memory_id, arrival in _walk(relations, memories, depth).items():
             known = best.get(memory_id)
             if memory_id not in starts and (known is None or arrival.rank < known.rank):
                 best[memory_id] = arrival
-    strongest = sorted(best.values(), key=lambda arrival: arrival.rank)[:limit]
-    services.note_returned([arrival.memory for arrival in strongest])
-    return tuple(map(_describe, strongest))
+    return sorted(best.values(), key=lambda arrival: arrival.rank)
 
 
-def _walk(relations: Relations, starts: Sequence[Memory], depth: int) -> dict[str, _Arrival]:
+def _walk(relations: Relations, starts: Sequence[Memory], depth: int) -> dict[str, Arrival]:
     """Return the best arrivals by id; of each level the eight strongest are walked from."""
-    best = {memory.id: _Arrival(memory, 1.0, ()) for memory in starts}
+    best = {memory.id: Arrival(memory, 1.0, ()) for memory in starts}
     border = list(best.values())
     for _ in range(depth):
         arrivals = _step(relations, border, best)
@@ -92,8 +104,8 @@ def _walk(relations: Relations, starts: Sequence[Memory], depth: int) -> dict[st
 
 
 def _step(
-    relations: Relations, border: Sequence[_Arrival], best: dict[str, _Arrival]
-) -> dict[str, _Arrival]:
+    relations: Relations, border: Sequence[Arrival], best: dict[str, Arrival]
+) -> dict[str, Arrival]:
     """Return the arrivals that are stronger than the known ones, one step from `border`."""
     origins = {arrival.memory.id: arrival for arrival in border}
     strongest: dict[str, tuple[float, PathStep]] = {}
@@ -105,7 +117,7 @@ def _step(
         if weight >= _LEAST_WEIGHT and weight > stronger_than:
             strongest[step.target] = weight, step
     return {
-        memory_id: _Arrival(
+        memory_id: Arrival(
             memory,
             strongest[memory_id][0],
             (*origins[strongest[memory_id][1].source].path, strongest[memory_id][1]),
@@ -114,13 +126,21 @@ def _step(
     }
 
 
-def _criteria(services: Services, scope: str) -> Criteria:
+def scope_criteria(services: Services, scope: str) -> Criteria:
+    """Return the conditions for the current memories that a search of `scope` sees."""
     scopes = frozenset({scope, *visible_from(scope, services.storage.scopes())})
     tense = tense_of(services, None, None)
     return in_tense(Criteria(scopes=scopes), tense, Depth.NORMAL, statuses_given=False)
 
 
-def _load_starts(services: Services, ids: str | Iterable[str]) -> dict[str, Memory]:
+def load_starts(services: Services, ids: str | Iterable[str]) -> dict[str, Memory]:
+    """Return the memories to start from by id, at most 16.
+
+    Raises:
+        InvalidInput: an id cannot be used, or there are none or too many.
+        NotFound: there is no such memory.
+        Conflict: a memory was forgotten.
+    """
     if not isinstance(ids, Iterable):
         raise InvalidInput(f"ids must be an id or a list of ids, not {ids!r:.100}")
     given = [check_id(memory_id) for memory_id in ([ids] if isinstance(ids, str) else ids)]
@@ -138,7 +158,12 @@ def _load_starts(services: Services, ids: str | Iterable[str]) -> dict[str, Memo
     return memories
 
 
-def _check_types(types: str | Iterable[str]) -> frozenset[Relation]:
+def check_types(types: str | Iterable[str]) -> frozenset[Relation]:
+    """Return the relations that `types` name, all of them for none.
+
+    Raises:
+        InvalidInput: a name is unknown.
+    """
     if not isinstance(types, Iterable):
         raise InvalidInput(f"types must be a list of types, not {types!r:.100}")
     names = [types] if isinstance(types, str) else types
@@ -146,7 +171,7 @@ def _check_types(types: str | Iterable[str]) -> frozenset[Relation]:
     return wanted or frozenset(Relation)
 
 
-def _describe(arrival: _Arrival) -> Related:
+def _describe(arrival: Arrival) -> Related:
     return Related(
         memory=arrival.memory,
         weight=round(arrival.weight, _PLACES),

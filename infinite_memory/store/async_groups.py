@@ -243,6 +243,7 @@ class AsyncGraph(Awaited[Graph]):
     link = awaited(Graph.link)
     unlink = awaited(Graph.unlink)
     related = awaited(Graph.related)
+    export = awaited(Graph.export)
 
 
 class AsyncIds(Awaited[Ids]):

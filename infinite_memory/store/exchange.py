@@ -9,9 +9,10 @@ from functools import partial
 from pathlib import Path
 from typing import Unpack
 
-from infinite_memory.errors import InvalidInput, StorageUnavailable
+from infinite_memory.errors import StorageUnavailable
 from infinite_memory.exchange.exporting import ExportRequest, guess_format, run_export
 from infinite_memory.exchange.importing import ImportRequest, run_import
+from infinite_memory.exchange.output_file import check_path
 from infinite_memory.exchange.reading import Options
 from infinite_memory.exchange.selection import choose_memories
 from infinite_memory.exchange.source import open_source
@@ -73,7 +74,7 @@ class Exchange(Group):
         services = self._services
         for name in conditions:
             check_field(name, _CONDITIONS, lack="an export has no condition")
-        path = _check_path(to)
+        path = check_path(to)
         chosen = None if format is None else check_choice(format, ExportFormat, "format")
         request = ExportRequest(
             path=path,
@@ -113,7 +114,7 @@ class Exchange(Group):
             StorageUnavailable: the source cannot be read, or the store cannot be written; parts
                 that are stored stay, and a repeat goes on from there.
         """
-        location = _check_path(path)
+        location = check_path(path)
         skips = check_choice(on_error, OnError, "on_error")
         check_flag(dry_run, "dry_run")
         with _typed_errors(location):
@@ -144,14 +145,3 @@ def _typed_errors(path: Path) -> Iterator[None]:
         raise StorageUnavailable(
             f"{error.filename or path} cannot be read ({error.strerror}): check its permissions"
         ) from error
-
-
-def _check_path(path: object) -> Path:
-    """Return a path without `~`.
-
-    Raises:
-        InvalidInput: it is no path.
-    """
-    if not isinstance(path, str | os.PathLike) or not os.fspath(path):
-        raise InvalidInput(f"{path!r:.200} is no path: give the name of a file or a folder")
-    return Path(os.fspath(path)).expanduser().absolute()

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 
+from infinite_memory.exchange.graphs.exporting import run_graph_export
+from infinite_memory.exchange.graphs.request import make_request
+from infinite_memory.exchange.graphs.values import ExportedGraph
 from infinite_memory.graph.linking import list_links, make_link, remove_links
 from infinite_memory.graph.values import Related
 from infinite_memory.graph.walking import find_related
@@ -95,3 +99,51 @@ class Graph(Group):
             Conflict: other clients kept changing the store.
         """
         return remove_links(self._services, source, target, type=type)
+
+    @count_call
+    def export(
+        self,
+        to: str | os.PathLike[str],
+        ids: str | Iterable[str] = (),
+        *,
+        format: str | None = None,  # noqa: A002 - the word of the command line and the docs
+        types: str | Iterable[str] = (),
+        depth: int | None = None,
+        limit: int | None = None,
+        scope: str | Iterable[str] | None = None,
+        statuses: str | Iterable[str] = (),
+        private: bool = False,
+        force: bool = False,
+    ) -> ExportedGraph:
+        """Write the graph into a file: memories as nodes, links as edges.
+
+        `format` is "graphml" or "json", by default what the name `to` ends with. With `ids`, at
+        most 16, it is what `related` walks to, by `types` and in `depth` steps, by default two,
+        with the computed relations; of more than `limit` memories, by default 150 and at most
+        1,000, the strongest. Without `ids` it is every memory but the forgotten ones, with the
+        stored links: `scope` chooses scopes, each without its parents, private ones only by name or
+        with `private`; `statuses` choose among "current", "superseded" and "archived"; and `limit`
+        keeps the best linked memories with their neighbours. The file has the mode 600, appears
+        when it is whole, and replaces another only with `force`.
+
+        Raises:
+            Conflict: there is something at `to`, or a memory of `ids` was forgotten.
+            InvalidInput: a value cannot be used.
+            NotFound: there is no memory of an id.
+            UnknownScope: a scope does not exist.
+            StorageUnavailable: the disk is full, or the folder or the store cannot be used.
+        """
+        request = make_request(
+            self._services,
+            to,
+            ids,
+            form=format,
+            types=types,
+            depth=depth,
+            limit=limit,
+            scope=scope,
+            statuses=statuses,
+            private=private,
+            force=force,
+        )
+        return run_graph_export(self._services, request)

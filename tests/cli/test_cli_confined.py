@@ -59,6 +59,11 @@ ROWS: Mapping[str, list[Row]] = {
         ("link", "in-1", "in-job", "--reason", "a reason"),
         ("unlink", "in-1", "zz-id-1"),
         ("unlink", "in-1", "in-job"),
+        ("export", "--to", "zz-out.graphml", "--force"),
+        ("export", "--to", "zz-out.json", "--force", "--private", "--status", "current"),
+        ("export", "--to", "zz-out.json", "--force", "--scope", "zz-vault"),
+        ("export", "zz-id-1", "--to", "zz-out.json", "--force"),
+        ("export", "in-1", "--to", "zz-out.graphml", "--force", "--depth", "4"),
     ],
     "revise": [
         ("zz-id-1", "--revision", "1", "--text", "other"),

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import stat
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import networkx as nx
 import pytest
 from click.testing import Result
 
@@ -110,3 +113,32 @@ def test_a_link_of_an_upkeep_is_shown_and_not_removed_by_hand(
 def test_the_group_alone_shows_its_commands(run: Run) -> None:
     shown = run("graph", code=2).output
     assert all(f"  {name} " in shown for name in ("related", "links", "link", "unlink"))
+
+
+def test_the_graph_is_exported_into_a_file_for_its_owner_alone(
+    run: Run, ask: Ask, filled: None, tmp_path: Path
+) -> None:
+    run("graph", "link", PLAN, LEASE)
+    run("scopes", "update", "kitchen", "--private")
+    out = tmp_path / "graph.graphml"
+    told = run("graph", "export", "--to", str(out))
+    assert told.stdout == f"Exported 2 memories and 1 link into {out}.\n"
+    assert "1 private scope was left out: --private exports them too" in told.stderr
+    assert "holds personal data in the clear" in told.stderr
+    assert stat.S_IMODE(out.stat().st_mode) == 0o600
+    assert sorted(nx.read_graphml(out)) == [LEASE, PLAN]
+    exported = ask("graph", "export", "--to", str(out), "--force", "--scope", "kitchen")
+    assert (exported["memories"], exported["links"], exported["left_out_scopes"]) == (1, 0, [])
+
+
+def test_the_neighbourhood_of_an_ending_is_exported_and_what_is_left_out_is_said(
+    run: Run, filled: None, tmp_path: Path
+) -> None:
+    run("graph", "link", PLAN, LEASE)
+    out = tmp_path / "graph.txt"
+    arguments = ("graph", "export", PLAN[-8:], "--to", str(out), "--format", "json", "--limit", "1")
+    told = run(*arguments, "--type", "semantic")
+    assert told.stdout == f"Exported 1 memory and 0 links into {out}.\n"
+    assert "1 memory was left out, since others are stronger: --limit takes more." in told.stderr
+    assert [node["id"] for node in json.loads(out.read_text("utf-8"))["nodes"]] == [PLAN]
+    assert "exists already, and nothing was written" in run(*arguments, code=5).stderr

@@ -138,6 +138,27 @@ def exported(store: MemoryStore, **choice: Any) -> Any:
         return result.memories, result.left_out_scopes, path.read_bytes().split(b"\n")[1:]
 
 
+def graph_export_calls() -> Iterator[Call]:
+    for choice in (
+        *({"ids": i, "depth": 4} for i in IDS),
+        {"ids": ["in-1", "in-talk"]},
+        {},
+        {"private": True, "limit": 2},
+        *({"scope": scope} for scope in SCOPES),
+        {"statuses": ["archived"]},
+    ):
+        for form in ("graphml", "json"):
+            yield lambda s, c=choice, f=form: exported_graph(s, format=f, **c)
+
+
+def exported_graph(store: MemoryStore, **choice: Any) -> Any:
+    """Export the graph, and read what was written."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "out.graph")
+        result = store.graph.export(path, **choice)
+        return result.memories, result.links, result.left_out_scopes, path.read_bytes()
+
+
 def import_calls() -> Iterator[Call]:
     for scope in (None, *SCOPES):
         for dry_run in (True, False):
@@ -507,6 +528,7 @@ ROWS: Mapping[str, list[Call]] = {
         lambda s: s.graph.related(["in-1", "zz-id-1"]),
         lambda s: (s.graph.link("in-1", "in-job"), s.graph.related("in-1", types=["semantic"])),
     ],
+    "graph.export": [*graph_export_calls()],
     "graph.link": [
         *(lambda s, i=i: s.graph.link("in-1", i) for i in (*IDS, "in-sum")),
         *(lambda s, i=i: s.graph.link(i, "in-1") for i in IDS),

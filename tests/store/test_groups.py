@@ -98,6 +98,7 @@ CALLS: dict[str, Callable[[MemoryStore], object]] = {
     "triggers.disable": lambda store: store.triggers.disable("a"),
     "graph.links": lambda store: store.graph.links("a"),
     "graph.related": lambda store: store.graph.related("a"),
+    "graph.export": lambda store: store.graph.export("x.json"),
     "graph.link": lambda store: store.graph.link("a", "b"),
     "graph.unlink": lambda store: store.graph.unlink("a", "b"),
     "ids.resolve": lambda store: store.ids.resolve("12345678"),

@@ -7,13 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import click
 
+from infinite_memory.cli.commands.graph.exporting import export_graph
+from infinite_memory.cli.commands.graph.options import relation_option
 from infinite_memory.cli.completions import complete_ids
 from infinite_memory.cli.opening import open_store
 from infinite_memory.cli.options import common_options, wants_json
 from infinite_memory.cli.output import Line, emit_json, emit_lines, emit_table, is_terminal, remark
 from infinite_memory.cli.render import one_line, provenance
 from infinite_memory.errors import NotFound
-from infinite_memory.graph.values import Related, Relation
+from infinite_memory.graph.values import Related
 from infinite_memory.model.codec import shown_json
 from infinite_memory.model.conversation.attachment import present
 from infinite_memory.model.link import Link, LinkType
@@ -22,27 +24,22 @@ from infinite_memory.model.messages import format_count
 from infinite_memory.model.timestamps import show_moment
 from infinite_memory.store import MemoryStore
 
-__all__ = ["graph_command", "relation_option"]
+__all__ = ["graph_command"]
 
 _TEXT_CHARS = 240
 _REASON_CHARS = 400
 _TABLE_CHARS, _PIPE_CHARS = 100, 2000
 
-relation_option = click.option(
-    "--type",
-    "-t",
-    "types",
-    type=click.Choice([str(relation) for relation in Relation]),
-    multiple=True,
-    help="Only by this relation; if repeated, by one of these. By default by all.",
-)
 _link_types = [str(link_type) for link_type in LinkType]
 
 
 @click.group("graph")
 @common_options
 def graph_command() -> None:
-    """Show what belongs to a memory, and link memories by hand."""
+    """Show what belongs to a memory, link memories by hand, and export the graph."""
+
+
+graph_command.add_command(export_graph)
 
 
 @graph_command.command("related")

@@ -1,0 +1,1 @@
+"""Export the graph of the memories into files that other programs read."""

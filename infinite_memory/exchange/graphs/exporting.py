@@ -1,0 +1,134 @@
+"""Export the graph of whole scopes, or the neighbourhood of some memories."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from itertools import chain
+
+from attrs import define, field, frozen
+
+from infinite_memory.archive.backup import exporting
+from infinite_memory.exchange.graphs.choosing import choose_strongest
+from infinite_memory.exchange.graphs.graphml import graphml
+from infinite_memory.exchange.graphs.node_link import node_link
+from infinite_memory.exchange.graphs.reading import (
+    make_nodes,
+    read_nodes,
+    read_relations,
+    read_stored_links,
+)
+from infinite_memory.exchange.graphs.request import Around, GraphRequest, Whole
+from infinite_memory.exchange.graphs.values import (
+    ExportedGraph,
+    GraphEdge,
+    GraphFormat,
+    GraphNode,
+)
+from infinite_memory.exchange.output_file import writing_file
+from infinite_memory.graph.neighbourhood import find_neighbourhood
+from infinite_memory.operations.services import Services
+from infinite_memory.protocols import Storage
+
+__all__ = ["run_graph_export"]
+
+
+@frozen(kw_only=True)
+class _Graph:
+    """The nodes, then the edges, each to be read once."""
+
+    nodes: Iterable[GraphNode]
+    edges: Iterable[GraphEdge]
+    left_out: int
+    left_out_scopes: tuple[str, ...] = ()
+
+
+@define
+class _Written:
+    """Counts what is written, and keeps edges out whose ends could not be read."""
+
+    links: int = 0
+    ids: set[str] = field(factory=set)
+
+    def note_nodes(self, nodes: Iterable[GraphNode]) -> Iterator[GraphNode]:
+        """Yield the nodes, and note them."""
+        for node in nodes:
+            self.ids.add(node.memory.id)
+            yield node
+
+    def note_edges(self, edges: Iterable[GraphEdge]) -> Iterator[GraphEdge]:
+        """Yield the edges between noted nodes, and count them."""
+        for edge in edges:
+            if edge.source in self.ids and edge.target in self.ids:
+                self.links += 1
+                yield edge
+
+
+def run_graph_export(services: Services, request: GraphRequest) -> ExportedGraph:
+    """Write the graph; see `Graph.export`.
+
+    Raises:
+        Conflict: there is something at the path, or a memory to start from was forgotten.
+        InvalidInput: a value cannot be used.
+        NotFound: there is no memory to start from.
+        StorageUnavailable: the disk is full, or the folder or the store cannot be used.
+    """
+    written = _Written()
+    with _reading(services, request) as graph:
+        nodes, edges = written.note_nodes(graph.nodes), written.note_edges(graph.edges)
+        with writing_file(request.path, force=request.force) as file:
+            for piece in _WRITERS[request.format](nodes, edges):
+                file.write(piece.encode())
+    return ExportedGraph(
+        path=str(request.path),
+        format=request.format,
+        memories=len(written.ids),
+        links=written.links,
+        left_out=graph.left_out,
+        left_out_scopes=graph.left_out_scopes,
+    )
+
+
+@contextmanager
+def _reading(services: Services, request: GraphRequest) -> Iterator[_Graph]:
+    if isinstance(request.chosen, Around):
+        yield _read_neighbourhood(services, request.chosen)
+        return
+    with exporting(services.storage) as storage:
+        yield _read_scopes(services, storage, request.chosen)
+
+
+def _read_neighbourhood(services: Services, request: Around) -> _Graph:
+    found = find_neighbourhood(
+        services,
+        request.ids,
+        types=request.types,
+        depth=request.depth,
+        limit=request.limit,
+    )
+    services.note_returned(found.memories)
+    ids = [memory.id for memory in found.memories]
+    return _Graph(
+        nodes=make_nodes(services.storage, found.memories, services.clock()),
+        edges=chain(
+            read_stored_links(services.storage, ids),
+            read_relations(services, found.memories, request.types),
+        ),
+        left_out=found.left_out,
+    )
+
+
+def _read_scopes(services: Services, storage: Storage, request: Whole) -> _Graph:
+    ids = request.selection.list_ids(storage)
+    chosen = ids if request.limit is None else choose_strongest(storage, ids, request.limit)
+    return _Graph(
+        nodes=read_nodes(storage, chosen, services.clock()),
+        edges=read_stored_links(storage, chosen),
+        left_out=len(ids) - len(chosen),
+        left_out_scopes=request.selection.left_out,
+    )
+
+
+_WRITERS: Mapping[
+    GraphFormat, Callable[[Iterable[GraphNode], Iterable[GraphEdge]], Iterable[str]]
+] = {GraphFormat.GRAPHML: graphml, GraphFormat.JSON: node_link}
