@@ -60,7 +60,16 @@ if TYPE_CHECKING:
     from infinite_memory.model.draft import Draft
     from infinite_memory.model.entry import Action, Actor, Entry, Operation
     from infinite_memory.model.exchange import ExchangeStep, Exported, Imported, ImportProblem
-    from infinite_memory.model.hits import Absence, Explanation, Hit, Hits, Predecessor, Step, Told
+    from infinite_memory.model.hits import (
+        Absence,
+        Explanation,
+        Hit,
+        Hits,
+        Predecessor,
+        Reached,
+        Step,
+        Told,
+    )
     from infinite_memory.model.link import Link, LinkType
     from infinite_memory.model.memory import Kind, Memory, Origin, Status
     from infinite_memory.model.profile import Profile
@@ -196,6 +205,7 @@ __all__ = [
     "Predecessor",
     "Preview",
     "Profile",
+    "Reached",
     "Read",
     "ReadOnly",
     "Reading",
@@ -293,7 +303,16 @@ _HOMES = {
     "model.draft": ("Draft",),
     "model.entry": ("Action", "Actor", "Entry", "Operation"),
     "model.exchange": ("ExchangeStep", "Exported", "ImportProblem", "Imported"),
-    "model.hits": ("Absence", "Explanation", "Hit", "Hits", "Predecessor", "Step", "Told"),
+    "model.hits": (
+        "Absence",
+        "Explanation",
+        "Hit",
+        "Hits",
+        "Predecessor",
+        "Reached",
+        "Step",
+        "Told",
+    ),
     "conversations.ingested": ("Ingested",),
     "conversations.long_term.values": (
         "Activation",

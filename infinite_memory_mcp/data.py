@@ -12,6 +12,7 @@ from infinite_memory.model.codec import (
     key_holder_json,
     landmark_json,
     predecessor_json,
+    reached_json,
     reading_json,
     shown_json,
     similar_json,
@@ -284,6 +285,7 @@ def _related_data(hit: Hit) -> dict[str, Any]:
         "supersedes": [predecessor_json(predecessor) for predecessor in hit.supersedes],
         "told_later": [told_json(told) for told in hit.told_later],
         "told_earlier": [told_json(told) for told in hit.told_earlier],
+        "reached": None if hit.reached is None else reached_json(hit.reached),
         "explanation": None if hit.explanation is None else asdict(hit.explanation),
     }
     return {name: value for name, value in data.items() if value}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
 from infinite_memory.model.criteria import Depth
@@ -19,6 +19,7 @@ from infinite_memory_mcp.excerpt import (
     window_of,
 )
 from infinite_memory_mcp.quotation import escape_label, quote_lines
+from infinite_memory_mcp.render_relations import render_relations
 from infinite_memory_mcp.view import MAX_IDS, PLAIN, View
 
 __all__ = [
@@ -248,29 +249,10 @@ def _render_hit(number: int, hit: Hit, depth: Depth, summary: str | None, view: 
     if hit.memory.title is not None and excerpt.shown != hit.memory.title:
         lines.append(f"title: {escape_label(hit.memory.title)}")
     lines += excerpt_lines(hit.memory, excerpt)
-    lines += _related_lines(hit, view)
+    lines += render_relations(hit, view)
     if hit.explanation is not None:
         lines.append(_render_explanation(hit.explanation))
     return "\n".join(lines)
-
-
-def _related_lines(hit: Hit, view: View) -> Iterator[str]:
-    """Yield a line for the memories of every relation to a hit."""
-    for label, ids in (
-        ("the same, older", hit.twins),
-        ("covers", hit.covers),
-        ("outdated, since these were changed or replaced", hit.outdated),
-    ):
-        if ids:
-            yield f"{label}: {view.join_ids(ids)}"
-    for label, others in (("told later", hit.told_later), ("told earlier", hit.told_earlier)):
-        if others:
-            dated = (f"{view.shorten(t.id)} on {view.format_date(t.happened_at)}" for t in others)
-            yield f"{label}: {', '.join(dated)}"
-    for predecessor in hit.supersedes:
-        until = view.format_limit(predecessor.ended_at)
-        yield f"superseded, until {until}: id {view.shorten(predecessor.id)}"
-        yield quote_lines(" ".join(predecessor.text.split()))
 
 
 def render_memory(
@@ -332,6 +314,7 @@ def _render_explanation(explanation: Explanation) -> str:
         (explanation.summary, "it is a summary"),
         (explanation.time, "it is of the time that the query names"),
         (explanation.later, "it was told later than a near one"),
+        (explanation.linked, "links lead to it from a better match"),
     )
     contributions = "".join(f", {label} {value:+.2f}" for value, label in steps if value)
     return (

@@ -131,3 +131,5 @@ def _related_ids(hits: Hits) -> Iterator[str]:
             yield from ids[:MAX_IDS]
         yield from (predecessor.id for predecessor in hit.supersedes)
         yield from (told.id for told in (*hit.told_later, *hit.told_earlier))
+        if hit.reached is not None:
+            yield hit.reached.match

@@ -29,6 +29,7 @@ _STEPS = (
         "time",
         "summary",
         "later",
+        "linked",
     ),
 )
 
@@ -55,6 +56,8 @@ def _enumerate_ranks(hits: Hits) -> enumerate[Hit]:
 def _row(rank: int, hit: Hit, zone: str | None, *, explain: bool) -> tuple[str, ...]:
     memory = hit.memory
     cell = f"{one_line(memory.heading, max_chars=_HEADING_CHARS)}\n{memory.id}"
+    if hit.reached is not None:
+        cell = f"{cell}\n{hit.reached.way} from {hit.reached.match}"
     if explain and hit.explanation is not None:
         cell = f"{cell}\n{format_explanation(hit.explanation)}"
     moment = show_moment(memory.happened_at, zone)

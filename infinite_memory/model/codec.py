@@ -8,7 +8,7 @@ from typing import Any
 
 from infinite_memory.model.conversation.attachment import present
 from infinite_memory.model.fields import MEMORY_FIELDS, FieldType, MemoryField
-from infinite_memory.model.hits import Predecessor, Told
+from infinite_memory.model.hits import Predecessor, Reached, Told
 from infinite_memory.model.memory import JsonValue, Memory
 from infinite_memory.model.recall_page import Landmark
 from infinite_memory.model.receipt import KeyHolder, Similar
@@ -21,6 +21,7 @@ __all__ = [
     "key_holder_json",
     "landmark_json",
     "predecessor_json",
+    "reached_json",
     "reading_json",
     "shown_json",
     "similar_json",
@@ -107,6 +108,12 @@ def predecessor_json(earlier: Predecessor) -> dict[str, JsonValue]:
 def told_json(told: Told) -> dict[str, JsonValue]:
     """Return a memory beside a hit, and when it was told, as a JSON object."""
     return {"id": told.id, "happened_at": iso(told.happened_at)}
+
+
+def reached_json(reached: Reached) -> dict[str, JsonValue]:
+    """Return how links lead from a match to a hit, as a JSON object."""
+    links: list[JsonValue] = [str(link) for link in reached.links]
+    return {"match": reached.match, "links": links, "weight": round(reached.weight, 4)}
 
 
 def similar_json(similar: Similar) -> dict[str, JsonValue]:

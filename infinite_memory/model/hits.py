@@ -10,11 +10,22 @@ from typing import Any, overload
 from attrs import frozen
 
 from infinite_memory.model.criteria import Depth, Mode
+from infinite_memory.model.link import LinkType
 from infinite_memory.model.memory import Memory
 from infinite_memory.model.time_range import Reading
 from infinite_memory.plain import PlainData
 
-__all__ = ["LIKELY", "Absence", "Explanation", "Hit", "Hits", "Predecessor", "Step", "Told"]
+__all__ = [
+    "LIKELY",
+    "Absence",
+    "Explanation",
+    "Hit",
+    "Hits",
+    "Predecessor",
+    "Reached",
+    "Step",
+    "Told",
+]
 
 
 LIKELY = 0.15
@@ -42,7 +53,8 @@ class Explanation(PlainData):
     - `conversation`: the best memories of the conversation;
     - `summary`: the memory is a summary, in an overview;
     - `time`: the memory happened in the time that the question names;
-    - `later`: it was told later than a near memory that matched a little better.
+    - `later`: it was told later than a near memory that matched a little better;
+    - `linked`: links lead to it from a better match, in an exhaustive search.
 
     The score is the total, calibrated to [0, 1].
     """
@@ -64,6 +76,7 @@ class Explanation(PlainData):
     summary: float = 0.0
     time: float = 0.0
     later: float = 0.0
+    linked: float = 0.0
     total: float
 
 
@@ -123,6 +136,25 @@ class Told(PlainData):
 
 
 @frozen(kw_only=True)
+class Reached(PlainData):
+    """The way to a memory from one that matches a question, over stored links in any direction.
+
+    `match` is the id of the memory that matches, `links` are the types of the links on the way from
+    it, one or two, and `weight` is the product of their weights.
+    """
+
+    match: str
+    links: tuple[LinkType, ...]
+    weight: float
+
+    @property
+    def way(self) -> str:
+        """The links in words: "by a link (semantic)", "by two links (semantic, intent)"."""
+        number = "a link" if len(self.links) == 1 else "two links"
+        return f"by {number} ({', '.join(self.links)})"
+
+
+@frozen(kw_only=True)
 class Hit(PlainData):
     """A memory that a search returned, with its score in [0, 1].
 
@@ -139,6 +171,9 @@ class Hit(PlainData):
     `told_later` and `told_earlier` are hits of the same result that are near in meaning, at most
     two each, nearest first: one of them may say what holds now. Messages, summaries and memories
     that no longer hold have none and are none of them.
+
+    `reached` is set in an exhaustive search if the hit has its rank because links lead to it from a
+    better match, None if it matches well enough itself.
     """
 
     memory: Memory
@@ -152,6 +187,7 @@ class Hit(PlainData):
     supersedes: tuple[Predecessor, ...] = ()
     told_later: tuple[Told, ...] = ()
     told_earlier: tuple[Told, ...] = ()
+    reached: Reached | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields of the memory and of the hit, for `json.dumps`."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 
-from attrs import frozen
+from attrs import field, frozen
 
 from infinite_memory.model.criteria import Criteria, Depth
-from infinite_memory.model.hits import Explanation
+from infinite_memory.model.hits import Explanation, Reached
 from infinite_memory.model.time_range import Reading
 
 __all__ = ["Arm", "Candidate", "Question", "Ranking"]
@@ -27,7 +28,8 @@ class Question:
     `threshold` is a score in [0, 1]; memories with a lower score are counted and left out, except
     the best `spared` matches. The first `offset` candidates are passed over. `about` is the id of a
     memory whose rank is wanted as well, however low it is. `time` is the time that the text names:
-    a memory that happened in it gains a share of its score.
+    a memory that happened in it gains a share of its score. `reached` maps ids to the ways by which
+    links lead there: such a memory has at least half of the total of the match, times the weight.
     """
 
     text: str
@@ -41,6 +43,7 @@ class Question:
     about: str | None = None
     spared: int = 0
     time: Reading | None = None
+    reached: Mapping[str, Reached] = field(factory=dict)
 
 
 @frozen(kw_only=True)
@@ -49,7 +52,8 @@ class Candidate:
 
     `twins` are the ids of the other matching memories that say the same, newest first. `later` and
     `earlier` are the ids of candidates of the same ranking that are near in meaning and were told
-    later or earlier, nearest first.
+    later or earlier, nearest first. `reached` is the way of the question that raised its total,
+    None if it matches as well by itself.
     """
 
     id: str
@@ -58,6 +62,7 @@ class Candidate:
     twins: tuple[str, ...] = ()
     later: tuple[str, ...] = ()
     earlier: tuple[str, ...] = ()
+    reached: Reached | None = None
 
 
 @frozen(kw_only=True)

@@ -14,6 +14,7 @@ from infinite_memory.search.scoring import SegmentScores
 __all__ = [
     "Group",
     "ScoredDoc",
+    "find_eligible_doc",
     "find_scored_doc",
     "rank_of",
     "select_best_docs",
@@ -139,12 +140,19 @@ def _age_key(candidate: ScoredDoc) -> tuple[int, int, str]:
 
 def find_scored_doc(scores: Sequence[SegmentScores], memory_id: str) -> ScoredDoc | None:
     """Return the document of a memory; None if the filter excludes it or it does not match."""
+    scored_doc = find_eligible_doc(scores, memory_id)
+    if scored_doc is None or not scored_doc[0].total[scored_doc[1]] > 0:
+        return None
+    return scored_doc
+
+
+def find_eligible_doc(scores: Sequence[SegmentScores], memory_id: str) -> ScoredDoc | None:
+    """Return the document of a memory, which may match or not; None if the filter excludes it."""
     for segment_scores in scores:
         doc = segment_scores.segment.find(memory_id)
         docs = np.array([doc if doc is not None else 0], np.int32)
         if doc is not None and segment_scores.doc_filter.contains(docs)[0]:
-            position = int(segment_scores.doc_filter.positions_of(docs)[0])
-            return (segment_scores, position) if segment_scores.total[position] > 0 else None
+            return segment_scores, int(segment_scores.doc_filter.positions_of(docs)[0])
     return None
 
 

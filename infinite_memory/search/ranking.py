@@ -4,7 +4,8 @@
    (`scoring`). `rescore_best` compares the whole vectors of the best 1,000 memories.
 2. The best 300 memories and their adjacent turns are scored in context (`conversation`).
 3. A memory that happened in the time that the question names gains a share of its total, and in an
-   overview a summary gains a smaller share (`lift_totals` in `scoring`).
+   overview a summary gains a smaller share (`lift_totals` in `scoring`). A memory to which links
+   lead from a match has a part of its total (`linked`).
 4. Memories with the same canonical text form a group, shown as its newest member (`collapsing`).
    Of memories near each other the later told comes first (`later_first`).
 5. The total becomes a score in [0, 1] (`calibration`).
@@ -49,6 +50,7 @@ from infinite_memory.search.later_first import (
     put_later_first,
     puts_later_first,
 )
+from infinite_memory.search.linked import mark_reached, raise_linked
 from infinite_memory.search.names import (
     find_common_names,
     find_named_speakers,
@@ -137,9 +139,10 @@ def rank(
     context = _score_candidates(scores, query_terms, weights, queries, question.text, texts)
     curve = calibrate(scores, weights, len(telling))
     reasons: Explain = partial(explain, scores, context=context, weights=weights, query=query)
-    lifted = lift_totals(scores, question, reasons, weights)
-    ranking = _make_ranking(*lifted, question, curve, note, context, weights.later)
-    return evolve(ranking, empty_time=empty_time)
+    lifted, reasons = lift_totals(scores, question, reasons, weights)
+    linked, reasons, raised = raise_linked(lifted, reasons, question.reached)
+    ranking = _make_ranking(linked, reasons, question, curve, note, context, weights.later)
+    return evolve(mark_reached(ranking, question.reached, raised), empty_time=empty_time)
 
 
 def _compare_by_meaning(

@@ -90,6 +90,23 @@ def test_an_exhaustive_search_says_how_to_go_on_and_goes_on(run: Run) -> None:
 
 
 @pytest.mark.usefixtures("filled")
+def test_an_exhaustive_search_says_from_where_links_lead_to_a_memory(run: Run, ask: Ask) -> None:
+    run("remember", "租约", "--id", "lease")
+    asked = ("search", *QUESTION, "--depth", "exhaustive", "--explain", "--threshold", "0.02")
+    before = ask(*asked)
+    assert "lease" not in {hit["id"] for hit in before["hits"]}
+    run("graph", "link", "deadline", "lease", "--type", "intent", "--weight", "0.9")
+    after = ask(*asked)
+    lease = next(hit for hit in after["hits"] if hit["id"] == "lease")
+    assert lease["reached"] == {"match": "deadline", "links": ["intent"], "weight": 0.9}
+    assert after["matches"] == before["matches"] + 1
+    rows = [line.split("\t") for line in run(*asked).stdout.splitlines()]
+    row = next(row for row in rows if row[7] == "lease")
+    assert row[8] == "by a link (intent) from deadline"
+    assert "linked +" in row[9]
+
+
+@pytest.mark.usefixtures("filled")
 def test_the_explanation_goes_with_every_depth(run: Run, ask: Ask) -> None:
     for depth in ("normal", "overview", "exhaustive"):
         said = run("search", *QUESTION, "--depth", depth, "--explain").stdout

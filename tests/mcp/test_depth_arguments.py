@@ -97,6 +97,25 @@ async def test_an_exhaustive_search_has_headings_with_their_status_in_both_forms
     assert beyond == "Nothing follows: 4 match in all."
 
 
+async def test_an_exhaustive_search_says_from_where_links_lead_to_a_memory(
+    filled: MemoryStore, connect: Connect
+) -> None:
+    filled.remember("租约", id="lease")
+    filled.remember("Miete", id="rent")
+    filled.graph.link("deadline", "lease", type="intent", weight=0.9)
+    filled.graph.link("rent", "lease", type="context", weight=0.5)
+    asked = {"query": QUESTION, "depth": "exhaustive", "explain": True}
+    async with connect() as client:
+        hits = by_id(await call(client, "retrieve_memory", **asked))
+        said = await text(client, "retrieve_memory", **asked)
+    assert hits["lease"]["reached"] == {"match": "deadline", "links": ["intent"], "weight": 0.9}
+    assert hits["rent"]["reached"]["links"] == ["intent", "context"]
+    assert "reached" not in hits["deadline"]
+    block = next(b for b in said.split("\n\n") if "id rent" in b)
+    assert "\nreached by two links (intent, context) from deadline\n" in block
+    assert "links lead to it from a better match" in block
+
+
 async def test_a_normal_search_is_as_before_and_says_how_many_match(
     filled: MemoryStore, connect: Connect
 ) -> None:

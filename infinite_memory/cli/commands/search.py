@@ -16,7 +16,14 @@ from infinite_memory.cli.options import common_options, wants_json
 from infinite_memory.cli.output import Line, emit_json, emit_lines, remark
 from infinite_memory.cli.render import join_words, scope_names
 from infinite_memory.cli.scope_hints import describe_other_scopes
-from infinite_memory.model.codec import iso, predecessor_json, reading_json, shown_json, told_json
+from infinite_memory.model.codec import (
+    iso,
+    predecessor_json,
+    reached_json,
+    reading_json,
+    shown_json,
+    told_json,
+)
 from infinite_memory.model.criteria import Depth
 from infinite_memory.model.hits import Hit, Hits, Step
 from infinite_memory.model.messages import format_count
@@ -111,22 +118,20 @@ def _document(query: str, hits: Hits, *, explain: bool) -> dict[str, Any]:
 def _hit_json(hit: Hit, *, explain: bool) -> dict[str, Any]:
     memory = shown_json(hit.memory)
     document = {"id": memory.pop("id"), "text": memory.pop("text"), "score": hit.score, **memory}
-    if hit.twins:
-        document["twins"] = list(hit.twins)
     if hit.highlight is not None:
         start, end = hit.highlight
         document["highlight"] = {"start": start, "end": end, "text": hit.memory.text[start:end]}
-    if hit.covers:
-        document["covers"] = list(hit.covers)
-    if hit.outdated:
-        document["outdated"] = list(hit.outdated)
-    if hit.ended:
-        document["ended"] = True
-    if hit.supersedes:
-        document["supersedes"] = [predecessor_json(earlier) for earlier in hit.supersedes]
-    for name, others in (("told_later", hit.told_later), ("told_earlier", hit.told_earlier)):
-        if others:
-            document[name] = [told_json(told) for told in others]
+    related: dict[str, Any] = {
+        "twins": list(hit.twins),
+        "covers": list(hit.covers),
+        "outdated": list(hit.outdated),
+        "ended": hit.ended,
+        "supersedes": [predecessor_json(earlier) for earlier in hit.supersedes],
+        "told_later": [told_json(told) for told in hit.told_later],
+        "told_earlier": [told_json(told) for told in hit.told_earlier],
+        "reached": None if hit.reached is None else reached_json(hit.reached),
+    }
+    document.update({name: value for name, value in related.items() if value})
     if explain and hit.explanation is not None:
         document["explanation"] = asdict(hit.explanation)
     return document

@@ -14,6 +14,7 @@ from infinite_memory.model.question import Question, Ranking
 from infinite_memory.operations.load_memories import load_memories
 from infinite_memory.operations.retrieval.empty_time import note_empty_time
 from infinite_memory.operations.retrieval.highlights import highlight_long_texts
+from infinite_memory.operations.retrieval.linked import rank_with_links
 from infinite_memory.operations.retrieval.newest_conversation import load_newest_conversation
 from infinite_memory.operations.retrieval.overview import overview
 from infinite_memory.operations.retrieval.predecessors import load_predecessors
@@ -135,7 +136,7 @@ def _note_archived(services: Services, question: Question, hits: Hits) -> Hits:
 
 
 def _rank(services: Services, question: Question) -> Ranking:
-    ranking = services.models.search(question)
+    ranking = rank_with_links(services, question)
     note = services.language_hint.add_to(ranking.note, services.models, question)
     return evolve(ranking, note=note)
 
@@ -157,6 +158,7 @@ def _load_hits(services: Services, question: Question, ranking: Ranking) -> list
             supersedes=superseded.get(candidate.id, ()),
             told_later=_beside(memories[candidate.id], candidate.later, memories),
             told_earlier=_beside(memories[candidate.id], candidate.earlier, memories),
+            reached=candidate.reached,
         )
         for candidate in ranking.candidates
         if candidate.id in memories

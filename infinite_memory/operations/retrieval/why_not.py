@@ -11,6 +11,7 @@ from infinite_memory.model.hits import Absence, Step
 from infinite_memory.model.memory import Kind, Memory, Status
 from infinite_memory.model.question import Question
 from infinite_memory.model.scope import fold_name
+from infinite_memory.operations.retrieval.linked import rank_with_links
 from infinite_memory.operations.retrieval.predecessors import successor_ids
 from infinite_memory.operations.retrieval.search_request import (
     SearchRequest,
@@ -91,7 +92,7 @@ def _explain_rank(services: Services, question: Question, memory: Memory) -> Abs
     if not memory.is_indexed:
         reason = "it is kept out of the index: its context has indexed false"
         return Absence(id=memory.id, step=Step.MATCH, reason=reason)
-    ranking = services.models.search(question)
+    ranking = rank_with_links(services, question)
     if ranking.place is None:
         note = f" ({ranking.note})" if ranking.note else ""
         return Absence(

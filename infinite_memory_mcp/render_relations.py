@@ -1,0 +1,32 @@
+"""Render the memories that a hit of a search is related to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from infinite_memory.model.hits import Hit
+from infinite_memory_mcp.quotation import quote_lines
+from infinite_memory_mcp.view import View
+
+__all__ = ["render_relations"]
+
+
+def render_relations(hit: Hit, view: View) -> Iterator[str]:
+    """Yield a line for the memories of every relation to a hit."""
+    for label, ids in (
+        ("the same, older", hit.twins),
+        ("covers", hit.covers),
+        ("outdated, since these were changed or replaced", hit.outdated),
+    ):
+        if ids:
+            yield f"{label}: {view.join_ids(ids)}"
+    for label, others in (("told later", hit.told_later), ("told earlier", hit.told_earlier)):
+        if others:
+            dated = (f"{view.shorten(t.id)} on {view.format_date(t.happened_at)}" for t in others)
+            yield f"{label}: {', '.join(dated)}"
+    if hit.reached is not None:
+        yield f"reached {hit.reached.way} from {view.shorten(hit.reached.match)}"
+    for predecessor in hit.supersedes:
+        until = view.format_limit(predecessor.ended_at)
+        yield f"superseded, until {until}: id {view.shorten(predecessor.id)}"
+        yield quote_lines(" ".join(predecessor.text.split()))
