@@ -6,8 +6,12 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from attrs import evolve
 
-from infinite_memory import Depth, MemoryStore, Step
+from infinite_memory import Depth, MemoryStore, Operation, Step
+from infinite_memory.model.commit import Commit, Put
+from infinite_memory.model.memory import Kind, Origin
+from infinite_memory.operations.journal import with_entry
 
 MAY = datetime(2026, 5, 1, 9, tzinfo=UTC)
 TOPIC = "Apollo is due on June 5. Apollo is led by Alice."
@@ -112,6 +116,23 @@ def test_a_text_that_one_has_as_well_is_stored(apollo: MemoryStore) -> None:
     assert "topic" in ids(apollo.search("Apollo", depth="overview"))
     told = apollo.remember(TOPIC, origin="assistant")
     assert str(told.outcome) == "stored"
+
+
+@pytest.mark.parametrize("operation", [Operation.DREAM, Operation.UPKEEP])
+def test_a_repeat_is_one_whatever_was_dreamed_in_between(
+    store: MemoryStore, operation: Operation
+) -> None:
+    told = store.remember("Prefers short answers", id="told")
+    services = store._services
+    topic = evolve(
+        store.get("told"), id="topic", kind=Kind.SUMMARY, origin=Origin.DREAM, sources=("told",)
+    )
+    commit = Commit(puts=[Put(memory=topic, expected=0)])
+    services.storage.commit(with_entry(services, operation, commit))
+    again = store.remember("Prefers short answers")
+    assert (again.id, str(again.outcome)) == (told.id, "strengthened")
+    store.remember("Prefers long answers")
+    assert str(store.remember("Prefers short answers").outcome) == "stored"
 
 
 def test_nothing_collapses_into_one(apollo: MemoryStore) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from attrs import frozen
 
 from infinite_memory.errors import StoreDamaged
-from infinite_memory.model.entry import Entry
+from infinite_memory.model.entry import Entry, Operation
 from infinite_memory.model.record import Record
 from infinite_memory.protocols import Storage
 
@@ -17,6 +17,7 @@ _FIRST_PAGE = 10
 _PAGE = 100
 _MAX_ENTRIES = 1000
 _MAX_MEMORIES = 1000
+_UNTOLD = frozenset({Operation.UPKEEP, Operation.DREAM})
 
 
 @frozen
@@ -42,6 +43,8 @@ class RecentWrites:
 
     def stored_last(self, scopes: Collection[str]) -> str | None:
         """Return the id of the memory whose storing was the last change in any scope of `scopes`.
+
+        What the upkeep and the dreamer did in between does not count, since nobody told it.
 
         Return None if the last change was of another kind, if the memory is erased by now, if
         1,000 entries or 1,000 memories were written in other scopes since, or if the journal is
@@ -83,7 +86,7 @@ class RecentWrites:
         read = 0
         while read < _MAX_ENTRIES:
             page = self._storage.journal(before=before, limit=_PAGE if read else _FIRST_PAGE)
-            yield from page
+            yield from (entry for entry in page if entry.action.operation not in _UNTOLD)
             if not page:
                 return
             before, read = page[-1].number, read + len(page)
