@@ -17,7 +17,7 @@ import Stemmer
 
 from infinite_memory.text.word_lists import stop_words
 
-__all__ = ["function_words", "languages_of", "stem_in"]
+__all__ = ["foreign_function_words", "function_words", "languages_of", "stem_in"]
 
 # The most frequent words of the languages, without accents, as `fold` returns them.
 _FUNCTION_WORDS = {
@@ -174,6 +174,12 @@ def languages_of(text: str, folded: str) -> tuple[str, ...]:
 def function_words(language: str) -> frozenset[str]:
     """Return the words of a language that do not show the subject of a text."""
     return frozenset(_FUNCTION_WORDS[language].split())
+
+
+@cache
+def foreign_function_words() -> frozenset[str]:
+    """Return the function words of all languages but English, if they are no English words."""
+    return _foreign_words() - _AMBIGUOUS
 
 
 @lru_cache(maxsize=200_000)

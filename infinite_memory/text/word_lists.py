@@ -10,6 +10,7 @@ __all__ = [
     "acknowledgements",
     "chinese_stop_words",
     "cue_words",
+    "light_words",
     "simplify",
     "standard_forms",
     "stop_words",
@@ -38,6 +39,12 @@ def acknowledgements() -> frozenset[str]:
 def cue_words() -> str:
     """Return words that stand in decisions and conclusions, in several languages, as a text."""
     return " ".join(_read_lines("cues.txt"))
+
+
+@cache
+def light_words() -> frozenset[str]:
+    """Return words that do not name a subject, such as "really", in several languages."""
+    return frozenset(word for line in _read_lines("light_words.txt") for word in line.split())
 
 
 @cache
